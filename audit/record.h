@@ -1,0 +1,59 @@
+/* One audit record: what was asked, what was decided by which rule, what came of it. See callgate-audit(5). */
+#ifndef CALLGATE_AUDIT_RECORD_H
+#define CALLGATE_AUDIT_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+enum audit_effect {
+	AUDIT_REFUSED,   /* nothing was done */
+	AUDIT_PERFORMED, /* the supervisor did it */
+	AUDIT_CONTINUED, /* the kernel did it in the program: the verdict rests on registers, or exec is verified after */
+	AUDIT_EFFECT_MAX,
+};
+
+enum audit_arg_kind {
+	AUDIT_ARG_INT,  /* signed decimal */
+	AUDIT_ARG_HEX,  /* flags, addresses: "0x…" */
+	AUDIT_ARG_MODE, /* "0644" */
+	AUDIT_ARG_TEXT, /* bytes, escaped */
+};
+
+struct audit_arg {
+	const char *name;
+	enum audit_arg_kind kind;
+	uint64_t value;
+	const char *text; /* TEXT; borrowed until audit_begin returns */
+	size_t text_len;
+};
+
+#define AUDIT_ARGS_MAX 8
+
+/* Borrows everything until audit_begin returns. A NULL text leaves its field out. */
+struct audit_record {
+	pid_t pid;   /* thread group */
+	pid_t tid;
+	pid_t ppid;
+	const char *exe; /* virtual path of the program's image */
+	const char *syscall;
+	struct audit_arg arg[AUDIT_ARGS_MAX];
+	size_t args;
+	const char *path; /* as the program wrote it */
+	size_t path_len;
+	const char *resolved; /* canonical virtual path the decision was made on */
+	size_t resolved_len;
+	const char *host; /* host object when it differs from resolved (redirects) */
+	const char *path2; /* rename, link, symlink: the other end */
+	size_t path2_len;
+	const char *resolved2;
+	size_t resolved2_len;
+	enum verdict verdict;
+	enum audit_effect effect;
+	const char *rule;
+	const char *reason;
+};
+
+#endif

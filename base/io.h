@@ -1,0 +1,24 @@
+/* Whole reads and writes. */
+#ifndef CALLGATE_BASE_IO_H
+#define CALLGATE_BASE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes all of it, resuming after EINTR and short writes. 0 or -errno. */
+int io_write_full(int fd, const void *bytes, size_t len);
+
+/* Reads a whole file (at most cap bytes, -EFBIG past it), NUL-terminated, owned by the caller. 0 or -errno. */
+int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
+int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
+
+/* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
+int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
+
+/* Removes what is below dirfd/name and name itself, never following a link; unreadable directories are chmod-ed first. */
+int io_remove_tree(int dirfd, const char *name);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t io_now_ns(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* Text in and out: lossless JSON escapes, sizes, durations. */
+#ifndef CALLGATE_BASE_TEXT_H
+#define CALLGATE_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The most bytes text_escape makes of one byte ("\\xff" in JSON is "\\\\xff"; a control byte is "\\u001b"). */
+#define TEXT_ESCAPE_MAX 6
+
+/*
+ * Writes bytes as the inside of a JSON string. Valid UTF-8 stays as it is (U+2028/2029 and C1 controls are \u-escaped
+ * so that one record stays one line in every reader); a backslash becomes two in the *decoded* text and a byte that is
+ * not UTF-8 becomes \xHH in it, so the decoded text maps back to the bytes without loss. Returns the bytes written;
+ * out must hold len * TEXT_ESCAPE_MAX.
+ */
+size_t text_escape(char *out, const char *bytes, size_t len);
+
+/* Undoes the \\ and \xHH of text_escape on a decoded JSON string, in place. Returns the new length. */
+size_t text_unescape(char *text, size_t len);
+
+/* "64K", "10M", "2G", "123" (units of 1024) to bytes. 0, or -EINVAL with *ret_bytes untouched. */
+int text_size(const char *text, uint64_t *ret_bytes);
+
+/* "500ms", "10s", "2m", "1h", "1.5s", "30" (seconds) to nanoseconds. 0, or -EINVAL. */
+int text_duration(const char *text, uint64_t *ret_ns);
+
+/* A whole decimal number within [min, max]. 0, or -EINVAL. */
+int text_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value);
+
+/* The closest of `words` (NULL-ended) to a mistyped word, or NULL when none is near: for "did you mean". Borrows. */
+const char *text_nearest(const char *word, const char *const *words);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * The policy: read once, compiled into an immutable structure, judged without allocation or I/O.
+ * One precedence everywhere: deny > allow > default deny. What the policy does not mention does not exist.
+ */
+#ifndef CALLGATE_POLICY_POLICY_H
+#define CALLGATE_POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum policy_right {
+	POLICY_READ = 1 << 0,  /* see it, read it, list it */
+	POLICY_WRITE = 1 << 1, /* change content, names below it, metadata; implies READ */
+	POLICY_EXEC = 1 << 2,  /* execve it; implies READ */
+};
+
+enum verdict {
+	VERDICT_DENY,
+	VERDICT_ALLOW,
+	VERDICT_REDIRECT, /* allowed, on another host object than the one named */
+	VERDICT_PROVIDE,  /* allowed, on content the policy supplies (provide, decoy, the run's own /proc and /dev) */
+	VERDICT_KILL,     /* the program was killed: an exec that loaded something else than was approved */
+	VERDICT_MAX,
+};
+
+/* The verdict's name as the audit record and `callgate why` print it. */
+const char *verdict_name(enum verdict verdict);
+
+struct policy_decision {
+	enum verdict verdict;
+	int error;          /* errno for the program when denied, else 0 */
+	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL for the default. Lives as long as the policy */
+	const char *reason; /* static code: not_granted read_only denied_by_rule not_executable … */
+};
+
+struct policy;
+
+/* Everything the compiler may not find out by itself: policy code does no I/O. */
+struct policy_host {
+	void *ctx;
+	/*
+	 * Finds a policy named by `extends`, --profile or -p. `from` is the naming file's path or NULL. Returns 0 with owned
+	 * text and the owned path for messages, or -errno.
+	 */
+	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
+	/*
+	 * The canonical host path of an existing object, owned by the caller; NULL when there is none (the rule then grants
+	 * nothing but keeps denying).
+	 */
+	char *(*realpath)(void *ctx, const char *path);
+	/* The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the program. */
+	const char *const *(*interpreter)(void *ctx);
+	/* A variable of the caller's environment for ${NAME}; NULL when unset. */
+	const char *(*env)(void *ctx, const char *name);
+	const char *home;         /* "~" */
+	const char *workdir;      /* host directory of the workdir, canonical */
+	const char *workdir_virt; /* NULL: the policy's "workdir" or, failing that, workdir_virt_default */
+	const char *workdir_virt_default;
+	const char *scratch;      /* host directory "@scratch" stands for, canonical */
+};
+
+/* One message: where and what to do. `text` reads "file:line: key: what is wrong; what to do". */
+struct policy_error {
+	char text[1024];
+};
+
+/* A list of messages, because `callgate check` shows every error of a file, not the first. */
+struct policy_errors {
+	struct policy_error *item; /* owned */
+	size_t count;
+};
+void policy_errors_done(struct policy_errors *errors);
+
+/* Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists. */
+struct policy_cli {
+	const char *const *read;  /* -r */
+	const char *const *write; /* -W */
+	const char *const *exec;  /* -x */
+	const char *const *env;   /* -e NAME or NAME=VALUE */
+	uint64_t wall_ns;         /* -t, 0: not given */
+	uint64_t output_bytes;    /* --output-limit, 0: not given */
+};
+
+/*
+ * Loads `names` (profiles and files, NULL-ended, in order), composes them with the command line, compiles.
+ * Returns 0 with an owned policy, or -EINVAL with at least one message in errors, or -ENOMEM.
+ */
+int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
+		struct policy **ret_policy, struct policy_errors *errors);
+void policy_free(struct policy *policy);
+
+/* ---- judging: pure, no allocation ---- */
+
+/* The rights on a canonical virtual path: the union of all matching grants, 0 when a deny rule matches. */
+unsigned policy_rights(const struct policy *policy, const char *path, size_t len);
+
+/*
+ * Judges `want` (POLICY_* bits) on a canonical virtual path. Not granted at all: ENOENT. Granted for reading only and
+ * writing wanted: EROFS. A deny rule: EACCES. Exec wanted without exec right: EACCES.
+ */
+struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want);
+
+/* True when something at or below this directory may be granted by a glob: it must then be visible as a directory. */
+bool policy_may_hold(const struct policy *policy, const char *path, size_t len);
+
+/* ---- what the view is built from ---- */
+
+enum policy_mount_kind {
+	POLICY_MOUNT_TREE,    /* a host directory or file appears at virt */
+	POLICY_MOUNT_PROVIDE, /* a file with this text appears at virt */
+};
+
+struct policy_mount {
+	enum policy_mount_kind kind;
+	const char *written; /* as the rule wrote it, variables expanded, globs cut at their last literal directory */
+	const char *virt;    /* canonical virtual path */
+	const char *host;    /* canonical host path (TREE) */
+	const char *text;    /* content (PROVIDE) */
+	size_t text_len;
+	bool filtered;       /* only globs grant here: names that match nothing must not be seen */
+	bool redirect;       /* virt and host differ by a redirect rule: verdict REDIRECT */
+	bool create;         /* the host directory is the run's own and is made when missing (@scratch, @workdir targets) */
+	const char *rule;    /* for the record */
+};
+
+/* All mounts, parents before children, one per virtual path. Borrows. */
+const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count);
+
+/* ---- the rest of what a policy says ---- */
+
+struct policy_env {
+	const char *name;
+	const char *value; /* NULL: pass the caller's value, if set */
+};
+const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count);
+
+struct policy_limits {
+	uint64_t wall_ns;      /* 0: none */
+	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted */
+	uint64_t stderr_bytes;
+};
+const struct policy_limits *policy_limits(const struct policy *policy);
+
+const char *policy_workdir(const struct policy *policy); /* virtual path */
+const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
+const char *policy_sha256(const struct policy *policy);  /* of the effective policy's text: hex */
+const char *policy_audit_file(const struct policy *policy); /* NULL: not said */
+bool policy_audit_allowed(const struct policy *policy);  /* record allows too (default) */
+
+/* The effective policy as a JSON file that -p accepts and that yields the same decisions. Owned by the caller. */
+char *policy_show(const struct policy *policy);
+
+#endif

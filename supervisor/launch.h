@@ -1,0 +1,34 @@
+/*
+ * Starts the program: a child that shares the supervisor's descriptor table until the filter is on (so that the listener
+ * is at hand without pidfd_getfd and without a message the filter would catch), then gets its own table with 0-2 only.
+ */
+#ifndef CALLGATE_SUPERVISOR_LAUNCH_H
+#define CALLGATE_SUPERVISOR_LAUNCH_H
+
+#include <linux/filter.h>
+#include <sys/types.h>
+
+struct launch_options {
+	const char *program;      /* virtual path, already searched in PATH by the program's environment */
+	char *const *argv;
+	char *const *envp;
+	const char *cwd_host;     /* host directory of the virtual workdir */
+	int stdio_fd[3];
+	const struct sock_fprog *filter;
+};
+
+struct launch {
+	pid_t pid;
+	int listener_fd;
+	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
+	volatile int *ret_error;
+	volatile int *ret_step; /* enum launch_step */
+};
+
+enum launch_step { LAUNCH_SETUP, LAUNCH_FILTER, LAUNCH_EXEC };
+
+/* 0, or -errno with *ret_launch->ret_step telling which step. The child waits in its execve, the first judged call. */
+int launch_program(const struct launch_options *options, struct launch *ret_launch);
+void launch_done(struct launch *launch);
+
+#endif

@@ -1,0 +1,41 @@
+/* ptrace for exec verification and for the rewind detour. One tracer: the receiver's thread. */
+#ifndef CALLGATE_SUPERVISOR_TRACE_H
+#define CALLGATE_SUPERVISOR_TRACE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "syscalls/call.h"
+#include "syscalls/exec.h"
+
+struct tracer;
+
+int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer);
+void tracer_free(struct tracer *tracer);
+
+/* How the dispatcher must answer the notification. */
+enum trace_answer {
+	TRACE_CONTINUE, /* reply CONTINUE */
+	TRACE_INTERRUPT, /* reply -EINTR: the call will be rewound and notified again */
+	TRACE_FAIL,     /* reply *ret_error */
+};
+
+/* Takes the plan (freed here in the end). Seizes the caller; the verification happens in trace_event. */
+enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, struct exec_plan *plan, int *ret_error);
+
+/* chdir to another host path than the program named. Takes host. */
+enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, char *host, int *ret_error);
+
+/*
+ * To be asked for every notification of a task with a detour or an exec under way, before decoding. True: it is the
+ * approved call coming round again; reply CONTINUE. False: a new call (whatever was pending for this task is dropped).
+ */
+bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+
+/* A wait status (waitpid with __WALL). True when it was a stop of ours and has been handled. */
+bool trace_event(struct tracer *tracer, pid_t pid, int status);
+
+/* The task is gone. */
+void trace_forget(struct tracer *tracer, pid_t tid);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * One notified call on its way: decode -> view -> policy -> perform -> record -> reply. A handler (sys_NAME, one a
+ * row) sees the decoded copy, never a guest pointer it did not copy through decode.h.
+ */
+#ifndef CALLGATE_SYSCALLS_CALL_H
+#define CALLGATE_SYSCALLS_CALL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "audit/audit.h"
+#include "audit/record.h"
+#include "policy/policy.h"
+#include "syscalls/guest.h"
+#include "syscalls/table.h"
+#include "syscalls/tree.h"
+#include "syscalls/view.h"
+
+/* What handlers may use of the supervisor. One a run, shared read-only but for the objects behind the pointers. */
+struct sandbox {
+	const struct policy *policy;
+	struct view *view;
+	struct tree *tree;
+	struct audit *audit;
+	struct changes *changes;   /* changes.h: what the run did to granted trees */
+	struct denials *denials;   /* denials.h: for the result */
+	const struct guest_ops *guest;
+	int listener_fd;
+	uid_t uid;
+	gid_t gid;
+};
+
+struct call_path {
+	char text[PATH_MAX]; /* the copy */
+	size_t len;
+	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
+	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
+};
+
+enum outcome_kind {
+	OUTCOME_ERROR,    /* -errno in value */
+	OUTCOME_VALUE,
+	OUTCOME_FD,       /* fd is injected by ADDFD|SEND, then closed here */
+	OUTCOME_CONTINUE,
+	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
+	OUTCOME_CHDIR,    /* detour: the call is rewound and run with the host path */
+	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
+	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
+};
+
+struct exec_plan; /* exec.h */
+
+struct outcome {
+	enum outcome_kind kind;
+	int64_t value;
+	int fd;            /* OUTCOME_FD, OUTCOME_BLOCKING: owned */
+	int open_flags;    /* OUTCOME_BLOCKING */
+	bool fd_cloexec;   /* newfd_flags */
+	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
+	char *host;        /* OUTCOME_CHDIR: owned */
+};
+
+struct call {
+	struct sandbox *sandbox;
+	uint64_t id; /* of the notification */
+	pid_t tid;
+	struct task *task;
+	const struct syscall_row *row;
+	uint64_t arg[6];
+	uint64_t start_ns;
+	struct call_path path[2];
+	unsigned paths;
+	char text[PATH_MAX]; /* ARG_TEXT */
+	size_t text_len;
+	struct place place[2];  /* where path[i] led: kept for the record */
+	struct policy_decision decision;
+	struct outcome outcome;
+	struct audit_slot slot;
+	bool committed; /* the decision is on record */
+};
+
+/* ---- how a handler ends; each may be called once ---- */
+void call_return(struct call *call, int64_t value);
+void call_fail(struct call *call, int error); /* error is -errno */
+void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
+void call_continue(struct call *call);
+/* Refuses by decision: verdict DENY, rule and reason on record, -error as the answer. */
+void call_refuse(struct call *call, int error, const char *rule, const char *reason);
+
+/*
+ * Puts the decision on record before the effect. Call it right before whatever changes something; the dispatcher does
+ * it for calls without an effect. 0, or -errno: then the outcome is set already and the handler returns.
+ */
+int call_commit(struct call *call);
+
+/* True while the task still waits for this very notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
+bool call_valid(const struct call *call);
+
+/* Low words, as the kernel takes an int, unsigned or mode_t register. */
+static inline int call_int(const struct call *call, unsigned arg)
+{
+	return (int)(uint32_t)call->arg[arg];
+}
+
+static inline unsigned call_uint(const struct call *call, unsigned arg)
+{
+	return (unsigned)(uint32_t)call->arg[arg];
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* Denied attempts for the result: the same attempt again is counted, not repeated. Bounded. */
+#ifndef CALLGATE_SYSCALLS_DENIALS_H
+#define CALLGATE_SYSCALLS_DENIALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct call;
+struct denials;
+
+#define DENIALS_MAX 1000 /* distinct ones kept; further ones only counted */
+
+struct denial {
+	uint64_t seq; /* of the first record */
+	const char *syscall;
+	const char *op; /* read write exec net signal process other */
+	char *target;
+	char *resolved;
+	int error;
+	char *rule;
+	const char *reason;
+	pid_t pid;
+	char *exe;
+	uint64_t count;
+	char *suggest; /* the grant that would allow it, e.g. "-r /etc/shadow", or NULL */
+};
+
+struct denials *denials_create(void);
+void denials_free(struct denials *denials);
+/* After the decision is on record. Never fails: memory exhausted means "counted only". */
+void denials_add(struct denials *denials, const struct call *call);
+const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
+
+#endif

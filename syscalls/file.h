@@ -1,0 +1,51 @@
+/* What all file handlers share: from a decoded path to a judged, pinned object. */
+#ifndef CALLGATE_SYSCALLS_FILE_H
+#define CALLGATE_SYSCALLS_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "syscalls/call.h"
+
+/*
+ * Resolves call->path[i], judges `want`, opens the object by view_open with `open_flags` (O_PATH for a pin; never
+ * O_CREAT/O_TRUNC). follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in call->decision.
+ * Returns a descriptor owned by the caller, or -1 with the outcome set (denied, or the native errno of the walk).
+ * Errors come in the kernel's order: dirfd, walk, policy.
+ */
+int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
+
+/*
+ * For calls that make or remove a name: resolves the parent of path[i], judges WRITE on parent/name, opens the parent
+ * with O_PATH. *ret_name is the last component as the program wrote it, trailing slashes included ("." and ".." too: the
+ * kernel refuses those itself), borrowed from the call. Returns the parent's descriptor owned by the caller, or -1
+ * with the outcome set.
+ */
+int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
+
+/*
+ * The object behind a descriptor of the program, pinned for a metadata change or an AT_EMPTY_PATH call: opens
+ * /proc/TID/fd/N with O_PATH, finds its virtual name, judges `want` on it. Objects without a name in the view (pipes,
+ * memfds, sockets) are the program's own and are allowed. Returns a descriptor or -1 with the outcome set (EBADF …).
+ */
+int file_pin_fd(struct call *call, int fd, unsigned want);
+
+/*
+ * "/proc/self/fd/N" of a descriptor of ours: lets path-taking calls act on a pinned object (chmod, setxattr,
+ * truncate, reopen): see proc(5).
+ */
+struct file_link {
+	char path[32];
+};
+struct file_link file_link(int fd);
+
+/*
+ * Runs with the umask of the calling task for calls that create: umask(2) of this thread (which did
+ * unshare(CLONE_FS)), read from /proc/TID/status. Modes are never pre-masked: a default ACL replaces the umask.
+ */
+int file_use_umask(struct call *call);
+
+/* True, and the call refused with EPERM, when a mode asks for set-id bits. */
+bool file_refuse_setid(struct call *call, mode_t mode);
+
+#endif

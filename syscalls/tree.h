@@ -1,0 +1,43 @@
+/*
+ * Who is in the run: every task whose ancestors lead to the supervisor, which is their subreaper. Entries are keyed by
+ * tid, held valid by a pidfd, and made at a task's first judged call.
+ */
+#ifndef CALLGATE_SYSCALLS_TREE_H
+#define CALLGATE_SYSCALLS_TREE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct tree;
+
+struct task {
+	pid_t tid;
+	pid_t tgid;
+	pid_t ppid;
+	int pidfd;           /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
+	char exe[PATH_MAX];  /* virtual path of the image */
+};
+
+/* epoll_fd: where pidfds are added (data.ptr = the task, so that the caller can hand it to tree_forget); root: pid of the supervisor. */
+int tree_create(pid_t root, int epoll_fd, struct tree **ret_tree);
+void tree_free(struct tree *tree);
+
+/* The task of a notification. Never NULL for a live tid; NULL when it died. Valid until the next tree_* call. */
+struct task *tree_task(struct tree *tree, pid_t tid);
+void tree_forget(struct tree *tree, struct task *task);
+
+/* The image changed (exec): tgid's tasks now run `exe`. */
+void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
+
+/* True when pid (a tgid) or tid belongs to the run. Asks /proc; costs a few reads. */
+bool tree_holds(struct tree *tree, pid_t pid);
+
+/* The tgids of the run at this moment, at most `cap`; returns how many there are. */
+size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
+
+/* How many different tgids were ever seen. */
+unsigned tree_seen(const struct tree *tree);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * The file system the program sees: a skeleton (a real, read-only directory tree in the scratch space that holds just
+ * the ancestors of grants) with mounts attached. Canonical virtual path -> mount -> one openat2(2) below it that follows
+ * no symbolic link: when it succeeds, the text the policy judged is the object that was opened.
+ */
+#ifndef CALLGATE_SYSCALLS_VIEW_H
+#define CALLGATE_SYSCALLS_VIEW_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+struct view;
+struct task;
+
+enum mount_flag {
+	MOUNT_SKELETON = 1 << 0, /* a stand-in directory: listed, never written */
+	MOUNT_FILE = 1 << 1,     /* a single file: fd is its parent directory, base its name there */
+	MOUNT_FILTERED = 1 << 2, /* only globs grant below: what matches none does not exist */
+	MOUNT_REDIRECT = 1 << 3,
+	MOUNT_PROVIDED = 1 << 4,
+	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data in and out, metadata refused */
+	MOUNT_PROC = 1 << 6,     /* the run's own /proc: tree pids and allowlisted leaves */
+};
+
+struct mount {
+	char *virt; /* canonical virtual path */
+	size_t virt_len;
+	char *host; /* canonical host path of the object at virt */
+	size_t host_len;
+	char *base; /* name below fd: "." for a tree */
+	int fd;     /* O_PATH directory */
+	unsigned flags;
+	const char *rule; /* borrowed from the policy; NULL for the skeleton */
+};
+
+/* Where a path leads. Fixed size, no ownership. */
+struct place {
+	const struct mount *mount;
+	const char *rest; /* into virt or mount->base: the text to hand to openat2 with mount->fd */
+	size_t virt_len;
+	bool magic;       /* /proc/PID/fd/N of something without a name in the view: rest is below the host's /proc */
+	char virt[PATH_MAX];
+};
+
+enum view_flag {
+	VIEW_FOLLOW = 1 << 0, /* a final symbolic link is followed */
+	VIEW_ABSENT = 1 << 1, /* the final name need not exist (a dangling final link gives its target) */
+};
+
+struct view_options {
+	int scratch_fd;           /* this run's directory */
+	const char *scratch_host; /* its canonical host path */
+	const char *scratch_base; /* host directory of all runs: never visible, whatever is granted */
+};
+
+/* Builds skeleton and mounts from the policy. 0 with an owned view; -errno with a message in ret_error. */
+int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
+		struct policy_error *ret_error);
+void view_free(struct view *view);
+
+/*
+ * Text only, no kernel call: `path` against the canonical virtual directory `base` (ignored when path is absolute),
+ * through the view's own links (/lib, /proc/self, /dev/fd …). 0; -EAGAIN when only a walk can tell (".." after a name);
+ * -ENAMETOOLONG. The place is a candidate: it holds once view_open succeeded on it.
+ */
+int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+		struct place *ret_place);
+
+/*
+ * Canonicalises by O_PATH steps, symbolic links re-entered from the view's root, 40 at most. 0 with a place that held a
+ * moment ago (open it with view_open, and walk again on -ELOOP), or the errno native resolution gives.
+ */
+int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+	      struct place *ret_place);
+
+/*
+ * openat2(mount, rest, flags, RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS). Returns a CLOEXEC descriptor owned by the
+ * caller or -errno; -ELOOP, -EXDEV, -EAGAIN mean "walk".
+ */
+int view_open(const struct place *place, int flags, mode_t mode);
+
+/*
+ * Opens the directory that holds the place (O_PATH) and points *ret_name at its last component. -EBUSY when the place is
+ * a mount's own root, which cannot be renamed, removed or replaced.
+ */
+int view_open_parent(const struct place *place, const char **ret_name);
+
+/* Opens a directory of the view for reading or as O_PATH; a directory whose listing must differ from the host's is made
+ * anew in the skeleton first. */
+int view_open_listing(const struct view *view, const struct place *place, int flags);
+bool view_has_own_listing(const struct view *view, const struct place *place);
+
+/*
+ * The virtual name of a host path, longest mount first. Returns its length, or -ENOENT when it is outside the view. A
+ * name alone proves nothing: see view_confirm.
+ */
+int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
+
+/* True when the canonical virtual path leads to this very object: (dev, ino) compared after view_open. */
+bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
+
+/* The host path of a place, for exec and chdir detours and for the record. Returns its length or -ENAMETOOLONG. */
+int view_host(const struct place *place, char *out, size_t cap);
+
+/*
+ * The canonical virtual directory a relative path starts from: the task's cwd (fd == AT_FDCWD) or the directory behind
+ * its descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside).
+ */
+int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap);
+
+#endif
