@@ -5,7 +5,6 @@
 #ifndef CALLGATE_SYSCALLS_TREE_H
 #define CALLGATE_SYSCALLS_TREE_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -16,12 +15,18 @@ struct task {
 	pid_t tid;
 	pid_t tgid;
 	pid_t ppid;
-	int pidfd;           /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
-	char exe[PATH_MAX];  /* virtual path of the image */
+	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
+	char *exe; /* virtual path of the image; never NULL */
+	struct task *next; /* tree.c's */
 };
 
-/* epoll_fd: where pidfds are added (data.ptr = the task, so that the caller can hand it to tree_forget); root: pid of the supervisor. */
-int tree_create(pid_t root, int epoll_fd, struct tree **ret_tree);
+struct view;
+
+/*
+ * root: the supervisor's pid. view: names images (may be NULL: then by host path). epoll_fd: where pidfds are added with
+ * data.ptr = the task, so that the caller hands a dead one to tree_forget.
+ */
+int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree);
 void tree_free(struct tree *tree);
 
 /* The task of a notification. Never NULL for a live tid; NULL when it died. Valid until the next tree_* call. */
@@ -36,6 +41,9 @@ bool tree_holds(struct tree *tree, pid_t pid);
 
 /* The tgids of the run at this moment, at most `cap`; returns how many there are. */
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
+
+/* A numeric field of /proc/PID/status ("Tgid", "PPid", "Umask" is octal). -ESRCH when the task or the field is gone. */
+long tree_status(pid_t tid, const char *field, int base);
 
 /* How many different tgids were ever seen. */
 unsigned tree_seen(const struct tree *tree);

@@ -1,0 +1,313 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/tree.h"
+#include "syscalls/view.h"
+
+#include "base/banned.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9, pidfd_open(2) */
+#endif
+
+#define TREE_BUCKETS 256u
+
+struct tree {
+	pid_t root;
+	const struct view *view;
+	int epoll_fd;
+	unsigned seen;
+	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
+	struct task *bucket[TREE_BUCKETS];
+};
+
+int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	if (!tree)
+		return -ENOMEM;
+	tree->root = root;
+	tree->view = view;
+	tree->epoll_fd = epoll_fd;
+	tree->transient.pidfd = -1;
+	*ret_tree = tree;
+	return 0;
+}
+
+static void task_free(struct task *task)
+{
+	if (task->pidfd >= 0)
+		(void)close(task->pidfd);
+	free(task->exe);
+	free(task);
+}
+
+void tree_free(struct tree *tree)
+{
+	if (!tree)
+		return;
+	for (unsigned i = 0; i < TREE_BUCKETS; i++) {
+		while (tree->bucket[i]) {
+			struct task *task = tree->bucket[i];
+
+			tree->bucket[i] = task->next;
+			task_free(task);
+		}
+	}
+	free(tree->transient.exe);
+	free(tree);
+}
+
+/* Reads a small /proc file of a task. Returns the length or -errno. */
+static ssize_t read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
+{
+	char path[64];
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* pid and leaf are bounded */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, out, cap - 1);
+	if (len < 0)
+		return -errno;
+	out[len] = '\0';
+	return len;
+}
+
+long tree_status(pid_t tid, const char *field, int base)
+{
+	char text[4096], key[32];
+	const char *at;
+
+	/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
+	if (read_proc(tid, "status", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
+	at = strstr(text, key);
+	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
+}
+
+/* Parent's tgid from /proc/PID/stat, whose comm may hold anything: the fields begin after the last ')'. */
+static pid_t parent_of(pid_t pid)
+{
+	char text[512];
+	const char *end;
+	int parent;
+
+	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	end = strrchr(text, ')');
+	if (!end || sscanf(end, ") %*c %d", &parent) != 1)
+		return -ESRCH;
+	return parent;
+}
+
+static char *image_name(const struct tree *tree, pid_t tid)
+{
+	char link[64], host[PATH_MAX], virt[PATH_MAX];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", tid);
+	len = readlink(link, host, sizeof(host) - 1);
+	if (len < 0)
+		return strdup("");
+	host[len] = '\0';
+	if (tree->view && view_name(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
+		return strdup(virt);
+	return strdup(host);
+}
+
+static struct task **bucket_of(struct tree *tree, pid_t tid)
+{
+	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
+}
+
+/* Fills what /proc knows. 0 or -ESRCH, -ENOMEM. */
+static int task_fill(const struct tree *tree, struct task *task, pid_t tid)
+{
+	char text[4096];
+	const char *tgid, *ppid;
+
+	if (read_proc(tid, "status", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	tgid = strstr(text, "\nTgid:\t");
+	ppid = strstr(text, "\nPPid:\t");
+	if (!tgid || !ppid)
+		return -ESRCH;
+	free(task->exe);
+	task->exe = image_name(tree, tid);
+	task->tid = tid;
+	task->tgid = (pid_t)strtol(tgid + 7, NULL, 10);
+	task->ppid = (pid_t)strtol(ppid + 7, NULL, 10);
+	return task->exe ? 0 : -ENOMEM;
+}
+
+/* A pidfd says when the task dies, so that its number, used again, does not inherit its entry. */
+static int task_hold(const struct tree *tree, struct task *task)
+{
+	unsigned flags = task->tid == task->tgid ? 0 : PIDFD_THREAD;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
+	int fd = (int)syscall(SYS_pidfd_open, task->tid, flags);
+
+	if (fd < 0)
+		return -errno;
+	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+		int error = -errno;
+
+		(void)close(fd);
+		return error;
+	}
+	task->pidfd = fd;
+	return 0;
+}
+
+/* No room for another descriptor, or a kernel before 6.9 and a thread: right for this call, not kept. */
+static struct task *transient_task(struct tree *tree, pid_t tid)
+{
+	return task_fill(tree, &tree->transient, tid) < 0 ? NULL : &tree->transient;
+}
+
+struct task *tree_task(struct tree *tree, pid_t tid)
+{
+	struct task **bucket = bucket_of(tree, tid);
+	struct task *task = *bucket;
+
+	while (task && task->tid != tid)
+		task = task->next;
+	if (task)
+		return task;
+	task = calloc(1, sizeof(*task));
+	if (!task)
+		return transient_task(tree, tid);
+	task->pidfd = -1;
+	if (task_fill(tree, task, tid) < 0) {
+		task_free(task);
+		return NULL;
+	}
+	if (task_hold(tree, task) < 0) {
+		task_free(task);
+		return transient_task(tree, tid);
+	}
+	if (task->tid == task->tgid)
+		tree->seen++;
+	else
+		(void)tree_task(tree, task->tgid); /* so that its process is counted once, whoever calls first */
+	task->next = *bucket;
+	*bucket = task;
+	return task;
+}
+
+void tree_forget(struct tree *tree, struct task *task)
+{
+	for (struct task **at = bucket_of(tree, task->tid); *at; at = &(*at)->next) {
+		if (*at != task)
+			continue;
+		*at = task->next;
+		task_free(task);
+		return;
+	}
+}
+
+void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
+{
+	struct task *task = tree_task(tree, tgid);
+	char *copy;
+
+	if (!task)
+		return;
+	copy = strdup(exe);
+	if (!copy)
+		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */
+	free(task->exe);
+	task->exe = copy;
+}
+
+bool tree_holds(struct tree *tree, pid_t pid)
+{
+	if (pid == tree->root)
+		return false;
+	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
+	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
+		pid = parent_of(pid);
+		if (pid == tree->root)
+			return true;
+	}
+	return false;
+}
+
+struct process {
+	pid_t pid;
+	pid_t parent;
+	bool ours;
+};
+
+static struct process *read_processes(size_t *ret_count)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	struct process *list = NULL;
+	size_t count = 0, cap = 0;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		pid_t parent = pid > 0 ? parent_of(pid) : -ESRCH;
+
+		if (parent < 0)
+			continue;
+		if (count == cap) {
+			struct process *more = reallocarray(list, cap ? cap * 2 : 64, sizeof(*list));
+
+			if (!more)
+				break;
+			list = more;
+			cap = cap ? cap * 2 : 64;
+		}
+		list[count++] = (struct process){.pid = pid, .parent = parent};
+	}
+	*ret_count = count;
+	return list;
+}
+
+static bool is_ours(const struct process *list, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].pid == pid)
+			return list[i].ours;
+	return false;
+}
+
+size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
+{
+	size_t count, found = 0;
+	_cleanup_free_ struct process *list = read_processes(&count);
+	bool grew = true;
+
+	while (grew) {
+		grew = false;
+		for (size_t i = 0; i < count; i++) {
+			if (list[i].ours || (list[i].parent != tree->root && !is_ours(list, count, list[i].parent)))
+				continue;
+			list[i].ours = grew = true;
+			if (found < cap)
+				out[found] = list[i].pid;
+			found++;
+		}
+	}
+	return found;
+}
+
+unsigned tree_seen(const struct tree *tree)
+{
+	return tree->seen;
+}
