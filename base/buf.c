@@ -1,0 +1,88 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#include "base/banned.h"
+
+/* Makes room for `more` bytes and a NUL; false when memory ran out, which the buffer remembers. */
+static bool reserve(struct buf *buf, size_t more)
+{
+	size_t need, cap;
+	char *data;
+
+	if (buf->failed)
+		return false;
+	if (__builtin_add_overflow(buf->len, more, &need) || __builtin_add_overflow(need, 1, &need)) {
+		buf->failed = true;
+		return false;
+	}
+	if (need <= buf->cap)
+		return true;
+	cap = buf->cap ? buf->cap : 128;
+	while (cap < need)
+		if (__builtin_mul_overflow(cap, 2, &cap))
+			cap = need;
+	data = realloc(buf->data, cap);
+	if (!data) {
+		buf->failed = true;
+		return false;
+	}
+	buf->data = data;
+	buf->cap = cap;
+	return true;
+}
+
+void buf_add(struct buf *buf, const void *bytes, size_t len)
+{
+	if (!reserve(buf, len))
+		return;
+	if (len)
+		memcpy(buf->data + buf->len, bytes, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+void buf_puts(struct buf *buf, const char *text)
+{
+	buf_add(buf, text, strlen(text));
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+	va_list args, again;
+	int len;
+
+	va_start(args, format);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, args);
+	if (len < 0)
+		buf->failed = true;
+	else if (reserve(buf, (size_t)len)) {
+		(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
+		buf->len += (size_t)len;
+	}
+	va_end(again);
+	va_end(args);
+}
+
+char *buf_take(struct buf *buf)
+{
+	char *data = NULL;
+
+	if (reserve(buf, 0)) {
+		data = buf->data;
+		data[buf->len] = '\0';
+		buf->data = NULL;
+	}
+	buf_done(buf);
+	return data;
+}
+
+void buf_done(struct buf *buf)
+{
+	free(buf->data);
+	*buf = (struct buf){0};
+}

@@ -1,0 +1,144 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define CHUNK_BYTES 65536
+
+int io_write_full(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+	ssize_t put;
+
+	while (len > 0) {
+		put = write(fd, at, len);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		if (put == 0)
+			return -EIO; /* no file does this; looping on it would never end */
+		at += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+/* What a first read should hold: the size the file states and one byte that shows its end, never more than the cap. */
+static size_t first_room(int fd, size_t cap)
+{
+	struct stat st;
+	size_t room = 4096;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size < SIZE_MAX - 2)
+		room = (size_t)st.st_size + 1;
+	return room > cap ? cap + 1 : room;
+}
+
+int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t room, len = 0;
+	ssize_t got;
+	char *more;
+
+	if (cap > SIZE_MAX / 2 - 2)
+		cap = SIZE_MAX / 2 - 2; /* so that neither the NUL nor doubling overflows */
+	room = first_room(fd, cap);
+	text = malloc(room + 1);
+	if (!text)
+		return -ENOMEM;
+	for (;;) {
+		if (len == room) {
+			room = room > cap / 2 ? cap + 1 : room * 2;
+			more = realloc(text, room + 1);
+			if (!more)
+				return -ENOMEM;
+			text = more;
+		}
+		got = read(fd, text + len, room - len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		len += (size_t)got;
+		if (len > cap)
+			return -EFBIG;
+	}
+	text[len] = '\0';
+	*ret_text = steal_pointer(&text);
+	*ret_len = len;
+	return 0;
+}
+
+int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	return io_read_fd(fd, cap, ret_text, ret_len);
+}
+
+/* By read and write, for what copy_file_range(2) refuses: pipes, procfs, other filesystems, O_APPEND. */
+static int copy_through_memory(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t got;
+	int err;
+
+	while (max > 0) {
+		got = read(from_fd, chunk, max < sizeof(chunk) ? (size_t)max : sizeof(chunk));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		err = io_write_full(to_fd, chunk, (size_t)got);
+		if (err < 0)
+			return err;
+		*copied += (uint64_t)got;
+		max -= (uint64_t)got;
+	}
+	return 0;
+}
+
+int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
+{
+	const uint64_t step_bytes = UINT64_C(1) << 30;
+	uint64_t copied = 0;
+	ssize_t got;
+	int err;
+
+	while (copied < max) {
+		got = copy_file_range(from_fd, NULL, to_fd, NULL,
+				      max - copied < step_bytes ? (size_t)(max - copied) : step_bytes, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break; /* 0 is also what generated files of no stated size give: read(2) tells */
+		copied += (uint64_t)got;
+	}
+	err = copy_through_memory(from_fd, to_fd, max - copied, &copied);
+	if (err == 0)
+		*ret_copied = copied;
+	return err;
+}
+
+uint64_t io_now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: the clock exists and the pointer is ours */
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,11 @@
+libcallgate_base_a_SOURCES += \
+	base/banned.h \
+	base/buf.c base/buf.h \
+	base/cleanup.h \
+	base/io.c base/io.h \
+	base/path.c base/path.h \
+	base/remove.c \
+	base/sha256.c base/sha256.h \
+	base/text.c base/text.h \
+	base/units.c
+EXTRA_DIST += base/README.md

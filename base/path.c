@@ -1,0 +1,92 @@
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/path.h"
+
+#include "base/banned.h"
+
+/* Drops the last component of out[0..len). */
+static size_t parent(const char *out, size_t len)
+{
+	while (len > 0 && out[--len] != '/')
+		;
+	return len;
+}
+
+int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical)
+{
+	size_t len = 0, size, names = 0; /* names: components of `path` itself that out ends in */
+	bool lexical = true;
+	const char *end;
+
+	if (cap < 2)
+		return -ENAMETOOLONG;
+	if (*path != '/') {
+		len = strlen(base);
+		if (len >= cap)
+			return -ENAMETOOLONG;
+		memcpy(out, base, len);
+		if (len == 1)
+			len = 0; /* the root is the empty text while components are added */
+	}
+	for (;; path = end) {
+		while (*path == '/')
+			path++;
+		if (!*path)
+			break;
+		end = strchrnul(path, '/');
+		size = (size_t)(end - path);
+		if (size == 1 && path[0] == '.')
+			continue;
+		if (size == 2 && path[0] == '.' && path[1] == '.') {
+			if (names > 0) { /* after a name of the caller's, which may be a link; the base has none */
+				lexical = false;
+				names--;
+			}
+			len = parent(out, len);
+			continue;
+		}
+		if (size + 2 > cap - len) /* the slash and the NUL */
+			return -ENAMETOOLONG;
+		out[len++] = '/';
+		memcpy(out + len, path, size);
+		len += size;
+		names++;
+	}
+	if (len == 0)
+		out[len++] = '/';
+	if (len > INT_MAX)
+		return -ENAMETOOLONG;
+	out[len] = '\0';
+	*ret_lexical = lexical;
+	return (int)len;
+}
+
+const char *path_rest(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1 && dir[0] == '/')
+		return path[0] == '/' ? path + 1 : NULL;
+	if (strncmp(path, dir, len) != 0)
+		return NULL;
+	if (path[len] == '\0')
+		return path + len;
+	return path[len] == '/' ? path + len + 1 : NULL;
+}
+
+bool path_below(const char *path, const char *dir)
+{
+	return path_rest(path, dir) != NULL;
+}
+
+bool path_wants_dir(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *last = slash ? slash + 1 : path;
+
+	if (!*last)
+		return slash != NULL;
+	return strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+}

@@ -1,0 +1,154 @@
+/* io_remove_tree: removal of a tree that an enemy built. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+/*
+ * A program can nest directories far deeper than a process has descriptors or stack. So nothing here recurses: what a
+ * subdirectory still holds in directories is renamed up into the top one, until the top one is flat.
+ */
+struct removal {
+	int top_fd;
+	uint64_t next;	 /* number of the next name made in the top directory */
+	uint64_t steps;	 /* removals and renames in this pass: none means no progress */
+	int err;	 /* the first failure of this pass */
+};
+
+static void note(struct removal *removal, int err)
+{
+	if (err == 0)
+		removal->steps++;
+	else if (removal->err == 0)
+		removal->err = err;
+}
+
+/* Opens a directory for reading and changing, giving its owner the rights first where they lack. fd or -errno. */
+static int open_own_dir(int dirfd, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	_cleanup_close_ int fd = openat(dirfd, name, flags);
+	struct stat st;
+
+	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(dirfd, name, flags);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
+		(void)fchmod(fd, 0700); /* the removals in it tell whether that mattered */
+	return steal_fd(&fd);
+}
+
+/* Removes a non-directory or an empty directory. 0, -ENOTEMPTY for a directory with entries, or -errno. */
+static int remove_plain(int dirfd, const char *name)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return -errno;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0)
+		return 0;
+	return errno == EEXIST ? -ENOTEMPTY : -errno;
+}
+
+/* Moves a non-empty directory into the top one, under a name nobody has. */
+static int hoist(struct removal *removal, int dirfd, const char *name)
+{
+	char fresh[32];
+
+	/* A directory whose ".." changes must be writable itself. */
+	if (fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	do {
+		(void)snprintf(fresh, sizeof(fresh), "%llx", (unsigned long long)removal->next++);
+		if (renameat2(dirfd, name, removal->top_fd, fresh, RENAME_NOREPLACE) == 0)
+			return 0;
+	} while (errno == EEXIST);
+	return -errno;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Empties one subdirectory of the top directory and removes it. */
+static void remove_subdir(struct removal *removal, const char *name)
+{
+	int fd = open_own_dir(removal->top_fd, name);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int err;
+
+	if (!dir) {
+		note(removal, fd < 0 ? fd : -ENOMEM);
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (is_dots(entry->d_name))
+			continue;
+		err = remove_plain(fd, entry->d_name);
+		if (err == -ENOTEMPTY)
+			err = hoist(removal, fd, entry->d_name);
+		note(removal, err);
+	}
+	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
+		removal->steps++;
+	/* else: entries that readdir(3) skipped while the directory changed; the next pass has them */
+}
+
+/* One pass over the top directory. True when it found it empty. */
+static bool sweep(struct removal *removal, DIR *top)
+{
+	const struct dirent *entry;
+	bool empty = true;
+	int err;
+
+	rewinddir(top);
+	while ((entry = readdir(top))) {
+		if (is_dots(entry->d_name))
+			continue;
+		empty = false;
+		err = remove_plain(removal->top_fd, entry->d_name);
+		if (err == -ENOTEMPTY)
+			remove_subdir(removal, entry->d_name);
+		else
+			note(removal, err);
+	}
+	return empty;
+}
+
+int io_remove_tree(int dirfd, const char *name)
+{
+	_cleanup_closedir_ DIR *top = NULL;
+	struct removal removal = {.top_fd = -1};
+	int err = remove_plain(dirfd, name);
+
+	if (err != -ENOTEMPTY && err != -EACCES)
+		return err;
+	removal.top_fd = open_own_dir(dirfd, name);
+	if (removal.top_fd < 0)
+		return removal.top_fd;
+	top = fdopendir(removal.top_fd);
+	if (!top) {
+		(void)close(removal.top_fd);
+		return -ENOMEM;
+	}
+	do {
+		removal.steps = 0;
+		removal.err = 0;
+		if (sweep(&removal, top))
+			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+	} while (removal.steps > 0);
+	return removal.err ? removal.err : -ENOTEMPTY;
+}

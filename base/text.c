@@ -1,0 +1,137 @@
+/* Lossless escapes between bytes and JSON text. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#include "base/banned.h"
+
+static const char hex[] = "0123456789abcdef";
+
+/*
+ * The length of the UTF-8 sequence at bytes (RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF), with
+ * its code point; 0 when it is not one.
+ */
+static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *ret_point)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint32_t point;
+	size_t size;
+
+	if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
+		return 0;
+	size = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+	if (size > len)
+		return 0;
+	point = bytes[0] & (0xffu >> (size + 1));
+	for (size_t i = 1; i < size; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (bytes[i] & 0x3fu);
+	}
+	if (point < least[size] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	*ret_point = point;
+	return size;
+}
+
+/* Writes \uXXXX, six bytes. */
+static size_t put_unicode(char *out, uint32_t point)
+{
+	out[0] = '\\';
+	out[1] = 'u';
+	for (unsigned int i = 0; i < 4; i++)
+		out[2 + i] = hex[point >> (12 - 4 * i) & 15];
+	return 6;
+}
+
+/* Writes what a JSON reader decodes to \xHH. */
+static size_t put_byte(char *out, unsigned char byte)
+{
+	memcpy(out, "\\\\x", 3);
+	out[3] = hex[byte >> 4];
+	out[4] = hex[byte & 15];
+	return 5;
+}
+
+static size_t put_ascii(char *out, unsigned char byte)
+{
+	switch (byte) {
+	case '\0':
+		return put_byte(out, byte); /* \u0000 is refused by readers whose strings end at a NUL */
+	case '"':
+		memcpy(out, "\\\"", 2);
+		return 2;
+	case '\\':
+		memcpy(out, "\\\\\\\\", 4);
+		return 4;
+	case '\n':
+		memcpy(out, "\\n", 2);
+		return 2;
+	case '\t':
+		memcpy(out, "\\t", 2);
+		return 2;
+	default:
+		break;
+	}
+	if (byte < 0x20 || byte == 0x7f)
+		return put_unicode(out, byte);
+	*out = (char)byte;
+	return 1;
+}
+
+size_t text_escape(char *out, const char *bytes, size_t len)
+{
+	const unsigned char *at = (const unsigned char *)bytes;
+	const char *start = out;
+	uint32_t point;
+	size_t size;
+
+	for (size_t i = 0; i < len; i += size) {
+		size = 1;
+		if (at[i] < 0x80) {
+			out += put_ascii(out, at[i]);
+			continue;
+		}
+		size = utf8_sequence(at + i, len - i, &point);
+		if (size == 0) {
+			size = 1;
+			out += put_byte(out, at[i]);
+		} else if (point < 0xa0 || point == 0x2028 || point == 0x2029) {
+			out += put_unicode(out, point);
+		} else {
+			memcpy(out, at + i, size);
+			out += size;
+		}
+	}
+	return (size_t)(out - start);
+}
+
+static int hex_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	if (digit >= 'a' && digit <= 'f')
+		return digit - 'a' + 10;
+	if (digit >= 'A' && digit <= 'F')
+		return digit - 'A' + 10;
+	return -1;
+}
+
+size_t text_unescape(char *text, size_t len)
+{
+	size_t put = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\\' && len - i >= 2 && text[i + 1] == '\\') {
+			i++;
+		} else if (text[i] == '\\' && len - i >= 4 && text[i + 1] == 'x' && hex_value(text[i + 2]) >= 0 &&
+			   hex_value(text[i + 3]) >= 0) {
+			text[put++] = (char)(hex_value(text[i + 2]) << 4 | hex_value(text[i + 3]));
+			i += 3;
+			continue;
+		}
+		text[put++] = text[i];
+	}
+	return put;
+}

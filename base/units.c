@@ -1,0 +1,150 @@
+/* Numbers with units, and the nearest of some words, for what people type. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#include "base/banned.h"
+
+#define NEAREST_WORD_MAX 64
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static const struct unit sizes[] = {
+	{"", 1},
+	{"K", UINT64_C(1) << 10},
+	{"M", UINT64_C(1) << 20},
+	{"G", UINT64_C(1) << 30},
+	{"T", UINT64_C(1) << 40},
+};
+
+static const struct unit durations[] = {
+	{"", UINT64_C(1000000000)},
+	{"ms", UINT64_C(1000000)},
+	{"s", UINT64_C(1000000000)},
+	{"m", UINT64_C(60) * 1000000000},
+	{"h", UINT64_C(3600) * 1000000000},
+};
+
+#define UNITS(table) (table), sizeof(table) / sizeof((table)[0])
+
+/* Reads decimal digits and moves past them. False when there are none or they overflow. */
+static bool take_digits(const char **text, uint64_t *ret_value)
+{
+	const char *at = *text;
+	uint64_t value = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return false;
+	if (at == *text)
+		return false;
+	*text = at;
+	*ret_value = value;
+	return true;
+}
+
+static const struct unit *find_unit(const char *name, const struct unit *units, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, units[i].name) == 0)
+			return &units[i];
+	return NULL;
+}
+
+int text_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value;
+
+	if (!take_digits(&text, &value) || *text || value < min || value > max)
+		return -EINVAL;
+	*ret_value = value;
+	return 0;
+}
+
+int text_size(const char *text, uint64_t *ret_bytes)
+{
+	const struct unit *unit;
+	uint64_t value;
+
+	if (!take_digits(&text, &value))
+		return -EINVAL;
+	unit = find_unit(text, UNITS(sizes));
+	if (!unit || __builtin_mul_overflow(value, unit->factor, &value))
+		return -EINVAL;
+	*ret_bytes = value;
+	return 0;
+}
+
+int text_duration(const char *text, uint64_t *ret_ns)
+{
+	const struct unit *unit;
+	uint64_t whole, fraction = 0, scale = 1;
+
+	if (!take_digits(&text, &whole))
+		return -EINVAL;
+	if (*text == '.') {
+		const char *digits = ++text;
+
+		if (!take_digits(&text, &fraction) || text - digits > 6)
+			return -EINVAL;
+		for (; digits < text; digits++)
+			scale *= 10;
+	}
+	unit = find_unit(text, UNITS(durations));
+	/* Six digits at most, so that fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
+	if (!unit || __builtin_mul_overflow(whole, unit->factor, &whole) ||
+	    __builtin_add_overflow(whole, fraction * unit->factor / scale, &whole))
+		return -EINVAL;
+	*ret_ns = whole;
+	return 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace) from a to b; both at most NEAREST_WORD_MAX long. */
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
+
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		diagonal = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			above = row[j];
+			row[j] = least(least(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_len];
+}
+
+const char *text_nearest(const char *word, const char *const *words)
+{
+	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* more edits than that is another word */
+	const char *nearest = NULL;
+
+	if (len > NEAREST_WORD_MAX)
+		return NULL;
+	for (; *words; words++) {
+		other = strlen(*words);
+		if (other > NEAREST_WORD_MAX)
+			continue;
+		edits = distance(word, len, *words, other);
+		if (edits < best && edits < least(len, other)) { /* all letters changed is no likeness */
+			best = edits;
+			nearest = *words;
+		}
+	}
+	return nearest;
+}

@@ -1,0 +1,11 @@
+libcallgate_syscalls_a_SOURCES += \
+	syscalls/call.h \
+	syscalls/changes.h \
+	syscalls/decode.h \
+	syscalls/denials.h \
+	syscalls/exec.h \
+	syscalls/file.h \
+	syscalls/guest.h \
+	syscalls/table.h \
+	syscalls/tree.h \
+	syscalls/view.h
