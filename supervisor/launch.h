@@ -6,6 +6,7 @@
 #define CALLGATE_SUPERVISOR_LAUNCH_H
 
 #include <linux/filter.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct launch_options {
@@ -15,7 +16,10 @@ struct launch_options {
 	const char *cwd_host;     /* host directory of the virtual workdir */
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
+	struct rlimit open_files; /* the program's RLIMIT_NOFILE; rlim_max 0: as the supervisor's */
 };
+
+struct launch_page;
 
 struct launch {
 	pid_t pid;
@@ -23,12 +27,19 @@ struct launch {
 	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
 	volatile int *ret_error;
 	volatile int *ret_step; /* enum launch_step */
+	struct launch_page *page; /* what the two point into; released by launch_done */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_FILTER, LAUNCH_EXEC };
 
-/* 0, or -errno with *ret_launch->ret_step telling which step. The child waits in its execve, the first judged call. */
+/*
+ * 0, or -errno with *ret_launch->ret_step telling which step and the child reaped. In both cases launch_done releases
+ * what is in ret_launch. On success the child is in (or about to enter) its execve, the first judged call: when that
+ * fails it writes errno and LAUNCH_EXEC and exits with 127. The calling thread must outlive the program, whose
+ * PR_SET_PDEATHSIG it is. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested callgate).
+ */
 int launch_program(const struct launch_options *options, struct launch *ret_launch);
+/* Closes the listener and unmaps the page; reaps nothing. */
 void launch_done(struct launch *launch);
 
 #endif

@@ -1,0 +1,227 @@
+#include "supervisor/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/filter.h"
+#include "supervisor/privs.h"
+
+#include "base/banned.h"
+
+enum page_state { PAGE_STARTED, PAGE_READY, PAGE_GO, PAGE_FAILED };
+
+/* Anonymous memory shared by supervisor and child until the child's exec: the only channel the filter cannot catch. */
+struct launch_page {
+	volatile int error;
+	volatile int step;
+	volatile int listener_fd;
+	int state; /* enum page_state, a futex */
+};
+
+static void page_post(struct launch_page *page, enum page_state state)
+{
+	__atomic_store_n(&page->state, (int)state, __ATOMIC_SEQ_CST);
+	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* nobody waiting is fine */
+}
+
+static int page_state(const struct launch_page *page)
+{
+	return __atomic_load_n(&page->state, __ATOMIC_SEQ_CST);
+}
+
+/* Returns when the state may have changed, or after 50 ms so that the waiter can look whether the other end still lives. */
+static void page_wait(struct launch_page *page, int while_state)
+{
+	struct timespec patience = { .tv_nsec = 50000000 };
+
+	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &patience, NULL, 0);
+}
+
+/* ---- the child: raw clone without CLONE_VM, so only async-signal-safe calls until exec ---- */
+
+static _Noreturn void child_fail(struct launch_page *page, enum launch_step step, int error)
+{
+	page->step = (int)step;
+	page->error = error;
+	page_post(page, PAGE_FAILED);
+	_exit(127);
+}
+
+/* Handlers do not survive exec, but ignored signals do: the program starts as if from a plain shell. */
+static void reset_signals(void)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+
+	for (int signal = 1; signal < _NSIG; signal++)
+		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
+}
+
+static int child_setup(const struct launch_options *options, pid_t parent)
+{
+	static const struct rlimit no_core = { 0, 0 };
+
+	reset_signals();
+	if (setsid() < 0)
+		return -errno;
+	/* The keeper kills the tree when the supervisor dies; this is merely faster, for the one process it holds for. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	if (getppid() != parent)
+		return -ESRCH;
+	/* A core file would be written by the kernel, past the filter. */
+	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
+		return -errno;
+	if (chdir(options->cwd_host) < 0)
+		return -errno;
+	if (privs_drop() < 0)
+		return -EPERM;
+	/* Inherited 0 from the supervisor; its process_vm_readv of our execve arguments needs 1 (capset may reset it, so last). */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Leaves the shared table with 0-2 only. By way of copies above 2, since a source may itself be one of 0-2. */
+static int child_descriptors(const struct launch_options *options)
+{
+	int copy[3];
+
+	if (unshare(CLONE_FILES) < 0)
+		return -errno;
+	for (int i = 0; i < 3; i++) {
+		copy[i] = fcntl(options->stdio_fd[i], F_DUPFD, 3);
+		if (copy[i] < 0)
+			return -errno;
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(copy[i], i) < 0)
+			return -errno;
+	return syscall(SYS_close_range, 3U, ~0U, 0U) < 0 ? -errno : 0;
+}
+
+static _Noreturn void child_run(const struct launch_options *options, struct launch_page *page, pid_t parent)
+{
+	sigset_t none;
+	int listener, error;
+
+	error = child_setup(options, parent);
+	if (error < 0)
+		child_fail(page, LAUNCH_SETUP, -error);
+	listener = filter_install(options->filter);
+	if (listener < 0)
+		child_fail(page, LAUNCH_FILTER, -listener);
+	page->listener_fd = listener;
+	error = child_descriptors(options);
+	if (error < 0)
+		child_fail(page, LAUNCH_SETUP, -error);
+	page_post(page, PAGE_READY);
+	while (page_state(page) == PAGE_READY)
+		page_wait(page, PAGE_READY);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)execve(options->program, options->argv, options->envp);
+	page->step = LAUNCH_EXEC;
+	page->error = errno;
+	_exit(127);
+}
+
+/* ---- the parent ---- */
+
+/* All signals are blocked across the clone so that no handler of the supervisor's runs in the child. */
+static pid_t clone_child(const struct launch_options *options, struct launch_page *page)
+{
+	sigset_t all, before;
+	pid_t parent = getpid();
+	long pid;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid == 0)
+		child_run(options, page, parent);
+	if (pid < 0)
+		pid = -errno;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return (pid_t)pid;
+}
+
+static bool child_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
+}
+
+/* Waits until the child has its filter and its own descriptors. 0, or -errno with the child reaped. */
+static int await_ready(pid_t pid, struct launch_page *page)
+{
+	while (page_state(page) == PAGE_STARTED && !child_ended(pid))
+		page_wait(page, PAGE_STARTED);
+	if (page_state(page) == PAGE_READY)
+		return 0;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: killed from outside before it could say why */
+}
+
+static int limit_open_files(pid_t pid, const struct rlimit *limit)
+{
+	/* From here, because prlimit64 is a judged call in the child, and before the filter it would cap the shared table. */
+	if (limit->rlim_max == 0)
+		return 0;
+	return prlimit(pid, RLIMIT_NOFILE, limit, NULL) < 0 ? -errno : 0;
+}
+
+int launch_program(const struct launch_options *options, struct launch *ret_launch)
+{
+	/* Lets ret_step be read when there was no memory for the page. */
+	static volatile int no_page[2] = { ENOMEM, LAUNCH_SETUP };
+	struct launch_page *page;
+	int error;
+	pid_t pid;
+
+	*ret_launch = (struct launch){ .pid = -1, .listener_fd = -1, .ret_error = &no_page[0], .ret_step = &no_page[1] };
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	page->listener_fd = -1;
+	ret_launch->page = page;
+	ret_launch->ret_error = &page->error;
+	ret_launch->ret_step = &page->step;
+	pid = clone_child(options, page);
+	if (pid < 0)
+		return pid;
+	error = await_ready(pid, page);
+	ret_launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
+	if (error < 0)
+		return error;
+	error = limit_open_files(pid, &options->open_files);
+	if (error < 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		return error;
+	}
+	ret_launch->pid = pid;
+	page_post(page, PAGE_GO);
+	return 0;
+}
+
+void launch_done(struct launch *launch)
+{
+	if (launch->listener_fd >= 0)
+		(void)close(launch->listener_fd);
+	if (launch->page)
+		(void)munmap(launch->page, sizeof(*launch->page));
+	*launch = (struct launch){ .pid = -1, .listener_fd = -1 };
+}
