@@ -1,0 +1,36 @@
+/* The verbs, one file each. Every verb gets argv from its own name on and returns the process's exit status. */
+#ifndef CALLGATE_CLI_CLI_H
+#define CALLGATE_CLI_CLI_H
+
+#include "policy/policy.h"
+
+/* Exit statuses of callgate's own; otherwise the program's own status is passed on (128+n for a signal). */
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_TIMEOUT = 124,   /* the wall-clock limit ended the run */
+	CLI_ERROR = 125,     /* callgate could not do what was asked: bad usage, bad policy, no supervision */
+	CLI_REFUSED = 126,   /* the policy refused the program itself */
+	CLI_NOT_FOUND = 127, /* no such program in the view */
+};
+
+int cli_run(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_show(int argc, char **argv);
+int cli_why(int argc, char **argv);
+
+/* One line on stderr: "callgate VERB: message". */
+void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Every message of the list on stderr, one a line, as "callgate VERB: file:line: key: …". */
+void cli_policy_errors(const char *verb, const struct policy_errors *errors);
+
+/* After getopt_long said '?' or ':': one line saying what was wrong is printed already; points at --help. CLI_ERROR. */
+int cli_usage_error(const char *verb);
+
+/* Prints "callgate VERSION" to stdout. CLI_OK, or CLI_ERROR when stdout cannot be written. */
+int cli_version(void);
+
+/* Prints text to stdout and flushes it. CLI_OK, or CLI_ERROR with a message when stdout cannot be written. */
+int cli_print(const char *verb, const char *text);
+
+#endif

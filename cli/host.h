@@ -1,0 +1,32 @@
+/* The outside world for the policy compiler (struct policy_host): files, links, environment, installed interpreters. */
+#ifndef CALLGATE_CLI_HOST_H
+#define CALLGATE_CLI_HOST_H
+
+#include "policy/policy.h"
+
+struct cli_interpreter;
+
+struct cli_host {
+	struct policy_host policy; /* what policy_load wants */
+	struct cli_interpreter *interpreter; /* found at first use; owned */
+	char *program;             /* argv[0] of what is to run; NULL: none */
+	char *home;
+	char *workdir;
+	char *scratch;
+};
+
+/*
+ * `program` is what the user named on the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM.
+ */
+int cli_host_init(struct cli_host *host, const char *program);
+void cli_host_done(struct cli_host *host);
+#define _cleanup_host_ __attribute__((cleanup(cli_host_done)))
+
+/*
+ * The program's real path: PATH searched, version-manager shims (pyenv, rbenv, nodenv, asdf) resolved to what they would
+ * start. "python3" may give "/root/.pyenv/versions/3.11.7/bin/python3". NULL when it is not found on the host. Borrows
+ * from host. Only a symbolic link of a shim is followed: a venv's bin/python3 stays what it is.
+ */
+const char *cli_host_program(struct cli_host *host);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * The options that say what is allowed, shared by run, show and why so that all three compose the very same policy.
+ *
+ *	static const struct option longs[] = { CLI_POLICY_LONGS, {"json", no_argument, NULL, MY_JSON}, {0} };
+ *	while ((opt = getopt_long(argc, argv, "+:" CLI_POLICY_SHORTS "q", longs, NULL)) != -1) {
+ *		ret = cli_policy_option(&policy_options, "run", opt, optarg);
+ *		if (ret < 0)
+ *			return CLI_ERROR;
+ *		if (ret > 0)
+ *			continue;
+ *		switch (opt) { … }
+ *	}
+ */
+#ifndef CALLGATE_CLI_OPTIONS_H
+#define CALLGATE_CLI_OPTIONS_H
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/host.h"
+#include "policy/policy.h"
+
+#define CLI_DEFAULT_PROFILE "minimal"
+
+#define CLI_POLICY_SHORTS "p:w:r:W:x:e:t:"
+
+/* Long options without a letter of their own; a verb numbers its own from CLI_OPT_VERB on. */
+enum cli_policy_opt {
+	CLI_OPT_PROFILE = 256,
+	CLI_OPT_OUTPUT_LIMIT,
+	CLI_OPT_HELP,    /* --help, answered by the verb */
+	CLI_OPT_VERSION, /* --version, answered by the verb (cli_version) */
+	CLI_OPT_VERB = 320,
+};
+
+/* clang-format off */
+#define CLI_POLICY_LONGS \
+	{"policy", required_argument, NULL, 'p'}, \
+	{"profile", required_argument, NULL, CLI_OPT_PROFILE}, \
+	{"workdir", required_argument, NULL, 'w'}, \
+	{"allow-read", required_argument, NULL, 'r'}, \
+	{"allow-write", required_argument, NULL, 'W'}, \
+	{"allow-exec", required_argument, NULL, 'x'}, \
+	{"env", required_argument, NULL, 'e'}, \
+	{"timeout", required_argument, NULL, 't'}, \
+	{"output-limit", required_argument, NULL, CLI_OPT_OUTPUT_LIMIT}, \
+	{"help", no_argument, NULL, CLI_OPT_HELP}, \
+	{"version", no_argument, NULL, CLI_OPT_VERSION}
+/* clang-format on */
+
+/* The help text of these options, one line each, to be printed by a verb's --help. */
+extern const char cli_policy_help[];
+
+/* A NULL-ended list of owned strings that grows. Zero-initialise. */
+struct cli_list {
+	char **item; /* NULL while empty */
+	size_t count;
+};
+
+/* Zero-initialise; cli_policy_options_done releases. */
+struct cli_policy_options {
+	struct cli_list names; /* -p and --profile, in the order given; none: CLI_DEFAULT_PROFILE */
+	struct cli_list read;
+	struct cli_list write;
+	struct cli_list exec;
+	struct cli_list env;
+	char *workdir;         /* -w: canonical host directory, NULL when not given */
+	uint64_t wall_ns;      /* -t, 0: not given */
+	uint64_t output_bytes; /* --output-limit, 0: not given */
+};
+
+/* 1: the option was one of ours and is taken. 0: not ours. -EINVAL, -ENOMEM: a message is printed already. */
+int cli_policy_option(struct cli_policy_options *options, const char *verb, int opt, const char *value);
+
+void cli_policy_options_done(struct cli_policy_options *options);
+#define _cleanup_policy_options_ __attribute__((cleanup(cli_policy_options_done)))
+
+/*
+ * Composes and compiles. `program` is argv[0] of what is to run (for @interpreter) or NULL. `scratch` is the run's
+ * scratch directory (canonical host path); the workdir is -w's directory or scratch/work. With scratch NULL (show, why)
+ * a name that does not exist stands in for it. `host` must have been initialised by cli_host_init and must outlive
+ * nothing but this call. 0 with an owned policy, or -errno with the messages printed already.
+ */
+int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+		    const char *scratch, struct policy **ret_policy);
+
+#endif
