@@ -9,3 +9,9 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/table.h \
 	syscalls/tree.h \
 	syscalls/view.h
+# The table and the calls without a path.
+libcallgate_syscalls_a_SOURCES += \
+	syscalls/handlers.h \
+	syscalls/numbers.h \
+	syscalls/syscalls.def \
+	syscalls/table.c

@@ -1,0 +1,27 @@
+/* The handlers, one a row: sys_NAME for every ROW and JUDGE of syscalls.def, and what a filter lets pass: allow_NAME. */
+#ifndef CALLGATE_SYSCALLS_HANDLERS_H
+#define CALLGATE_SYSCALLS_HANDLERS_H
+
+#include "syscalls/table.h"
+
+#define ARG(kind, name)
+#define NATIVE(name)
+#define FILTER(name, error, ...) extern const struct row_term allow_##name[];
+#define JUDGE(name, basis, ...)                     \
+	extern const struct row_term allow_##name[]; \
+	syscall_fn sys_##name;
+#define ROW(name, basis, ...) syscall_fn sys_##name;
+#define REFUSE(name, error, ...)
+#define QUIET(name, error)
+
+#include "syscalls/syscalls.def"
+
+#undef ARG
+#undef NATIVE
+#undef FILTER
+#undef JUDGE
+#undef ROW
+#undef REFUSE
+#undef QUIET
+
+#endif
