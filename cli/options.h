@@ -49,8 +49,8 @@ enum cli_policy_opt {
 	{"version", no_argument, NULL, CLI_OPT_VERSION}
 /* clang-format on */
 
-/* The help text of these options, one line each, to be printed by a verb's --help. */
-extern const char cli_policy_help[];
+/* The help text of these options, one line each, for a verb's --help. */
+const char *cli_policy_help(void);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */
 struct cli_list {
@@ -79,8 +79,8 @@ void cli_policy_options_done(struct cli_policy_options *options);
 /*
  * Composes and compiles. `program` is argv[0] of what is to run (for @interpreter) or NULL. `scratch` is the run's
  * scratch directory (canonical host path); the workdir is -w's directory or scratch/work. With scratch NULL (show, why)
- * a name that does not exist stands in for it. `host` must have been initialised by cli_host_init and must outlive
- * nothing but this call. 0 with an owned policy, or -errno with the messages printed already.
+ * a name that does not exist stands in for it. `host` comes from cli_host_init.
+ * 0 with an owned policy, or -errno with the messages printed already.
  */
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy);

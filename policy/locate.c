@@ -1,0 +1,211 @@
+/* A scanner for JSON that jansson has accepted already: it only has to find its way, not to judge. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/locate.h"
+
+#include "base/banned.h"
+
+struct cursor {
+	const char *at;
+	unsigned line;
+};
+
+static void skip_space(struct cursor *cursor)
+{
+	for (; *cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r' || *cursor->at == '\n'; cursor->at++)
+		if (*cursor->at == '\n')
+			cursor->line++;
+}
+
+static unsigned hex4(const char *text)
+{
+	unsigned value = 0;
+
+	for (int i = 0; i < 4 && text[i]; i++) {
+		char c = text[i];
+
+		value = value << 4 | (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	return value;
+}
+
+/* Appends a code point as UTF-8 while it fits. */
+static size_t put_utf8(char *out, size_t len, size_t cap, uint32_t point)
+{
+	unsigned char byte[4];
+	size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+	for (size_t i = size - 1; i > 0; i--, point >>= 6)
+		byte[i] = (unsigned char)(0x80 | (point & 0x3f));
+	byte[0] = (unsigned char)(lead[size] | point);
+	if (len + size < cap) {
+		memcpy(out + len, byte, size);
+		return len + size;
+	}
+	return len;
+}
+
+/* Moves past an escape (the cursor is on the backslash) and appends what it means. */
+static size_t take_escape(struct cursor *cursor, char *out, size_t len, size_t cap)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	char c = *++cursor->at;
+	const char *known;
+	uint32_t point;
+
+	if (!c)
+		return len;
+	cursor->at++;
+	if (c != 'u') {
+		known = strchr(from, c);
+		return put_utf8(out, len, cap, known ? (unsigned char)to[known - from] : (unsigned char)c);
+	}
+	if (strlen(cursor->at) < 4)
+		return len;
+	point = hex4(cursor->at);
+	cursor->at += 4;
+	if (point >= 0xd800 && point < 0xdc00 && cursor->at[0] == '\\' && cursor->at[1] == 'u' &&
+	    strlen(cursor->at) >= 6) {
+		point = 0x10000 + ((point - 0xd800) << 10) + (hex4(cursor->at + 2) - 0xdc00);
+		cursor->at += 6;
+	}
+	return put_utf8(out, len, cap, point & 0x1fffff);
+}
+
+/* Reads a string (the cursor is on its quote); out gets what fits. */
+static void take_string(struct cursor *cursor, char *out, size_t cap)
+{
+	size_t len = 0;
+
+	for (cursor->at++; *cursor->at && *cursor->at != '"';) {
+		if (*cursor->at == '\\') {
+			len = take_escape(cursor, out, len, cap);
+			continue;
+		}
+		if (len + 1 < cap)
+			out[len++] = *cursor->at;
+		cursor->at++;
+	}
+	if (*cursor->at)
+		cursor->at++;
+	if (cap)
+		out[len] = '\0';
+}
+
+/* Moves past one value, however deep, without recursion. */
+static void skip_value(struct cursor *cursor)
+{
+	size_t depth = 0;
+
+	skip_space(cursor);
+	do {
+		switch (*cursor->at) {
+		case '\0':
+			return;
+		case '"':
+			take_string(cursor, NULL, 0);
+			break;
+		case '{':
+		case '[':
+			depth++;
+			cursor->at++;
+			break;
+		case '}':
+		case ']':
+			depth--;
+			cursor->at++;
+			break;
+		default:
+			cursor->at++;
+			break;
+		}
+		/* a number or a word ends where the next mark begins */
+		if (depth == 0 && (!*cursor->at || strchr(",]} \t\r\n", *cursor->at) || cursor->at[-1] == '"' ||
+				   cursor->at[-1] == '}' || cursor->at[-1] == ']'))
+			return;
+		skip_space(cursor);
+	} while (true);
+}
+
+/* Moves into a container (the cursor is on its bracket) up to the wanted member's or item's value. */
+static bool enter(struct cursor *cursor, const struct locate_step *step, unsigned *line)
+{
+	char name[512];
+	size_t index = 0;
+
+	if (*cursor->at != (step->name ? '{' : '['))
+		return false;
+	cursor->at++;
+	for (;; index++) {
+		skip_space(cursor);
+		if (!*cursor->at || *cursor->at == '}' || *cursor->at == ']')
+			return false;
+		*line = cursor->line;
+		if (step->name) {
+			if (*cursor->at != '"')
+				return false;
+			take_string(cursor, name, sizeof(name));
+			skip_space(cursor);
+			if (*cursor->at == ':')
+				cursor->at++;
+			skip_space(cursor);
+		}
+		if (step->name ? strncmp(step->name, name, sizeof(name) - 1) == 0 : index == step->index)
+			return true;
+		skip_value(cursor);
+		skip_space(cursor);
+		if (*cursor->at == ',')
+			cursor->at++;
+	}
+}
+
+unsigned locate_line(const char *text, const struct locate_path *path)
+{
+	struct cursor cursor = {text, 1};
+	unsigned line, found;
+
+	skip_space(&cursor);
+	found = cursor.line;
+	for (size_t i = 0; i < path->depth; i++) {
+		if (!enter(&cursor, &path->step[i], &line))
+			break;
+		found = line;
+	}
+	return found;
+}
+
+static bool is_plain(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') &&
+		    !(*name >= '0' && *name <= '9') && *name != '_' && *name != '$' && *name != '-')
+			return false;
+	return true;
+}
+
+void locate_print(const struct locate_path *path, char *out, size_t cap)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < path->depth && used < cap; i++) {
+		const struct locate_step *step = &path->step[i];
+		int len;
+
+		if (!step->name)
+			len = snprintf(out + used, cap - used, "[%zu]", step->index);
+		else if (is_plain(step->name))
+			len = snprintf(out + used, cap - used, "%s%s", i ? "." : "", step->name);
+		else
+			len = snprintf(out + used, cap - used, "[\"%s\"]", step->name);
+		if (len < 0)
+			return;
+		used += (size_t)len;
+	}
+}

@@ -1,0 +1,29 @@
+/* Where in a JSON text a key stands: jansson keeps no line numbers. */
+#ifndef CALLGATE_POLICY_LOCATE_H
+#define CALLGATE_POLICY_LOCATE_H
+
+#include <stddef.h>
+
+/* Deeper than any key of a policy. */
+#define LOCATE_DEPTH_MAX 8
+
+struct locate_step {
+	const char *name; /* of an object's member; NULL: an array's item */
+	size_t index;     /* of the item */
+};
+
+struct locate_path {
+	struct locate_step step[LOCATE_DEPTH_MAX];
+	size_t depth;
+};
+
+/*
+ * The line (from 1) of the member or item the path leads to; of the deepest step that exists when it does not lead to
+ * the end. The text must be valid JSON.
+ */
+unsigned locate_line(const char *text, const struct locate_path *path);
+
+/* Writes the path as messages show it: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut when it does not fit. */
+void locate_print(const struct locate_path *path, char *out, size_t cap);
+
+#endif
