@@ -24,6 +24,22 @@ int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int 
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 
 /*
+ * The same for calls that make a name (mkdir, mknod, symlink, link, rename's new end is not one): where the name is there
+ * already the answer is EEXIST, also in a read-only tree and on a mount's root, as native (mkdir -p relies on it).
+ */
+int file_pin_new(struct call *call, unsigned i, const char **ret_name);
+
+/*
+ * For open(O_CREAT): the canonical place path[i] leads to, present or not (a dangling final link gives its target when
+ * follow says VIEW_FOLLOW), judged for WRITE. Opens its parent; *ret_name borrows from call->place[i]. Returns the parent's
+ * descriptor or -1 with the outcome set.
+ */
+int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name);
+
+/* Opens /proc/TID/fd/N (or cwd) itself with O_PATH, without judging: for calls that only look (fstat). -1: outcome set. */
+int file_open_fd(struct call *call, int fd);
+
+/*
  * The object behind a descriptor of the program, pinned for a metadata change or an AT_EMPTY_PATH call: opens
  * /proc/TID/fd/N with O_PATH, finds its virtual name, judges `want` on it. Objects without a name in the view (pipes,
  * memfds, sockets) are the program's own and are allowed. Returns a descriptor or -1 with the outcome set (EBADF …).

@@ -17,6 +17,7 @@
 
 struct view;
 struct task;
+struct tree;
 
 enum mount_flag {
 	MOUNT_SKELETON = 1 << 0, /* a stand-in directory: listed, never written */
@@ -26,9 +27,12 @@ enum mount_flag {
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data in and out, metadata refused */
 	MOUNT_PROC = 1 << 6,     /* the run's own /proc: tree pids and allowlisted leaves */
+	MOUNT_NOTTY = 1 << 7,    /* /dev/tty of a run without a terminal: there to be seen, ENXIO when opened */
+	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch space: its changes are not reported */
 };
 
 struct mount {
+	const struct view *view;
 	char *virt; /* canonical virtual path */
 	size_t virt_len;
 	char *host; /* canonical host path of the object at virt */
@@ -57,6 +61,7 @@ struct view_options {
 	int scratch_fd;           /* this run's directory */
 	const char *scratch_host; /* its canonical host path */
 	const char *scratch_base; /* host directory of all runs: never visible, whatever is granted */
+	const char *workdir_host; /* reported in changes even when it lies in the scratch space */
 };
 
 /* Builds skeleton and mounts from the policy. 0 with an owned view; -errno with a message in ret_error. */
@@ -91,10 +96,21 @@ int view_open(const struct place *place, int flags, mode_t mode);
  */
 int view_open_parent(const struct place *place, const char **ret_name);
 
-/* Opens a directory of the view for reading or as O_PATH; a directory whose listing must differ from the host's is made
- * anew in the skeleton first. */
-int view_open_listing(const struct view *view, const struct place *place, int flags);
-bool view_has_own_listing(const struct view *view, const struct place *place);
+/*
+ * True for a directory whose listing must differ from the host's: /proc and directories where only globs grant. Such a
+ * directory *is* a stand-in in the skeleton, made up to date whenever it is opened for reading.
+ */
+bool view_own_listing(const struct place *place);
+
+/*
+ * Judges `want` (POLICY_* bits) on a place: the policy for mounts, fixed rules for the skeleton, /proc and /dev. Pure but
+ * for the question whether a pid of /proc is in the run.
+ */
+struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+				  unsigned want);
+
+/* Tells the view which pids exist: tree is asked for paths below /proc. Borrows. */
+void view_set_tree(struct view *view, struct tree *tree);
 
 /*
  * The virtual name of a host path, longest mount first. Returns its length, or -ENOENT when it is outside the view. A

@@ -1,0 +1,145 @@
+/* Objects behind the program's descriptors, and what handlers need to act on a pinned one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/file.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+static void fd_leaf(const struct call *call, int fd, char out[64])
+{
+	if (fd == AT_FDCWD)
+		(void)snprintf(out, 64, "%d/cwd", call->tid);
+	else
+		(void)snprintf(out, 64, "%d/fd/%d", call->tid, fd);
+}
+
+int file_open_fd(struct call *call, int fd)
+{
+	char leaf[64];
+	int object;
+
+	if (fd < 0 && fd != AT_FDCWD) {
+		call_fail(call, -EBADF);
+		return -1;
+	}
+	fd_leaf(call, fd, leaf);
+	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
+	if (!call_valid(call)) {
+		if (object >= 0)
+			(void)close(object);
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
+	}
+	if (object < 0) {
+		call_fail(call, object == -ENOENT ? -EBADF : object);
+		return -1;
+	}
+	return object;
+}
+
+/* Was it opened for writing by its holder? Only then may a nameless file's metadata be changed. */
+static bool held_for_writing(const struct call *call, int fd)
+{
+	char leaf[64], text[256];
+	_cleanup_close_ int info = -1;
+	unsigned flags = 0;
+	const char *at;
+	ssize_t len;
+
+	(void)snprintf(leaf, sizeof(leaf), "%d/fdinfo/%d", call->tid, fd);
+	info = openat(call->sandbox->view->proc_fd, leaf, O_RDONLY | O_CLOEXEC);
+	len = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	at = strstr(text, "flags:\t");
+	return at && sscanf(at, "flags:\t%o", &flags) == 1 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH);
+}
+
+/* Judges an object by its name in the view, which must lead to this very object. */
+static bool judge_named(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
+{
+	struct place *place = &call->place[0];
+	char link[32], host[PATH_MAX], virt[PATH_MAX];
+	ssize_t len;
+	int r;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", object);
+	len = readlink(link, host, sizeof(host) - 1);
+	*ret_named = false;
+	if (len <= 0 || host[0] != '/')
+		return false;
+	host[len] = '\0';
+	r = view_name(call->sandbox->view, host, (size_t)len, virt, sizeof(virt));
+	if (r < 0 || !view_confirm(call->sandbox->view, virt, status))
+		return false;
+	memcpy(place->virt, virt, (size_t)r + 1);
+	place->virt_len = (size_t)r;
+	*ret_named = true;
+	if (view_place(call->sandbox->view, place) < 0)
+		return false;
+	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	return call->decision.verdict != VERDICT_DENY;
+}
+
+int file_pin_fd(struct call *call, int fd, unsigned want)
+{
+	_cleanup_close_ int object = file_open_fd(call, fd);
+	struct stat status;
+	bool named;
+
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	if (judge_named(call, object, &status, want, &named))
+		return steal_fd(&object);
+	if (named) {
+		call_fail(call, -call->decision.error);
+		return -1;
+	}
+	/* A file or directory that has lost its name may have been somebody else's: only what it could write already. */
+	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && !held_for_writing(call, fd)) {
+		call_refuse(call, -EACCES, NULL, "not_granted");
+		return -1;
+	}
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
+	return steal_fd(&object);
+}
+
+struct file_link file_link(int fd)
+{
+	struct file_link link;
+
+	(void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
+	return link;
+}
+
+int file_use_umask(struct call *call)
+{
+	long mask = tree_status(call->tid, "Umask", 8);
+
+	if (mask < 0 || !call_valid(call)) {
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
+	}
+	(void)umask((mode_t)mask);
+	return 0;
+}
+
+bool file_refuse_setid(struct call *call, mode_t mode)
+{
+	if (!(mode & (S_ISUID | S_ISGID)))
+		return false;
+	call_refuse(call, -EPERM, NULL, "set_id_bits");
+	return true;
+}

@@ -1,0 +1,305 @@
+/* From a decoded path to a judged, pinned object. The order of errors is the kernel's: dirfd, walk, policy. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "syscalls/file.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+#define FILE_TRIES 16 /* names that change faster than they can be resolved end in ELOOP, as openat2(2)'s EAGAIN would */
+
+static bool try_again(int error)
+{
+	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
+}
+
+/* The directory a path starts from. 0, or -1 with the outcome set. */
+static int start_of(struct call *call, const struct call_path *path, char base[PATH_MAX])
+{
+	int r;
+
+	if (path->text[0] == '\0') {
+		call_fail(call, -ENOENT);
+		return -1;
+	}
+	if (path->text[0] == '/') {
+		base[0] = '/';
+		base[1] = '\0';
+		return 0;
+	}
+	r = view_base(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX);
+	if (!call_valid(call)) {
+		/* tid may be somebody else's by now: nothing learned from /proc/tid counts. */
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
+	}
+	if (r < 0) {
+		call_fail(call, r);
+		return -1;
+	}
+	return 0;
+}
+
+/* A path that ends outside every grant failed because the policy does not mention it: that is a denial. */
+static void fail_walk(struct call *call, const struct place *place, int error)
+{
+	bool outside = place->mount && place->mount->flags & MOUNT_SKELETON;
+
+	if (error == -ENOENT && outside)
+		call_refuse(call, error, NULL, "not_granted");
+	else
+		call_fail(call, error);
+}
+
+/* Judges and, when allowed, keeps the decision. True when allowed. */
+static bool judge(struct call *call, const struct place *place, unsigned want)
+{
+	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	return call->decision.verdict != VERDICT_DENY;
+}
+
+static void refuse_decided(struct call *call)
+{
+	call_fail(call, -call->decision.error);
+}
+
+/* An unnamed object may be opened again with the access its holder has already; a pipe's other end natively too. */
+static int check_magic(const struct call *call, const struct place *place, int open_flags)
+{
+	char path[64], text[256];
+	const char *slash = strrchr(place->rest, '/');
+	_cleanup_close_ int fd = -1;
+	struct stat object;
+	unsigned held = 0;
+	const char *at;
+	ssize_t len;
+
+	if (open_flags & O_PATH)
+		return 0;
+	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
+		return -errno;
+	if (S_ISFIFO(object.st_mode))
+		return 0;
+	(void)snprintf(path, sizeof(path), "%d/fdinfo/%s", (int)strtol(place->rest, NULL, 10), slash + 1);
+	fd = openat(call->sandbox->view->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return -EACCES;
+	text[len] = '\0';
+	at = strstr(text, "flags:\t");
+	if (!at || sscanf(at, "flags:\t%o", &held) != 1)
+		return -EACCES;
+	if ((held & O_ACCMODE) == O_RDWR || (held & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
+		return open_flags & O_TRUNC && (held & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
+	return -EACCES;
+}
+
+static int open_place(const struct call *call, const struct place *place, int open_flags)
+{
+	if (place->magic) {
+		int r = check_magic(call, place, open_flags);
+
+		if (r < 0)
+			return r;
+	}
+	return view_open(place, open_flags, 0);
+}
+
+/* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */
+static int pin_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags)
+{
+	struct place *place = &call->place[i];
+	int fd = -ELOOP;
+
+	for (int tries = 0; tries < FILE_TRIES && try_again(fd); tries++) {
+		int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+
+		if (r < 0) {
+			fail_walk(call, place, r);
+			return -1;
+		}
+		if (!judge(call, place, want)) {
+			refuse_decided(call);
+			return -1;
+		}
+		fd = open_place(call, place, open_flags);
+		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
+			break; /* the last name is a link and may not be followed: that is the answer */
+	}
+	if (fd < 0) {
+		fail_walk(call, place, fd);
+		return -1;
+	}
+	return fd;
+}
+
+int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
+{
+	struct place *place = &call->place[i];
+	char base[PATH_MAX];
+	int r, fd;
+
+	if (start_of(call, &call->path[i], base) < 0)
+		return -1;
+	if (path_wants_dir(call->path[i].text)) {
+		follow |= VIEW_FOLLOW;
+		open_flags |= O_DIRECTORY;
+	}
+	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
+	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+	if (r == 0 && judge(call, place, want)) {
+		fd = open_place(call, place, open_flags);
+		if (fd >= 0)
+			return fd;
+		if (!try_again(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
+		    !(place->mount->flags & MOUNT_PROC)) {
+			fail_walk(call, place, fd);
+			return -1;
+		}
+	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR) {
+		call_fail(call, r);
+		return -1;
+	}
+	return pin_walked(call, i, base, want, follow, open_flags);
+}
+
+/* Cuts "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
+static int split_last(const char *text, char parent[PATH_MAX], const char **ret_last)
+{
+	size_t end = strlen(text);
+	size_t start;
+
+	while (end > 1 && text[end - 1] == '/')
+		end--;
+	start = end;
+	while (start > 0 && text[start - 1] != '/')
+		start--;
+	*ret_last = text + start;
+	if (start == end) { /* nothing but slashes: the root has no name, "." is refused by every call likewise */
+		*ret_last = ".";
+		start = 1;
+	}
+	(void)snprintf(parent, PATH_MAX, "%.*s", start ? (int)start : 1, start ? text : ".");
+	return 0;
+}
+
+/* The place of the last component below its canonical parent; judged later. */
+static int child_place(struct place *place, const char *last)
+{
+	size_t len = strcspn(last, "/");
+	size_t at = place->virt_len;
+
+	if (len > NAME_MAX)
+		return -ENAMETOOLONG;
+	if ((len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.'))
+		return view_place(place->mount->view, place); /* the kernel refuses these names; judged as the parent */
+	if (at + 1 + len >= sizeof(place->virt))
+		return -ENAMETOOLONG;
+	if (at > 1)
+		place->virt[at++] = '/';
+	memcpy(place->virt + at, last, len);
+	place->virt[at + len] = '\0';
+	place->virt_len = at + len;
+	return view_place(place->mount->view, place);
+}
+
+/* The canonical parent as a descriptor; its place in *place. */
+static int open_parent_dir(struct call *call, const char *base, const char *parent, struct place *place)
+{
+	const struct view *view = call->sandbox->view;
+	int flags = O_PATH | O_DIRECTORY;
+	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
+	int fd = r < 0 ? r : view_open(place, flags, 0);
+
+	/* ENOTDIR: a link in the last place, which O_DIRECTORY does not follow here */
+	if (fd >= 0 || (!try_again(fd) && fd != -ENOTDIR))
+		return fd;
+	fd = -ELOOP;
+	for (int tries = 0; tries < FILE_TRIES && try_again(fd); tries++) {
+		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
+		fd = r < 0 ? r : view_open(place, flags, 0);
+		if (r < 0)
+			return r;
+	}
+	return fd;
+}
+
+static int pin_name(struct call *call, unsigned i, const char **ret_name, bool make)
+{
+	struct place *place = &call->place[i];
+	char base[PATH_MAX], parent[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	struct stat there;
+	bool allowed;
+	int r;
+
+	if (start_of(call, &call->path[i], base) < 0)
+		return -1;
+	r = split_last(call->path[i].text, parent, ret_name);
+	if (r == 0)
+		r = fd = open_parent_dir(call, base, parent, place);
+	if (r >= 0)
+		r = child_place(place, *ret_name);
+	if (r < 0 && r != -ENOTDIR) {
+		fail_walk(call, place, r);
+		return -1;
+	}
+	allowed = judge(call, place, POLICY_WRITE);
+	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (allowed || judge(call, place, POLICY_READ))) {
+		call_fail(call, -EEXIST);
+		return -1;
+	}
+	if (!allowed) {
+		refuse_decided(call);
+		return -1;
+	}
+	if (place->virt_len == place->mount->virt_len) {
+		call_fail(call, -EBUSY);
+		return -1;
+	}
+	return steal_fd(&fd);
+}
+
+int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
+{
+	return pin_name(call, i, ret_name, false);
+}
+
+int file_pin_new(struct call *call, unsigned i, const char **ret_name)
+{
+	return pin_name(call, i, ret_name, true);
+}
+
+int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
+{
+	struct place *place = &call->place[i];
+	char base[PATH_MAX];
+	int r, fd;
+
+	if (start_of(call, &call->path[i], base) < 0)
+		return -1;
+	r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow | VIEW_ABSENT, place);
+	if (r < 0) {
+		fail_walk(call, place, r);
+		return -1;
+	}
+	if (!judge(call, place, POLICY_WRITE)) {
+		refuse_decided(call);
+		return -1;
+	}
+	fd = view_open_parent(place, ret_name);
+	if (fd < 0) {
+		call_fail(call, fd);
+		return -1;
+	}
+	return fd;
+}

@@ -1,0 +1,162 @@
+/*
+ * Stand-in directories: what readdir sees where the host's listing would show too much. The entries are empty files,
+ * directories and links that only lend their names and types; each is looked up through the view when it is used.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+int view_skeleton_mkdir(const struct view *view, const char *virt)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(virt);
+
+	if (len >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, virt, len + 1);
+	for (char *at = path + 1; len > 1 && at; ) {
+		char *slash = strchr(at, '/');
+
+		if (slash)
+			*slash = '\0';
+		if (mkdirat(view->root->fd, path + 1, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		if (slash)
+			*slash = '/';
+		at = slash ? slash + 1 : NULL;
+	}
+	return 0;
+}
+
+static void put_entry(int dirfd, const char *name, mode_t type, const char *target)
+{
+	struct stat old;
+	int r;
+
+	if (fstatat(dirfd, name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
+		if ((old.st_mode & S_IFMT) == type && type != S_IFLNK)
+			return;
+		(void)io_remove_tree(dirfd, name);
+	}
+	if (type == S_IFDIR)
+		r = mkdirat(dirfd, name, 0755);
+	else if (type == S_IFLNK)
+		r = symlinkat(target, dirfd, name);
+	else
+		r = mknodat(dirfd, name, S_IFREG | 0444, 0);
+	(void)r; /* a name that cannot be made is only missing from a listing */
+}
+
+struct listing {
+	const struct view *view;
+	const struct place *place;
+	int fd;             /* the stand-in */
+};
+
+/* Which entry of a filtered directory may be seen. */
+static bool entry_visible(const struct listing *listing, const char *name, mode_t type)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/%s", listing->place->virt_len > 1 ? listing->place->virt : "", name);
+
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return false;
+	if (policy_rights(listing->view->policy, path, (size_t)len) != 0)
+		return true;
+	return type == S_IFDIR && policy_may_hold(listing->view->policy, path, (size_t)len);
+}
+
+static void add_host_entry(const struct listing *listing, int host_fd, const char *name)
+{
+	char target[PATH_MAX];
+	struct stat entry;
+	ssize_t len = 0;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (!entry_visible(listing, name, entry.st_mode & S_IFMT))
+		return;
+	if (S_ISLNK(entry.st_mode)) {
+		len = readlinkat(host_fd, name, target, sizeof(target) - 1);
+		if (len < 0)
+			return;
+	}
+	target[len] = '\0';
+	put_entry(listing->fd, name, S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG,
+		  target);
+}
+
+static void add_proc_entry(void *ctx, const char *name, mode_t type)
+{
+	const struct listing *listing = ctx;
+
+	/* The links' targets depend on who asks: readlink goes through the view, the text here is never read. */
+	put_entry(listing->fd, name, type, "self");
+}
+
+/* Empties the stand-in of what is no longer there. */
+static void drop_stale(const struct listing *listing, int host_fd)
+{
+	_cleanup_closedir_ DIR *dir = fdopendir(fcntl(listing->fd, F_DUPFD_CLOEXEC, 0));
+	struct dirent *entry;
+	struct stat there;
+
+	while (dir && (entry = readdir(dir))) {
+		bool own = view_own_listing(listing->place) && listing->place->mount->flags & MOUNT_PROC;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (own ? entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+				  faccessat(host_fd, entry->d_name, F_OK, 0) < 0
+			: fstatat(host_fd, entry->d_name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
+				  !entry_visible(listing, entry->d_name, there.st_mode & S_IFMT))
+			(void)io_remove_tree(listing->fd, entry->d_name);
+	}
+}
+
+int view_refresh(const struct place *place)
+{
+	const struct view *view = place->mount->view;
+	struct listing listing = {.view = view, .place = place, .fd = -1};
+	_cleanup_closedir_ DIR *host = NULL;
+	_cleanup_close_ int fd = -1;
+	struct dirent *entry;
+	int host_fd, r = view_skeleton_mkdir(view, place->virt);
+
+	if (r < 0)
+		return r;
+	fd = openat2_call(view->root->fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
+			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return fd;
+	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0,
+			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	if (host_fd < 0)
+		return host_fd;
+	host = fdopendir(host_fd);
+	if (!host) {
+		r = -errno;
+		(void)close(host_fd);
+		return r;
+	}
+	listing.fd = fd;
+	drop_stale(&listing, host_fd);
+	if (place->mount->flags & MOUNT_PROC)
+		proc_each_name(view, add_proc_entry, &listing);
+	else
+		while ((entry = readdir(host)))
+			add_host_entry(&listing, host_fd, entry->d_name);
+	return 0;
+}

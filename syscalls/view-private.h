@@ -1,0 +1,68 @@
+/* Shared by the view's own files only. */
+#ifndef CALLGATE_SYSCALLS_VIEW_PRIVATE_H
+#define CALLGATE_SYSCALLS_VIEW_PRIVATE_H
+
+#include "syscalls/view.h"
+
+#define VIEW_BUCKETS 512u
+#define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
+
+/* A name of the view that is not simply what lies below a mount: a mount's root, a link, or a hole. */
+struct node {
+	struct node *next; /* in its bucket */
+	char *virt;
+	size_t virt_len;
+	struct mount *mount; /* NULL: a link or a hole */
+	char *link;          /* target text; NULL and no mount: a hole, nothing is there */
+};
+
+struct view {
+	const struct policy *policy;
+	struct tree *tree;
+	struct node *bucket[VIEW_BUCKETS];
+	struct mount **mount; /* all of them, for host names */
+	size_t mounts;
+	struct mount *root;   /* the skeleton itself */
+	struct mount *top;    /* what "/" is: the skeleton, or the host's when the policy grants "/" */
+	char *skeleton_host;
+	int proc_fd;          /* the host's /proc, O_PATH */
+};
+
+/* FNV-1a, resumable: the hash of a prefix is a step on the way to the hash of the whole. */
+#define VIEW_HASH_START 2166136261u
+static inline uint32_t view_hash_step(uint32_t hash, char byte)
+{
+	return (hash ^ (unsigned char)byte) * 16777619u;
+}
+
+struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
+/* Adds a node; takes mount; copies the texts. -EEXIST is not an error for links: the first one stays. */
+int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
+
+/* The target of one of the view's own links (policy links, /proc/self, /proc/thread-self), or NULL. */
+const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
+
+/* Places a canonical path: longest mount wins. Returns 0, -ENOTDIR below a single file. */
+int view_place(const struct view *view, struct place *place);
+
+/* Makes the stand-in of place in the skeleton (with its ancestors) and brings its entries up to date. 0 or -errno. */
+int view_refresh(const struct place *place);
+int view_skeleton_mkdir(const struct view *view, const char *virt);
+
+/* ---- /proc ---- */
+enum proc_kind {
+	PROC_ABSENT, /* not allowlisted, or not a pid of the run */
+	PROC_FILE,
+	PROC_DIR,
+	PROC_MAGIC, /* cwd, exe, root, fd/N: a link into the view */
+};
+/* What "rest" (below /proc, canonical: no self) is to the run. */
+enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
+/* True when the task may write it (its own comm, oom_score_adj). */
+bool proc_writable(const struct task *task, const char *rest);
+/* Calls each with the names that /proc itself lists. */
+void proc_each_name(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
+
+#endif
