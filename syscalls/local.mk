@@ -31,3 +31,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h
+libcallgate_syscalls_a_SOURCES += \
+	syscalls/arch.c syscalls/arch.h \
+	syscalls/arch-aarch64.c \
+	syscalls/arch-x86_64.c
