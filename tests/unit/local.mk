@@ -1,7 +1,24 @@
-# Unit tests, each linking only the library under test (and those below it). A block a test:
-#   check_PROGRAMS += tests/unit/test_NAME
+# Unit tests with the check library, each linking only the library under test and those below it. A block a test:
+#   UNIT_TESTS += tests/unit/test_NAME
 #   tests_unit_test_NAME_LDADD = libcallgate_FOLDER.a libcallgate_base.a $(UNIT_LIBS)
-if HAVE_CHECK
+UNIT_TESTS =
 UNIT_LIBS = $(CHECK_LIBS)
-TESTS += $(check_PROGRAMS)
+EXTRA_DIST += tests/unit/no-check.sh
+if HAVE_CHECK
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+else
+TESTS += tests/unit/no-check.sh
 endif
+
+UNIT_TESTS += tests/unit/test_buf
+tests_unit_test_buf_LDADD = libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_io
+tests_unit_test_io_LDADD = libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_path
+tests_unit_test_path_LDADD = libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_text
+tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)

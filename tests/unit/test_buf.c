@@ -1,0 +1,87 @@
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#include "base/banned.h"
+
+START_TEST(test_grow)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	for (int i = 0; i < 10000; i++)
+		buf_printf(&buf, "%04d,", i);
+	ck_assert(!buf.failed);
+	ck_assert_uint_eq(buf.len, 50000);
+	ck_assert_uint_eq(strlen(buf.data), 50000);
+	ck_assert_mem_eq(buf.data, "0000,0001,", 10);
+	ck_assert_mem_eq(buf.data + buf.len - 5, "9999,", 5);
+}
+END_TEST
+
+START_TEST(test_pieces)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_add(&buf, "", 0);
+	ck_assert_str_eq(buf.data, "");
+	buf_puts(&buf, "one");
+	buf_add(&buf, "\0two", 4);
+	buf_printf(&buf, "%s %d", " three", 4);
+	ck_assert_uint_eq(buf.len, 15);
+	ck_assert_mem_eq(buf.data, "one\0two three 4", 16);
+}
+END_TEST
+
+START_TEST(test_take)
+{
+	_cleanup_buf_ struct buf buf = {0};
+	char *text;
+
+	text = buf_take(&buf);
+	ck_assert_str_eq(text, ""); /* nothing added is the empty text, not a failure */
+	free(text);
+	buf_puts(&buf, "text");
+	text = buf_take(&buf);
+	ck_assert_str_eq(text, "text");
+	free(text);
+	ck_assert_ptr_null(buf.data);
+	ck_assert_uint_eq(buf.len, 0);
+}
+END_TEST
+
+START_TEST(test_failed)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_puts(&buf, "before");
+	buf_add(&buf, "x", SIZE_MAX); /* no such length: refused before a byte is touched */
+	ck_assert(buf.failed);
+	buf_puts(&buf, "after");
+	buf_printf(&buf, "%d", 1);
+	ck_assert_str_eq(buf.data, "before");
+	ck_assert_ptr_null(buf_take(&buf));
+	ck_assert(!buf.failed);
+	buf_puts(&buf, "again");
+	ck_assert_str_eq(buf.data, "again");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("buf");
+	TCase *tcase = tcase_create("buf");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, test_grow);
+	tcase_add_test(tcase, test_pieces);
+	tcase_add_test(tcase, test_take);
+	tcase_add_test(tcase, test_failed);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,147 @@
+#include <check.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+#include "base/banned.h"
+
+struct join_case {
+	const char *base, *path, *want;
+	bool lexical;
+};
+
+static const struct join_case joins[] = {
+	{"/", "", "/", true},
+	{"/", "/", "/", true},
+	{"/", ".", "/", true},
+	{"/", "..", "/", true},
+	{"/", "../../x", "/x", true},
+	{"/", "a", "/a", true},
+	{"/", "a/", "/a", true},
+	{"/work", "", "/work", true},
+	{"/work", "a/b", "/work/a/b", true},
+	{"/work", "./a/./b/.", "/work/a/b", true},
+	{"/work", "a//b///c", "/work/a/b/c", true},
+	{"/work", "..", "/", true},
+	{"/work/sub", "../a", "/work/a", true},
+	{"/work/sub", "../../../..", "/", true},
+	{"/work/sub", "a/..", "/work/sub", false},
+	{"/work/sub", "../a/../b", "/work/b", false},
+	{"/work", "a/b/../../../../c", "/c", false},
+	{"/work", "/etc/passwd", "/etc/passwd", true},
+	{"/work", "//etc//passwd/", "/etc/passwd", true},
+	{"/work", "/..", "/", true},
+	{"/work", "/a/..", "/", false},
+	{"/work", "/a/../../b", "/b", false},
+	{"/work", "...", "/work/...", true},
+	{"/work", ".a/..b/c..", "/work/.a/..b/c..", true},
+};
+
+START_TEST(test_join)
+{
+	const struct join_case *c = &joins[_i];
+	bool lexical = !c->lexical;
+	char out[PATH_MAX];
+	int len = path_join(c->base, c->path, out, sizeof(out), &lexical);
+
+	ck_assert_str_eq(out, c->want);
+	ck_assert_int_eq(len, (int)strlen(c->want));
+	ck_assert_int_eq(lexical, c->lexical);
+}
+END_TEST
+
+/* The buffer ends at its last byte; ASan sees one more. */
+START_TEST(test_join_room)
+{
+	bool lexical = true;
+	char *out = malloc(8);
+
+	ck_assert_int_eq(path_join("/ab", "cde", out, 8, &lexical), 7);
+	ck_assert_str_eq(out, "/ab/cde");
+	ck_assert_int_eq(path_join("/ab", "cdef", out, 8, &lexical), -ENAMETOOLONG);
+	ck_assert_int_eq(path_join("/", "1234567", out, 8, &lexical), -ENAMETOOLONG);
+	ck_assert_int_eq(path_join("/234567", "", out, 8, &lexical), 7);
+	ck_assert_int_eq(path_join("/2345678", "x", out, 8, &lexical), -ENAMETOOLONG);
+	ck_assert_int_eq(path_join("/2345678", "/", out, 8, &lexical), 1);
+	ck_assert_int_eq(path_join("/", "", out, 2, &lexical), 1);
+	ck_assert_int_eq(path_join("/", "", out, 1, &lexical), -ENAMETOOLONG);
+	free(out);
+}
+END_TEST
+
+/* A path of PATH_MAX - 1 bytes is legal, also when most of it goes away. */
+START_TEST(test_join_long)
+{
+	char path[PATH_MAX], out[PATH_MAX];
+	bool lexical;
+
+	for (size_t i = 0; i < sizeof(path) - 1; i++)
+		path[i] = i % 2 ? '.' : '/';
+	path[sizeof(path) - 1] = '\0';
+	ck_assert_int_eq(path_join("/work", path, out, sizeof(out), &lexical), 1);
+	memset(path, 'a', sizeof(path) - 1);
+	path[0] = '/';
+	ck_assert_int_eq(path_join("/work", path, out, sizeof(out), &lexical), PATH_MAX - 1);
+	ck_assert_int_eq(path_join("/work", path + 1, out, sizeof(out), &lexical), -ENAMETOOLONG);
+}
+END_TEST
+
+START_TEST(test_below)
+{
+	ck_assert(path_below("/a/b", "/a"));
+	ck_assert(path_below("/a", "/a"));
+	ck_assert(path_below("/a", "/"));
+	ck_assert(path_below("/", "/"));
+	ck_assert(!path_below("/ab", "/a"));
+	ck_assert(!path_below("/", "/a"));
+	ck_assert(!path_below("/a", "/a/b"));
+}
+END_TEST
+
+START_TEST(test_rest)
+{
+	const char *path = "/a/b/c";
+
+	ck_assert_ptr_eq(path_rest(path, "/a"), path + 3);
+	ck_assert_ptr_eq(path_rest(path, "/"), path + 1);
+	ck_assert_str_eq(path_rest(path, path), "");
+	ck_assert_str_eq(path_rest("/", "/"), "");
+	ck_assert_ptr_null(path_rest(path, "/a/b/cd"));
+	ck_assert_ptr_null(path_rest(path, "/a/b/c/d"));
+}
+END_TEST
+
+START_TEST(test_wants_dir)
+{
+	static const char *const yes[] = {"/", "a/", "a/.", "a/..", ".", "..", "//", "/a//"};
+	static const char *const no[] = {"", "a", "/a", "a/b", "...", "a.", "a..", "a/.b", "a/..b"};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		ck_assert_msg(path_wants_dir(yes[i]), "%s", yes[i]);
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		ck_assert_msg(!path_wants_dir(no[i]), "%s", no[i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("path");
+	TCase *tcase = tcase_create("path");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, test_join, 0, sizeof(joins) / sizeof(joins[0]));
+	tcase_add_test(tcase, test_join_room);
+	tcase_add_test(tcase, test_join_long);
+	tcase_add_test(tcase, test_below);
+	tcase_add_test(tcase, test_rest);
+	tcase_add_test(tcase, test_wants_dir);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,196 @@
+#include <check.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#include "base/banned.h"
+
+struct escape_case {
+	const char *bytes, *want;
+};
+
+static const struct escape_case escapes[] = {
+	{"", ""},
+	{"/plain/path", "/plain/path"},
+	{"a\"b", "a\\\"b"},
+	{"a\\b", "a\\\\\\\\b"},
+	{"\n\t\x1b\x7f", "\\n\\t\\u001b\\u007f"},
+	{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+	{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+	{"\xc2\x85", "\\u0085"},		      /* a C1 control */
+	{"\xc2\xa0", "\xc2\xa0"},		      /* the first past them */
+	{"\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029"}, /* line ends for some readers */
+	{"\xff", "\\\\xff"},
+	{"\x80", "\\\\x80"},
+	{"\xc3", "\\\\xc3"},			     /* cut short */
+	{"\xc3(", "\\\\xc3("},			     /* no continuation */
+	{"\xc0\xaf", "\\\\xc0\\\\xaf"},		     /* an overlong "/" */
+	{"\xe0\x80\xaf", "\\\\xe0\\\\x80\\\\xaf"},
+	{"\xed\xa0\x80", "\\\\xed\\\\xa0\\\\x80"},    /* a surrogate */
+	{"\xf4\x90\x80\x80", "\\\\xf4\\\\x90\\\\x80\\\\x80"}, /* past U+10FFFF */
+	{"\\xff", "\\\\\\\\xff"},		     /* text that looks like an escape */
+};
+
+START_TEST(test_escape)
+{
+	const struct escape_case *c = &escapes[_i];
+	size_t len = strlen(c->bytes);
+	char *out = malloc(len * TEXT_ESCAPE_MAX + 1);
+
+	out[text_escape(out, c->bytes, len)] = '\0';
+	ck_assert_str_eq(out, c->want);
+	free(out);
+}
+END_TEST
+
+/* bytes -> escape -> a JSON reader -> unescape gives the bytes back. */
+static void round_trip(const char *bytes, size_t len)
+{
+	char *out = malloc(len * TEXT_ESCAPE_MAX + 2);
+	json_t *text;
+	char *decoded;
+	size_t put;
+
+	out[0] = '"';
+	put = text_escape(out + 1, bytes, len);
+	ck_assert_uint_le(put, len * TEXT_ESCAPE_MAX);
+	out[put + 1] = '"';
+	ck_assert_ptr_null(memchr(out, '\n', put + 2));
+	text = json_loadb(out, put + 2, JSON_DECODE_ANY, NULL);
+	ck_assert_ptr_nonnull(text);
+	decoded = strdup(json_string_value(text));
+	put = text_unescape(decoded, json_string_length(text));
+	ck_assert_mem_eq(decoded, bytes, len);
+	ck_assert_uint_eq(put, len);
+	free(decoded);
+	json_decref(text);
+	free(out);
+}
+
+START_TEST(test_round_trip)
+{
+	char bytes[4096];
+
+	for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++)
+		round_trip(escapes[i].bytes, strlen(escapes[i].bytes));
+	for (unsigned int i = 0; i < 256; i++)
+		bytes[i] = (char)i;
+	round_trip(bytes, 256);
+	srandom(1);
+	for (int round = 0; round < 200; round++) {
+		size_t len = (size_t)random() % sizeof(bytes);
+
+		for (size_t i = 0; i < len; i++) /* escapes, quotes and halves of UTF-8 oftener than chance has them */
+			bytes[i] = random() % 3 ? (char)random() : "\\x0\"\xc3\xe2\x80\xa8"[random() % 8];
+		round_trip(bytes, len);
+	}
+}
+END_TEST
+
+START_TEST(test_unescape_foreign)
+{
+	char text[] = "a\\b\\x4\\xg0\\x41\\";
+	size_t len = text_unescape(text, strlen(text));
+
+	ck_assert_uint_eq(len, strlen("a\\b\\x4\\xg0A\\"));
+	ck_assert_mem_eq(text, "a\\b\\x4\\xg0A\\", len);
+}
+END_TEST
+
+START_TEST(test_size)
+{
+	static const char *const bad[] = {"",   "K",    "-1",   "+1",	"1k", "1KB", "1.5M", " 1", "1 ",
+					  "1KK", "0x10", "18446744073709551616", "16777216T"};
+	uint64_t bytes = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(text_size(bad[i], &bytes) == -EINVAL && bytes == 7, "%s", bad[i]);
+	ck_assert_int_eq(text_size("123", &bytes), 0);
+	ck_assert_uint_eq(bytes, 123);
+	ck_assert_int_eq(text_size("64K", &bytes), 0);
+	ck_assert_uint_eq(bytes, 65536);
+	ck_assert_int_eq(text_size("10M", &bytes), 0);
+	ck_assert_uint_eq(bytes, 10 << 20);
+	ck_assert_int_eq(text_size("2G", &bytes), 0);
+	ck_assert_uint_eq(bytes, UINT64_C(2) << 30);
+	ck_assert_int_eq(text_size("18446744073709551615", &bytes), 0);
+	ck_assert_uint_eq(bytes, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(test_duration)
+{
+	static const char *const bad[] = {"", "s", "1.s", ".5s", "1.1234567s", "1d", "1 s", "-1s", "inf", "6000000h"};
+	uint64_t ns = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(text_duration(bad[i], &ns) == -EINVAL && ns == 7, "%s", bad[i]);
+	ck_assert_int_eq(text_duration("500ms", &ns), 0);
+	ck_assert_uint_eq(ns, 500000000);
+	ck_assert_int_eq(text_duration("30", &ns), 0);
+	ck_assert_uint_eq(ns, UINT64_C(30000000000));
+	ck_assert_int_eq(text_duration("1.5s", &ns), 0);
+	ck_assert_uint_eq(ns, 1500000000);
+	ck_assert_int_eq(text_duration("2m", &ns), 0);
+	ck_assert_uint_eq(ns, UINT64_C(120000000000));
+	ck_assert_int_eq(text_duration("1h", &ns), 0);
+	ck_assert_uint_eq(ns, UINT64_C(3600000000000));
+	ck_assert_int_eq(text_duration("0.000001s", &ns), 0);
+	ck_assert_uint_eq(ns, 1000);
+}
+END_TEST
+
+START_TEST(test_number)
+{
+	uint64_t value = 7;
+
+	ck_assert_int_eq(text_number("65535", 1, 65535, &value), 0);
+	ck_assert_uint_eq(value, 65535);
+	ck_assert_int_eq(text_number("65536", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_number("0", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_number("1x", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_number("", 0, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_number("99999999999999999999", 0, UINT64_MAX, &value), -EINVAL);
+	ck_assert_uint_eq(value, 65535);
+}
+END_TEST
+
+START_TEST(test_nearest)
+{
+	static const char *const words[] = {"filesystem", "exec", "network", "env", "limits", "read", "write", NULL};
+
+	ck_assert_str_eq(text_nearest("filesytem", words), "filesystem");
+	ck_assert_str_eq(text_nearest("netwrok", words), "network");
+	ck_assert_str_eq(text_nearest("wirte", words), "write");
+	ck_assert_str_eq(text_nearest("limit", words), "limits");
+	ck_assert_str_eq(text_nearest("exec", words), "exec");
+	ck_assert_ptr_null(text_nearest("zebra-crossing", words));
+	ck_assert_ptr_null(text_nearest("", words));
+	ck_assert_ptr_null(text_nearest("zzz", words));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("text");
+	TCase *tcase = tcase_create("text");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
+	tcase_add_test(tcase, test_round_trip);
+	tcase_add_test(tcase, test_unescape_foreign);
+	tcase_add_test(tcase, test_size);
+	tcase_add_test(tcase, test_duration);
+	tcase_add_test(tcase, test_number);
+	tcase_add_test(tcase, test_nearest);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
