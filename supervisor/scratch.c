@@ -1,0 +1,262 @@
+#include "supervisor/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define BASE_LOCK "lock"    /* in the base: held exclusively while judging which runs are dead */
+#define RUN_LOCK "lock"	    /* in a run's directory */
+#define RESULTS "results"   /* in the base */
+#define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
+#define SWEEP_NS UINT64_C(500000000)
+#define RESULTS_AGE_S (7 * 24 * 3600)
+
+static int make_dir(int dirfd, const char *name, mode_t mode)
+{
+	/* fchmodat because the caller's umask is the program's business and stays untouched. */
+	if (mkdirat(dirfd, name, 0700) < 0)
+		return -errno;
+	return mode != 0700 && fchmodat(dirfd, name, mode, 0) < 0 ? -errno : 0;
+}
+
+static int open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- the base: in a directory where anybody may have been first ---- */
+
+static int check_own(int fd, const char *path, struct policy_error *ret_error)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+		return 0;
+	(void)snprintf(ret_error->text, sizeof(ret_error->text),
+		       "%s belongs to another user or is open to others (uid %u, mode %04o); remove it or set TMPDIR to a "
+		       "directory of your own",
+		       path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
+	return -EPERM;
+}
+
+static int open_base(struct scratch *scratch, struct policy_error *ret_error)
+{
+	const char *tmpdir = getenv("TMPDIR");
+	_cleanup_free_ char *real = NULL;
+	int error;
+
+	if (!tmpdir || tmpdir[0] != '/')
+		tmpdir = "/tmp";
+	real = realpath(tmpdir, NULL);
+	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
+		error = -errno;
+		scratch->base = NULL; /* asprintf leaves it undefined */
+		(void)snprintf(ret_error->text, sizeof(ret_error->text),
+			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
+		return error;
+	}
+	error = make_dir(AT_FDCWD, scratch->base, 0700);
+	if (error == 0 || error == -EEXIST)
+		error = scratch->base_fd = open_dir(AT_FDCWD, scratch->base);
+	if (error >= 0)
+		error = check_own(scratch->base_fd, scratch->base, ret_error);
+	if (error < 0 && ret_error->text[0] == '\0')
+		(void)snprintf(ret_error->text, sizeof(ret_error->text),
+			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
+			       scratch->base, strerror(-error));
+	return error < 0 ? error : 0;
+}
+
+/* Opens the base's lock and takes it. A descriptor owned by the caller (closing unlocks) or -errno. */
+static int lock_base(const struct scratch *scratch, int operation)
+{
+	_cleanup_close_ int fd =
+		openat(scratch->base_fd, BASE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	while (flock(fd, operation) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return steal_fd(&fd);
+}
+
+/* ---- the sweep ---- */
+
+/* True when the directory is a run's whose lock is free. Called with the base's lock, so no run is half made. */
+static bool is_dead(int base_fd, const char *name)
+{
+	_cleanup_close_ int dir = open_dir(base_fd, name);
+	_cleanup_close_ int lock = -1;
+
+	if (dir < 0)
+		return false;
+	lock = openat(dir, RUN_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (lock < 0)
+		return errno == ENOENT;
+	return flock(lock, LOCK_EX | LOCK_NB) == 0;
+}
+
+static bool is_run_name(const char *name)
+{
+	return strspn(name, "0123456789abcdef-") == strlen(name) && strlen(name) == SCRATCH_ID_SIZE - 1;
+}
+
+/* Renames dead runs under the lock, so that two sweepers never share one, and removes them outside it. */
+static void sweep_runs(const struct scratch *scratch)
+{
+	_cleanup_close_ int lock = lock_base(scratch, LOCK_EX | LOCK_NB);
+	_cleanup_closedir_ DIR *dir = NULL;
+	uint64_t end = io_now_ns() + SWEEP_NS;
+	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
+	struct dirent *entry;
+	int fd = open_dir(scratch->base_fd, ".");
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (lock < 0 || !dir)
+		return; /* another sweeps already */
+	while ((entry = readdir(dir))) {
+		if (!is_run_name(entry->d_name) || !is_dead(scratch->base_fd, entry->d_name))
+			continue;
+		(void)snprintf(dead, sizeof(dead), "%s%s", DEAD_PREFIX, entry->d_name);
+		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
+	}
+	(void)close(steal_fd(&lock));
+	rewinddir(dir);
+	while ((entry = readdir(dir)) && io_now_ns() < end)
+		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
+			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* what stays is tried again by the next run */
+}
+
+static void sweep_results(const struct scratch *scratch)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	time_t oldest = time(NULL) - RESULTS_AGE_S;
+	struct dirent *entry;
+	struct stat st;
+	int fd = open_dir(scratch->base_fd, RESULTS);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+		    st.st_mtime < oldest)
+			(void)unlinkat(fd, entry->d_name, 0); /* gone already: fine */
+}
+
+/* ---- the run's own ---- */
+
+/* Time first, so that names sort by age; the random half makes it unique and unguessable. */
+static int make_id(char id[SCRATCH_ID_SIZE])
+{
+	unsigned char random[8];
+	char stamp[16];
+	struct tm tm;
+	time_t now = time(NULL);
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	if (!gmtime_r(&now, &tm) || strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm) != 15)
+		return -EIO;
+	(void)snprintf(id, SCRATCH_ID_SIZE, "%s-%02x%02x%02x%02x%02x%02x%02x%02x", stamp, random[0], random[1],
+		       random[2], random[3], random[4], random[5], random[6], random[7]);
+	return 0;
+}
+
+static int make_run(struct scratch *scratch)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} inside[] = { { "work", 0755 }, { "tmp", 01777 }, { "shm", 01777 }, { "provided", 0700 }, { "out", 0700 } };
+	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
+	int error;
+
+	if (base_lock < 0)
+		return base_lock;
+	error = make_id(scratch->id);
+	if (error == 0)
+		error = make_dir(scratch->base_fd, scratch->id, 0700);
+	if (error < 0)
+		return error;
+	if (asprintf(&scratch->path, "%s/%s", scratch->base, scratch->id) < 0) {
+		scratch->path = NULL;
+		return -ENOMEM;
+	}
+	scratch->fd = open_dir(scratch->base_fd, scratch->id);
+	if (scratch->fd < 0)
+		return scratch->fd;
+	scratch->lock_fd = openat(scratch->fd, RUN_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (scratch->lock_fd < 0 || flock(scratch->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	for (size_t i = 0; error == 0 && i < sizeof(inside) / sizeof(inside[0]); i++)
+		error = make_dir(scratch->fd, inside[i].name, inside[i].mode);
+	return error;
+}
+
+int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	struct scratch scratch = { .base_fd = -1, .fd = -1, .lock_fd = -1 };
+	int error;
+
+	ret_error->text[0] = '\0';
+	error = open_base(&scratch, ret_error);
+	if (error == 0) {
+		sweep_runs(&scratch);
+		sweep_results(&scratch);
+		error = make_run(&scratch);
+		if (error < 0)
+			(void)snprintf(ret_error->text, sizeof(ret_error->text),
+				       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to "
+				       "another directory",
+				       scratch.base, strerror(-error));
+	}
+	if (error < 0) {
+		(void)scratch_remove(&scratch); /* the first error is the one to tell */
+		return error;
+	}
+	*ret_scratch = scratch;
+	return 0;
+}
+
+int scratch_results(const struct scratch *scratch)
+{
+	int error = make_dir(scratch->base_fd, RESULTS, 0700);
+
+	return error < 0 && error != -EEXIST ? error : open_dir(scratch->base_fd, RESULTS);
+}
+
+int scratch_remove(struct scratch *scratch)
+{
+	int error = 0;
+
+	if (scratch->base_fd >= 0 && scratch->fd >= 0)
+		error = io_remove_tree(scratch->base_fd, scratch->id);
+	if (scratch->lock_fd >= 0)
+		(void)close(scratch->lock_fd); /* after the removal: a sweeper must not meet it half removed */
+	if (scratch->fd >= 0)
+		(void)close(scratch->fd);
+	if (scratch->base_fd >= 0)
+		(void)close(scratch->base_fd);
+	free(scratch->base);
+	free(scratch->path);
+	*scratch = (struct scratch){ .base_fd = -1, .fd = -1, .lock_fd = -1 };
+	return error;
+}

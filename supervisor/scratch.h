@@ -1,0 +1,37 @@
+/*
+ * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/RUNID, 0700, with a lock held as long as the run lives. What dead
+ * runs left is recognised by their free locks and removed by the next run.
+ */
+#ifndef CALLGATE_SUPERVISOR_SCRATCH_H
+#define CALLGATE_SUPERVISOR_SCRATCH_H
+
+#include "policy/policy.h"
+
+#define SCRATCH_ID_SIZE 33
+
+struct scratch {
+	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
+	char *base;               /* canonical host path of the directory of all runs */
+	char *path;               /* base/id */
+	int base_fd;
+	int fd;
+	int lock_fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
+};
+
+/*
+ * Makes the directory with work, tmp, shm, provided and out in it, and removes dead runs' (for at most about half a
+ * second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or -errno with
+ * a message. scratch_remove releases.
+ */
+int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
+
+/*
+ * Opens (making it when needed) the directory for what outlives the run: base/results. Files older than a week are
+ * removed by later runs. A descriptor owned by the caller or -errno.
+ */
+int scratch_results(const struct scratch *scratch);
+
+/* Removes the directory and releases everything. 0 or -errno of the removal. */
+int scratch_remove(struct scratch *scratch);
+
+#endif
