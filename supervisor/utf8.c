@@ -1,5 +1,6 @@
 #include "supervisor/utf8.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
