@@ -1,5 +1,5 @@
 libcallgate_supervisor_a_SOURCES += \
-	supervisor/filter.h \
+	supervisor/filter.c supervisor/filter.h \
 	supervisor/capture.c \
 	supervisor/capture.h \
 	supervisor/killtree.c \

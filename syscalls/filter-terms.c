@@ -1,0 +1,245 @@
+/*
+ * What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. An int or unsigned argument is
+ * compared in its low word, as the kernel takes it: a 64-bit comparison is passed by with a high bit set
+ * (CVE-2019-7303, CVE-2019-10063). A pointer or long is compared whole.
+ */
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "syscalls/handlers.h"
+
+#include "base/banned.h"
+
+#define LOW 0xffffffffULL
+
+/* On register n: the low word is v; the whole register is v; none of these bits; all of these bits. */
+#define IS(n, v) {(n), LOW, (uint32_t)(v)}
+#define WHOLE(n, v) {(n), UINT64_MAX, (v)}
+#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
+#define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
+#define MASKED(n, mask, v) {(n), (mask), (v)}
+
+#define ONE(a) {1, {a}}
+#define BOTH(a, b) {2, {a, b}}
+#define END {0, {{0, 0, 0}}}
+
+/* ---- descriptors ---- */
+
+#ifndef F_DUPFD_QUERY
+#define F_DUPFD_QUERY 1027 /* Linux 6.10 */
+#endif
+#ifndef F_CREATED_QUERY
+#define F_CREATED_QUERY 1028 /* Linux 6.12 */
+#endif
+
+/*
+ * Left out: F_SETOWN, F_SETOWN_EX, F_SETSIG (signals to anyone of the same uid), F_SETLEASE and F_NOTIFY (hold up or
+ * observe outsiders through a read-only descriptor), F_SET_*RW_HINT (changes the inode). O_ASYNC on a terminal makes
+ * its foreground process group the owner and signals it (tty_io.c: __tty_fasync).
+ */
+const struct row_term allow_fcntl[] = {
+	ONE(IS(1, F_GETFL)),
+	ONE(IS(1, F_SETFD)),
+	BOTH(IS(1, F_SETFL), NONE(2, O_ASYNC)),
+	ONE(IS(1, F_GETFD)),
+	ONE(IS(1, F_DUPFD)),
+	ONE(IS(1, F_DUPFD_CLOEXEC)),
+	ONE(IS(1, F_SETLK)),
+	ONE(IS(1, F_SETLKW)),
+	ONE(IS(1, F_GETLK)),
+	ONE(IS(1, F_OFD_SETLK)),
+	ONE(IS(1, F_OFD_SETLKW)),
+	ONE(IS(1, F_OFD_GETLK)),
+	ONE(IS(1, F_GETPIPE_SZ)),
+	ONE(IS(1, F_SETPIPE_SZ)),
+	ONE(IS(1, F_ADD_SEALS)),
+	ONE(IS(1, F_GET_SEALS)),
+	ONE(IS(1, F_GETOWN)),
+	ONE(IS(1, F_GETOWN_EX)),
+	ONE(IS(1, F_GETSIG)),
+	ONE(IS(1, F_GETLEASE)),
+	ONE(IS(1, F_GET_RW_HINT)),
+	ONE(IS(1, F_GET_FILE_RW_HINT)),
+	ONE(IS(1, F_DUPFD_QUERY)),
+	ONE(IS(1, F_CREATED_QUERY)),
+	END,
+};
+
+#define TCGETS2_COMMON 0x802c542a /* TCGETS2 of asm-generic and x86; <asm/termbits.h> clashes with <sys/ioctl.h> users */
+
+/*
+ * Left out above all: TIOCSTI and TIOCLINUX (type into the outer shell), TIOCSPGRP, TIOCSCTTY (take its terminal),
+ * TCSETS* (change the modes of an inherited terminal), FIOSETOWN, SIOCSPGRP, FIOASYNC (signals), FS_IOC_SETFLAGS and
+ * FS_IOC_FSSETXATTR (metadata through a read-only descriptor), FIDEDUPERANGE (writes through one), PIDFD_GET_*
+ * (namespaces).
+ */
+const struct row_term allow_ioctl[] = {
+	ONE(IS(1, TCGETS)),
+	ONE(IS(1, TCGETS2_COMMON)), /* glibc 2.42's isatty */
+	ONE(IS(1, TIOCGWINSZ)),
+	ONE(IS(1, TIOCGPGRP)),
+	ONE(IS(1, TIOCGSID)),
+	ONE(IS(1, FIONREAD)),
+	ONE(IS(1, FIONBIO)),
+	ONE(IS(1, FIOCLEX)),
+	ONE(IS(1, FIONCLEX)),
+	ONE(IS(1, FIOQSIZE)),
+	ONE(IS(1, TIOCOUTQ)),
+	ONE(IS(1, FIGETBSZ)),
+	ONE(IS(1, FS_IOC_GETFLAGS)),
+	ONE(IS(1, FS_IOC_GETVERSION)),
+	ONE(IS(1, FS_IOC_FSGETXATTR)),
+	ONE(IS(1, FS_IOC_FIEMAP)),
+	/* The target is the descriptor, open for writing; the source a descriptor of the program, open for reading. */
+	ONE(IS(1, FICLONE)),
+	ONE(IS(1, FICLONERANGE)),
+	END,
+};
+
+/* Path NULL and AT_EMPTY_PATH: there is no path. */
+const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PATH)), END};
+const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
+
+/* ---- processes ---- */
+
+/*
+ * lower_32_bits(flags) is what the kernel uses. CLONE_NEWTIME (0x80) is part of the exit signal here and only known to
+ * clone3 and unshare.
+ */
+const struct row_term allow_clone[] = {
+	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+			 CLONE_NEWPID | CLONE_NEWNET)),
+	END,
+};
+
+const struct row_term allow_unshare[] = {
+	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
+	END,
+};
+
+#define PERSONALITY_QUERY 0xffffffff
+
+const struct row_term allow_personality[] = {
+	ONE(IS(0, PERSONALITY_QUERY)),
+	ONE(IS(0, PER_LINUX)),
+	ONE(IS(0, ADDR_NO_RANDOMIZE)), /* setarch -R: reproducible builds, sanitizers */
+	END,
+};
+
+#define SECCOMP_FLAGS \
+	(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG | SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+
+const struct row_term allow_seccomp[] = {
+	BOTH(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
+	ONE(IS(0, SECCOMP_SET_MODE_STRICT)),
+	ONE(IS(0, SECCOMP_GET_ACTION_AVAIL)),
+	ONE(IS(0, SECCOMP_GET_NOTIF_SIZES)),
+	END,
+};
+
+#ifndef PR_GET_AUXV
+#define PR_GET_AUXV 0x41555856 /* Linux 6.4 */
+#endif
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65 /* Linux 6.3 */
+#define PR_GET_MDWE 66
+#endif
+#ifndef PR_GET_MEMORY_MERGE
+#define PR_GET_MEMORY_MERGE 68 /* Linux 6.4 */
+#endif
+
+/*
+ * Left out: PR_SET_DUMPABLE but to 1 (unreadable for the exec check), PR_SET_PTRACER, PR_SET_MM, PR_SCHED_CORE (names
+ * another process), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER,
+ * PR_SET_KEEPCAPS. A subreaper within the run is within the run. PR_SET_SECCOMP has no flags, so no listener.
+ */
+const struct row_term allow_prctl[] = {
+	ONE(IS(0, PR_SET_NAME)),
+	ONE(IS(0, PR_GET_NAME)),
+	ONE(IS(0, PR_SET_VMA)),
+	ONE(IS(0, PR_SET_PDEATHSIG)),
+	ONE(IS(0, PR_GET_PDEATHSIG)),
+	ONE(IS(0, PR_GET_DUMPABLE)),
+	BOTH(IS(0, PR_SET_DUMPABLE), WHOLE(1, 1)),
+	ONE(IS(0, PR_SET_NO_NEW_PRIVS)),
+	ONE(IS(0, PR_GET_NO_NEW_PRIVS)),
+	ONE(IS(0, PR_SET_SECCOMP)),
+	ONE(IS(0, PR_GET_SECCOMP)),
+	ONE(IS(0, PR_SET_CHILD_SUBREAPER)),
+	ONE(IS(0, PR_GET_CHILD_SUBREAPER)),
+	ONE(IS(0, PR_SET_TIMERSLACK)),
+	ONE(IS(0, PR_GET_TIMERSLACK)),
+	ONE(IS(0, PR_SET_THP_DISABLE)),
+	ONE(IS(0, PR_GET_THP_DISABLE)),
+	ONE(IS(0, PR_CAPBSET_READ)),
+	ONE(IS(0, PR_CAPBSET_DROP)),
+	ONE(IS(0, PR_CAP_AMBIENT)),
+	ONE(IS(0, PR_GET_KEEPCAPS)),
+	ONE(IS(0, PR_GET_SECUREBITS)),
+	ONE(IS(0, PR_GET_TID_ADDRESS)),
+	ONE(IS(0, PR_GET_SPECULATION_CTRL)),
+	ONE(IS(0, PR_SET_SPECULATION_CTRL)),
+	ONE(IS(0, PR_GET_IO_FLUSHER)),
+	ONE(IS(0, PR_GET_TSC)),
+	ONE(IS(0, PR_GET_TIMING)),
+	ONE(IS(0, PR_GET_AUXV)),
+	ONE(IS(0, PR_SET_MDWE)),
+	ONE(IS(0, PR_GET_MDWE)),
+	ONE(IS(0, PR_GET_MEMORY_MERGE)),
+	/* Of the thread's own registers, aarch64. */
+	ONE(IS(0, PR_SVE_SET_VL)),
+	ONE(IS(0, PR_SVE_GET_VL)),
+	ONE(IS(0, PR_PAC_RESET_KEYS)),
+	ONE(IS(0, PR_SET_TAGGED_ADDR_CTRL)),
+	ONE(IS(0, PR_GET_TAGGED_ADDR_CTRL)),
+	END,
+};
+
+/* ---- on itself: pid 0 ---- */
+
+#define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h has it as an enum */
+
+const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_prlimit64[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
+const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
+const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
+const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
+
+/* ---- sockets ---- */
+
+#define TYPE_MASK 0xf /* include/linux/net.h: SOCK_TYPE_MASK; above it SOCK_CLOEXEC and SOCK_NONBLOCK */
+
+/* No datagrams: an unconnected one reaches whom its address names. */
+#define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, TYPE_MASK, (type)))
+
+const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
+const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
+
+const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
+
+#define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
+
+const struct row_term allow_getsockopt[] = {
+	OPTION(SO_ERROR), OPTION(SO_TYPE), OPTION(SO_DOMAIN), OPTION(SO_PROTOCOL), OPTION(SO_ACCEPTCONN), OPTION(SO_SNDBUF),
+	OPTION(SO_RCVBUF), OPTION(SO_PEERCRED), OPTION(SO_PASSCRED), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO),
+	OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT), OPTION(SO_PEEK_OFF), END,
+};
+
+const struct row_term allow_setsockopt[] = {
+	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE),
+	OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT), OPTION(SO_PEEK_OFF), OPTION(SO_PASSCRED), END,
+};
