@@ -8,11 +8,17 @@
 #include "supervisor/launch.h"
 #include "syscalls/call.h"
 
+/* For the keeper's status line: a page shared with it. */
+struct run_counters {
+	volatile uint64_t judged, denied;
+};
+
 struct supervise_options {
 	struct launch_options launch;
 	const struct policy *policy;
 	struct view *view;
 	struct audit *audit;
+	struct run_counters *counters; /* may be NULL */
 	int control_fd; /* readable or hung up: the keeper wants the run ended (timeout, Ctrl-C) or is dead */
 };
 
@@ -21,7 +27,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	uint64_t judged, allowed, denied;
-	const uint64_t *by_row; /* indexed as table_rows(): judged calls */
+	uint64_t *by_row; /* owned; indexed as table_rows(): judged calls */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
 	struct changes *changes; /* owned by the report */

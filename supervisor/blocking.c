@@ -1,0 +1,181 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/blocking.h"
+#include "supervisor/notify.h"
+#include "syscalls/file.h"
+
+#include "base/banned.h"
+
+#define BLOCKING_STACK_BYTES (64u * 1024)
+
+struct job {
+	struct job *next;
+	struct blocking *blocking;
+	pthread_t thread;
+	uint64_t id;
+	uint64_t start_ns;
+	int fd;
+	int open_flags;
+	bool cloexec;
+	bool done; /* under the lock */
+	struct audit_slot slot;
+};
+
+struct blocking {
+	struct sandbox *sandbox;
+	pthread_mutex_t lock;
+	struct job *jobs;
+	unsigned count;
+};
+
+static void on_wake(int number)
+{
+	(void)number; /* only there so that a blocked open(2) ends with EINTR */
+}
+
+int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking)
+{
+	struct sigaction action = {.sa_handler = on_wake}; /* no SA_RESTART: that is the point */
+	struct blocking *blocking = calloc(1, sizeof(*blocking));
+
+	if (!blocking)
+		return -ENOMEM;
+	if (sigaction(SIGUSR1, &action, NULL) < 0 || pthread_mutex_init(&blocking->lock, NULL) != 0) {
+		free(blocking);
+		return -EAGAIN;
+	}
+	blocking->sandbox = sandbox;
+	*ret_blocking = blocking;
+	return 0;
+}
+
+static bool still_wanted(const struct job *job)
+{
+	return ioctl(job->blocking->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &job->id) == 0;
+}
+
+/* Opens until it works, fails, or nobody waits; a stray wake-up is no reason to fail. */
+static int open_patiently(const struct job *job)
+{
+	struct file_link link = file_link(job->fd);
+	int fd;
+
+	do
+		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
+	while (fd < 0 && errno == EINTR && still_wanted(job));
+	return fd < 0 ? -errno : fd;
+}
+
+static void *run_job(void *argument)
+{
+	struct job *job = argument;
+	struct blocking *blocking = job->blocking;
+	int listener = blocking->sandbox->listener_fd;
+	int fd = open_patiently(job);
+	int result = fd;
+
+	if (fd >= 0) {
+		result = notify_fd(listener, job->id, fd, job->cloexec);
+		(void)close(fd);
+	}
+	if (result < 0)
+		(void)notify_error(listener, job->id, result); /* -ENOENT: the caller is gone, nobody to tell */
+	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
+	(void)pthread_mutex_lock(&blocking->lock);
+	job->done = true;
+	(void)pthread_mutex_unlock(&blocking->lock);
+	return NULL;
+}
+
+static int start_thread(struct job *job)
+{
+	pthread_attr_t attributes;
+	int r;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return -ENOMEM;
+	(void)pthread_attr_setstacksize(&attributes, BLOCKING_STACK_BYTES);
+	r = pthread_create(&job->thread, &attributes, run_job, job);
+	(void)pthread_attr_destroy(&attributes);
+	return -r;
+}
+
+int blocking_start(struct blocking *blocking, struct call *call)
+{
+	_cleanup_close_ int fd = call->outcome.fd;
+	struct job *job;
+	int r;
+
+	(void)blocking_tick(blocking);
+	if (blocking->count >= BLOCKING_MAX)
+		return -EMFILE;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .fd = fd,
+			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
+			    .slot = call->slot};
+	r = start_thread(job);
+	if (r < 0) {
+		free(job);
+		return r;
+	}
+	fd = -1; /* the job's now */
+	job->next = blocking->jobs;
+	blocking->jobs = job;
+	blocking->count++;
+	return 0;
+}
+
+static bool job_done(struct blocking *blocking, const struct job *job)
+{
+	bool done;
+
+	(void)pthread_mutex_lock(&blocking->lock);
+	done = job->done;
+	(void)pthread_mutex_unlock(&blocking->lock);
+	return done;
+}
+
+bool blocking_tick(struct blocking *blocking)
+{
+	struct job **at = &blocking->jobs;
+
+	while (*at) {
+		struct job *job = *at;
+
+		if (job_done(blocking, job)) {
+			*at = job->next;
+			(void)pthread_join(job->thread, NULL);
+			(void)close(job->fd);
+			free(job);
+			blocking->count--;
+			continue;
+		}
+		/* Again at every tick: the first signal may come before the thread blocks. */
+		if (!still_wanted(job))
+			(void)pthread_kill(job->thread, SIGUSR1);
+		at = &job->next;
+	}
+	return blocking->jobs != NULL;
+}
+
+void blocking_free(struct blocking *blocking)
+{
+	if (!blocking)
+		return;
+	/* Every process of the run is dead by now, so no notification is valid and each thread ends at its next wake-up. */
+	while (blocking_tick(blocking))
+		(void)usleep(1000);
+	(void)pthread_mutex_destroy(&blocking->lock);
+	free(blocking);
+}

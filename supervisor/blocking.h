@@ -1,0 +1,28 @@
+/*
+ * Opens that may block (FIFOs) go to threads of their own, so that one program's wait is nobody else's. The wait is
+ * cancelled when the program no longer waits for the answer. Threads share nothing but the listener and their record.
+ */
+#ifndef CALLGATE_SUPERVISOR_BLOCKING_H
+#define CALLGATE_SUPERVISOR_BLOCKING_H
+
+#include <stdbool.h>
+
+#include "syscalls/call.h"
+
+/* More than 64 blocked FIFOs are a normal shell's work, a thousand are not: past the cap the call gets EMFILE. */
+#define BLOCKING_MAX 1000
+
+struct blocking;
+
+int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking);
+/* Cancels what is still waiting and waits for the threads. */
+void blocking_free(struct blocking *blocking);
+
+/* Takes call->outcome.fd. 0: a thread answers the notification; -errno: the caller must. */
+int blocking_start(struct blocking *blocking, struct call *call);
+
+/* To be called every BLOCKING_TICK_MS while it returns true: interrupts threads nobody waits for. */
+#define BLOCKING_TICK_MS 20
+bool blocking_tick(struct blocking *blocking);
+
+#endif

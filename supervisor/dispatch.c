@@ -1,0 +1,234 @@
+#include <errno.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "supervisor/dispatch.h"
+#include "supervisor/notify.h"
+#include "syscalls/decode.h"
+#include "syscalls/exec.h"
+
+#include "base/banned.h"
+
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking)
+{
+	size_t rows;
+
+	(void)table_rows(&rows);
+	*dispatch = (struct dispatch){.sandbox = sandbox, .tracer = tracer, .blocking = blocking};
+	dispatch->call = calloc(1, sizeof(*dispatch->call));
+	dispatch->by_row = calloc(rows, sizeof(*dispatch->by_row));
+	if (dispatch->call && dispatch->by_row)
+		return 0;
+	dispatch_done(dispatch);
+	return -ENOMEM;
+}
+
+void dispatch_done(struct dispatch *dispatch)
+{
+	free(dispatch->call);
+	free(dispatch->by_row);
+	dispatch->call = NULL;
+	dispatch->by_row = NULL;
+}
+
+/* Only what handlers read before they write; the texts are as large as the call and stay as they are. */
+static void begin(struct dispatch *dispatch, const struct seccomp_notif *notification, const struct syscall_row *row)
+{
+	struct call *call = dispatch->call;
+
+	call->sandbox = dispatch->sandbox;
+	call->id = notification->id;
+	call->tid = (pid_t)notification->pid;
+	call->row = row;
+	memcpy(call->arg, notification->data.args, sizeof(call->arg));
+	call->start_ns = io_now_ns();
+	call->paths = 0;
+	call->text_len = 0;
+	call->place[0].mount = NULL;
+	call->place[1].mount = NULL;
+	call->place[0].virt_len = call->place[1].virt_len = 0;
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
+	call->slot = (struct audit_slot){0};
+	call->committed = false;
+}
+
+/* Numbers nobody listed and calls of another architecture (int 0x80, x32): as if the kernel did not have them. */
+static void refuse_unknown(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
+	static char name[32];
+	bool native = notification->data.arch == seccomp_arch_native();
+
+	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
+	row.name = name;
+	begin(dispatch, notification, &row);
+	dispatch->call->task = tree_task(dispatch->sandbox->tree, dispatch->call->tid);
+	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
+}
+
+static void perform(struct call *call)
+{
+	int r;
+
+	if (call->row->class == ROW_REFUSE || !call->row->perform) {
+		call_refuse(call, -(call->row->error ? call->row->error : ENOSYS), NULL, "refused_syscall");
+		return;
+	}
+	r = decode_call(call);
+	if (!call_valid(call)) {
+		/* What was read may be another process's memory by now: the number was used again. */
+		call->outcome.kind = OUTCOME_GONE;
+		return;
+	}
+	if (r == -EPERM || r == -ESRCH) {
+		call_refuse(call, -EPERM, NULL, "memory_unreadable");
+		return;
+	}
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	call->row->perform(call);
+	if (call->outcome.kind == OUTCOME_CONTINUE && call->row->basis != BASIS_REGS && call->row->basis != BASIS_CWD)
+		call_refuse(call, -EPERM, NULL, "continue_forbidden");
+}
+
+/* Returns what the log says: a value or -errno. */
+static int64_t answer_fd(struct call *call)
+{
+	int listener = call->sandbox->listener_fd;
+	int number = notify_fd(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
+
+	(void)close(call->outcome.fd);
+	if (number < 0 && number != -ENOENT)
+		(void)notify_error(listener, call->id, number); /* a full table is the program's EMFILE, never CONTINUE */
+	return number == -ENOENT ? -EINTR : number;
+}
+
+static int64_t answer_traced(struct dispatch *dispatch, enum trace_answer answer, int error)
+{
+	struct call *call = dispatch->call;
+	int listener = call->sandbox->listener_fd;
+
+	if (answer == TRACE_CONTINUE)
+		(void)notify_continue(listener, call->id);
+	else
+		(void)notify_error(listener, call->id, answer == TRACE_INTERRUPT ? -EINTR : error);
+	return answer == TRACE_FAIL ? error : 0;
+}
+
+static void answer(struct dispatch *dispatch)
+{
+	struct call *call = dispatch->call;
+	struct outcome *outcome = &call->outcome;
+	int listener = call->sandbox->listener_fd;
+	enum trace_answer traced;
+	int64_t result = 0;
+	int error = -EPERM;
+
+	switch (outcome->kind) {
+	case OUTCOME_ERROR:
+		(void)notify_error(listener, call->id, (int)outcome->value);
+		result = outcome->value;
+		break;
+	case OUTCOME_VALUE:
+		(void)notify_value(listener, call->id, outcome->value);
+		result = outcome->value;
+		break;
+	case OUTCOME_FD:
+		result = answer_fd(call);
+		break;
+	case OUTCOME_CONTINUE:
+		(void)notify_continue(listener, call->id);
+		break;
+	case OUTCOME_EXEC:
+		traced = trace_exec(dispatch->tracer, call, outcome->exec, &error);
+		result = answer_traced(dispatch, traced, error);
+		if (traced != TRACE_FAIL)
+			return; /* the outcome is known at the exec event, and recorded there */
+		break;
+	case OUTCOME_CHDIR:
+		result = answer_traced(dispatch, trace_chdir(dispatch->tracer, call, outcome->host, &error), error);
+		break;
+	case OUTCOME_BLOCKING:
+		result = blocking_start(dispatch->blocking, call);
+		if (result == 0)
+			return; /* its thread answers and records */
+		(void)notify_error(listener, call->id, (int)result);
+		break;
+	case OUTCOME_GONE:
+		result = -EINTR;
+		(void)notify_error(listener, call->id, -EINTR); /* normally nobody is there to hear it */
+		break;
+	default:
+		(void)notify_error(listener, call->id, -EPERM);
+		result = -EPERM;
+		break;
+	}
+	audit_end(call->sandbox->audit, call->slot, result, io_now_ns() - call->start_ns);
+}
+
+/* What cannot be recorded is not done: whatever the handler had prepared is dropped. */
+static void drop_outcome(struct call *call, struct outcome *prepared)
+{
+	if (prepared->fd >= 0)
+		(void)close(prepared->fd);
+	if (prepared->kind == OUTCOME_EXEC)
+		exec_plan_free(prepared->exec);
+	if (prepared->kind == OUTCOME_CHDIR)
+		free(prepared->host);
+	call->outcome.fd = -1;
+}
+
+static void count(struct dispatch *dispatch)
+{
+	const struct call *call = dispatch->call;
+	size_t rows;
+	const struct syscall_row *first = table_rows(&rows);
+
+	dispatch->judged++;
+	if (call->decision.verdict == VERDICT_DENY)
+		dispatch->denied++;
+	else
+		dispatch->allowed++;
+	if (call->row >= first && call->row < first + rows)
+		dispatch->by_row[call->row - first]++;
+}
+
+void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct sandbox *sandbox = dispatch->sandbox;
+	struct call *call = dispatch->call;
+	const struct syscall_row *row = NULL;
+	struct outcome prepared;
+
+	if (trace_rerun(dispatch->tracer, (pid_t)notification->pid, notification->data.nr, notification->data.args)) {
+		(void)notify_continue(sandbox->listener_fd, notification->id);
+		return;
+	}
+	if (notification->data.arch == seccomp_arch_native())
+		row = table_find(notification->data.nr);
+	if (row) {
+		begin(dispatch, notification, row);
+		call->task = tree_task(sandbox->tree, call->tid);
+	} else {
+		refuse_unknown(dispatch, notification);
+	}
+	if (!call->task) {
+		/* It died, or /proc is out of reach: nothing can be judged for it. */
+		(void)notify_error(sandbox->listener_fd, notification->id, -EPERM);
+		return;
+	}
+	if (row)
+		perform(call);
+	count(dispatch);
+	prepared = call->outcome;
+	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)
+		drop_outcome(call, &prepared);
+	answer(dispatch);
+}

@@ -1,0 +1,27 @@
+/* One notification from receipt to reply: the only place that answers. Fails closed. */
+#ifndef CALLGATE_SUPERVISOR_DISPATCH_H
+#define CALLGATE_SUPERVISOR_DISPATCH_H
+
+#include <linux/seccomp.h>
+#include <stdint.h>
+
+#include "supervisor/blocking.h"
+#include "supervisor/trace.h"
+#include "syscalls/call.h"
+
+struct dispatch {
+	struct sandbox *sandbox;
+	struct tracer *tracer;
+	struct blocking *blocking;
+	struct call *call; /* owned; reused, because it is large */
+	uint64_t judged, allowed, denied;
+	uint64_t *by_row; /* owned */
+};
+
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking);
+void dispatch_done(struct dispatch *dispatch);
+
+/* Judges, performs, records and answers. */
+void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
+
+#endif

@@ -1,0 +1,69 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "supervisor/notify.h"
+
+#include "base/banned.h"
+
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP /* Linux 6.6 */
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+
+void notify_prepare(int listener_fd)
+{
+	(void)ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+int notify_receive(int listener_fd, struct seccomp_notif *ret_notification)
+{
+	/* The kernel refuses a structure that is not zeroed. */
+	memset(ret_notification, 0, sizeof(*ret_notification));
+	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, ret_notification) < 0)
+		return errno == EINTR ? -ENOENT : -errno;
+	return 0;
+}
+
+static int respond(int listener_fd, struct seccomp_notif_resp *response)
+{
+	int r;
+
+	do
+		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : 0;
+}
+
+int notify_value(int listener_fd, uint64_t id, int64_t value)
+{
+	struct seccomp_notif_resp response = {.id = id, .val = value};
+
+	return respond(listener_fd, &response);
+}
+
+int notify_error(int listener_fd, uint64_t id, int error)
+{
+	struct seccomp_notif_resp response = {.id = id, .error = error};
+
+	return respond(listener_fd, &response);
+}
+
+int notify_continue(int listener_fd, uint64_t id)
+{
+	struct seccomp_notif_resp response = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
+	return respond(listener_fd, &response);
+}
+
+int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd addfd = {.id = id,
+					    .flags = SECCOMP_ADDFD_FLAG_SEND,
+					    .srcfd = (unsigned)fd,
+					    .newfd_flags = cloexec ? O_CLOEXEC : 0};
+	int r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+
+	return r < 0 ? -errno : r;
+}

@@ -1,0 +1,245 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/blocking.h"
+#include "supervisor/dispatch.h"
+#include "supervisor/killtree.h"
+#include "supervisor/notify.h"
+#include "supervisor/supervise.h"
+#include "supervisor/watchdog.h"
+#include "syscalls/changes.h"
+#include "syscalls/denials.h"
+
+#include "base/banned.h"
+
+#define EVENTS_MAX 32
+#define KILL_TIMEOUT_MS 10000
+
+struct supervisor {
+	const struct supervise_options *options;
+	struct supervise_report *report;
+	struct sandbox sandbox;
+	struct dispatch dispatch;
+	struct watchdog *watchdog;
+	struct launch launch;
+	int epoll_fd;
+	int signal_fd;
+	bool ended; /* the program is, or the keeper wants it to be */
+	bool reaped; /* wait_status is known */
+	/* Addresses that tell epoll's sources apart from tasks. */
+	char listener_mark, signal_mark, control_mark;
+};
+
+static int watch(const struct supervisor *supervisor, int fd, void *mark)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = mark};
+
+	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* SIGCHLD also announces ptrace stops; both come from waitpid. */
+static void reap(struct supervisor *supervisor)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (trace_event(supervisor->dispatch.tracer, pid, status))
+			continue;
+		if (!WIFEXITED(status) && !WIFSIGNALED(status))
+			continue;
+		trace_forget(supervisor->dispatch.tracer, pid);
+		if (pid == supervisor->launch.pid && !supervisor->reaped) {
+			supervisor->report->wait_status = status;
+			supervisor->reaped = true;
+			supervisor->ended = true;
+		}
+	}
+}
+
+static void on_signal(struct supervisor *supervisor)
+{
+	struct signalfd_siginfo info;
+
+	while (read(supervisor->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo == SIGTERM)
+			supervisor->ended = true;
+	reap(supervisor);
+}
+
+static void on_listener(struct supervisor *supervisor, unsigned events)
+{
+	struct seccomp_notif notification;
+
+	if (!(events & EPOLLIN)) {
+		/* Hung up: every task under the filter is gone; SIGCHLD tells the rest. */
+		(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_DEL, supervisor->launch.listener_fd, NULL);
+		return;
+	}
+	if (notify_receive(supervisor->launch.listener_fd, &notification) < 0)
+		return;
+	watchdog_busy(supervisor->watchdog);
+	dispatch_notification(&supervisor->dispatch, &notification);
+	watchdog_idle(supervisor->watchdog);
+}
+
+static void on_event(struct supervisor *supervisor, const struct epoll_event *event)
+{
+	if (event->data.ptr == &supervisor->listener_mark)
+		on_listener(supervisor, event->events);
+	else if (event->data.ptr == &supervisor->signal_mark)
+		on_signal(supervisor);
+	else if (event->data.ptr == &supervisor->control_mark)
+		supervisor->ended = true;
+}
+
+static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
+{
+	return event->data.ptr != &supervisor->listener_mark && event->data.ptr != &supervisor->signal_mark &&
+	       event->data.ptr != &supervisor->control_mark;
+}
+
+static void loop(struct supervisor *supervisor)
+{
+	struct epoll_event event[EVENTS_MAX];
+	bool ticking = false;
+
+	while (!supervisor->ended) {
+		int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, ticking ? BLOCKING_TICK_MS : -1);
+
+		/* The dead first: a number that is used again must not inherit its entry. */
+		for (int i = 0; i < count; i++)
+			if (is_task(supervisor, &event[i]))
+				tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
+		for (int i = 0; i < count; i++)
+			if (!is_task(supervisor, &event[i]))
+				on_event(supervisor, &event[i]);
+		ticking = blocking_tick(supervisor->dispatch.blocking);
+		if (supervisor->options->counters) {
+			supervisor->options->counters->judged = supervisor->dispatch.judged;
+			supervisor->options->counters->denied = supervisor->dispatch.denied;
+		}
+	}
+}
+
+/* Nothing outlives the run: daemons and double forks are our descendants, because we are their subreaper. */
+static void kill_all(struct supervisor *supervisor)
+{
+	int status;
+
+	if (!supervisor->reaped) {
+		(void)kill(supervisor->launch.pid, SIGKILL);
+		/* Stops of a tracee come first; its end comes last. */
+		while (waitpid(supervisor->launch.pid, &status, __WALL) == supervisor->launch.pid && WIFSTOPPED(status))
+			continue;
+		supervisor->report->wait_status = status;
+		supervisor->reaped = true;
+	}
+	(void)killtree(KILL_TIMEOUT_MS);
+}
+
+static int prepare(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	struct sandbox *sandbox = &supervisor->sandbox;
+	struct blocking *blocking = NULL;
+	struct tracer *tracer = NULL;
+	sigset_t signals;
+	int r;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigaddset(&signals, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0)
+		return -errno;
+	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
+				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
+				    .guest = &guest_process, .listener_fd = -1, .uid = geteuid(), .gid = getegid()};
+	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
+	if (r == 0)
+		r = tracer_create(sandbox, &tracer);
+	if (r == 0)
+		r = blocking_create(sandbox, &blocking);
+	view_set_tree(options->view, sandbox->tree);
+	supervisor->dispatch.tracer = tracer;
+	supervisor->dispatch.blocking = blocking;
+	if (r == 0)
+		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
+	if (r == 0)
+		r = watchdog_create(&supervisor->watchdog);
+	if (r == 0)
+		r = watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	return r < 0 ? r : watch(supervisor, options->control_fd, &supervisor->control_mark);
+}
+
+static void run(struct supervisor *supervisor)
+{
+	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
+	notify_prepare(supervisor->launch.listener_fd);
+	if (watch(supervisor, supervisor->launch.listener_fd, &supervisor->listener_mark) == 0)
+		loop(supervisor);
+	kill_all(supervisor);
+	supervisor->report->start_error = *supervisor->launch.ret_error;
+	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
+	launch_done(&supervisor->launch);
+}
+
+static void finish(struct supervisor *supervisor)
+{
+	struct supervise_report *report = supervisor->report;
+
+	report->judged = supervisor->dispatch.judged;
+	report->allowed = supervisor->dispatch.allowed;
+	report->denied = supervisor->dispatch.denied;
+	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
+	report->processes = supervisor->sandbox.tree ? tree_seen(supervisor->sandbox.tree) : 0;
+	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
+	watchdog_free(supervisor->watchdog);
+	blocking_free(supervisor->dispatch.blocking);
+	tracer_free(supervisor->dispatch.tracer);
+	dispatch_done(&supervisor->dispatch);
+	view_set_tree(supervisor->options->view, NULL);
+	tree_free(supervisor->sandbox.tree);
+	cleanup_close(&supervisor->epoll_fd);
+	cleanup_close(&supervisor->signal_fd);
+}
+
+int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
+{
+	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .signal_fd = -1};
+	int r;
+
+	*ret_report = (struct supervise_report){.changes = changes_create(), .denials = denials_create()};
+	r = ret_report->changes && ret_report->denials ? prepare(&supervisor) : -ENOMEM;
+	if (r == 0) {
+		r = launch_program(&options->launch, &supervisor.launch);
+		if (r == 0)
+			run(&supervisor);
+		else {
+			ret_report->start_error = -r;
+			ret_report->start_step = (enum launch_step)*supervisor.launch.ret_step;
+			launch_done(&supervisor.launch);
+			r = 0;
+		}
+	}
+	finish(&supervisor);
+	return r;
+}
+
+void supervise_report_done(struct supervise_report *report)
+{
+	changes_free(report->changes);
+	denials_free(report->denials);
+	free(report->by_row);
+}
