@@ -1,6 +1,4 @@
 libcallgate_syscalls_a_SOURCES += \
-	# The table and the calls without a path. \
-	libcallgate_syscalls_a_SOURCES += \
 	syscalls/call-record.c \
 	syscalls/call-record.h \
 	syscalls/call.c \
@@ -13,6 +11,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file-fd.c \
 	syscalls/file.c \
 	syscalls/file.h \
+	syscalls/filter-terms.c \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
@@ -31,6 +30,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h
+# Calls without a path, and the architectures.
 libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch.c syscalls/arch.h \
 	syscalls/arch-aarch64.c \
