@@ -1,25 +1,50 @@
 libcallgate_syscalls_a_SOURCES += \
+	syscalls/arch-aarch64.c \
+	syscalls/arch-x86_64.c \
+	syscalls/arch.c \
+	syscalls/arch.h \
 	syscalls/call-record.c \
 	syscalls/call-record.h \
 	syscalls/call.c \
 	syscalls/call.h \
 	syscalls/changes.h \
+	syscalls/chdir.c \
 	syscalls/decode.c \
 	syscalls/decode.h \
 	syscalls/denials.h \
+	syscalls/elf-machine.h \
+	syscalls/elf.c \
+	syscalls/elf.h \
+	syscalls/exec-args.c \
+	syscalls/exec-args.h \
+	syscalls/exec-image.c \
+	syscalls/exec.c \
 	syscalls/exec.h \
+	syscalls/file-access.c \
+	syscalls/file-act.c \
+	syscalls/file-act.h \
 	syscalls/file-fd.c \
+	syscalls/file-readlink.c \
+	syscalls/file-stat.c \
 	syscalls/file.c \
 	syscalls/file.h \
 	syscalls/filter-terms.c \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
+	syscalls/native.c \
+	syscalls/native.h \
+	syscalls/net.c \
 	syscalls/numbers.h \
 	syscalls/proc.c \
+	syscalls/process.c \
+	syscalls/shebang.c \
+	syscalls/shebang.h \
 	syscalls/syscalls.def \
 	syscalls/table.c \
 	syscalls/table.h \
+	syscalls/target.c \
+	syscalls/target.h \
 	syscalls/tree.c \
 	syscalls/tree.h \
 	syscalls/view-build.c \
@@ -30,8 +55,3 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h
-# Calls without a path, and the architectures.
-libcallgate_syscalls_a_SOURCES += \
-	syscalls/arch.c syscalls/arch.h \
-	syscalls/arch-aarch64.c \
-	syscalls/arch-x86_64.c
