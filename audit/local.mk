@@ -1,1 +1,12 @@
-libcallgate_audit_a_SOURCES += audit/audit.h audit/record.h
+libcallgate_audit_a_SOURCES += \
+	audit/append.c \
+	audit/audit.c \
+	audit/audit.h \
+	audit/clock.c \
+	audit/clock.h \
+	audit/encode.c \
+	audit/encode.h \
+	audit/lines.c \
+	audit/log.h \
+	audit/outcome.c \
+	audit/record.h

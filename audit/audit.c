@@ -1,0 +1,181 @@
+/* Opening, recording and ending a log. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/log.h"
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define CHUNK_FIRST_BYTES (64u << 10)
+
+/*
+ * A new file, or an empty one of our own (mktemp(1) made it): never through a link, never one with a second name. The
+ * lock tells audit_recover that somebody still writes.
+ */
+static int open_file(const char *path, int *ret_fd)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	struct stat file;
+
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd < 0)
+			return -errno;
+		if (fstat(fd, &file) < 0)
+			return -errno;
+		if (!S_ISREG(file.st_mode) || file.st_size != 0 || file.st_nlink != 1 || file.st_uid != geteuid())
+			return -EEXIST;
+	}
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static void audit_free(struct audit *audit)
+{
+	if (!audit)
+		return;
+	log_unmap(audit);
+	if (audit->fd >= 0)
+		(void)close(audit->fd);
+	if (audit->shared)
+		(void)munmap(audit->shared, sizeof(*audit->shared));
+	encode_done(&audit->encoder);
+	free(audit);
+}
+
+static int audit_create(const struct audit_header *header, struct audit **ret_audit)
+{
+	struct audit *audit = calloc(1, sizeof(*audit));
+	void *shared;
+	int r;
+
+	if (!audit)
+		return -ENOMEM;
+	audit->fd = -1;
+	audit->record_allowed = header->record_allowed;
+	audit->chunk_bytes = CHUNK_FIRST_BYTES;
+	r = encode_init(&audit->encoder, header->run_id);
+	shared = mmap(NULL, sizeof(*audit->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared != MAP_FAILED)
+		audit->shared = shared;
+	if (r < 0 || shared == MAP_FAILED) {
+		audit_free(audit);
+		return -ENOMEM;
+	}
+	*ret_audit = audit;
+	return 0;
+}
+
+static int write_header(struct audit *audit, const struct audit_header *header)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t len;
+
+	line = encode_header(&audit->encoder, header, 0, &len);
+	return line ? log_append_direct(audit, line, len) : -ENOMEM;
+}
+
+int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit)
+{
+	struct audit *audit;
+	int r = audit_create(header, &audit);
+
+	if (r < 0)
+		return r;
+	if (path) {
+		r = open_file(path, &audit->fd);
+		if (r == 0)
+			r = write_header(audit, header);
+		if (r < 0) {
+			audit_free(audit);
+			return r;
+		}
+	}
+	*ret_audit = audit;
+	return 0;
+}
+
+static bool is_logged(const struct audit *audit, enum verdict verdict)
+{
+	return audit->record_allowed || verdict == VERDICT_DENY || verdict == VERDICT_KILL;
+}
+
+int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
+{
+	struct audit_slot slot = {.seq = audit->shared->seq + 1};
+	size_t len, room;
+	int r;
+
+	if (!is_logged(audit, record->verdict)) {
+		*ret_slot = (struct audit_slot){0};
+		return 0;
+	}
+	if (audit->fd >= 0) {
+		if (!pthread_equal(audit->writer, pthread_self())) /* once: workers read it */
+			audit->writer = pthread_self();
+		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
+		if (r < 0)
+			return r;
+		slot.offset = audit->shared->end + room;
+		r = log_append(audit, audit->encoder.line, len);
+		if (r < 0)
+			return r;
+	}
+	audit->shared->seq = slot.seq;
+	audit->shared->records++;
+	*ret_slot = slot;
+	return 0;
+}
+
+void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+{
+	char room[AUDIT_ROOM_BYTES + 2];
+
+	if (slot.seq == 0 || audit->fd < 0)
+		return;
+	if (log_in_window(audit, slot.offset, sizeof(room))) {
+		encode_outcome(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
+		return;
+	}
+	encode_empty_room(room);
+	encode_outcome(&audit->encoder, room, ret, ns);
+	/* The blocks are there already. Should it fail, the record says "ret": null: outcome unknown. */
+	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
+}
+
+int audit_close(struct audit *audit, const struct audit_trailer *trailer)
+{
+	_cleanup_free_ char *line = NULL;
+	struct log_shared *shared = audit->shared;
+	size_t len;
+	int r = 0;
+
+	if (audit->fd >= 0 && trailer && !shared->closed) {
+		shared->closed = true;
+		/* The end first: what lies past it is unused room or a record nobody was promised. */
+		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
+			r = -errno;
+		line = encode_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
+				      shared->seq + 1, shared->records, &len);
+		if (r == 0)
+			r = line ? log_append_direct(audit, line, len) : -ENOMEM;
+	}
+	audit_free(audit);
+	return r;
+}
+
+uint64_t audit_records(const struct audit *audit)
+{
+	return audit->shared->records;
+}

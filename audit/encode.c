@@ -1,0 +1,258 @@
+/* A record's line. Everything is copied by known lengths; texts without anything to escape take a fast path. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/encode.h"
+#include "base/text.h"
+
+#include "base/banned.h"
+
+#define FIXED_BYTES 2048 /* more than all keys, numbers and the room of one record */
+
+#define PUT(out, literal) put_bytes(out, "" literal, sizeof(literal) - 1)
+
+static const struct encoder_name effect_name[] = {
+	[AUDIT_REFUSED] = {"refused", 7},
+	[AUDIT_PERFORMED] = {"performed", 9},
+	[AUDIT_CONTINUED] = {"continued", 9},
+};
+_Static_assert(sizeof(effect_name) / sizeof(*effect_name) == AUDIT_EFFECT_MAX, "an effect lacks its name");
+
+static inline char *put_bytes(char *out, const char *bytes, size_t len)
+{
+	memcpy(out, bytes, len);
+	return out + len;
+}
+
+static char *put_uint(char *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	return put_bytes(out, digits + at, sizeof(digits) - at);
+}
+
+static char *put_int(char *out, int64_t value)
+{
+	if (value >= 0)
+		return put_uint(out, (uint64_t)value);
+	*out++ = '-';
+	return put_uint(out, -(uint64_t)value);
+}
+
+/* Powers of two digits: 3 bits a digit for modes, 4 for flags and addresses. */
+static char *put_based(char *out, uint64_t value, unsigned bits)
+{
+	static const char digit[] = "0123456789abcdef";
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = digit[value & ((1u << bits) - 1)];
+		value >>= bits;
+	} while (value > 0);
+	return put_bytes(out, digits + at, sizeof(digits) - at);
+}
+
+/* True when none of eight bytes needs an escape: all in 0x20-0x7e, neither quote nor backslash. */
+static inline bool plain_word(uint64_t word)
+{
+	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
+	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', delete = word ^ ones * 0x7f;
+	uint64_t odd = word | (word - ones * 0x20) | (quote - ones) | (backslash - ones) | (delete - ones);
+
+	return (odd & highs) == 0;
+}
+
+static char *put_text(char *out, const char *text, size_t len)
+{
+	size_t at = 0;
+	uint64_t word;
+
+	for (; len - at >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, text + at, sizeof(word));
+		if (!plain_word(word))
+			break;
+		memcpy(out + at, &word, sizeof(word));
+	}
+	return out + at + text_escape(out + at, text + at, len - at);
+}
+
+static char *put_name(char *out, const char *key, const struct encoder_name *name)
+{
+	out = put_bytes(out, key, strlen(key));
+	out = put_bytes(out, name->text, name->len);
+	*out++ = '"';
+	return out;
+}
+
+/* key is `,"name":"`. A NULL text leaves the field out. */
+static char *put_field(char *out, const char *key, const char *text, size_t len)
+{
+	if (!text)
+		return out;
+	out = put_bytes(out, key, strlen(key));
+	out = put_text(out, text, len);
+	*out++ = '"';
+	return out;
+}
+
+static size_t text_len(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+static char *put_arg(char *out, const struct audit_arg *arg)
+{
+	*out++ = '"';
+	out = put_bytes(out, arg->name, strlen(arg->name));
+	out = PUT(out, "\":");
+	if (arg->kind == AUDIT_ARG_INT)
+		return put_int(out, (int64_t)arg->value);
+	*out++ = '"';
+	switch (arg->kind) {
+	case AUDIT_ARG_MODE:
+		*out++ = '0';
+		if (arg->value)
+			out = put_based(out, arg->value, 3);
+		break;
+	case AUDIT_ARG_TEXT:
+		out = put_text(out, arg->text, arg->text ? arg->text_len : 0);
+		break;
+	case AUDIT_ARG_INT:
+	case AUDIT_ARG_HEX:
+	default:
+		out = PUT(out, "0x");
+		out = put_based(out, arg->value, 4);
+		break;
+	}
+	*out++ = '"';
+	return out;
+}
+
+static char *put_args(char *out, const struct audit_record *record)
+{
+	if (record->args == 0)
+		return out;
+	out = PUT(out, ",\"args\":{");
+	for (size_t i = 0; i < record->args; i++) {
+		if (i > 0)
+			*out++ = ',';
+		out = put_arg(out, &record->arg[i]);
+	}
+	*out++ = '}';
+	return out;
+}
+
+/* One path and what it resolved to, which is left out when it is the very same text. */
+static char *put_path(char *out, bool second, const struct audit_record *record)
+{
+	const char *path = second ? record->path2 : record->path, *resolved = second ? record->resolved2 : record->resolved;
+	size_t path_len = second ? record->path2_len : record->path_len;
+	size_t resolved_len = second ? record->resolved2_len : record->resolved_len;
+
+	out = put_field(out, second ? ",\"path2\":\"" : ",\"path\":\"", path, path_len);
+	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
+		return out;
+	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
+}
+
+static char *put_who(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq)
+{
+	const char *time;
+	uint64_t mono_ns = audit_clock_now(&encoder->clock, &time);
+
+	out = put_uint(PUT(out, "{\"seq\":"), seq);
+	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
+	out = put_uint(PUT(out, "\",\"mono_ns\":"), mono_ns);
+	out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
+	out = put_int(PUT(out, "\",\"pid\":"), record->pid);
+	if (record->tid != record->pid)
+		out = put_int(PUT(out, ",\"tid\":"), record->tid);
+	out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
+	out = put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
+	return put_field(out, ",\"syscall\":\"", record->syscall, text_len(record->syscall));
+}
+
+static size_t line_bound(const struct audit_record *record)
+{
+	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len +
+		      text_len(record->exe) + text_len(record->syscall) + text_len(record->host) + text_len(record->rule) +
+		      text_len(record->reason);
+
+	for (size_t i = 0; i < record->args; i++)
+		text += strlen(record->arg[i].name) + record->arg[i].text_len;
+	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
+}
+
+static int encode_reserve(struct encoder *encoder, size_t bytes)
+{
+	char *line;
+
+	if (bytes <= encoder->cap)
+		return 0;
+	line = realloc(encoder->line, bytes);
+	if (!line)
+		return -ENOMEM;
+	encoder->line = line;
+	encoder->cap = bytes;
+	return 0;
+}
+
+int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
+		  size_t *ret_len, size_t *ret_room)
+{
+	int r = encode_reserve(encoder, line_bound(record));
+	size_t in_page;
+	char *out;
+
+	if (r < 0)
+		return r;
+	out = put_who(encoder, encoder->line, record, seq);
+	out = put_args(out, record);
+	out = put_path(out, false, record);
+	out = put_path(out, true, record);
+	out = put_field(out, ",\"host\":\"", record->host, text_len(record->host));
+	out = put_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
+	out = put_name(out, ",\"effect\":\"", &effect_name[record->effect]);
+	out = put_field(out, ",\"rule\":\"", record->rule, text_len(record->rule));
+	out = put_field(out, ",\"reason\":\"", record->reason, text_len(record->reason));
+	*out++ = ',';
+	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_ROOM_PAGE;
+	/* The store of ns takes "}\n" along: the page holds them too. */
+	while (in_page + AUDIT_ROOM_BYTES + 2 > AUDIT_ROOM_PAGE && in_page++ < AUDIT_ROOM_PAGE)
+		*out++ = ' ';
+	*ret_room = (size_t)(out - encoder->line);
+	encode_empty_room(out);
+	out = PUT(out + AUDIT_ROOM_BYTES, "}\n");
+	*ret_len = (size_t)(out - encoder->line);
+	return 0;
+}
+
+int encode_init(struct encoder *encoder, const char *run_id)
+{
+	memset(encoder, 0, sizeof(*encoder));
+	encoder->clock.second = -1;
+	encoder->run_len = strnlen(run_id ? run_id : "", AUDIT_RUN_MAX);
+	encoder->run_len = text_escape(encoder->run, run_id ? run_id : "", encoder->run_len);
+	for (unsigned i = 0; i < VERDICT_MAX; i++) {
+		encoder->verdict[i].text = verdict_name((enum verdict)i);
+		encoder->verdict[i].len = strlen(encoder->verdict[i].text);
+	}
+	for (int i = 0; i <= AUDIT_ERRNO_MAX; i++) {
+		encoder->error[i].text = strerrorname_np(i);
+		encoder->error[i].len = text_len(encoder->error[i].text);
+	}
+	return encode_reserve(encoder, 16384);
+}
+
+void encode_done(struct encoder *encoder)
+{
+	free(encoder->line);
+	encoder->line = NULL;
+}

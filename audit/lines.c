@@ -1,0 +1,123 @@
+/* The first and the last line of a run. Not on the way of a call, so they are made with struct buf. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "audit/encode.h"
+#include "base/buf.h"
+#include "base/text.h"
+#include "config.h"
+
+#include "base/banned.h"
+
+#define COMMAND_MAX_BYTES (64u << 10) /* of argv that the header keeps */
+
+static void add_text(struct buf *buf, const char *key, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+	char *escaped;
+
+	if (!text)
+		return;
+	escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
+	if (!escaped) {
+		buf->failed = true;
+		return;
+	}
+	len = text_escape(escaped, text, len);
+	buf_puts(buf, key);
+	buf_puts(buf, "\"");
+	buf_add(buf, escaped, len);
+	buf_puts(buf, "\"");
+	free(escaped);
+}
+
+static void add_command(struct buf *buf, const char *const *argv)
+{
+	size_t bytes = 0, omitted = 0;
+	const char *comma = "";
+
+	if (!argv)
+		return;
+	buf_puts(buf, ",\"command\":[");
+	for (; *argv; argv++) {
+		bytes += strlen(*argv) + 1;
+		if (bytes > COMMAND_MAX_BYTES) {
+			omitted++;
+			continue;
+		}
+		add_text(buf, comma, *argv);
+		comma = ",";
+	}
+	buf_puts(buf, "]");
+	if (omitted > 0)
+		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
+}
+
+static void add_start(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
+{
+	const char *time;
+	uint64_t mono_ns = audit_clock_now(clock, &time);
+
+	buf_printf(buf, "{\"seq\":%llu,\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", (unsigned long long)seq,
+		   AUDIT_TIME_LEN, time, (unsigned long long)mono_ns, type);
+}
+
+static void add_machine(struct buf *buf)
+{
+	struct utsname machine;
+
+	if (uname(&machine) < 0)
+		return;
+	add_text(buf, ",\"kernel\":", machine.release);
+	add_text(buf, ",\"machine\":", machine.machine);
+}
+
+static char *finish(struct buf *buf, size_t *ret_len)
+{
+	buf_puts(buf, "}\n");
+	*ret_len = buf->len;
+	return buf_take(buf);
+}
+
+char *encode_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	add_start(&buf, &encoder->clock, seq, "header");
+	add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
+	add_text(&buf, ",\"version\":", PACKAGE_VERSION);
+	add_command(&buf, header->argv);
+	buf_puts(&buf, ",\"policy\":{");
+	add_text(&buf, "\"name\":", header->policy_name ? header->policy_name : "");
+	add_text(&buf, ",\"sha256\":", header->policy_sha256);
+	buf_puts(&buf, "}");
+	add_text(&buf, ",\"workdir\":", header->workdir);
+	add_machine(&buf);
+	if (header->layers_json && *header->layers_json) {
+		buf_puts(&buf, ",\"layers\":");
+		buf_puts(&buf, header->layers_json);
+	}
+	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
+	return finish(&buf, ret_len);
+}
+
+char *encode_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+		     uint64_t seq, uint64_t records, size_t *ret_len)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	add_start(&buf, clock, seq, "trailer");
+	buf_puts(&buf, ",\"run\":\"");
+	buf_add(&buf, run, run_len);
+	buf_puts(&buf, "\"");
+	add_text(&buf, ",\"status\":", trailer->status ? trailer->status : "");
+	if (trailer->exit_code >= 0)
+		buf_printf(&buf, ",\"exit_code\":%d", trailer->exit_code);
+	if (trailer->signal > 0)
+		buf_printf(&buf, ",\"signal\":%d", trailer->signal);
+	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
+		   (unsigned long long)records, (unsigned long long)trailer->judged,
+		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
+	return finish(&buf, ret_len);
+}
