@@ -23,3 +23,9 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/utf8.h \
 	supervisor/watchdog.c \
 	supervisor/watchdog.h
+libcallgate_supervisor_a_SOURCES += \
+	supervisor/trace-blob.c \
+	supervisor/trace-private.h \
+	supervisor/trace-stop.c \
+	supervisor/trace-verify.c \
+	supervisor/trace.c

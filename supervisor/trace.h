@@ -20,7 +20,10 @@ enum trace_answer {
 	TRACE_FAIL,     /* reply *ret_error */
 };
 
-/* Takes the plan (freed here in the end). Seizes the caller; the verification happens in trace_event. */
+/*
+ * Takes the plan (freed here in the end). Seizes the caller; the verification happens in trace_event. The record's outcome
+ * (call->slot) is written here in the end, but for TRACE_FAIL, where the dispatcher does it as for every other call.
+ */
 enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, struct exec_plan *plan, int *ret_error);
 
 /* chdir to another host path than the program named. Takes host. */
@@ -32,8 +35,15 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
  */
 bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 
-/* A wait status (waitpid with __WALL). True when it was a stop of ours and has been handled. */
+/*
+ * A wait status (waitpid with __WALL). True when it was a stop, which has been handled. False for an exit: what was under
+ * way for that task is forgotten, the rest is the caller's. Must be given every status of every task, because the exits
+ * of seized threads are reported to their tracer.
+ */
 bool trace_event(struct tracer *tracer, pid_t pid, int status);
+
+/* How many tasks are seized or wait for their call to come round again. */
+size_t tracer_pending(const struct tracer *tracer);
 
 /* The task is gone. */
 void trace_forget(struct tracer *tracer, pid_t tid);

@@ -36,6 +36,17 @@ void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6])
 		regs->word[REG_X0 + i] = arg[i];
 }
 
+bool arch_was_call(const struct arch_regs *regs, int nr)
+{
+	return regs->word[REG_X8] == (uint64_t)nr;
+}
+
+void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])
+{
+	for (unsigned i = 1; i < 6; i++) /* x0 holds the result */
+		regs->word[REG_X0 + i] = arg[i];
+}
+
 int64_t arch_result(const struct arch_regs *regs)
 {
 	return (int64_t)regs->word[REG_X0];

@@ -34,6 +34,18 @@ void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6])
 	word[REG(rip)] -= 2; /* the length of "syscall", and of "int 0x80", which the filter never lets come this far */
 	word[REG(rax)] = (uint64_t)nr;
 	word[REG(orig_rax)] = UINT64_MAX; /* no call is under way: the kernel must not restart one on top of ours */
+	arch_restore_args(regs, arg);
+}
+
+bool arch_was_call(const struct arch_regs *regs, int nr)
+{
+	return regs->word[REG(orig_rax)] == (uint64_t)nr;
+}
+
+void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])
+{
+	uint64_t *word = regs->word;
+
 	word[REG(rdi)] = arg[0];
 	word[REG(rsi)] = arg[1];
 	word[REG(rdx)] = arg[2];

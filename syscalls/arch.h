@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_ARCH_H
 #define CALLGATE_SYSCALLS_ARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +29,11 @@ size_t arch_red_zone_bytes(void);
  * number. arg[6] are the arguments, all set anew because the answer replaced one of them on some architectures.
  */
 void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6]);
+
+/* True when the task's last system call was this one: nothing else happened between its notification and this stop. */
+bool arch_was_call(const struct arch_regs *regs, int nr);
+/* Gives a call that has returned its argument registers back, which programs take for unchanged; the result stays. */
+void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 
 /* What the task's system call returned, or will return when it is stopped at the exit of one. */
 int64_t arch_result(const struct arch_regs *regs);

@@ -1,0 +1,76 @@
+/* Shared by the tracer's own files only. */
+#ifndef CALLGATE_SUPERVISOR_TRACE_PRIVATE_H
+#define CALLGATE_SUPERVISOR_TRACE_PRIVATE_H
+
+#include "supervisor/trace.h"
+#include "syscalls/arch.h"
+
+/*
+ * Every seized call is interrupted before it is answered, so it ends in exactly one stop of its own: PTRACE_EVENT_EXEC
+ * when an exec succeeded, PTRACE_EVENT_STOP with the result in its registers otherwise (any trap clears the pending
+ * interrupt, kernel/signal.c ptrace_stop()).
+ */
+enum pending_state {
+	PENDING_ANSWERED, /* -EINTR is on its way to the task: at its stop the call is rewound */
+	PENDING_REWOUND,  /* the call will come round again, after a signal handler perhaps */
+	PENDING_RUNNING,  /* CONTINUE is on its way to the task: stops when the call is over */
+	PENDING_DROPPED,  /* nothing more to do: is let go at its stop */
+};
+
+/* What a detour puts into the task's memory: the argument array, then texts. */
+struct trace_blob {
+	char *bytes;       /* owned */
+	size_t len;
+	size_t host_at;    /* offset of the host path */
+	size_t pointers;   /* entries of the array at offset 0 that point into the blob, as offsets until relocated */
+	bool has_argv;
+};
+
+struct pending {
+	struct pending *next;
+	pid_t tid;
+	pid_t tgid;
+	enum pending_state state;
+	bool patient;            /* the wait was interruptible (Linux < 5.19): rerun without an interrupt */
+	unsigned others;         /* other calls seen while rewound */
+	const struct syscall_row *row;
+	uint64_t arg[6];         /* as the program made the call */
+	uint64_t rerun[6];       /* as it will come round again */
+	struct trace_blob blob;
+	uint64_t blob_addr;      /* 0: not written */
+	struct exec_plan *plan;  /* NULL: chdir. Owned */
+	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
+	struct policy_decision decision;
+	struct audit_slot slot;
+	uint64_t start_ns;
+};
+
+struct tracer {
+	struct sandbox *sandbox;
+	struct pending *pending;
+};
+
+/* trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). */
+int blob_for_exec(const struct call *call, const struct exec_plan *plan, struct trace_blob *ret_blob);
+int blob_for_chdir(const char *host, struct trace_blob *ret_blob);
+/* Makes the array's offsets addresses. Once. */
+void blob_relocate(struct trace_blob *blob, uint64_t addr);
+void blob_done(struct trace_blob *blob);
+
+/* trace-verify.c: NULL when the new image of `pid` (in its exec stop) is what was approved, else the reason. */
+const char *verify_exec(pid_t pid, const struct exec_plan *plan);
+/* AT_EXECFN of a detoured exec reads as the program named it. 0 or -errno. */
+int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
+
+/* trace-stop.c: what to do with a task that stopped. */
+void stop_exec(struct tracer *tracer, pid_t pid);
+void stop_other(struct tracer *tracer, pid_t pid, int status);
+
+/* trace.c */
+struct pending *pending_find(const struct tracer *tracer, pid_t tid);
+/* Writes the outcome of its record, once. */
+void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret);
+/* Unlinks and frees; the task itself must be detached or dead. */
+void pending_remove(struct tracer *tracer, struct pending *pending);
+
+#endif

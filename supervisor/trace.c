@@ -1,0 +1,271 @@
+#include "supervisor/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/trace-private.h"
+
+#include "base/banned.h"
+
+#define OTHERS_MAX 4096 /* calls of a signal handler before a rewound call is taken for abandoned (longjmp) */
+
+int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return -ENOMEM;
+	tracer->sandbox = sandbox;
+	*ret_tracer = tracer;
+	return 0;
+}
+
+void tracer_free(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	while (tracer->pending)
+		pending_remove(tracer, tracer->pending);
+	free(tracer);
+}
+
+size_t tracer_pending(const struct tracer *tracer)
+{
+	size_t count = 0;
+
+	for (const struct pending *pending = tracer->pending; pending; pending = pending->next)
+		count++;
+	return count;
+}
+
+/* ---- entries ---- */
+
+struct pending *pending_find(const struct tracer *tracer, pid_t tid)
+{
+	struct pending *pending = tracer->pending;
+
+	while (pending && pending->tid != tid)
+		pending = pending->next;
+	return pending;
+}
+
+void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret)
+{
+	audit_end(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
+	pending->slot.seq = 0; /* no record: later ends are no-ops */
+}
+
+/* Everything about the call, not about the task. */
+static void pending_clear(struct pending *pending)
+{
+	exec_plan_free(steal_pointer(&pending->plan));
+	free(steal_pointer(&pending->text));
+	blob_done(&pending->blob);
+	pending->blob_addr = 0;
+	pending->patient = false;
+	pending->others = 0;
+}
+
+void pending_remove(struct tracer *tracer, struct pending *pending)
+{
+	struct pending **link = &tracer->pending;
+
+	while (*link != pending)
+		link = &(*link)->next;
+	*link = pending->next;
+	pending_clear(pending);
+	free(pending);
+}
+
+/* Its call is over as far as we are concerned: detached at the stop this makes, which comes before its next call. */
+static void pending_drop(struct tracer *tracer, struct pending *pending)
+{
+	pending_end(tracer, pending, -EINTR);
+	pending_clear(pending);
+	pending->state = PENDING_DROPPED;
+	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
+		pending_remove(tracer, pending); /* dead */
+}
+
+/* ---- beginning ---- */
+
+/*
+ * A notified task waits in the kernel, so its tid is its own as long as the notification is valid: asked after the
+ * seize, because before it the answer could be stale. 0 or -errno.
+ */
+static int seize(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
+{
+	struct pending *pending = pending_find(tracer, call->tid);
+
+	if (pending) { /* a handler's exec while its thread's own call was to be repeated */
+		pending_end(tracer, pending, -EINTR);
+		pending_clear(pending);
+		*ret_pending = pending;
+		return 0;
+	}
+	pending = calloc(1, sizeof(*pending));
+	if (!pending)
+		return -ENOMEM;
+	if (ptrace(PTRACE_SEIZE, call->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
+		int error = errno;
+
+		free(pending);
+		return error == EPERM ? -EACCES : -error;
+	}
+	pending->tid = call->tid;
+	pending->tgid = call->task->tgid;
+	pending->next = tracer->pending;
+	tracer->pending = pending;
+	if (!call_valid(call)) {
+		pending_drop(tracer, pending);
+		return -ESRCH;
+	}
+	*ret_pending = pending;
+	return 0;
+}
+
+static int begin(struct tracer *tracer, const struct call *call, enum pending_state state, struct pending **ret_pending)
+{
+	struct pending *pending = NULL;
+	char *text = strndup(call->path[0].text, call->path[0].len);
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	r = seize(tracer, call, &pending);
+	if (r < 0) {
+		free(text);
+		return r;
+	}
+	pending->text = text;
+	pending->state = state;
+	pending->row = call->row;
+	pending->decision = call->decision;
+	pending->start_ns = call->start_ns;
+	memcpy(pending->arg, call->arg, sizeof(pending->arg));
+	memcpy(pending->rerun, call->arg, sizeof(pending->rerun));
+	if (ptrace(PTRACE_INTERRUPT, call->tid, 0, 0) < 0) {
+		r = -errno;
+		pending_remove(tracer, pending);
+		return r;
+	}
+	pending->slot = call->slot;
+	*ret_pending = pending;
+	return 0;
+}
+
+enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, struct exec_plan *plan, int *ret_error)
+{
+	enum pending_state state = plan->detour ? PENDING_ANSWERED : PENDING_RUNNING;
+	struct trace_blob blob = {0};
+	struct pending *pending;
+	int r = plan->detour ? blob_for_exec(call, plan, &blob) : 0;
+
+	if (r == 0)
+		r = begin(tracer, call, state, &pending);
+	if (r < 0) {
+		blob_done(&blob);
+		exec_plan_free(plan);
+		*ret_error = r;
+		return TRACE_FAIL;
+	}
+	pending->plan = plan;
+	pending->blob = blob;
+	return plan->detour ? TRACE_INTERRUPT : TRACE_CONTINUE;
+}
+
+enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, char *host, int *ret_error)
+{
+	_cleanup_free_ char *owned = host;
+	struct trace_blob blob = {0};
+	struct pending *pending;
+	int r = blob_for_chdir(owned, &blob);
+
+	if (r == 0)
+		r = begin(tracer, call, PENDING_ANSWERED, &pending);
+	if (r < 0) {
+		blob_done(&blob);
+		*ret_error = r;
+		return TRACE_FAIL;
+	}
+	pending->blob = blob;
+	return TRACE_INTERRUPT;
+}
+
+/* ---- the second round ---- */
+
+static bool comes_again(const struct pending *pending, int nr, const __u64 *args)
+{
+	if (pending->state != PENDING_REWOUND || nr != pending->row->nr)
+		return false;
+	for (unsigned i = 0; i < 6; i++)
+		if (args[i] != pending->rerun[i])
+			return false;
+	return true;
+}
+
+bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+{
+	struct pending *pending = tracer->pending ? pending_find(tracer, tid) : NULL;
+
+	if (!pending || pending->state == PENDING_DROPPED)
+		return false;
+	if (!comes_again(pending, nr, args)) {
+		/* A signal handler ran before the call was repeated and makes calls of its own; the call still comes. */
+		if (pending->state != PENDING_REWOUND || ++pending->others > OTHERS_MAX)
+			pending_drop(tracer, pending);
+		return false;
+	}
+	/* A handler's frame may have been put over it. Failing here, the kernel finds the same and says EFAULT. */
+	if (pending->blob_addr)
+		(void)guest_write(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes, pending->blob.len);
+	if (!pending->patient && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return false; /* dead: whatever is answered reaches nobody */
+	pending->state = PENDING_RUNNING;
+	return true;
+}
+
+/* ---- wait statuses ---- */
+
+/* A leader's exit is reported when its whole group is gone: also the thread whose exec was about to take its pid. */
+static void forget_group(struct tracer *tracer, pid_t pid)
+{
+	struct pending *next;
+
+	for (struct pending *pending = tracer->pending; pending; pending = next) {
+		next = pending->next;
+		if (pending->tid != pid && pending->tgid != pid)
+			continue;
+		pending_end(tracer, pending, -ESRCH);
+		pending_remove(tracer, pending);
+	}
+}
+
+bool trace_event(struct tracer *tracer, pid_t pid, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		forget_group(tracer, pid);
+		return false;
+	}
+	if (status >> 16 == PTRACE_EVENT_EXEC)
+		stop_exec(tracer, pid);
+	else
+		stop_other(tracer, pid, status);
+	return true;
+}
+
+void trace_forget(struct tracer *tracer, pid_t tid)
+{
+	struct pending *pending = pending_find(tracer, tid);
+
+	/* An exec takes its thread's tid away without an exit: the entry is needed until the event or the group's exit. */
+	if (!pending || (pending->plan && pending->state == PENDING_RUNNING))
+		return;
+	pending_end(tracer, pending, -ESRCH);
+	pending_remove(tracer, pending);
+}
