@@ -1,0 +1,11 @@
+# `make bench` is not a test: machines are noisy and only ratios within one run mean anything.
+EXTRA_PROGRAMS += bench-floor bench-micro
+bench_floor_SOURCES = bench/floor.c
+bench_micro_SOURCES = bench/micro.c
+dist_noinst_SCRIPTS += bench/bench.py
+EXTRA_DIST += bench/README.md
+CLEANFILES += $(EXTRA_PROGRAMS)
+
+.PHONY: bench
+bench: callgate$(EXEEXT) bench-floor$(EXEEXT) bench-micro$(EXEEXT)
+	$(top_srcdir)/bench/bench.py --build $(abs_top_builddir) $(BENCH_FLAGS)
