@@ -296,8 +296,6 @@ static void judge_program(struct call *call, int fd, const struct stat *st, unsi
 	if (judge_all(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);
-		if (call_commit(call) < 0)
-			exec_plan_free(steal_pointer(&call->outcome.exec));
 	}
 	exec_args_done(&attempt->args);
 	exec_plan_free(attempt->plan);
