@@ -1,0 +1,11 @@
+dist_man_MANS += $(MAN_PAGES)
+bashcompletion_DATA = doc/callgate
+EXTRA_DIST += doc/callgate.bash-completion
+CLEANFILES += doc/callgate
+
+# Man pages: "MAN_PAGES += doc/NAME.SECTION" below.
+MAN_PAGES =
+
+# bash-completion(7) finds a program's completion by the program's name.
+doc/callgate: doc/callgate.bash-completion
+	$(AM_V_GEN)$(MKDIR_P) doc && cp $(srcdir)/doc/callgate.bash-completion $@

@@ -1,8 +1,8 @@
 #if defined(__aarch64__)
 
+#include <asm/ptrace.h>
 #include <assert.h>
 #include <linux/audit.h>
-#include <asm/ptrace.h>
 
 #include "syscalls/arch.h"
 
