@@ -1,6 +1,11 @@
 libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch-aarch64.c \
 	syscalls/arch-x86_64.c \
+	syscalls/net.c \
+	syscalls/process.c \
+	syscalls/signal-group.c syscalls/signal-group.h \
+	syscalls/signal.c \
+	syscalls/target.c syscalls/target.h \
 	syscalls/arch.c \
 	syscalls/arch.h \
 	syscalls/call-record.c \
