@@ -1,0 +1,123 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/changes.h"
+#include "syscalls/decode.h"
+#include "syscalls/file-act.h"
+#include "syscalls/file.h"
+
+#include "base/banned.h"
+
+int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
+{
+	const struct call_path *path = &call->path[i];
+
+	if (at_flags & AT_EMPTY_PATH && path->len == 0)
+		return file_pin_fd(call, path->dirfd, want);
+	if (path->null) {
+		call_fail(call, -EFAULT);
+		return -1;
+	}
+	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+}
+
+/* Takes fd. Devices are shared with the host, and one without a name here is the terminal of whoever started us. */
+static int refuse_device(struct call *call, int fd)
+{
+	_cleanup_close_ int object = fd;
+	struct stat status;
+
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+		call_refuse(call, -EPERM, NULL, "device_metadata");
+		return -1;
+	}
+	return steal_fd(&object);
+}
+
+int file_pin_meta(struct call *call, unsigned at_flags)
+{
+	return refuse_device(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
+}
+
+bool file_fd_is_path(const struct call *call, int fd)
+{
+	char path[64], text[256];
+	_cleanup_close_ int info = -1;
+	unsigned flags = 0;
+	const char *at;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", call->tid, fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	len = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (len <= 0)
+		return true;
+	text[len] = '\0';
+	at = strstr(text, "flags:\t");
+	return !at || sscanf(at, "flags:\t%o", &flags) != 1 || flags & O_PATH;
+}
+
+int file_pin_meta_fd(struct call *call, int fd)
+{
+	/* AT_FDCWD is no descriptor to the calls without a path. */
+	if (fd < 0 || file_fd_is_path(call, fd)) {
+		call_fail(call, -EBADF);
+		return -1;
+	}
+	return refuse_device(call, file_pin_fd(call, fd, POLICY_WRITE));
+}
+
+int file_begin(struct call *call, unsigned i)
+{
+	const struct place *place = &call->place[i];
+	int r = 0;
+
+	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
+		r = changes_touch(call->sandbox->changes, place);
+	if (r < 0) {
+		call_fail(call, r);
+		return -1;
+	}
+	return call_commit(call) < 0 ? -1 : 0;
+}
+
+void file_end(struct call *call, long result)
+{
+	if (result < 0)
+		call_fail(call, -errno);
+	else
+		call_return(call, result);
+}
+
+void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
+{
+	int r = decode_output(call, addr, from, len);
+
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, value);
+}
+
+void file_forget(struct call *call)
+{
+	memset(&call->outcome, 0, sizeof(call->outcome));
+	call->outcome.fd = -1;
+	memset(&call->decision, 0, sizeof(call->decision));
+}
+
+int file_error(const struct call *call)
+{
+	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
+}

@@ -1,0 +1,264 @@
+/* Opening in the view: judge, pin, reopen the pinned object; or create it below its pinned parent. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/file-act.h"
+#include "syscalls/file-open.h"
+#include "syscalls/file.h"
+
+#include "base/banned.h"
+
+#define OPEN_TRIES 16 /* a name that comes and goes faster than it can be opened or made */
+#define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
+
+/* What the reopening of an object by its descriptor must not ask again. */
+#define OPEN_ONCE ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
+
+static unsigned wanted_rights(unsigned flags)
+{
+	static const unsigned rights[] = {
+		[O_RDONLY] = POLICY_READ,
+		[O_WRONLY] = POLICY_WRITE,
+		[O_RDWR] = POLICY_READ | POLICY_WRITE,
+		[O_ACCMODE] = POLICY_READ | POLICY_WRITE, /* for ioctl only, but checked as both: open(2) */
+	};
+
+	if (flags & O_PATH)
+		return POLICY_READ;
+	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_BIT) ? POLICY_WRITE : 0);
+}
+
+static unsigned follow_of(unsigned flags)
+{
+	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW;
+}
+
+static int own_flags(unsigned flags)
+{
+	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
+}
+
+static void end_open(struct call *call, int fd, unsigned flags)
+{
+	if (fd < 0)
+		call_fail(call, fd);
+	else
+		call_give_fd(call, fd, flags & O_CLOEXEC);
+}
+
+/* An unnamed temporary file, which linkat(2) may name later: the directory is what is written to. */
+static void open_tmpfile(struct call *call, const struct open_request *request)
+{
+	_cleanup_close_ int dir = -1;
+	struct open_scope scope;
+	int fd;
+
+	if (file_refuse_setid(call, request->mode) || file_scope(call, request, &scope) < 0)
+		return;
+	dir = file_pin(call, 0, POLICY_WRITE, follow_of(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = file_unscope(call, &scope, dir);
+	if (dir < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
+		return;
+	fd = openat(dir, ".", own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
+	end_open(call, fd < 0 ? -errno : fd, request->flags);
+}
+
+/* Pins the directory the file is to be made in. The name is copied: it may borrow from the scope's text. */
+static int pin_target(struct call *call, const struct open_request *request, char ret_name[NAME_MAX + 1])
+{
+	struct open_scope scope;
+	const char *name = "";
+	int parent;
+
+	if (file_scope(call, request, &scope) < 0)
+		return -1;
+	if (request->flags & O_EXCL)
+		parent = file_pin_new(call, 0, &name);
+	else
+		parent = file_pin_target(call, 0, follow_of(request->flags), &name);
+	(void)snprintf(ret_name, NAME_MAX + 1, "%s", name);
+	return file_unscope(call, &scope, parent);
+}
+
+/* Makes the file. True when the call has ended; false when the name is there by now and may be opened. */
+static bool create(struct call *call, const struct open_request *request)
+{
+	unsigned flags = request->flags;
+	char name[NAME_MAX + 1];
+	_cleanup_close_ int parent = pin_target(call, request, name);
+	int fd;
+
+	if (parent < 0)
+		return true;
+	if (file_refuse_setid(call, request->mode) || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+		return true;
+	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL | O_NOFOLLOW, request->mode);
+	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
+		return false;
+	end_open(call, fd < 0 ? -errno : fd, flags);
+	return true;
+}
+
+/* "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c. */
+static void refuse_slash(struct call *call, const struct open_request *request)
+{
+	_cleanup_close_ int fd = -1;
+	struct open_scope scope;
+	const char *name;
+
+	if (file_scope(call, request, &scope) < 0)
+		return;
+	fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	if (fd < 0 && file_error(call) == -ENOENT) {
+		file_forget(call);
+		fd = file_pin_target(call, 0, VIEW_FOLLOW, &name);
+	}
+	fd = file_unscope(call, &scope, fd);
+	if (fd >= 0 || file_error(call) == -ENOTDIR)
+		call_fail(call, -EISDIR);
+}
+
+/* Opening may wait for the other end of a pipe, or for a line: a worker does it, and can be cancelled. */
+static bool may_block(const struct call *call, const struct stat *status, unsigned flags)
+{
+	const struct mount *mount = call->place[0].mount;
+
+	if (flags & O_NONBLOCK || flags & O_PATH)
+		return false;
+	if (S_ISFIFO(status->st_mode))
+		return (flags & O_ACCMODE) != O_RDWR;
+	return S_ISCHR(status->st_mode) && !(mount && mount->flags & MOUNT_DEVICE);
+}
+
+static void end_blocking(struct call *call, int *pin, unsigned flags)
+{
+	call->outcome.kind = OUTCOME_BLOCKING;
+	call->outcome.fd = steal_fd(pin);
+	call->outcome.open_flags = own_flags(flags);
+	call->outcome.fd_cloexec = flags & O_CLOEXEC;
+}
+
+/* The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the way. */
+static int reopen(const struct call *call, int pin, const struct stat *status, unsigned flags)
+{
+	const struct place *place = &call->place[0];
+	int fd;
+
+	if (place->mount->flags & MOUNT_NOTTY)
+		return -ENXIO;
+	if (S_ISDIR(status->st_mode) && view_own_listing(place))
+		return view_open(place, own_flags(flags & ~(unsigned)O_TRUNC), 0);
+	fd = open(file_link(pin).path, own_flags(flags));
+	return fd < 0 ? -errno : fd;
+}
+
+/* An object without a name has its own rule in file_pin, about the access asked for: it is opened by the path once more. */
+static void open_magic(struct call *call, unsigned want, unsigned flags)
+{
+	int fd = file_pin(call, 0, want, VIEW_FOLLOW, own_flags(flags & ~(unsigned)O_TRUNC));
+
+	if (fd < 0)
+		return;
+	if (flags & O_TRUNC && ftruncate(fd, 0) < 0 && errno != EINVAL) {
+		call_fail(call, -errno);
+		cleanup_close(&fd);
+		return;
+	}
+	call_give_fd(call, fd, flags & O_CLOEXEC);
+}
+
+/* An existing object was pinned. Errors in the order of do_open() in fs/namei.c. */
+static void open_pinned(struct call *call, int *pin, unsigned want, unsigned flags)
+{
+	struct stat status;
+
+	if (fstat(*pin, &status) < 0) {
+		call_fail(call, -errno);
+	} else if (flags & O_PATH) {
+		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);
+	} else if (flags & O_CREAT && S_ISDIR(status.st_mode)) {
+		call_fail(call, -EISDIR);
+	} else if (S_ISLNK(status.st_mode)) {
+		call_fail(call, flags & O_DIRECTORY ? -ENOTDIR : -ELOOP);
+	} else if (flags & O_DIRECTORY && !S_ISDIR(status.st_mode)) {
+		call_fail(call, -ENOTDIR);
+	} else if (want & POLICY_WRITE && file_begin(call, 0) < 0) {
+		return;
+	} else if (may_block(call, &status, flags)) {
+		end_blocking(call, pin, flags);
+	} else if (call->place[0].magic) {
+		open_magic(call, want, flags);
+	} else {
+		end_open(call, reopen(call, *pin, &status, flags), flags);
+	}
+}
+
+/* A directory opened for writing is EISDIR before the mount is looked at. */
+static void explain_read_only(struct call *call, unsigned flags)
+{
+	struct outcome refused = call->outcome;
+	struct policy_decision decision = call->decision;
+	_cleanup_close_ int fd = -1;
+
+	file_forget(call);
+	fd = file_pin(call, 0, POLICY_READ, follow_of(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	file_forget(call);
+	if (fd >= 0) {
+		call->decision.verdict = VERDICT_ALLOW;
+		call_fail(call, -EISDIR);
+		return;
+	}
+	call->outcome = refused;
+	call->decision = decision;
+}
+
+/* True: ended. False: nothing is there. */
+static bool open_existing(struct call *call, const struct open_request *request)
+{
+	unsigned flags = request->flags;
+	unsigned want = wanted_rights(flags);
+	_cleanup_close_ int pin = -1;
+	struct open_scope scope;
+
+	if (file_scope(call, request, &scope) < 0)
+		return true;
+	pin = file_pin(call, 0, want, follow_of(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
+	pin = file_unscope(call, &scope, pin);
+	if (pin >= 0) {
+		open_pinned(call, &pin, want, flags);
+		return true;
+	}
+	if (file_error(call) == -EROFS && !(flags & O_CREAT))
+		explain_read_only(call, flags);
+	return file_error(call) != -ENOENT || !(flags & O_CREAT);
+}
+
+void file_open(struct call *call, const struct open_request *request)
+{
+	unsigned flags = request->flags;
+	size_t len = call->path[0].len;
+
+	if (flags & TMPFILE_BIT) {
+		open_tmpfile(call, request);
+		return;
+	}
+	if (flags & O_CREAT && len && call->path[0].text[len - 1] == '/') {
+		refuse_slash(call, request);
+		return;
+	}
+	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+		if (!(flags & O_CREAT && flags & O_EXCL) && open_existing(call, request))
+			return;
+		if (call->outcome.kind == OUTCOME_ERROR)
+			file_forget(call);
+		if (create(call, request))
+			return;
+		if (!call->committed)
+			file_forget(call);
+	}
+	call_fail(call, -EEXIST);
+}
