@@ -91,7 +91,7 @@ static int map_window(struct audit *audit, uint64_t start, uint64_t end)
 /* Makes room for len bytes and a trailer in the window, or turns to pwrite(2). */
 static int move_window(struct audit *audit, size_t len)
 {
-	uint64_t start = audit->shared->end / PAGE * PAGE, end;
+	uint64_t start = audit->shared->end / PAGE * PAGE, end = 0;
 	int r;
 
 	r = allocate_chunk(audit, start, audit->shared->end - start + len + LOG_TRAILER_BYTES, &end);
@@ -124,7 +124,7 @@ int log_append_direct(struct audit *audit, const char *line, size_t len)
 		} else if (n == 0 || errno != EINTR) {
 			int error = n == 0 ? EIO : errno;
 
-			(void)ftruncate(audit->fd, (off_t)end); /* best effort: a torn tail is cut by readers as well */
+			(void)!ftruncate(audit->fd, (off_t)end); /* best effort: a torn tail is cut by readers as well */
 			return -error;
 		}
 	}

@@ -15,19 +15,30 @@ enum change_kind { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
 struct change {
 	const char *path; /* virtual */
 	enum change_kind kind;
-	uint64_t size_bytes;
-	char sha256[65]; /* "" for directories, links and special files */
+	uint64_t size_bytes; /* now; before, when deleted */
+	char sha256[65]; /* "" for directories, links and special files, and past CHANGES_HASH_FILE_BYTES */
 };
+
+#define CHANGES_MAX 500000       /* paths kept; further ones are only counted */
+#define CHANGES_TREE_MAX 200000  /* entries one directory rename walks */
+#define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* a file past it is reported without its hash: it may be sparse */
+#define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* of one report */
 
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
 
-/* To be called before the first effect on this place (create, open for writing, unlink, rename …). Cheap when seen already. */
+/*
+ * To be called before the first effect on this place (create, open for writing, unlink, rename …). Cheap when seen
+ * already. Places that are not reported (private scratch space, /proc, /dev, provided files) are 0 at once. 0 or -ENOMEM.
+ */
 int changes_touch(struct changes *changes, const struct place *place);
-/* The same for everything below: before a directory is renamed from `from` to `to`. */
+/* The same for the two and everything below: before a directory is renamed from `from` to `to`. */
 int changes_touch_tree(struct changes *changes, const struct place *from, const struct place *to);
 
-/* Compares with the present and calls `each` in path order. 0 or -errno. */
+/* How many touches found no room (CHANGES_MAX, CHANGES_TREE_MAX): when not 0, the report is not complete. */
+uint64_t changes_unlisted(const struct changes *changes);
+
+/* Compares with the present and calls `each` in path order; the change is valid during the call. 0 or -errno. */
 int changes_report(struct changes *changes, const struct view *view, void (*each)(void *ctx, const struct change *change),
 		   void *ctx);
 

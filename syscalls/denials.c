@@ -1,0 +1,123 @@
+/* The list of refused attempts: a hash index over at most DENIALS_MAX entries, so that a flood costs no more than a lookup. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "syscalls/call.h"
+#include "syscalls/denial-text.h"
+#include "syscalls/denials.h"
+#include "syscalls/texthash.h"
+
+#include "base/banned.h"
+
+#define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
+_Static_assert(SLOTS > 2 * DENIALS_MAX, "the index would fill up");
+
+struct denials {
+	struct texthash hash;
+	struct denial item[DENIALS_MAX];
+	size_t count;
+	uint64_t unlisted;
+	uint16_t slot[SLOTS]; /* index + 1 */
+};
+
+struct denials *denials_create(void)
+{
+	struct denials *denials = calloc(1, sizeof(*denials));
+
+	if (denials)
+		texthash_init(&denials->hash);
+	return denials;
+}
+
+static void item_done(struct denial *item)
+{
+	free(item->target);
+	free(item->resolved);
+	free(item->rule);
+	free(item->exe);
+	free(item->suggest);
+}
+
+void denials_free(struct denials *denials)
+{
+	if (!denials)
+		return;
+	for (size_t i = 0; i < denials->count; i++)
+		item_done(&denials->item[i]);
+	free(denials);
+}
+
+static uint64_t hash_of(const struct denials *denials, const struct denial_key *key)
+{
+	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
+
+	hash = texthash(&denials->hash, hash, key->target, strlen(key->target));
+	return texthash(&denials->hash, hash, key->exe, strlen(key->exe));
+}
+
+static bool is_same(const struct denial *item, const struct denial_key *key)
+{
+	return item->error == key->error && strcmp(item->syscall, key->syscall) == 0 &&
+	       strcmp(item->target, key->target) == 0 && strcmp(item->exe, key->exe) == 0;
+}
+
+/* A copy, or NULL both for NULL and for want of memory, which *lost tells. */
+static char *copy(const char *text, bool *lost)
+{
+	char *copied = text ? strdup(text) : NULL;
+
+	if (text && !copied)
+		*lost = true;
+	return copied;
+}
+
+static bool fill(struct denial *item, const struct call *call, const struct denial_key *key)
+{
+	bool lost = false;
+
+	*item = (struct denial){.seq = call->slot.seq,
+				.syscall = key->syscall,
+				.op = denial_op(call),
+				.error = key->error,
+				.reason = call->decision.reason,
+				.pid = call->task->tgid,
+				.count = 1};
+	item->target = copy(key->target, &lost);
+	item->resolved = copy(denial_resolved(call), &lost);
+	item->rule = copy(call->decision.rule, &lost);
+	item->exe = copy(key->exe, &lost);
+	item->suggest = denial_suggest(call);
+	if (lost)
+		item_done(item);
+	return !lost;
+}
+
+void denials_add(struct denials *denials, const struct call *call)
+{
+	char text[DENIAL_TARGET_MAX];
+	struct denial_key key = denial_key(call, text);
+	size_t at = hash_of(denials, &key) & (SLOTS - 1);
+
+	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
+		struct denial *item = &denials->item[denials->slot[at] - 1];
+
+		if (is_same(item, &key)) {
+			item->count++;
+			return;
+		}
+	}
+	if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key)) {
+		denials->unlisted++;
+		return;
+	}
+	denials->slot[at] = (uint16_t)++denials->count;
+}
+
+const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)
+{
+	*ret_count = denials->count;
+	*ret_unlisted = denials->unlisted;
+	return denials->item;
+}
