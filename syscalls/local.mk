@@ -60,3 +60,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h
+libcallgate_syscalls_a_SOURCES += \
+	syscalls/changes-private.h \
+	syscalls/changes-report.c \
+	syscalls/changes-tree.c \
+	syscalls/changes.c \
+	syscalls/denial-text.c \
+	syscalls/denial-text.h \
+	syscalls/denials.c \
+	syscalls/texthash.h
