@@ -22,3 +22,9 @@ tests_unit_test_path_LDADD = libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_guest
+tests_unit_test_guest_LDADD = libcallgate_syscalls.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_view
+tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)

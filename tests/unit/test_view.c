@@ -1,0 +1,284 @@
+/* The view over a small host tree, with a policy of three lines in place of the real one. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "syscalls/view.h"
+
+#include "base/banned.h"
+
+static char host[PATH_MAX], data[PATH_MAX], globs[PATH_MAX], scratch[PATH_MAX], runs[PATH_MAX];
+static struct policy_mount grants[3];
+static struct view *view;
+
+/* ---- the policy: /data is granted, /globs only for *.csv, /etc/motd is provided ---- */
+
+const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count)
+{
+	(void)policy;
+	*ret_count = 3;
+	return grants;
+}
+
+unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
+{
+	(void)policy;
+	if (path_below(path, "/data") || strcmp(path, "/etc/motd") == 0)
+		return POLICY_READ | POLICY_WRITE;
+	return path_below(path, "/globs") && len > 4 && strcmp(path + len - 4, ".csv") == 0 ? POLICY_READ : 0;
+}
+
+bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
+{
+	(void)policy;
+	return path_below(path, "/globs") && !memchr(path, '.', len);
+}
+
+struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
+{
+	unsigned rights = policy_rights(policy, path, len);
+
+	if ((rights & want) == want)
+		return (struct policy_decision){.verdict = VERDICT_ALLOW, .rule = "fake"};
+	return (struct policy_decision){.verdict = VERDICT_DENY, .error = rights ? EROFS : ENOENT, .reason = "not_granted"};
+}
+
+/* ---- the host ---- */
+
+static void path_to(char out[PATH_MAX], const char *dir, const char *name)
+{
+	ck_assert_int_lt(snprintf(out, PATH_MAX, "%s/%s", dir, name), PATH_MAX);
+}
+
+static void make_file(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	path_to(path, dir, name);
+	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+}
+
+static void make_dir(const char *dir, const char *name, char out[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	path_to(path, dir, name);
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	if (out)
+		memcpy(out, path, sizeof(path));
+}
+
+static void make_link(const char *target, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	path_to(path, dir, name);
+	ck_assert_int_eq(symlink(target, path), 0);
+}
+
+static void set_up(void)
+{
+	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1};
+	struct policy_error error;
+
+	(void)snprintf(host, sizeof(host), "/tmp/test-view-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(host));
+	make_dir(host, "data", data);
+	make_dir(host, "globs", globs);
+	make_dir(data, "sub", NULL);
+	make_dir(data, "runs", runs);
+	make_dir(runs, "one", scratch);
+	make_file(data, "file");
+	make_file(data, "sub/inner");
+	make_link("sub", data, "link");
+	make_link("/data/file", data, "absolute");
+	make_link("/etc/shadow", data, "outside");
+	make_link("../../../../../../etc/shadow", data, "upward");
+	make_link("loop", data, "loop");
+	make_link("nowhere", data, "dangling");
+	make_dir(globs, "deep", NULL);
+	make_file(globs, "a.csv");
+	make_file(globs, "secret.txt");
+	make_file(globs, "deep/b.csv");
+	grants[0] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .written = "/data", .virt = "/data", .host = data};
+	grants[1] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .filtered = true};
+	grants[2] = (struct policy_mount){.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .text = "hello", .text_len = 5};
+	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
+	ck_assert_int_eq(view_create(NULL, &options, &view, &error), 0);
+	(void)close(options.scratch_fd);
+}
+
+static void tear_down(void)
+{
+	view_free(view);
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, host), 0);
+}
+
+/* ---- tests ---- */
+
+struct walk_case {
+	const char *path;
+	unsigned flags;
+	int want; /* 0 or -errno */
+	const char *virt;
+};
+
+static const struct walk_case walks[] = {
+	{"/", 0, 0, "/"},
+	{"/data/file", 0, 0, "/data/file"},
+	{"sub/inner", 0, 0, "/data/sub/inner"},
+	{"./sub/../file", 0, 0, "/data/file"},
+	{"/data/link", 0, 0, "/data/link"},
+	{"/data/link", VIEW_FOLLOW, 0, "/data/sub"},
+	{"/data/link/", 0, 0, "/data/sub"},
+	{"/data/link/inner", 0, 0, "/data/sub/inner"},
+	{"/data/link/../file", 0, 0, "/data/file"},
+	{"/data/absolute", VIEW_FOLLOW, 0, "/data/file"},
+	{"/data/outside", 0, 0, "/data/outside"},
+	{"/data/outside", VIEW_FOLLOW, -ENOENT, NULL},
+	{"/data/upward", VIEW_FOLLOW, -ENOENT, NULL},
+	{"/data/loop", VIEW_FOLLOW, -ELOOP, NULL},
+	{"/data/loop/x", 0, -ELOOP, NULL},
+	{"/data/dangling", VIEW_FOLLOW, -ENOENT, NULL},
+	{"/data/dangling", VIEW_FOLLOW | VIEW_ABSENT, 0, "/data/nowhere"},
+	{"/data/new", VIEW_ABSENT, 0, "/data/new"},
+	{"/data/new", 0, -ENOENT, NULL},
+	{"/data/new/er", VIEW_ABSENT, -ENOENT, NULL},
+	{"/data/file/", 0, -ENOTDIR, NULL},
+	{"/data/file/x", 0, -ENOTDIR, NULL},
+	{"/data/file/..", 0, -ENOTDIR, NULL},
+	{"/../../data/file", 0, 0, "/data/file"},
+	{"/data/../etc/motd", 0, 0, "/etc/motd"},
+	{"/etc/motd/x", 0, -ENOTDIR, NULL},
+	{"/etc/passwd", 0, -ENOENT, NULL},
+	{"/dev/fd", 0, 0, "/dev/fd"},
+	{"/globs/a.csv", 0, 0, "/globs/a.csv"},
+};
+
+START_TEST(walk_resolves)
+{
+	const struct walk_case *walk = &walks[_i];
+	static struct place place;
+
+	ck_assert_int_eq(view_walk(view, NULL, "/data", walk->path, walk->flags, &place), walk->want);
+	if (walk->want == 0)
+		ck_assert_str_eq(place.virt, walk->virt);
+}
+END_TEST
+
+/* What locate promises by text alone and openat2 accepts must be what the walk finds. */
+START_TEST(locate_agrees_with_walk)
+{
+	const struct walk_case *walk = &walks[_i];
+	static struct place place;
+	_cleanup_close_ int fd = -1;
+
+	if (view_locate(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
+		return;
+	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	if (fd < 0 || path_wants_dir(walk->path) || (walk->flags & VIEW_FOLLOW && walk->want < 0))
+		return;
+	ck_assert_int_eq(walk->want, 0);
+	if (!(walk->flags & VIEW_FOLLOW))
+		ck_assert_str_eq(place.virt, walk->virt);
+}
+END_TEST
+
+START_TEST(open_follows_nothing)
+{
+	static struct place place;
+
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/link/inner", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ELOOP);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/outside", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ELOOP);
+}
+END_TEST
+
+START_TEST(names_map_back)
+{
+	char path[PATH_MAX], virt[PATH_MAX];
+	struct stat status;
+
+	path_to(path, data, "sub/inner");
+	ck_assert_int_gt(view_name(view, path, strlen(path), virt, sizeof(virt)), 0);
+	ck_assert_str_eq(virt, "/data/sub/inner");
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert(view_confirm(view, virt, &status));
+	ck_assert(!view_confirm(view, "/data/file", &status));
+	ck_assert(!view_confirm(view, "/data/sub/inner (deleted)", &status));
+	ck_assert_int_eq(view_name(view, "/etc/shadow", 11, virt, sizeof(virt)), -ENOENT);
+}
+END_TEST
+
+START_TEST(roots_of_mounts_stay)
+{
+	static struct place place;
+	const char *name;
+
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/data", 0, &place), 0);
+	ck_assert_int_eq(view_open_parent(&place, &name), -EBUSY);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/motd", 0, &place), 0);
+	ck_assert_int_eq(view_open_parent(&place, &name), -EBUSY);
+}
+END_TEST
+
+START_TEST(scratch_is_nowhere)
+{
+	static struct place place;
+
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/runs/one", 0, &place), 0);
+	ck_assert_int_eq(view_open(&place, O_PATH, 0), -ENOENT);
+}
+END_TEST
+
+START_TEST(listings_show_what_is_granted)
+{
+	static struct place place;
+	_cleanup_close_ int fd = -1;
+
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/globs", 0, &place), 0);
+	ck_assert(view_own_listing(&place));
+	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(faccessat(fd, "a.csv", F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(fd, "deep", F_OK, 0), 0);
+	ck_assert_int_lt(faccessat(fd, "secret.txt", F_OK, 0), 0);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/globs/secret.txt", 0, &place), 0);
+	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ENOENT);
+	ck_assert_int_eq(view_judge(view, NULL, &place, POLICY_READ).error, ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("view");
+	TCase *tests = tcase_create("view");
+	SRunner *runner = srunner_create(suite);
+	int failed, count = (int)(sizeof(walks) / sizeof(walks[0]));
+
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_loop_test(tests, walk_resolves, 0, count);
+	tcase_add_loop_test(tests, locate_agrees_with_walk, 0, count);
+	tcase_add_test(tests, open_follows_nothing);
+	tcase_add_test(tests, names_map_back);
+	tcase_add_test(tests, roots_of_mounts_stay);
+	tcase_add_test(tests, scratch_is_nowhere);
+	tcase_add_test(tests, listings_show_what_is_granted);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
