@@ -110,9 +110,8 @@ static int64_t answer_fd(struct call *call)
 	return number == -ENOENT ? -EINTR : number;
 }
 
-static int64_t answer_traced(struct dispatch *dispatch, enum trace_answer answer, int error)
+static int64_t answer_traced(const struct call *call, enum trace_answer answer, int error)
 {
-	struct call *call = dispatch->call;
 	int listener = call->sandbox->listener_fd;
 
 	if (answer == TRACE_CONTINUE)
@@ -147,13 +146,12 @@ static void answer(struct dispatch *dispatch)
 		(void)notify_continue(listener, call->id);
 		break;
 	case OUTCOME_EXEC:
-		traced = trace_exec(dispatch->tracer, call, outcome->exec, &error);
-		result = answer_traced(dispatch, traced, error);
-		if (traced != TRACE_FAIL)
-			return; /* the outcome is known at the exec event, and recorded there */
-		break;
 	case OUTCOME_CHDIR:
-		result = answer_traced(dispatch, trace_chdir(dispatch->tracer, call, outcome->host, &error), error);
+		traced = outcome->kind == OUTCOME_EXEC ? trace_exec(dispatch->tracer, call, outcome->exec, &error)
+						       : trace_chdir(dispatch->tracer, call, outcome->host, &error);
+		result = answer_traced(call, traced, error);
+		if (traced != TRACE_FAIL)
+			return; /* how it ends is seen, and recorded, by the tracer */
 		break;
 	case OUTCOME_BLOCKING:
 		result = blocking_start(dispatch->blocking, call);
