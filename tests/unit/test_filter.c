@@ -1,0 +1,324 @@
+/* The filter's verdicts on made-up registers, without a kernel: threats 1, 8, 13-15, 34, 37, 41. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/fs.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "supervisor/filter.h"
+#include "syscalls/arch.h"
+#include "syscalls/table.h"
+#include "tests/unit/bpf-run.h"
+#include "tests/unit/stub-handlers.h"
+
+#include "base/banned.h"
+
+#define NOTIFIED SECCOMP_RET_USER_NOTIF
+#define NATIVELY SECCOMP_RET_ALLOW
+#define HIGH (1ULL << 40)
+
+static struct sock_fprog program;
+
+static void build(void)
+{
+	ck_assert_int_eq(filter_build(&program), 0);
+}
+
+static void drop(void)
+{
+	free(program.filter);
+	program.filter = NULL;
+}
+
+static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
+{
+	struct seccomp_data data = {.arch = arch, .nr = (int)nr};
+	unsigned steps;
+	uint32_t result;
+
+	if (arg)
+		memcpy(data.args, arg, sizeof(data.args));
+	result = bpf_run(&program, &data, &steps);
+	ck_assert_uint_ne(result, BPF_RUN_BAD);
+	return result;
+}
+
+/* A second reading of the table, to hold the filter against. */
+static bool term_holds(const struct row_term *term, const uint64_t arg[6])
+{
+	for (unsigned i = 0; i < term->count; i++)
+		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
+			return false;
+	return true;
+}
+
+static uint32_t expected(uint32_t nr, const uint64_t arg[6])
+{
+	const struct syscall_row *row = table_find((int)nr);
+
+	if (!row)
+		return NOTIFIED;
+	if (row->class == ROW_NATIVE)
+		return NATIVELY;
+	if (row->class == ROW_QUIET)
+		return SECCOMP_RET_ERRNO | (uint32_t)row->error;
+	if (row->class == ROW_FILTER)
+		for (const struct row_term *term = row->allow; term->count; term++)
+			if (term_holds(term, arg))
+				return NATIVELY;
+	return NOTIFIED;
+}
+
+START_TEST(every_number_gets_the_verdict_of_its_row)
+{
+	static const uint64_t none[6];
+
+	for (uint32_t nr = 0; nr < 1024; nr++)
+		ck_assert_msg(verdict(arch_audit(), nr, none) == expected(nr, none), "number %u", nr);
+	ck_assert_uint_eq(verdict(arch_audit(), UINT32_MAX, none), NOTIFIED);
+	ck_assert_uint_eq(verdict(arch_audit(), 0x7fffffff, none), NOTIFIED);
+}
+END_TEST
+
+START_TEST(foreign_architectures_are_notified)
+{
+	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
+					   AUDIT_ARCH_MIPS64, 0, UINT32_MAX};
+
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		for (uint32_t nr = 0; nr < 1024 && foreign[i] != arch_audit(); nr++)
+			ck_assert_uint_eq(verdict(foreign[i], nr, NULL), NOTIFIED);
+}
+END_TEST
+
+START_TEST(x32_numbers_are_notified)
+{
+	for (uint32_t nr = 0; nr < 1024; nr++) {
+		ck_assert_uint_eq(verdict(arch_audit(), 0x40000000 | nr, NULL), NOTIFIED);
+		ck_assert_uint_eq(verdict(arch_audit(), 0x80000000 | nr, NULL), NOTIFIED);
+	}
+}
+END_TEST
+
+/* Registers near what the terms compare with: one of its values, with a bit flipped, in the low and the high word. */
+static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned seed)
+{
+	uint64_t value = 0;
+	unsigned n = 0;
+
+	for (const struct row_term *term = row->allow; term->count; term++)
+		for (unsigned i = 0; i < term->count; i++)
+			if (term->compare[i].arg == arg && n++ % 7 == seed % 7)
+				value = term->compare[i].value;
+	switch (seed / 7 % 4) {
+	case 1:
+		return value ^ 1ULL << seed / 28 % 64;
+	case 2:
+		return value | HIGH;
+	case 3:
+		return ~value;
+	default:
+		return value;
+	}
+}
+
+START_TEST(arguments_are_compared_as_the_terms_say)
+{
+	size_t count;
+	const struct syscall_row *rows = table_rows(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].class != ROW_FILTER || rows[i].nr < 0)
+			continue;
+		for (unsigned seed = 0; seed < 20000; seed++) {
+			uint64_t arg[6];
+
+			for (unsigned j = 0; j < 6; j++)
+				arg[j] = near_value(&rows[i], j, seed * (j * 2 + 1) + seed / 1792);
+			ck_assert_msg(verdict(arch_audit(), (uint32_t)rows[i].nr, arg) == expected((uint32_t)rows[i].nr, arg),
+				      "%s: %llx %llx %llx %llx", rows[i].name, (unsigned long long)arg[0],
+				      (unsigned long long)arg[1], (unsigned long long)arg[2], (unsigned long long)arg[3]);
+		}
+	}
+}
+END_TEST
+
+#define OLD_FIOSETOWN 0x8901
+#define TIOCLINUX_ 0x541C
+
+struct attempt {
+	const char *name;
+	uint64_t arg[6];
+	bool native;
+};
+
+/* By hand, so that a wrong term cannot agree with itself. */
+static const struct attempt attempts[] = {
+	{"ioctl", {0, TCGETS}, true},
+	{"ioctl", {0, FIONREAD}, true},
+	{"ioctl", {0, FIONREAD | HIGH}, true}, /* the kernel takes the low word: so do we */
+	{"ioctl", {0, TIOCSTI}, false},
+	{"ioctl", {0, TIOCSTI | HIGH}, false},
+	{"ioctl", {0, TIOCSTI | UINT64_C(0xffffffff00000000)}, false},
+	{"ioctl", {0, TIOCLINUX_}, false},
+	{"ioctl", {0, TIOCSPGRP}, false},
+	{"ioctl", {0, TIOCSCTTY}, false},
+	{"ioctl", {0, TIOCSWINSZ}, false},
+	{"ioctl", {0, TCSETS}, false},
+	{"ioctl", {0, FIOASYNC}, false},
+	{"ioctl", {0, OLD_FIOSETOWN}, false},
+	{"ioctl", {0, FS_IOC_SETFLAGS}, false},
+	{"ioctl", {0, FS_IOC_FSSETXATTR}, false},
+	{"ioctl", {0, FIDEDUPERANGE}, false},
+	{"fcntl", {0, F_GETFL}, true},
+	{"fcntl", {0, F_SETFL, O_NONBLOCK | O_APPEND}, true},
+	{"fcntl", {0, F_SETFL, O_ASYNC}, false},
+	{"fcntl", {0, F_SETFL | HIGH, O_ASYNC | HIGH}, false},
+	{"fcntl", {0, F_SETOWN, 1}, false},
+	{"fcntl", {0, F_SETOWN | HIGH, 1}, false},
+	{"fcntl", {0, F_SETOWN_EX}, false},
+	{"fcntl", {0, F_SETSIG}, false},
+	{"fcntl", {0, F_SETLEASE}, false},
+	{"fcntl", {0, F_NOTIFY}, false},
+	{"fcntl", {0, F_SET_RW_HINT}, false},
+	{"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS}, true},
+	{"clone", {CLONE_VM | CLONE_VFORK | 17}, true},
+	{"clone", {CLONE_PARENT | CLONE_PIDFD | 17}, true},
+	{"clone", {CLONE_UNTRACED}, false},
+	{"clone", {CLONE_PTRACE}, false},
+	{"clone", {CLONE_NEWUSER}, false},
+	{"clone", {CLONE_NEWNS}, false},
+	{"clone", {CLONE_NEWPID}, false},
+	{"clone", {CLONE_NEWNET | HIGH}, false},
+	{"clone", {CLONE_NEWIPC | 17}, false},
+	{"clone", {CLONE_NEWUTS | 17}, false},
+	{"clone", {CLONE_NEWCGROUP | 17}, false},
+	{"unshare", {CLONE_FILES | CLONE_FS}, true},
+	{"unshare", {CLONE_NEWUSER | CLONE_FS}, false},
+	{"unshare", {CLONE_NEWNS}, false},
+	{"unshare", {0x80}, false}, /* CLONE_NEWTIME */
+	{"unshare", {HIGH}, false},
+	{"prctl", {PR_SET_NAME}, true},
+	{"prctl", {PR_SET_DUMPABLE, 1}, true},
+	{"prctl", {PR_SET_DUMPABLE, 0}, false},
+	{"prctl", {PR_SET_DUMPABLE | HIGH, 0}, false},
+	{"prctl", {PR_SET_DUMPABLE, 1 | HIGH}, false},
+	{"prctl", {PR_SET_DUMPABLE, 2}, false},
+	{"prctl", {PR_SET_PTRACER, 1}, false},
+	{"prctl", {PR_SET_MM, 1}, false},
+	{"prctl", {PR_SET_SECUREBITS, 0}, false},
+	{"personality", {0xffffffff}, true},
+	{"personality", {ADDR_NO_RANDOMIZE}, true},
+	{"personality", {READ_IMPLIES_EXEC}, false},
+	{"personality", {PER_LINUX32}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC}, true},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | HIGH}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER | HIGH, SECCOMP_FILTER_FLAG_NEW_LISTENER | 1}, false},
+	{"socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC}, true},
+	{"socket", {AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK}, true},
+	{"socket", {AF_UNIX, SOCK_DGRAM}, false},
+	{"socket", {AF_UNIX, SOCK_RAW}, false}, /* the kernel makes it a datagram socket */
+	{"socket", {AF_UNIX, SOCK_DGRAM | HIGH}, false},
+	{"socket", {AF_INET, SOCK_STREAM}, false},
+	{"socket", {AF_INET6 | HIGH, SOCK_STREAM}, false},
+	{"socket", {AF_NETLINK, SOCK_RAW}, false},
+	{"socketpair", {AF_UNIX, SOCK_STREAM}, true},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM}, false},
+	{"sendto", {3, 4096, 1, MSG_NOSIGNAL, 0, 0}, true},
+	{"sendto", {3, 4096, 1, 0, 4096, 16}, false},
+	{"sendto", {3, 4096, 1, 0, HIGH, 16}, false},
+	{"sendto", {3, 4096, 1, MSG_FASTOPEN, 0, 0}, false},
+	{"sendto", {3, 4096, 1, MSG_FASTOPEN | HIGH, 0, 0}, false},
+	{"sendmsg", {3, 4096, 0}, true},
+	{"sendmsg", {3, 4096, MSG_FASTOPEN | MSG_DONTWAIT}, false},
+	{"sendmmsg", {3, 4096, 2, MSG_FASTOPEN | HIGH}, false},
+	{"setsockopt", {3, SOL_SOCKET, SO_SNDBUF}, true},
+	{"setsockopt", {3, SOL_SOCKET, SO_REUSEPORT}, false},
+	{"setsockopt", {3, SOL_SOCKET, 83 /* SO_PASSRIGHTS */}, false},
+	{"setsockopt", {3, SOL_SOCKET | HIGH, SO_MARK}, false},
+	{"setsockopt", {3, 0 /* SOL_IP */, 19 /* IP_TRANSPARENT */}, false},
+	{"getsockopt", {3, SOL_SOCKET, SO_ERROR}, true},
+	{"getsockopt", {3, SOL_SOCKET, 77 /* SO_PEERPIDFD */}, false},
+	{"prlimit64", {0}, true},
+	{"prlimit64", {HIGH}, true}, /* pid 0 to the kernel */
+	{"prlimit64", {1}, false},
+	{"sched_setaffinity", {1}, false},
+	{"setpriority", {0, 0}, true},
+	{"setpriority", {0, 1}, false},
+	{"setpriority", {1, 0}, false},
+	{"setpriority", {2, 0}, false},
+	{"ioprio_set", {1, 0}, true},
+	{"ioprio_set", {3, 0}, false},
+	{"move_pages", {0}, true},
+	{"move_pages", {1}, false},
+	{"get_robust_list", {1}, false},
+	{"newfstatat", {3, 0, 4096, 0x1000}, true},
+	{"newfstatat", {3, 0, 4096, 0}, false},
+	{"newfstatat", {3, HIGH, 4096, 0x1000}, false},
+	{"newfstatat", {3, 4096, 4096, 0x1000}, false},
+	{"statx", {3, 0, 0x1000}, true},
+	{"statx", {3, 4096, 0x1000}, false},
+};
+
+START_TEST(attempts_by_hand)
+{
+	size_t count;
+	const struct syscall_row *rows = table_rows(&count);
+
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+		const struct attempt *attempt = &attempts[i];
+		int nr = -1;
+
+		for (size_t j = 0; j < count; j++)
+			if (strcmp(rows[j].name, attempt->name) == 0)
+				nr = rows[j].nr;
+		ck_assert_msg(nr >= 0, "%s", attempt->name);
+		ck_assert_msg((verdict(arch_audit(), (uint32_t)nr, attempt->arg) == NATIVELY) == attempt->native,
+			      "%s(%#llx, %#llx, %#llx, %#llx)", attempt->name, (unsigned long long)attempt->arg[0],
+			      (unsigned long long)attempt->arg[1], (unsigned long long)attempt->arg[2],
+			      (unsigned long long)attempt->arg[3]);
+	}
+}
+END_TEST
+
+/* Linux caches the verdict of numbers that are always allowed (5.11), so these only bound what the others pay. */
+START_TEST(the_program_stays_small)
+{
+	ck_assert_uint_lt(program.len, 1024);
+	for (uint32_t nr = 0; nr < 512; nr++) {
+		struct seccomp_data data = {.arch = arch_audit(), .nr = (int)nr};
+		unsigned steps;
+
+		(void)bpf_run(&program, &data, &steps);
+		ck_assert_msg(steps <= 130, "number %u: %u steps", nr, steps);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("filter");
+	TCase *tcase = tcase_create("filter");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, build, drop);
+	tcase_add_test(tcase, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(tcase, foreign_architectures_are_notified);
+	tcase_add_test(tcase, x32_numbers_are_notified);
+	tcase_add_test(tcase, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(tcase, attempts_by_hand);
+	tcase_add_test(tcase, the_program_stays_small);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
