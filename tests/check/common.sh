@@ -1,0 +1,80 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # variables come from and go to the script that sources this
+# What ./check and ./quickstart share: packages, and whether this checkout can be built in. Sourced from the root of the
+# tree, with $me naming the script in messages.
+
+die()
+{
+	echo "$me: $*" >&2
+	exit 1
+}
+
+# The script writes configure and build/ into the checkout; says so once instead of failing somewhere in autoconf.
+usable_checkout()
+{
+	user=$(id -un 2>/dev/null || id -u)
+	for place in . build configure aclocal.m4 build-aux; do
+		[ -e "$place" ] || continue
+		[ -w "$place" ] || die "$(pwd)/$place cannot be written by $user; use a checkout that $user owns" \
+			"(git clone $(pwd) ~/callgate)"
+	done
+	[ ! -e config.status ] || die "the tree is configured in place, which keeps other build directories from" \
+		"working; run 'make distclean' first"
+}
+
+# PACKAGE or PACKAGE=COMMAND: the latter is also satisfied by any COMMAND on the path.
+have_package()
+{
+	case $1 in
+	*=*) command -v "${1#*=}" >/dev/null && return 0 ;;
+	esac
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "${1%%=*}" 2>/dev/null)" = installed ]
+}
+
+# Installs what is missing as root with apt-get; otherwise names it.
+need_packages()
+{
+	missing=
+	command -v dpkg-query >/dev/null || {
+		echo "$me: no dpkg here; taking it that these are installed: $(echo "$*" | sed 's/=[^ ]*//g')"
+		return 0
+	}
+	for package; do
+		have_package "$package" || missing="$missing ${package%%=*}"
+	done
+	[ -n "$missing" ] || return 0
+	[ "$(id -u)" = 0 ] || die "packages are missing; as root: apt-get install$missing"
+	echo "$me: installing$missing"
+	# shellcheck disable=SC2086 # a list of package names
+	DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -q update &&
+		apt-get -qy -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"' apt $missing \
+		</dev/null >"$log_dir/apt.log" 2>&1 ||
+		die "apt-get could not install$missing; see $log_dir/apt.log"
+}
+
+BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake pkg-config=pkg-config
+	libseccomp-dev libelf-dev libjansson-dev libssl-dev"
+# Tools of ./check, and the programs that the tests run inside.
+CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck codespell=codespell
+	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
+	git=git nodejs=node rsync=rsync zip=zip sqlite3=sqlite3 vim=vim perl=perl python3-venv procps=ps"
+EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
+
+# Makes configure where it is not; later changes of configure.ac are make's to follow.
+bootstrap()
+{
+	[ -e configure ] && [ -e config.h.in ] && [ -e Makefile.in ] && [ -e build-aux/compile ] || ./autogen.sh
+}
+
+# configure_in DIR FLAG...: configures DIR once; later only if the flags or configure changed.
+configure_in()
+{
+	dir=$1
+	shift
+	mkdir -p "$dir"
+	if [ ! -e "$dir/config.status" ] || [ -n "$(find configure -newer "$dir/config.status")" ] ||
+		[ "$*" != "$(cat "$dir/flags" 2>/dev/null)" ]; then
+		rm -f "$dir/config.status"
+		(cd "$dir" && "$top/configure" --quiet "$@") || return 1
+		echo "$*" >"$dir/flags"
+	fi
+}

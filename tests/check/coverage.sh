@@ -1,0 +1,33 @@
+#!/bin/sh
+# coverage.sh BUILDDIR: how much of each source the tests have run, from gcov's counts.
+set -eu
+
+builddir=$1
+cd "$builddir"
+[ -n "$(find . -name '*.gcda' -print -quit)" ] || {
+	echo "coverage: no counts in $builddir; configure with --enable-coverage" >&2
+	exit 1
+}
+command -v gcov >/dev/null || {
+	echo "coverage: gcov is not installed (package: gcc)" >&2
+	exit 1
+}
+for folder in base policy audit syscalls supervisor cli; do
+	[ ! -d "$folder" ] || find "$folder" -name '*.gcno'
+done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" '
+	/^File / { file = $2; gsub("\047", "", file); sub(top, "", file); next }
+	/^Lines executed:/ && file ~ /^(base|policy|audit|syscalls|supervisor|cli)\/.*[.]c$/ {
+		split($0, part, /[:% ]+/)
+		# "Lines executed:83.33% of 12"
+		percent = part[3]; lines = part[5]
+		if (!(file in total)) order[++n] = file
+		total[file] = lines; run[file] = percent * lines / 100
+		file = ""
+	}
+	END {
+		for (i = 1; i <= n; i++) {
+			printf "%6.1f %%  %5d lines  %s\n", 100 * run[order[i]] / total[order[i]], total[order[i]], order[i]
+			all += total[order[i]]; all_run += run[order[i]]
+		}
+		if (all) printf "%6.1f %%  %5d lines  in all\n", 100 * all_run / all, all
+	}' | sort -n

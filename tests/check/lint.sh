@@ -1,0 +1,78 @@
+#!/bin/sh
+# lint.sh STEP: one static check of the tree. Exit 0 clean, 77 with a reason when the tool is missing.
+set -u
+
+cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99
+builddir=${top_builddir:-build/check}
+sources=$(find base policy audit syscalls supervisor cli -name '*.c' | LC_ALL=C sort)
+jobs=$(nproc)
+# shellcheck disable=SC2089 # the compiler shall see the quotes
+defines="-D_GNU_SOURCE -DPKGDATADIR=\"/usr/share/callgate\" -I. -I$builddir"
+
+need()
+{
+	command -v "$1" >/dev/null || {
+		echo "SKIP: $1 is not installed"
+		exit 77
+	}
+}
+
+# Everything in the tree that people wrote.
+all_files()
+{
+	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+		git ls-files
+	else
+		find . -name build -prune -o -name autom4te.cache -prune -o -name build-aux -prune -o -type f -print
+	fi
+}
+
+scripts()
+{
+	all_files | while read -r file; do
+		[ -f "$file" ] || continue
+		case $file in
+		*.bash-completion) echo "$file" ;;
+		*) head -n 1 "$file" | LC_ALL=C grep -aq '^#!.*[/ ]\(ba\|da\)\?sh\b' && echo "$file" ;;
+		esac
+	done
+}
+
+case ${1-} in
+shellcheck)
+	need shellcheck
+	scripts | xargs shellcheck -x
+	;;
+codespell)
+	need codespell
+	all_files | grep -v '\.\(png\|csv\)$\|^tests/fuzz/corpus' |
+		xargs codespell --ignore-words=tests/check/codespell.ignore
+	;;
+cppcheck)
+	need cppcheck
+	# resourceLeak and memleak know nothing of cleanup attributes (base/cleanup.h); ASan and the analyser look for leaks.
+	# shellcheck disable=SC2086,SC2090 # lists of words
+	cppcheck --quiet --std=c11 --library=posix,gnu --enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem --suppress=resourceLeak --suppress=memleak \
+		--suppress=readdirCalled --error-exitcode=1 -j "$jobs" -D__x86_64__ $defines $sources
+	;;
+clang-tidy)
+	need clang-tidy
+	# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; a list of words
+	printf '%s\n' $sources | xargs -P "$jobs" -n 4 sh -c 'defines=$1; shift
+		clang-tidy --quiet "$@" -- -std=gnu17 -Wall -Wextra $defines 2>/dev/null' sh "$defines"
+	;;
+man)
+	need mandoc
+	set -- doc/*.[1-9]
+	[ -e "$1" ] || {
+		echo "SKIP: no man pages"
+		exit 77
+	}
+	mandoc -T lint -W warning "$@"
+	;;
+*)
+	echo "usage: lint.sh shellcheck|codespell|cppcheck|clang-tidy|man" >&2
+	exit 99
+	;;
+esac
