@@ -149,7 +149,10 @@ static char *put_args(char *out, const struct audit_record *record)
 	return out;
 }
 
-/* One path and what it resolved to, which is left out when it is the very same text. */
+/*
+ * One path and what it resolved to, which is left out when it is the very same text. It is canonical, so it is never the
+ * text of a relative path: leaving it out there says that nothing was resolved, which an absolute path needs null for.
+ */
 static char *put_path(char *out, bool second, const struct audit_record *record)
 {
 	const char *path = second ? record->path2 : record->path, *resolved = second ? record->resolved2 : record->resolved;
@@ -159,6 +162,8 @@ static char *put_path(char *out, bool second, const struct audit_record *record)
 	out = put_field(out, second ? ",\"path2\":\"" : ",\"path\":\"", path, path_len);
 	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
 		return out;
+	if (path && path_len > 0 && path[0] == '/' && !resolved)
+		return second ? PUT(out, ",\"resolved2\":null") : PUT(out, ",\"resolved\":null");
 	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
 }
 

@@ -6,7 +6,12 @@ libcallgate_audit_a_SOURCES += \
 	audit/clock.h \
 	audit/encode.c \
 	audit/encode.h \
+	audit/fields.c \
 	audit/lines.c \
 	audit/log.h \
 	audit/outcome.c \
-	audit/record.h
+	audit/read.c \
+	audit/read.h \
+	audit/record.h \
+	audit/recover.c
+EXTRA_DIST += audit/README.md

@@ -1,0 +1,195 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/read.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include "base/banned.h"
+
+#define BUFFER_FIRST_BYTES (64u << 10)
+
+struct audit_reader {
+	int fd;
+	char *buffer; /* owned */
+	size_t cap, len, at;
+	uint64_t offset; /* of buffer[0] in the file */
+	uint64_t number;
+	uint64_t torn;
+	uint64_t end;
+	json_t *json; /* of the line given last */
+};
+
+int audit_reader_create(int fd, struct audit_reader **ret_reader)
+{
+	_cleanup_close_ int owned = fd;
+	struct audit_reader *reader;
+	struct stat file;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	if (S_ISDIR(file.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(file.st_mode)) /* it is read by position */
+		return -ESPIPE;
+	reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	reader->fd = steal_fd(&owned);
+	*ret_reader = reader;
+	return 0;
+}
+
+int audit_reader_open(const char *path, struct audit_reader **ret_reader)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : audit_reader_create(fd, ret_reader);
+}
+
+void audit_reader_free(struct audit_reader *reader)
+{
+	if (!reader)
+		return;
+	json_decref(reader->json);
+	free(reader->buffer);
+	(void)close(reader->fd);
+	free(reader);
+}
+
+/* Reads on behind the buffer, moving the unread rest to its front. Bytes read, 0 at the end, -errno; -E2BIG: too long. */
+static ssize_t fill(struct audit_reader *reader)
+{
+	ssize_t n;
+
+	if (reader->at > 0) {
+		memmove(reader->buffer, reader->buffer + reader->at, reader->len - reader->at);
+		reader->offset += reader->at;
+		reader->len -= reader->at;
+		reader->at = 0;
+	}
+	if (reader->len == reader->cap) {
+		size_t cap = reader->cap ? reader->cap * 2 : BUFFER_FIRST_BYTES;
+		char *buffer;
+
+		if (cap > 2 * AUDIT_LINE_MAX_BYTES)
+			return -E2BIG;
+		buffer = realloc(reader->buffer, cap);
+		if (!buffer)
+			return -ENOMEM;
+		reader->buffer = buffer;
+		reader->cap = cap;
+	}
+	do
+		n = pread(reader->fd, reader->buffer + reader->len, reader->cap - reader->len,
+			  (off_t)(reader->offset + reader->len));
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		reader->len += (size_t)n;
+	return n < 0 ? -errno : n;
+}
+
+/* Finds the end of the line at reader->at. 1 with its length; 0: the file ends before; -errno. */
+static int find_line(struct audit_reader *reader, size_t *ret_len)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		const char *start = reader->buffer + reader->at;
+		size_t have = reader->len - reader->at;
+		const char *newline = have > seen ? memchr(start + seen, '\n', have - seen) : NULL;
+		ssize_t n;
+
+		if (newline) {
+			*ret_len = (size_t)(newline - start);
+			return 1;
+		}
+		/* A line holds no NUL: from the first one on it is room nothing was written to. */
+		if (have > seen && memchr(start + seen, '\0', have - seen))
+			return 0;
+		seen = have;
+		n = fill(reader);
+		if (n <= 0)
+			return (int)n;
+	}
+}
+
+static json_t *parse(const char *text, size_t len)
+{
+	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+
+	if (json && json_is_object(json) && json_is_integer(json_object_get(json, "seq")))
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
+/* Once more from the file: the writer may have been at the outcome when the line was read. */
+static json_t *parse_again(struct audit_reader *reader, size_t len)
+{
+	ssize_t n = pread(reader->fd, reader->buffer + reader->at, len, (off_t)(reader->offset + reader->at));
+
+	return n == (ssize_t)len ? parse(reader->buffer + reader->at, len) : NULL;
+}
+
+/* Everything left that is not zero, up to the end of the file. */
+static int measure_tail(struct audit_reader *reader)
+{
+	uint64_t last = 0, position = reader->offset + reader->at;
+	ssize_t n;
+
+	reader->end = position;
+	for (;;) {
+		for (; reader->at < reader->len; reader->at++, position++) {
+			if (reader->buffer[reader->at] != '\0')
+				last = position + 1 - reader->end;
+		}
+		n = fill(reader);
+		if (n <= 0)
+			break;
+	}
+	reader->torn = last;
+	return (int)n;
+}
+
+int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
+{
+	size_t len = 0;
+	int r;
+
+	json_decref(reader->json);
+	reader->json = NULL;
+	*ret_line = (struct audit_line){.number = reader->number + 1, .offset = reader->offset + reader->at};
+	r = find_line(reader, &len);
+	if (r == 0)
+		return measure_tail(reader);
+	if (r < 0)
+		return r;
+	ret_line->text = reader->buffer + reader->at;
+	ret_line->len = len;
+	if (memchr(ret_line->text, '\0', len)) /* torn in the middle: memcpy(3) need not go from left to right */
+		return measure_tail(reader);
+	reader->number++;
+	reader->json = parse(ret_line->text, len);
+	if (!reader->json)
+		reader->json = parse_again(reader, len);
+	reader->at += len + 1;
+	reader->end = reader->offset + reader->at;
+	ret_line->json = reader->json;
+	return reader->json ? 1 : -EBADMSG;
+}
+
+uint64_t audit_reader_torn(const struct audit_reader *reader)
+{
+	return reader->torn;
+}
+
+uint64_t audit_reader_end(const struct audit_reader *reader)
+{
+	return reader->end;
+}
