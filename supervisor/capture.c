@@ -29,7 +29,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 {
 	int fds[2];
 
-	*capture = (struct capture){ .options = *options, .pipe_fd = -1, .spill_fd = -1 };
+	*capture = (struct capture){.options = *options, .pipe_fd = -1, .spill_fd = -1};
 	capture->pending = malloc(CAPTURE_CHUNK_BYTES);
 	if (!capture->pending)
 		return -ENOMEM;
@@ -52,7 +52,7 @@ void capture_done(struct capture *capture)
 	cleanup_close(&capture->spill_fd);
 	free(capture->pending);
 	free(capture->kept);
-	*capture = (struct capture){ .pipe_fd = -1, .spill_fd = -1 };
+	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
 
 /* ---- the spill file ---- */
@@ -185,8 +185,8 @@ void capture_poll(const struct capture *capture, struct pollfd *ret_poll)
 	bool out = waits_to_be_shown(capture);
 
 	/* While something waits, the pipe is left alone: a slow reader slows the program, as natively. */
-	*ret_poll = (struct pollfd){ .fd = out ? capture->options.forward_fd : capture->pipe_fd,
-				     .events = out ? POLLOUT : POLLIN };
+	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
+				    .events = out ? POLLOUT : POLLIN};
 }
 
 bool capture_move(struct capture *capture)

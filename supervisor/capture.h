@@ -17,7 +17,7 @@
 
 struct capture_options {
 	int forward_fd; /* -1: not shown. Borrowed; its O_NONBLOCK is left alone, since the description is shared */
-	bool keep;	/* in memory, up to the limit; needed for a spill file that begins with the first byte */
+	bool keep;      /* in memory, up to the limit; needed for a spill file that begins with the first byte */
 	uint64_t limit_bytes; /* CAPTURE_NO_LIMIT: none */
 	int spill_dirfd;      /* where the spill file is made, borrowed */
 	const char *spill_name;
@@ -25,19 +25,19 @@ struct capture_options {
 
 struct capture {
 	struct capture_options options;
-	int pipe_fd;	      /* the reading end, O_NONBLOCK, owned; -1: ended or closed */
-	char *kept;	      /* owned */
+	int pipe_fd; /* the reading end, O_NONBLOCK, owned; -1: ended or closed */
+	char *kept;  /* owned */
 	size_t kept_len, kept_room;
-	uint64_t bytes;	      /* what the program wrote */
-	uint64_t left_bytes;  /* of the limit */
+	uint64_t bytes;      /* what the program wrote */
+	uint64_t left_bytes; /* of the limit */
 	bool truncated;
-	bool reader_gone;     /* the reader of callgate's own output closed it: the program was given EPIPE as well */
-	int forward_error;    /* errno of a failed write to callgate's own output; the rest was drained */
+	bool reader_gone;  /* the reader of callgate's own output closed it: the program was given EPIPE as well */
+	int forward_error; /* errno of a failed write to callgate's own output; the rest was drained */
 	int spill_fd;
 	int spill_error; /* errno: the spill file is incomplete */
 	uint64_t spilled_bytes;
 	size_t forward_step; /* the most one write may take without blocking on a descriptor that poll calls writable */
-	char *pending;	     /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
+	char *pending;       /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
 	size_t pending_at, pending_end;
 };
 

@@ -150,10 +150,10 @@ static bool reap_all(void)
 int killtree(unsigned timeout_ms)
 {
 	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct timespec pause = {.tv_nsec = 1000000};
 
 	while (!reap_all()) {
-		struct pid_list list = { 0 };
+		struct pid_list list = {0};
 
 		if (io_now_ns() > end)
 			return -ETIMEDOUT;

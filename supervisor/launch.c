@@ -43,7 +43,7 @@ static int page_state(const struct launch_page *page)
 /* Returns when the state may have changed, or after 50 ms so that the waiter can look whether the other end still lives. */
 static void page_wait(struct launch_page *page, int while_state)
 {
-	struct timespec patience = { .tv_nsec = 50000000 };
+	struct timespec patience = {.tv_nsec = 50000000};
 
 	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &patience, NULL, 0);
 }
@@ -61,7 +61,7 @@ static _Noreturn void child_fail(struct launch_page *page, enum launch_step step
 /* Handlers do not survive exec, but ignored signals do: the program starts as if from a plain shell. */
 static void reset_signals(void)
 {
-	struct sigaction plain = { .sa_handler = SIG_DFL };
+	struct sigaction plain = {.sa_handler = SIG_DFL};
 
 	for (int signal = 1; signal < _NSIG; signal++)
 		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
@@ -69,7 +69,7 @@ static void reset_signals(void)
 
 static int child_setup(const struct launch_options *options, pid_t parent)
 {
-	static const struct rlimit no_core = { 0, 0 };
+	static const struct rlimit no_core = {0, 0};
 
 	reset_signals();
 	if (setsid() < 0)
@@ -158,7 +158,7 @@ static pid_t clone_child(const struct launch_options *options, struct launch_pag
 
 static bool child_ended(pid_t pid)
 {
-	siginfo_t info = { .si_pid = 0 };
+	siginfo_t info = {.si_pid = 0};
 
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
 }
@@ -186,12 +186,12 @@ static int limit_open_files(pid_t pid, const struct rlimit *limit)
 int launch_program(const struct launch_options *options, struct launch *ret_launch)
 {
 	/* Lets ret_step be read when there was no memory for the page. */
-	static volatile int no_page[2] = { ENOMEM, LAUNCH_SETUP };
+	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
 	int error;
 	pid_t pid;
 
-	*ret_launch = (struct launch){ .pid = -1, .listener_fd = -1, .ret_error = &no_page[0], .ret_step = &no_page[1] };
+	*ret_launch = (struct launch){.pid = -1, .listener_fd = -1, .ret_error = &no_page[0], .ret_step = &no_page[1]};
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
@@ -223,5 +223,5 @@ void launch_done(struct launch *launch)
 		(void)close(launch->listener_fd);
 	if (launch->page)
 		(void)munmap(launch->page, sizeof(*launch->page));
-	*launch = (struct launch){ .pid = -1, .listener_fd = -1 };
+	*launch = (struct launch){.pid = -1, .listener_fd = -1};
 }

@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 struct launch_options {
-	const char *program;      /* virtual path, already searched in PATH by the program's environment */
+	const char *program; /* virtual path, already searched in PATH by the program's environment */
 	char *const *argv;
 	char *const *envp;
-	const char *cwd_host;     /* host directory of the virtual workdir */
+	const char *cwd_host; /* host directory of the virtual workdir */
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
 	struct rlimit open_files; /* the program's RLIMIT_NOFILE; rlim_max 0: as the supervisor's */
@@ -26,7 +26,7 @@ struct launch {
 	int listener_fd;
 	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
 	volatile int *ret_error;
-	volatile int *ret_step; /* enum launch_step */
+	volatile int *ret_step;   /* enum launch_step */
 	struct launch_page *page; /* what the two point into; released by launch_done */
 };
 

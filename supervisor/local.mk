@@ -29,3 +29,30 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-stop.c \
 	supervisor/trace-verify.c \
 	supervisor/trace.c
+libcallgate_supervisor_a_SOURCES += \
+	supervisor/environment.c \
+	supervisor/environment.h \
+	supervisor/feed.c \
+	supervisor/feed.h \
+	supervisor/input.c \
+	supervisor/input.h \
+	supervisor/keeper.c \
+	supervisor/keeper.h \
+	supervisor/keeper-fork.c \
+	supervisor/keeper-fork.h \
+	supervisor/lookup.c \
+	supervisor/lookup.h \
+	supervisor/output.c \
+	supervisor/output.h \
+	supervisor/process.c \
+	supervisor/process.h \
+	supervisor/report.c \
+	supervisor/report.h \
+	supervisor/result.c \
+	supervisor/result.h \
+	supervisor/status.c \
+	supervisor/status.h \
+	supervisor/statusline.c \
+	supervisor/statusline.h \
+	supervisor/summary.c \
+	supervisor/summary.h

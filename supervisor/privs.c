@@ -11,20 +11,21 @@
 
 #include "base/banned.h"
 
-#define SECUREBITS_LOCKED                                                                                   \
-	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |    \
+#define SECUREBITS_LOCKED                                                                                \
+	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED | \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 /* The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. */
 static void drop_bounding_set(void)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM without CAP_SETPCAP: no_new_privs then does it alone */
+		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,
+			    0); /* EPERM without CAP_SETPCAP: no_new_privs then does it alone */
 }
 
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	memset(data, 0, sizeof(data));

@@ -19,7 +19,7 @@
 #include "base/banned.h"
 
 #define BASE_LOCK "lock"    /* in the base: held exclusively while judging which runs are dead */
-#define RUN_LOCK "lock"	    /* in a run's directory */
+#define RUN_LOCK "lock"     /* in a run's directory */
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
 #define SWEEP_NS UINT64_C(500000000)
@@ -50,10 +50,11 @@ static int check_own(int fd, const char *path, struct policy_error *ret_error)
 		return -errno;
 	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
 		return 0;
-	(void)snprintf(ret_error->text, sizeof(ret_error->text),
-		       "%s belongs to another user or is open to others (uid %u, mode %04o); remove it or set TMPDIR to a "
-		       "directory of your own",
-		       path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
+	(void)snprintf(
+		ret_error->text, sizeof(ret_error->text),
+		"%s belongs to another user or is open to others (uid %u, mode %04o); remove it or set TMPDIR to a "
+		"directory of your own",
+		path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
 	return -EPERM;
 }
 
@@ -88,8 +89,7 @@ static int open_base(struct scratch *scratch, struct policy_error *ret_error)
 /* Opens the base's lock and takes it. A descriptor owned by the caller (closing unlocks) or -errno. */
 static int lock_base(const struct scratch *scratch, int operation)
 {
-	_cleanup_close_ int fd =
-		openat(scratch->base_fd, BASE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(scratch->base_fd, BASE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;
@@ -143,7 +143,8 @@ static void sweep_runs(const struct scratch *scratch)
 	rewinddir(dir);
 	while ((entry = readdir(dir)) && io_now_ns() < end)
 		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
-			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* what stays is tried again by the next run */
+			(void)io_remove_tree(scratch->base_fd,
+					     entry->d_name); /* what stays is tried again by the next run */
 }
 
 static void sweep_results(const struct scratch *scratch)
@@ -185,7 +186,7 @@ static int make_run(struct scratch *scratch)
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} inside[] = { { "work", 0755 }, { "tmp", 01777 }, { "shm", 01777 }, { "provided", 0700 }, { "out", 0700 } };
+	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}, {"provided", 0700}, {"out", 0700}};
 	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
 	int error;
 
@@ -213,7 +214,7 @@ static int make_run(struct scratch *scratch)
 
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	struct scratch scratch = { .base_fd = -1, .fd = -1, .lock_fd = -1 };
+	struct scratch scratch = {.base_fd = -1, .fd = -1, .lock_fd = -1};
 	int error;
 
 	ret_error->text[0] = '\0';
@@ -257,6 +258,6 @@ int scratch_remove(struct scratch *scratch)
 		(void)close(scratch->base_fd);
 	free(scratch->base);
 	free(scratch->path);
-	*scratch = (struct scratch){ .base_fd = -1, .fd = -1, .lock_fd = -1 };
+	*scratch = (struct scratch){.base_fd = -1, .fd = -1, .lock_fd = -1};
 	return error;
 }

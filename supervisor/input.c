@@ -1,0 +1,63 @@
+#include "supervisor/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+static int fail(struct policy_error *ret_error, const char *path, int error, const char *what)
+{
+	(void)snprintf(ret_error->text, sizeof(ret_error->text), "--input %s: %s", path,
+		       what ? what : strerror(-error));
+	return error;
+}
+
+static int copy_one(int workdir_fd, const char *path, struct policy_error *ret_error)
+{
+	/* O_NONBLOCK, so that a FIFO is refused rather than waited for. */
+	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int to = -1;
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	struct timespec times[2];
+	struct stat st;
+	uint64_t copied;
+	int error;
+
+	if (from < 0 || fstat(from, &st) < 0)
+		return fail(ret_error, path, -errno, NULL);
+	if (S_ISDIR(st.st_mode))
+		return fail(ret_error, path, -EISDIR, "is a directory; grant it with -r, or name its files");
+	if (!S_ISREG(st.st_mode))
+		return fail(ret_error, path, -EINVAL, "is not a regular file");
+	to = openat(workdir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0 && errno == EEXIST)
+		return fail(ret_error, path, -EEXIST,
+			    "the workdir has a file of this name already; rename one of them");
+	if (to < 0)
+		return fail(ret_error, path, -errno, NULL);
+	error = io_copy(from, to, UINT64_MAX, &copied);
+	if (error < 0)
+		return fail(ret_error, path, error, NULL);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0)
+		return fail(ret_error, path, -errno, NULL);
+	return 0;
+}
+
+int input_copy(int workdir_fd, char *const *files, size_t count, struct policy_error *ret_error)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && error == 0; i++)
+		error = copy_one(workdir_fd, files[i], ret_error);
+	return error;
+}

@@ -1,0 +1,15 @@
+/* --input: files of the caller's, copied into the workdir before the run. */
+#ifndef CALLGATE_SUPERVISOR_INPUT_H
+#define CALLGATE_SUPERVISOR_INPUT_H
+
+#include <stddef.h>
+
+#include "policy/policy.h"
+
+/*
+ * Copies each regular file under its own name into the directory, with its permissions and times. An existing name
+ * (another input's, or the workdir's) is an error, nothing is overwritten. 0, or -errno with a message.
+ */
+int input_copy(int workdir_fd, char *const *files, size_t count, struct policy_error *ret_error);
+
+#endif

@@ -1,0 +1,159 @@
+#include "supervisor/keeper-fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/process.h"
+
+#include "base/banned.h"
+
+static int compare_fds(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
+/* Closes every descriptor but 0-2 and these: whatever callgate itself was started with is nobody's business here. */
+static void keep_only(int *keep, size_t count)
+{
+	unsigned from = 3;
+
+	qsort(keep, count, sizeof(*keep), compare_fds);
+	for (size_t i = 0; i < count; i++) {
+		if (keep[i] < (int)from)
+			continue;
+		if ((unsigned)keep[i] > from)
+			(void)syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0U);
+		from = (unsigned)keep[i] + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+/* Standard error stays for what a sanitizer or the C library may have to say; nothing of the program gets there. */
+static void detach_stdio(void)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd < 0)
+		return; /* a system without /dev/null: the descriptors are then merely shared with the keeper, unused */
+	(void)dup2(null_fd, 0);
+	(void)dup2(null_fd, 1);
+	if (null_fd > 2)
+		(void)close(null_fd);
+}
+
+static _Noreturn void child_main(const struct keeper_options *options, const struct keeper_child *child,
+				 const int stdio_fd[3], int control_fd)
+{
+	const struct process_options process = {
+		.policy = options->policy,
+		.scratch = options->scratch,
+		.argv = options->argv,
+		.preferred = options->preferred,
+		.workdir_host = options->workdir_host,
+		.audit_path = options->audit_path,
+		.layers_json = options->layers_json,
+		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
+		.control_fd = control_fd,
+		.report_fd = child->report_fd,
+		.counters = child->counters,
+	};
+	int keep[] = {stdio_fd[0],          stdio_fd[1],
+		      stdio_fd[2],          control_fd,
+		      child->report_fd,     options->scratch->base_fd,
+		      options->scratch->fd, options->scratch->lock_fd};
+
+	detach_stdio();
+	keep_only(keep, sizeof(keep) / sizeof(keep[0]));
+	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
+	exit(process_main(&process));
+}
+
+static int make_shared(struct keeper_child *child)
+{
+	child->counters =
+		mmap(NULL, sizeof(*child->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (child->counters == MAP_FAILED) {
+		child->counters = NULL;
+		return -errno;
+	}
+	child->report_fd = memfd_create("callgate-report", MFD_CLOEXEC);
+	return child->report_fd < 0 ? -errno : 0;
+}
+
+static int make_streams(const struct keeper_options *options, struct keeper_outcome *outcome, struct feed *feed,
+			int stdio_fd[3])
+{
+	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
+				      .keep = !options->show || options->stdout_bytes != CAPTURE_NO_LIMIT,
+				      .limit_bytes = options->stdout_bytes,
+				      .spill_dirfd = options->spill_dirfd,
+				      .spill_name = outcome->out_name};
+	struct capture_options err = out;
+	int error;
+
+	err.forward_fd = options->show ? STDERR_FILENO : -1;
+	err.keep = !options->show || options->stderr_bytes != CAPTURE_NO_LIMIT;
+	err.limit_bytes = options->stderr_bytes;
+	err.spill_name = outcome->err_name;
+	(void)snprintf(outcome->out_name, sizeof(outcome->out_name), "%s.stdout", options->scratch->id);
+	(void)snprintf(outcome->err_name, sizeof(outcome->err_name), "%s.stderr", options->scratch->id);
+	error = feed_init(feed, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
+	if (error == 0)
+		error = capture_init(&outcome->out, &out, &stdio_fd[1]);
+	if (error == 0)
+		error = capture_init(&outcome->err, &err, &stdio_fd[2]);
+	return error;
+}
+
+int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct feed *feed,
+		struct keeper_child *ret_child, const char **ret_step)
+{
+	struct keeper_child child = {.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
+	int stdio_fd[3] = {-1, -1, -1}, control[2] = {-1, -1}, error;
+
+	*ret_step = "make the pipes";
+	error = make_streams(options, outcome, feed, stdio_fd);
+	if (error == 0)
+		error = make_shared(&child);
+	if (error == 0 && pipe2(control, O_CLOEXEC) < 0)
+		error = -errno;
+	child.control_fd = control[1];
+	if (error == 0) {
+		*ret_step = "fork";
+		(void)fflush(NULL);
+		child.pid = fork();
+		if (child.pid == 0) {
+			(void)close(child.control_fd); /* else the supervisor would never see the keeper die */
+			child_main(options, &child, stdio_fd, control[0]);
+		}
+		if (child.pid < 0)
+			error = -errno;
+	}
+	if (error == 0) {
+		*ret_step = "watch the supervisor";
+		child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+		if (child.pidfd < 0)
+			error = -errno;
+	}
+	for (size_t i = 0; i < 3; i++)
+		cleanup_close(&stdio_fd[i]);
+	cleanup_close(&control[0]);
+	*ret_child = child;
+	return error;
+}
+
+void keeper_child_done(struct keeper_child *child)
+{
+	cleanup_close(&child->pidfd);
+	cleanup_close(&child->control_fd);
+	cleanup_close(&child->report_fd);
+	if (child->counters)
+		(void)munmap(child->counters, sizeof(*child->counters));
+	*child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
+}

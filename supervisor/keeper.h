@@ -1,0 +1,52 @@
+/*
+ * The keeper: parent and subreaper of everything. It holds the program's output, the wall clock and the signals, and
+ * sees to it that nothing of the run survives its end or the supervisor's.
+ */
+#ifndef CALLGATE_SUPERVISOR_KEEPER_H
+#define CALLGATE_SUPERVISOR_KEEPER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/policy.h"
+#include "supervisor/capture.h"
+#include "supervisor/scratch.h"
+#include "supervisor/status.h"
+
+struct keeper_options {
+	const struct policy *policy;
+	const struct scratch *scratch;
+	char *const *argv;        /* of the program, NULL-ended */
+	const char *preferred;    /* see struct lookup_options */
+	const char *workdir_host; /* canonical */
+	const char *audit_path;   /* NULL: none is kept */
+	const char *layers_json;  /* the result's "enforcement" */
+	bool show;                /* the output goes to stdout and stderr as it comes; otherwise it is kept */
+	bool interactive;         /* our standard input is the program's */
+	bool status_line;         /* on stderr, when it is a terminal that the program's stdout does not share */
+	uint64_t wall_ns;         /* 0: none */
+	uint64_t stdout_bytes;    /* CAPTURE_NO_LIMIT: none */
+	uint64_t stderr_bytes;
+	int spill_dirfd;
+};
+
+struct keeper_outcome {
+	struct run_ending ending;
+	uint64_t duration_ns;
+	struct capture out, err;
+	char out_name[SCRATCH_ID_SIZE + 8], err_name[SCRATCH_ID_SIZE + 8]; /* of the spill files */
+	json_t *report;         /* report.h; NULL when the supervisor left none */
+	const char *error_code; /* NULL: none; borrowed from the report or static */
+	char message[1280];
+};
+
+/*
+ * Runs the program from fork to end. 0 with an outcome (keeper_outcome_done releases it), also when it could not start or
+ * the supervisor died; -errno when nothing was started, with a message in ret_outcome->message.
+ * Changes the calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
+ */
+int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
+void keeper_outcome_done(struct keeper_outcome *outcome);
+
+#endif

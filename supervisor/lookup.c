@@ -1,0 +1,90 @@
+#include "supervisor/lookup.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* A file that only the host has: to be told apart from a typing error. Host and virtual names agree but for redirects. */
+static bool on_host(const char *path)
+{
+	struct stat st;
+
+	return path[0] == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+}
+
+static enum lookup_result try_path(const struct lookup_options *options, const char *path)
+{
+	struct place place;
+	struct stat st;
+	_cleanup_close_ int fd = -1;
+	int error;
+
+	error = view_walk(options->view, NULL, policy_workdir(options->policy), path, VIEW_FOLLOW, &place);
+	if (error == 0) {
+		fd = view_open(&place, O_PATH | O_CLOEXEC, 0);
+		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
+	}
+	if (error < 0)
+		return on_host(path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
+	if (S_ISDIR(st.st_mode))
+		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* execvp goes on as well */
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+		return LOOKUP_REFUSED;
+	if (policy_decide(options->policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
+		return LOOKUP_REFUSED;
+	return LOOKUP_FOUND;
+}
+
+static bool take_path(char ret_path[PATH_MAX], const char *path)
+{
+	return snprintf(ret_path, PATH_MAX, "%s", path) < PATH_MAX;
+}
+
+/* A shim is a script that is not granted, while what it would start may be. */
+static bool take_preferred(const struct lookup_options *options, char ret_path[PATH_MAX])
+{
+	return options->preferred && try_path(options, options->preferred) == LOOKUP_FOUND &&
+	       take_path(ret_path, options->preferred);
+}
+
+static enum lookup_result search(const struct lookup_options *options, char ret_path[PATH_MAX])
+{
+	const char *at = options->path_env ? options->path_env : DEFAULT_PATH, *end;
+	enum lookup_result best = LOOKUP_MISSING, result;
+	char path[PATH_MAX];
+
+	for (;; at = end + 1) {
+		end = strchrnul(at, ':');
+		/* An empty entry is the working directory. */
+		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
+			     options->name) < (int)sizeof(path)) {
+			result = try_path(options, path);
+			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && take_path(ret_path, path))
+				best = result;
+			if (result == LOOKUP_FOUND && take_path(ret_path, path))
+				return LOOKUP_FOUND;
+			if (result == LOOKUP_REFUSED && take_preferred(options, ret_path))
+				return LOOKUP_FOUND;
+		}
+		if (*end == '\0')
+			break;
+	}
+	return best == LOOKUP_MISSING && take_preferred(options, ret_path) ? LOOKUP_FOUND : best;
+}
+
+enum lookup_result lookup_program(const struct lookup_options *options, char ret_path[PATH_MAX])
+{
+	(void)take_path(ret_path,
+			options->name); /* a longer one is cut and then missing, as the kernel's ENAMETOOLONG */
+	if (strlen(options->name) >= PATH_MAX || options->name[0] == '\0')
+		return LOOKUP_MISSING;
+	return strchr(options->name, '/') ? try_path(options, options->name) : search(options, ret_path);
+}

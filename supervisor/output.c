@@ -1,0 +1,153 @@
+#include "supervisor/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#include "base/banned.h"
+
+static int open_below(int dirfd, const char *path, int flags)
+{
+	const struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
+				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int output_open(const char *directory, struct policy_error *ret_error)
+{
+	int fd, error = 0;
+
+	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
+		error = -errno;
+	fd = error < 0 ? -1 : open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return fd;
+	if (error == 0)
+		error = -errno;
+	cleanup_close(&fd);
+	(void)snprintf(ret_error->text, sizeof(ret_error->text),
+		       "--output %s: %s; name a directory that can be written", directory, strerror(-error));
+	return error;
+}
+
+/* The directory of the last component below dirfd, made step by step. A descriptor owned by the caller or -errno. */
+static int make_parents(int dirfd, char *path)
+{
+	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdirat(dirfd, path, 0777) < 0 && errno != EEXIST) {
+			*slash = '/';
+			return -errno;
+		}
+		*slash = '/';
+	}
+	if (!strrchr(path, '/'))
+		return dup(dirfd);
+	*strrchr(path, '/') = '\0';
+	return open_below(dirfd, path, O_RDONLY | O_DIRECTORY);
+}
+
+/* Written aside and renamed, so that a reader of --output never meets half a file and a link there is replaced. */
+static int copy_file(const struct output_options *options, int from_fd, const struct stat *st, const char *rest)
+{
+	_cleanup_free_ char *path = strdup(rest);
+	const char *slash = strrchr(rest, '/'), *name = slash ? slash + 1 : rest;
+	const struct timespec times[2] = {st->st_atim, st->st_mtim};
+	_cleanup_close_ int dir = -1, to = -1;
+	char aside[] = ".callgate-partial";
+	uint64_t copied;
+	int error;
+
+	if (!path)
+		return -ENOMEM;
+	dir = make_parents(options->directory_fd, path);
+	if (dir < 0)
+		return dir;
+	(void)unlinkat(dir, aside, 0); /* of a run that was killed here */
+	to = openat(dir, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	error = io_copy(from_fd, to, UINT64_MAX, &copied);
+	if (error == 0 &&
+	    (fchmod(to, st->st_mode & 0777) < 0 || futimens(to, times) < 0 || renameat(dir, aside, dir, name) < 0))
+		error = -errno;
+	if (error < 0)
+		(void)unlinkat(dir, aside, 0);
+	return error;
+}
+
+static bool chosen(const struct output_options *options, const char *rest)
+{
+	bool match = options->glob_count == 0;
+
+	for (size_t i = 0; i < options->glob_count && !match; i++)
+		match = fnmatch(options->globs[i], rest, 0) == 0;
+	return match;
+}
+
+/* 1: kept, 0: not a file to keep, or -errno. */
+static int keep_one(const struct output_options *options, int workdir_fd, const char *rest)
+{
+	_cleanup_close_ int from = open_below(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int error;
+
+	/* A file the run left unreadable for its owner is told as an error; a link or a vanished name is none to keep. */
+	if (from == -EACCES)
+		return from;
+	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	error = copy_file(options, from, &st, rest);
+	return error < 0 ? error : 1;
+}
+
+int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
+		struct policy_error *ret_error)
+{
+	_cleanup_close_ int workdir_fd = open(options->workdir_host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int kept = workdir_fd < 0 ? -errno : 0;
+	size_t files = 0, index;
+	const char *rest = "";
+	json_t *change;
+
+	json_array_foreach(changes, index, change)
+	{
+		_cleanup_free_ char *path = NULL;
+
+		if (kept < 0 || strcmp(json_string_value(json_object_get(change, "kind")), "deleted") == 0)
+			continue;
+		path = strdup(json_string_value(json_object_get(change, "path")));
+		if (!path)
+			kept = -ENOMEM;
+		else
+			path[text_unescape(path, strlen(path))] = '\0';
+		rest = path ? path_rest(path, options->workdir_virt) : NULL;
+		if (!rest || !*rest || !chosen(options, rest))
+			continue;
+		kept = keep_one(options, workdir_fd, rest);
+		files += kept > 0;
+		if (kept < 0)
+			(void)snprintf(ret_error->text, sizeof(ret_error->text), "--output %s: cannot keep %s: %s",
+				       options->directory, rest, strerror(-kept));
+	}
+	if (kept < 0 && ret_error->text[0] == '\0')
+		(void)snprintf(ret_error->text, sizeof(ret_error->text), "--output %s: cannot read the workdir: %s",
+			       options->directory, strerror(-kept));
+	*ret_files = files;
+	return kept < 0 ? kept : 0;
+}

@@ -1,0 +1,30 @@
+/* --output: what the run added or modified in its workdir, kept. */
+#ifndef CALLGATE_SUPERVISOR_OUTPUT_H
+#define CALLGATE_SUPERVISOR_OUTPUT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "policy/policy.h"
+
+struct output_options {
+	const char *directory; /* --output */
+	int directory_fd;      /* the same, open */
+	const char *workdir_virt;
+	const char *workdir_host;
+	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */
+	size_t glob_count;
+};
+
+/* Opens --output's directory, made when missing (its parent is not). A descriptor or -errno with a message. */
+int output_open(const char *directory, struct policy_error *ret_error);
+
+/*
+ * Copies regular files, with the directories they are in, by the result's "changes"; an existing file is replaced. Links
+ * and special files are left out: a link that the program made may lead anywhere once it is outside. 0 with the number
+ * of files, or -errno with a message.
+ */
+int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
+		struct policy_error *ret_error);
+
+#endif

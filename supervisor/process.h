@@ -1,0 +1,29 @@
+/* The supervisor process from its fork to its exit: gives up what it must not have, builds, supervises, reports. */
+#ifndef CALLGATE_SUPERVISOR_PROCESS_H
+#define CALLGATE_SUPERVISOR_PROCESS_H
+
+#include "policy/policy.h"
+#include "supervisor/scratch.h"
+#include "supervisor/supervise.h"
+
+struct process_options {
+	const struct policy *policy;
+	const struct scratch *scratch;
+	char *const *argv;        /* of the program, NULL-ended */
+	const char *preferred;    /* see struct lookup_options */
+	const char *workdir_host; /* canonical */
+	const char *audit_path;   /* NULL: not kept */
+	const char *layers_json;  /* the result's "enforcement" */
+	int stdio_fd[3];          /* the program's; owned by the process */
+	int control_fd;           /* reading end of the keeper's pipe */
+	int report_fd;            /* a memfd shared with the keeper */
+	struct run_counters *counters;
+};
+
+/*
+ * Runs in a fork of the keeper and returns its exit status: 0 when the report (report.h) is written whole. What failed
+ * before the program ran is in the report as well: {"error": {"code", "message"}, "exit_code"}. Otherwise 1.
+ */
+int process_main(const struct process_options *options);
+
+#endif

@@ -1,0 +1,180 @@
+#include "supervisor/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/report.h"
+#include "supervisor/utf8.h"
+
+#include "base/banned.h"
+
+json_t *result_enforcement(void)
+{
+	static const struct {
+		const char *layer;
+		bool active;
+		const char *why;
+	} layers[] = {
+		{"seccomp_notify", true, "calls that name paths, processes or sockets are performed by the supervisor"},
+		{"no_new_privs", true, "set-user-ID and file capabilities have no effect"},
+		{"capabilities", true, "none is held, by root neither"},
+		{"landlock", false, "not built into this version"},
+		{"namespaces", false, "not built into this version"},
+		{"cgroups", false, "not built into this version"},
+	};
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
+		(void)json_object_set_new(object, layers[i].layer,
+					  json_pack("{s:b, s:s}", "active", (int)layers[i].active, "why",
+						    layers[i].why));
+	return object;
+}
+
+static json_t *take_field(json_t *report, const char *name, json_t *(*otherwise)(void))
+{
+	json_t *value = json_object_get(report, name);
+
+	return value ? json_incref(value) : otherwise();
+}
+
+static json_t *no_calls(void)
+{
+	return json_pack("{s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "by_syscall");
+}
+
+static json_t *no_usage(void)
+{
+	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
+}
+
+static json_t *limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
+{
+	return json_pack("{s:o, s:I, s:b}", "limit", limit == unlimited ? json_null() : json_integer((json_int_t)limit),
+			 "used", (json_int_t)used, "hit", (int)hit);
+}
+
+static json_t *limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
+{
+	return json_pack("{s:o, s:o, s:o}", "wall",
+			 limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+			       outcome->ending.status == RUN_TIMEOUT),
+			 "stdout",
+			 limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated),
+			 "stderr",
+			 limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+}
+
+/* Sets NAME (when it was kept to be shown here), NAME_bytes, NAME_truncated and NAME_path. */
+static void set_stream(json_t *result, const char *name, struct capture *capture, bool shown_already,
+		       const char *spill_dir)
+{
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	bool changed = false;
+	char key[32];
+	size_t len = 0;
+
+	text = utf8_text(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
+	if (changed && !shown_already)
+		(void)capture_spill_all(capture); /* spill_fd tells below whether there is a file */
+	if (capture->spill_fd >= 0 && asprintf(&path, "%s/%s", spill_dir, capture->options.spill_name) < 0)
+		path = NULL;
+	if (!shown_already)
+		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
+	(void)snprintf(key, sizeof(key), "%s_bytes", name);
+	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->bytes));
+	(void)snprintf(key, sizeof(key), "%s_truncated", name);
+	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
+	(void)snprintf(key, sizeof(key), "%s_path", name);
+	(void)json_object_set_new(result, key, path ? report_text(path) : json_null());
+}
+
+static void set_ending(json_t *result, const struct run_ending *ending)
+{
+	(void)json_object_set_new(result, "status", json_string(run_status_name(ending->status)));
+	(void)json_object_set_new(result, "exit_code", json_integer(ending->exit_code));
+	(void)json_object_set_new(result, "signal", ending->signal ? json_integer(ending->signal) : json_null());
+}
+
+static json_t *error_object(const char *code, const char *message)
+{
+	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
+}
+
+json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome, const char *spill_dir)
+{
+	json_t *result = json_object(), *report = outcome->report;
+	json_t *records = json_object_get(report, "records");
+
+	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
+	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
+	set_ending(result, &outcome->ending);
+	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
+	set_stream(result, "stdout", &outcome->out, options->show, spill_dir);
+	set_stream(result, "stderr", &outcome->err, options->show, spill_dir);
+	(void)json_object_set_new(result, "denials", take_field(report, "denials", json_array));
+	(void)json_object_set_new(result, "denials_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
+	(void)json_object_set_new(result, "redirects", take_field(report, "redirects", json_array));
+	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
+	(void)json_object_set_new(result, "limits", limits(options, outcome));
+	(void)json_object_set_new(result, "usage", take_field(report, "usage", no_usage));
+	(void)json_object_set_new(result, "calls", take_field(report, "calls", no_calls));
+	(void)json_object_set_new(result, "policy",
+				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
+					    policy_sha256(options->policy)));
+	(void)json_object_set_new(result, "enforcement", result_enforcement());
+	(void)json_object_set_new(result, "audit",
+				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
+					    records ? records : json_null()));
+	(void)json_object_set_new(result, "error", error_object(outcome->error_code, outcome->message));
+	return result;
+}
+
+json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message)
+{
+	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
+			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
+			 "duration_ms", 0, "denials", "redirects", "changes", "calls", no_calls(), "error",
+			 error_object(code, message));
+}
+
+void result_set_error(json_t *result, const char *code, const char *message)
+{
+	const struct run_ending ending = {.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
+
+	set_ending(result, &ending);
+	(void)json_object_set_new(result, "error", error_object(code, message));
+}
+
+static int write_line(int fd, json_t *line)
+{
+	_cleanup_free_ char *text = json_dumps(line, JSON_COMPACT);
+	_cleanup_free_ char *ended = NULL;
+
+	json_decref(line);
+	if (!text || asprintf(&ended, "%s\n", text) < 0) {
+		ended = NULL;
+		return -ENOMEM;
+	}
+	return io_write_full(fd, ended, strlen(ended));
+}
+
+int result_status_start(int fd, const char *run_id, pid_t keeper)
+{
+	return write_line(fd, json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
+}
+
+int result_status_end(int fd, const json_t *result)
+{
+	json_t *line = json_pack("{s:s}", "event", "end");
+	static const char *const fields[] = {"run_id", "status", "exit_code", "signal", "duration_ms"};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		(void)json_object_set(line, fields[i], json_object_get(result, fields[i]));
+	return write_line(fd, line);
+}

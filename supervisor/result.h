@@ -1,0 +1,30 @@
+/* The one JSON result of a run: see "Result" in callgate(1). */
+#ifndef CALLGATE_SUPERVISOR_RESULT_H
+#define CALLGATE_SUPERVISOR_RESULT_H
+
+#include <jansson.h>
+
+#include "supervisor/keeper.h"
+
+#define RESULT_SCHEMA "callgate-result/1"
+
+/* What holds the program back on this run, as an object of layers {active, why}. Owned by the caller; NULL: no memory. */
+json_t *result_enforcement(void);
+
+/*
+ * The result of a run. spill_dir: path of options->spill_dirfd. Takes what it needs out of outcome->report and may write
+ * spill files (output that is not UTF-8). Owned by the caller; NULL: no memory.
+ */
+json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome, const char *spill_dir);
+
+/* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */
+json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message);
+
+/* Replaces the error of a result: what went wrong after the run (artifacts not kept). exit_code 125, status "error". */
+void result_set_error(json_t *result, const char *code, const char *message);
+
+/* Lines for --status-fd. 0 or -errno. */
+int result_status_start(int fd, const char *run_id, pid_t keeper);
+int result_status_end(int fd, const json_t *result);
+
+#endif

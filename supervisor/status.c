@@ -1,0 +1,114 @@
+#include "supervisor/status.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "syscalls/denials.h"
+
+#include "base/banned.h"
+
+const char *run_status_name(enum run_status status)
+{
+	static const char *const names[] = {
+		[RUN_OK] = "ok",           [RUN_FAILED] = "failed", [RUN_DENIED] = "denied",
+		[RUN_TIMEOUT] = "timeout", [RUN_KILLED] = "killed", [RUN_ERROR] = "error",
+	};
+	_Static_assert(sizeof(names) / sizeof(names[0]) == RUN_STATUS_MAX, "a name for each status");
+
+	return names[status];
+}
+
+struct run_ending run_ending(unsigned end, int wait_status, bool denials)
+{
+	struct run_ending ending = {.status = RUN_OK};
+
+	if (WIFSIGNALED(wait_status))
+		ending.signal = WTERMSIG(wait_status);
+	/* A program that ended by itself in the very moment of the timeout is not said to have been killed. */
+	if (ending.signal != SIGKILL)
+		end = RUN_END_NONE;
+	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
+	if (end == RUN_END_TIMEOUT) {
+		ending.status = RUN_TIMEOUT;
+		ending.exit_code = RUN_EXIT_TIMEOUT;
+	} else if (end != RUN_END_NONE) {
+		ending.status = RUN_KILLED;
+		ending.signal = (int)end;
+		ending.exit_code = 128 + (int)end;
+	} else if (ending.exit_code != 0) {
+		ending.status = denials ? RUN_DENIED : RUN_FAILED;
+	}
+	return ending;
+}
+
+/* The denial of the program's own exec: the first, because nothing runs before it. */
+static const struct denial *exec_denial(const struct supervise_report *report)
+{
+	const struct denial *denial;
+	uint64_t unlisted;
+	size_t count;
+
+	if (!report->denials)
+		return NULL;
+	denial = denials_list(report->denials, &count, &unlisted);
+	return count > 0 && strcmp(denial->op, "exec") == 0 ? denial : NULL;
+}
+
+static void explain_exec(const struct supervise_report *report, const char *program, struct run_refusal *refusal)
+{
+	const struct denial *denial = exec_denial(report);
+	int error = report->start_error;
+
+	refusal->exit_code = RUN_EXIT_REFUSED;
+	refusal->code = "refused";
+	if (denial) {
+		(void)snprintf(refusal->message, sizeof(refusal->message), "%s: the policy refuses to run it (%s)%s%s",
+			       program,
+			       denial->rule     ? denial->rule
+			       : denial->reason ? denial->reason
+						: "not granted",
+			       denial->suggest ? "; to allow it: " : "", denial->suggest ? denial->suggest : "");
+	} else if (error == ENOEXEC) {
+		refusal->code = "not_executable";
+		(void)snprintf(refusal->message, sizeof(refusal->message),
+			       "%s: not a program of this machine: neither ELF nor a script with #!", program);
+	} else if (error == ENOENT) {
+		refusal->code = "not_executable";
+		(void)snprintf(refusal->message, sizeof(refusal->message),
+			       "%s: its interpreter (the #! line or the ELF loader) does not exist in the view",
+			       program);
+	} else {
+		refusal->code = "not_executable";
+		(void)snprintf(refusal->message, sizeof(refusal->message), "%s: %s", program, strerror(error));
+	}
+}
+
+void run_refusal(const struct supervise_report *report, const char *program, struct run_refusal *ret_refusal)
+{
+	struct run_refusal *refusal = ret_refusal;
+
+	if (report->start_step == LAUNCH_EXEC) {
+		explain_exec(report, program, refusal);
+		return;
+	}
+	refusal->exit_code = RUN_EXIT_ERROR;
+	refusal->code = "launch_failed";
+	if (report->start_step == LAUNCH_FILTER && report->start_error == EBUSY) {
+		refusal->code = "listener_present";
+		(void)snprintf(
+			refusal->message, sizeof(refusal->message),
+			"a seccomp listener watches this process already (callgate inside callgate, or a container "
+			"agent); the kernel allows one: run callgate outside of it");
+	} else if (report->start_step == LAUNCH_FILTER) {
+		(void)snprintf(
+			refusal->message, sizeof(refusal->message),
+			"the kernel or a container's seccomp profile refuses the seccomp filter with a listener: %s",
+			strerror(report->start_error));
+	} else {
+		(void)snprintf(refusal->message, sizeof(refusal->message), "cannot start %s: %s", program,
+			       strerror(report->start_error));
+	}
+}

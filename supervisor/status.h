@@ -1,0 +1,48 @@
+/* How a run ended: one place decides, for the result, the exit status and the log's trailer. */
+#ifndef CALLGATE_SUPERVISOR_STATUS_H
+#define CALLGATE_SUPERVISOR_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/supervise.h"
+
+enum run_status {
+	RUN_OK,      /* exit 0 */
+	RUN_FAILED,  /* another exit, or a signal of its own making */
+	RUN_DENIED,  /* the start was refused, or the exit was not 0 and calls were denied */
+	RUN_TIMEOUT, /* the wall-clock limit ended it */
+	RUN_KILLED,  /* a signal to callgate ended it */
+	RUN_ERROR,   /* callgate's own, or no such program */
+	RUN_STATUS_MAX,
+};
+
+/* As the result and the log print it. Static. */
+const char *run_status_name(enum run_status status);
+
+enum run_exit { RUN_EXIT_TIMEOUT = 124, RUN_EXIT_ERROR = 125, RUN_EXIT_REFUSED = 126, RUN_EXIT_NOT_FOUND = 127 };
+
+/* Why the keeper ended a run, as the byte it writes to the control pipe: RUN_END_TIMEOUT or a signal's number. */
+#define RUN_END_NONE 0
+#define RUN_END_TIMEOUT 255
+
+struct run_ending {
+	enum run_status status;
+	int exit_code; /* of callgate; 128+n for a signal */
+	int signal;    /* that ended the program, or callgate's run; 0: none */
+};
+
+/* end: RUN_END_*, or the signal callgate got. wait_status: of the program. */
+struct run_ending run_ending(unsigned end, int wait_status, bool denials);
+
+/* Why the program never ran. Text is static or made into `message`. */
+struct run_refusal {
+	int exit_code;
+	const char *code;
+	char message[1024];
+};
+
+/* Explains report->start_error; `program` is the virtual path that was tried. */
+void run_refusal(const struct supervise_report *report, const char *program, struct run_refusal *ret_refusal);
+
+#endif
