@@ -1,0 +1,82 @@
+/* What differs inside on purpose. diff-deviations.txt says what is expected there and why. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "tests/cases/diff.h"
+
+#include "base/banned.h"
+
+static void call(const char *name, long ret)
+{
+	diff_say(" %s", name);
+	if (ret >= 0 && ret != 0)
+		(void)close((int)ret); /* the number is shown, the descriptor is of no use */
+	diff_ret(ret);
+}
+
+static void run_setid(long bits, const char *name)
+{
+	diff_begin("set-id %s", name);
+	call("open", RAW(SYS_openat, AT_FDCWD, P("new"), O_WRONLY | O_CREAT, bits | 0755));
+	call("tmpfile", RAW(SYS_openat, AT_FDCWD, P("dir"), O_WRONLY | O_TMPFILE, bits | 0755));
+	call("mkdir", RAW(SYS_mkdirat, AT_FDCWD, P("newdir"), bits | 0755));
+	call("mknod", RAW(SYS_mknodat, AT_FDCWD, P("node"), S_IFREG | bits | 0755, 0));
+	call("fchmodat", RAW(SYS_fchmodat, AT_FDCWD, P("file"), bits | 0755));
+	call("fchmodat2", RAW(SYS_fchmodat2, AT_FDCWD, P("file"), bits | 0755, AT_SYMLINK_NOFOLLOW));
+	diff_end(true);
+	diff_begin("set-id %s by descriptor", name);
+	int fd = open("file", O_RDWR);
+
+	call("fchmod", RAW(SYS_fchmod, fd, bits | 0755));
+	(void)close(fd);
+	diff_end(true);
+}
+
+static void run_devices(void)
+{
+	diff_begin("device nodes");
+	call("char", RAW(SYS_mknodat, AT_FDCWD, P("node"), S_IFCHR | 0666, (long)makedev(1, 3)));
+	call("block", RAW(SYS_mknodat, AT_FDCWD, P("node"), S_IFBLK | 0666, (long)makedev(8, 0)));
+	call("whiteout", RAW(SYS_mknodat, AT_FDCWD, P("node"), S_IFCHR | 0666, 0));
+	diff_end(true);
+}
+
+static void run_leases(void)
+{
+	int fd;
+
+	diff_begin("leases and owners");
+	fd = open("file", O_RDONLY);
+	call("F_SETLEASE", RAW(SYS_fcntl, fd, F_SETLEASE, F_RDLCK));
+	call("F_NOTIFY", RAW(SYS_fcntl, fd, F_NOTIFY, 1));
+	call("F_SETOWN", RAW(SYS_fcntl, fd, F_SETOWN, getpid()));
+	call("F_SETSIG", RAW(SYS_fcntl, fd, F_SETSIG, 10));
+	(void)close(fd); /* the case is over */
+	diff_end(false);
+}
+
+static void run_handles(void)
+{
+	static struct {
+		unsigned bytes;
+		int type;
+		char room[128];
+	} handle = {.bytes = 128};
+	int mount;
+
+	diff_begin("file handles");
+	call("name_to_handle_at", RAW(SYS_name_to_handle_at, AT_FDCWD, P("file"), P(&handle), P(&mount), 0));
+	call("open_by_handle_at", RAW(SYS_open_by_handle_at, -10002, P(&handle), O_RDONLY));
+	diff_end(false);
+}
+
+void diff_group_deviate(void)
+{
+	run_setid(04000, "user");
+	run_setid(02000, "group");
+	run_devices();
+	run_leases();
+	run_handles();
+}

@@ -1,0 +1,235 @@
+/* Every system call that takes one path, with every shape of path. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include "tests/cases/diff.h"
+
+#include "base/banned.h"
+
+/* Arguments that are only known when the case runs. */
+#define A_PATH 0x7e570001L
+#define A_BUF 0x7e570002L     /* 4096 zeroed bytes */
+#define A_NEW 0x7e570003L     /* a name that is free */
+#define A_INOTIFY 0x7e570004L /* an inotify descriptor */
+#define A_FILE 0x7e570005L    /* an existing file's name */
+
+#define CWD AT_FDCWD
+#define NOFOLLOW AT_SYMLINK_NOFOLLOW
+#define BAD_FLAG 0x40000000L
+
+enum shown { SHOW_RET, SHOW_FD, SHOW_STAT, SHOW_STATX, SHOW_TEXT, SHOW_QUIET };
+
+struct op {
+	const char *name;
+	long nr;
+	long arg[6];
+	enum shown shown;
+	bool mutates;
+};
+
+static const struct utimbuf times_s = {.actime = 900000000, .modtime = 910000000};
+static const struct timeval times_us[2] = {{900000000, 1}, {910000000, 2}};
+static const struct timeval times_bad[2] = {{900000000, 1000000}, {910000000, 2}};
+static const struct timespec times_ns[2] = {{900000000, 1}, {910000000, 2}};
+static const struct timespec times_omit[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+static const struct timespec times_now[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+static const struct timespec times_wrong[2] = {{0, 1000000000}, {0, 0}};
+
+static const struct op ops[] = {
+	{"open-r", SYS_open, {A_PATH, O_RDONLY}, SHOW_FD, true},
+	{"open-w", SYS_open, {A_PATH, O_WRONLY}, SHOW_FD, true},
+	{"open-creat", SYS_open, {A_PATH, O_WRONLY | O_CREAT, 0666}, SHOW_FD, true},
+	{"openat-r", SYS_openat, {CWD, A_PATH, O_RDONLY | O_CLOEXEC}, SHOW_FD, true},
+	{"openat-rw", SYS_openat, {CWD, A_PATH, O_RDWR}, SHOW_FD, true},
+	{"openat-creat", SYS_openat, {CWD, A_PATH, O_RDWR | O_CREAT, 0777}, SHOW_FD, true},
+	{"openat-excl", SYS_openat, {CWD, A_PATH, O_RDWR | O_CREAT | O_EXCL, 0640}, SHOW_FD, true},
+	{"openat-trunc", SYS_openat, {CWD, A_PATH, O_WRONLY | O_TRUNC}, SHOW_FD, true},
+	{"openat-append", SYS_openat, {CWD, A_PATH, O_WRONLY | O_APPEND}, SHOW_FD, true},
+	{"openat-directory", SYS_openat, {CWD, A_PATH, O_RDONLY | O_DIRECTORY}, SHOW_FD, true},
+	{"openat-nofollow", SYS_openat, {CWD, A_PATH, O_RDONLY | O_NOFOLLOW}, SHOW_FD, true},
+	{"openat-creat-nofollow", SYS_openat, {CWD, A_PATH, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600}, SHOW_FD, true},
+	{"openat-path", SYS_openat, {CWD, A_PATH, O_PATH}, SHOW_FD, false},
+	{"openat-path-nofollow", SYS_openat, {CWD, A_PATH, O_PATH | O_NOFOLLOW}, SHOW_FD, false},
+	{"openat-path-directory", SYS_openat, {CWD, A_PATH, O_PATH | O_DIRECTORY | O_NOFOLLOW}, SHOW_FD, false},
+	{"openat-tmpfile", SYS_openat, {CWD, A_PATH, O_RDWR | O_TMPFILE, 0600}, SHOW_FD, true},
+	{"openat-accmode-3", SYS_openat, {CWD, A_PATH, 3}, SHOW_FD, true},
+	{"creat", SYS_creat, {A_PATH, 0664}, SHOW_FD, true},
+	{"stat", SYS_stat, {A_PATH, A_BUF}, SHOW_STAT, false},
+	{"lstat", SYS_lstat, {A_PATH, A_BUF}, SHOW_STAT, false},
+	{"newfstatat", SYS_newfstatat, {CWD, A_PATH, A_BUF, 0}, SHOW_STAT, false},
+	{"newfstatat-nofollow", SYS_newfstatat, {CWD, A_PATH, A_BUF, NOFOLLOW}, SHOW_STAT, false},
+	{"newfstatat-empty", SYS_newfstatat, {CWD, A_PATH, A_BUF, AT_EMPTY_PATH}, SHOW_STAT, false},
+	{"newfstatat-automount", SYS_newfstatat, {CWD, A_PATH, A_BUF, AT_NO_AUTOMOUNT}, SHOW_STAT, false},
+	{"newfstatat-badflag", SYS_newfstatat, {CWD, A_PATH, A_BUF, BAD_FLAG}, SHOW_STAT, false},
+	{"statx", SYS_statx, {CWD, A_PATH, 0, 0x7ff, A_BUF}, SHOW_STATX, false},
+	{"statx-nofollow", SYS_statx, {CWD, A_PATH, NOFOLLOW, 0x7ff, A_BUF}, SHOW_STATX, false},
+	{"statx-sync", SYS_statx, {CWD, A_PATH, 0x4000, 0x1, A_BUF}, SHOW_STATX, false},
+	{"statx-badflag", SYS_statx, {CWD, A_PATH, BAD_FLAG, 0x7ff, A_BUF}, SHOW_STATX, false},
+	{"statx-badmask", SYS_statx, {CWD, A_PATH, 0, 0x80000000L, A_BUF}, SHOW_STATX, false},
+	{"access-f", SYS_access, {A_PATH, F_OK}, SHOW_RET, false},
+	{"access-r", SYS_access, {A_PATH, R_OK}, SHOW_RET, false},
+	{"access-w", SYS_access, {A_PATH, W_OK}, SHOW_RET, false},
+	{"access-x", SYS_access, {A_PATH, X_OK}, SHOW_RET, false},
+	{"access-bad", SYS_access, {A_PATH, 8}, SHOW_RET, false},
+	{"faccessat", SYS_faccessat, {CWD, A_PATH, R_OK | W_OK}, SHOW_RET, false},
+	{"faccessat2", SYS_faccessat2, {CWD, A_PATH, R_OK, AT_EACCESS}, SHOW_RET, false},
+	{"faccessat2-nofollow", SYS_faccessat2, {CWD, A_PATH, W_OK, NOFOLLOW}, SHOW_RET, false},
+	{"faccessat2-empty", SYS_faccessat2, {CWD, A_PATH, X_OK, AT_EMPTY_PATH}, SHOW_RET, false},
+	{"faccessat2-badflag", SYS_faccessat2, {CWD, A_PATH, F_OK, BAD_FLAG}, SHOW_RET, false},
+	{"readlink", SYS_readlink, {A_PATH, A_BUF, 4096}, SHOW_TEXT, false},
+	{"readlinkat", SYS_readlinkat, {CWD, A_PATH, A_BUF, 4}, SHOW_TEXT, false},
+	{"truncate", SYS_truncate, {A_PATH, 3}, SHOW_RET, true},
+	{"truncate-grow", SYS_truncate, {A_PATH, 10}, SHOW_RET, true},
+	{"truncate-negative", SYS_truncate, {A_PATH, -1}, SHOW_RET, true},
+	{"statfs", SYS_statfs, {A_PATH, A_BUF}, SHOW_QUIET, false},
+	{"mkdir", SYS_mkdir, {A_PATH, 0777}, SHOW_RET, true},
+	{"mkdirat", SYS_mkdirat, {CWD, A_PATH, 01750}, SHOW_RET, true},
+	{"rmdir", SYS_rmdir, {A_PATH}, SHOW_RET, true},
+	{"unlink", SYS_unlink, {A_PATH}, SHOW_RET, true},
+	{"unlinkat", SYS_unlinkat, {CWD, A_PATH, 0}, SHOW_RET, true},
+	{"unlinkat-removedir", SYS_unlinkat, {CWD, A_PATH, AT_REMOVEDIR}, SHOW_RET, true},
+	{"unlinkat-badflag", SYS_unlinkat, {CWD, A_PATH, BAD_FLAG}, SHOW_RET, true},
+	{"chmod", SYS_chmod, {A_PATH, 0711}, SHOW_RET, true},
+	{"fchmodat", SYS_fchmodat, {CWD, A_PATH, 01700}, SHOW_RET, true},
+	{"fchmodat2", SYS_fchmodat2, {CWD, A_PATH, 0606, 0}, SHOW_RET, true},
+	{"fchmodat2-nofollow", SYS_fchmodat2, {CWD, A_PATH, 0606, NOFOLLOW}, SHOW_RET, true},
+	{"fchmodat2-empty", SYS_fchmodat2, {CWD, A_PATH, 0706, AT_EMPTY_PATH}, SHOW_RET, true},
+	{"fchmodat2-badflag", SYS_fchmodat2, {CWD, A_PATH, 0606, BAD_FLAG}, SHOW_RET, true},
+	{"utime", SYS_utime, {A_PATH, P(&times_s)}, SHOW_RET, true},
+	{"utime-null", SYS_utime, {A_PATH, 0}, SHOW_RET, true},
+	{"utimes", SYS_utimes, {A_PATH, P(times_us)}, SHOW_RET, true},
+	{"utimes-bad", SYS_utimes, {A_PATH, P(times_bad)}, SHOW_RET, true},
+	{"futimesat", SYS_futimesat, {CWD, A_PATH, P(times_us)}, SHOW_RET, true},
+	{"utimensat", SYS_utimensat, {CWD, A_PATH, P(times_ns), 0}, SHOW_RET, true},
+	{"utimensat-nofollow", SYS_utimensat, {CWD, A_PATH, P(times_ns), NOFOLLOW}, SHOW_RET, true},
+	{"utimensat-now", SYS_utimensat, {CWD, A_PATH, P(times_now), 0}, SHOW_RET, true},
+	{"utimensat-omit", SYS_utimensat, {CWD, A_PATH, P(times_omit), 0}, SHOW_RET, true},
+	{"utimensat-wrong", SYS_utimensat, {CWD, A_PATH, P(times_wrong), 0}, SHOW_RET, true},
+	{"utimensat-null", SYS_utimensat, {CWD, A_PATH, 0, 0}, SHOW_RET, true},
+	{"utimensat-empty", SYS_utimensat, {CWD, A_PATH, P(times_ns), AT_EMPTY_PATH}, SHOW_RET, true},
+	{"utimensat-badflag", SYS_utimensat, {CWD, A_PATH, P(times_ns), BAD_FLAG}, SHOW_RET, true},
+	{"setxattr", SYS_setxattr, {A_PATH, P("user.two"), P("22"), 2, 0}, SHOW_RET, true},
+	{"setxattr-create", SYS_setxattr, {A_PATH, P("user.one"), P("9"), 1, XATTR_CREATE}, SHOW_RET, true},
+	{"setxattr-replace", SYS_setxattr, {A_PATH, P("user.one"), P("9"), 1, XATTR_REPLACE}, SHOW_RET, true},
+	{"lsetxattr", SYS_lsetxattr, {A_PATH, P("user.two"), P("22"), 2, 0}, SHOW_RET, true},
+	{"getxattr", SYS_getxattr, {A_PATH, P("user.one"), A_BUF, 64}, SHOW_TEXT, false},
+	{"getxattr-size", SYS_getxattr, {A_PATH, P("user.one"), 0, 0}, SHOW_RET, false},
+	{"getxattr-missing", SYS_getxattr, {A_PATH, P("user.none"), A_BUF, 64}, SHOW_TEXT, false},
+	{"lgetxattr", SYS_lgetxattr, {A_PATH, P("user.one"), A_BUF, 64}, SHOW_TEXT, false},
+	{"listxattr", SYS_listxattr, {A_PATH, A_BUF, 512}, SHOW_TEXT, false},
+	{"llistxattr", SYS_llistxattr, {A_PATH, A_BUF, 512}, SHOW_TEXT, false},
+	{"removexattr", SYS_removexattr, {A_PATH, P("user.one")}, SHOW_RET, true},
+	{"lremovexattr", SYS_lremovexattr, {A_PATH, P("user.none")}, SHOW_RET, true},
+	{"mknod-reg", SYS_mknod, {A_PATH, S_IFREG | 0666, 0}, SHOW_RET, true},
+	{"mknodat-fifo", SYS_mknodat, {CWD, A_PATH, S_IFIFO | 0622, 0}, SHOW_RET, true},
+	{"mknodat-sock", SYS_mknodat, {CWD, A_PATH, S_IFSOCK | 0777, 0}, SHOW_RET, true},
+	{"mknodat-untyped", SYS_mknodat, {CWD, A_PATH, 0600, 0}, SHOW_RET, true},
+	{"mknodat-dir", SYS_mknodat, {CWD, A_PATH, S_IFDIR | 0700, 0}, SHOW_RET, true},
+	{"inotify", SYS_inotify_add_watch, {A_INOTIFY, A_PATH, IN_MODIFY}, SHOW_RET, false},
+	{"inotify-onlydir", SYS_inotify_add_watch, {A_INOTIFY, A_PATH, IN_CREATE | IN_ONLYDIR}, SHOW_RET, false},
+	{"inotify-dontfollow", SYS_inotify_add_watch, {A_INOTIFY, A_PATH, IN_ATTRIB | IN_DONT_FOLLOW}, SHOW_RET, false},
+	{"symlink-target", SYS_symlink, {A_PATH, A_NEW}, SHOW_RET, true},
+	{"symlink-at", SYS_symlinkat, {P("file"), CWD, A_PATH}, SHOW_RET, true},
+	{"symlink-empty-target", SYS_symlink, {P(""), A_PATH}, SHOW_RET, true},
+	{"link-from", SYS_link, {A_PATH, A_NEW}, SHOW_RET, true},
+	{"link-to", SYS_link, {A_FILE, A_PATH}, SHOW_RET, true},
+	{"linkat-follow", SYS_linkat, {CWD, A_PATH, CWD, A_NEW, AT_SYMLINK_FOLLOW}, SHOW_RET, true},
+	{"linkat-badflag", SYS_linkat, {CWD, A_PATH, CWD, A_NEW, BAD_FLAG}, SHOW_RET, true},
+	{"rename-from", SYS_rename, {A_PATH, A_NEW}, SHOW_RET, true},
+	{"rename-to", SYS_rename, {A_FILE, A_PATH}, SHOW_RET, true},
+	{"rename-dir-to", SYS_rename, {P("deep/target"), A_PATH}, SHOW_RET, true},
+};
+
+static void show_stat(const void *buf)
+{
+	struct stat st;
+
+	memcpy(&st, buf, sizeof(st));
+	diff_say(" %06o n%lu %lld b%ld", (unsigned)st.st_mode, (unsigned long)st.st_nlink,
+		 S_ISDIR(st.st_mode) ? 0 : (long long)st.st_size, (long)st.st_blksize);
+}
+
+static void show_statx(const void *buf)
+{
+	struct statx stx;
+
+	memcpy(&stx, buf, sizeof(stx));
+	diff_say(" mask=%x %06o n%u %llu a%llx", stx.stx_mask, (unsigned)stx.stx_mode, stx.stx_nlink,
+		 S_ISDIR(stx.stx_mode) ? 0ULL : (unsigned long long)stx.stx_size,
+		 (unsigned long long)stx.stx_attributes_mask);
+}
+
+static void show_text(const unsigned char *buf, long len)
+{
+	diff_say(" ");
+	for (long i = 0; i < len && i < 600; i++)
+		diff_say(buf[i] > 0x20 && buf[i] < 0x7f ? "%c" : "\\x%02x", buf[i]);
+}
+
+static void show(const struct op *op, long ret, const unsigned char *buf)
+{
+	diff_ret(ret);
+	if (ret < 0)
+		return;
+	switch (op->shown) {
+	case SHOW_STAT:
+		show_stat(buf);
+		break;
+	case SHOW_STATX:
+		show_statx(buf);
+		break;
+	case SHOW_TEXT:
+		show_text(buf, ret);
+		break;
+	case SHOW_RET:
+	case SHOW_FD:
+	case SHOW_QUIET:
+		break;
+	}
+}
+
+static void run(const struct op *op, const struct diff_shape *shape, const char *path)
+{
+	static unsigned char buf[4096];
+	long arg[6], ret;
+	int watch = -1, hold = -1;
+
+	diff_begin("%s %s", op->name, shape->name);
+	if (op->nr == SYS_inotify_add_watch)
+		watch = inotify_init1(IN_CLOEXEC);
+	else if (op->shown == SHOW_FD)
+		hold = open("fifo", O_RDWR | O_CLOEXEC); /* no open of the FIFO blocks then */
+	memset(buf, 0, sizeof(buf));
+	for (int i = 0; i < 6; i++) {
+		long a = op->arg[i];
+
+		arg[i] = a == A_PATH ? P(path) : a == A_BUF ? P(buf) : a == A_NEW ? P("brand-new") :
+			 a == A_FILE ? P("dir/sub") : a == A_INOTIFY ? watch : a;
+	}
+	ret = diff_sys(op->nr, arg);
+	if (op->shown == SHOW_FD)
+		diff_fd(ret);
+	else
+		show(op, ret, buf);
+	if (watch >= 0)
+		(void)close(watch); /* the case is over */
+	if (hold >= 0)
+		(void)close(hold);
+	diff_end(op->mutates);
+}
+
+void diff_group_path(void)
+{
+	for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++) {
+		if (ops[o].nr == DIFF_ABSENT)
+			continue;
+		for (size_t s = 0; s < diff_shapes_count; s++)
+			run(&ops[o], &diff_shapes[s], diff_shape_pointer(&diff_shapes[s], 0));
+	}
+}
