@@ -2,6 +2,10 @@
 #ifndef CALLGATE_BASE_BANNED_H
 #define CALLGATE_BASE_BANNED_H
 
+/* With clang, glibc's fortified versions are macros, which it would not poison. */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol gets
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, "base/banned.h" is the last include of every .c file, headers have guards, and no file but the syscall table
-# lists system call numbers.
+# lists system call numbers. Every source is in its folder's local.mk.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -87,6 +87,13 @@ check_numbers()
 	[ "$count" -le 2 ] || echo "$1: $count system call numbers; the syscall table is the one list"
 }
 
+# A file that no local.mk lists is missing from the release archive; a header is not missed until then.
+check_listed()
+{
+	grep -q "$(echo "$1" | sed 's/[.]/[.]/g')\([^a-z]\|\$\)" "${1%%/*}/local.mk" ||
+		echo "$1: is not listed in ${1%%/*}/local.mk"
+}
+
 found=0
 for folder in $order; do
 	for file in "$folder"/*.[ch]; do
@@ -96,6 +103,7 @@ for folder in $order; do
 			check_folders "$file"
 			check_order "$file"
 			check_numbers "$file"
+			check_listed "$file"
 			case $file in
 			base/banned.h) ;;
 			*.c) check_banned "$file" ;;

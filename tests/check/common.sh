@@ -62,7 +62,12 @@ EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 # Makes configure where it is not; later changes of configure.ac are make's to follow.
 bootstrap()
 {
-	[ -e configure ] && [ -e config.h.in ] && [ -e Makefile.in ] && [ -e build-aux/compile ] || ./autogen.sh
+	for made in configure config.h.in Makefile.in build-aux/compile; do
+		[ -e "$made" ] || {
+			./autogen.sh
+			return
+		}
+	done
 }
 
 # configure_in DIR FLAG...: configures DIR once; later only if the flags or configure changed.
