@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "syscalls/changes.h"
 #include "syscalls/decode.h"
 #include "syscalls/file-act.h"
@@ -26,8 +27,11 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
-/* Takes fd. Devices are shared with the host, and one without a name here is the terminal of whoever started us. */
-static int refuse_device(struct call *call, int fd)
+/*
+ * Devices are shared with the host, and one without a name here is the terminal of whoever started us. A file
+ * that has a name, but none in the view, was opened by somebody outside and handed down: it is not the program's.
+ */
+int file_refuse_foreign(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 	struct stat status;
@@ -42,12 +46,16 @@ static int refuse_device(struct call *call, int fd)
 		call_refuse(call, -EPERM, NULL, "device_metadata");
 		return -1;
 	}
+	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
+		call_refuse(call, -EACCES, NULL, "not_granted");
+		return -1;
+	}
 	return steal_fd(&object);
 }
 
 int file_pin_meta(struct call *call, unsigned at_flags)
 {
-	return refuse_device(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
+	return file_refuse_foreign(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
 }
 
 bool file_fd_is_path(const struct call *call, int fd)
@@ -75,7 +83,18 @@ int file_pin_meta_fd(struct call *call, int fd)
 		call_fail(call, -EBADF);
 		return -1;
 	}
-	return refuse_device(call, file_pin_fd(call, fd, POLICY_WRITE));
+	return file_refuse_foreign(call, file_pin_fd(call, fd, POLICY_WRITE));
+}
+
+bool file_holds_mount(const struct call *call, const struct place *place)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_mounts(call->sandbox->policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (path_below(mount[i].virt, place->virt))
+			return true;
+	return false;
 }
 
 int file_begin(struct call *call, unsigned i)

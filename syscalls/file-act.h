@@ -15,8 +15,14 @@
  */
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* The same for a change of metadata: POLICY_WRITE, and devices keep what they have (EPERM). */
+/* The same for a change of metadata: POLICY_WRITE, and devices (EPERM) and files from outside keep what they have. */
 int file_pin_meta(struct call *call, unsigned at_flags);
+
+/*
+ * Takes an object pinned for POLICY_WRITE and gives it back, or refuses: a device, or a file without a name in the view
+ * that somebody outside opened and handed down.
+ */
+int file_refuse_foreign(struct call *call, int fd);
 
 /*
  * For the calls on a descriptor (fchmod, fsetxattr, utimensat without a path): as file_pin_meta; one opened with O_PATH is
@@ -26,6 +32,12 @@ int file_pin_meta_fd(struct call *call, int fd);
 
 /* Whether the program's descriptor was opened with O_PATH (or cannot be asked: then its call fails as well). */
 bool file_fd_is_path(const struct call *call, int fd);
+
+/*
+ * True when a mount of the view stands at the place or below it: it cannot be renamed, replaced or removed then (EBUSY),
+ * for the name the mount's grant speaks of would lead elsewhere.
+ */
+bool file_holds_mount(const struct call *call, const struct place *place);
 
 /*
  * Right before the first effect on place[i]: its state is remembered for the result's `changes`, the decision is put on

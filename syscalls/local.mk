@@ -28,9 +28,25 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file-access.c \
 	syscalls/file-act.c \
 	syscalls/file-act.h \
+	syscalls/file-attr.c \
 	syscalls/file-fd.c \
+	syscalls/file-link.c \
+	syscalls/file-make.c \
+	syscalls/file-mode.c \
+	syscalls/file-open-calls.c \
+	syscalls/file-open.c \
+	syscalls/file-open.h \
 	syscalls/file-readlink.c \
+	syscalls/file-remove.c \
+	syscalls/file-rename.c \
+	syscalls/file-scope.c \
 	syscalls/file-stat.c \
+	syscalls/file-times.c \
+	syscalls/file-truncate.c \
+	syscalls/file-watch.c \
+	syscalls/file-xattr-calls.c \
+	syscalls/file-xattr.c \
+	syscalls/file-xattr.h \
 	syscalls/file.c \
 	syscalls/file.h \
 	syscalls/filter-terms.c \

@@ -1,0 +1,115 @@
+/* Making names: mkdir(2), mknod(2), symlink(2). The parent is pinned, parent + name judged, the umask the caller's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/file-act.h"
+#include "syscalls/file.h"
+#include "syscalls/handlers.h"
+
+#include "base/banned.h"
+
+static void make_dir(struct call *call, mode_t mode)
+{
+	_cleanup_close_ int parent = -1;
+	const char *name;
+
+	if (file_refuse_setid(call, mode))
+		return;
+	parent = file_pin_new(call, 0, &name);
+	if (parent < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, mkdirat(parent, name, mode));
+}
+
+void sys_mkdir(struct call *call)
+{
+	make_dir(call, call_uint(call, 1));
+}
+
+void sys_mkdirat(struct call *call)
+{
+	make_dir(call, call_uint(call, 2));
+}
+
+/* Devices are what a sandbox must not make, whatever the kernel says of its creator; the rest is may_mknod(). */
+static int check_node(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case 0:
+	case S_IFREG:
+	case S_IFIFO:
+	case S_IFSOCK:
+	case S_IFCHR:
+	case S_IFBLK:
+		return 0;
+	case S_IFDIR:
+		return -EPERM;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void make_node(struct call *call, mode_t mode, dev_t device)
+{
+	_cleanup_close_ int parent = -1;
+	const char *name;
+	int r;
+
+	mode = (uint16_t)mode; /* umode_t: the kernel takes a short */
+	r = check_node(mode);
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	if (file_refuse_setid(call, mode))
+		return;
+	parent = file_pin_new(call, 0, &name);
+	if (parent < 0)
+		return;
+	if (S_ISCHR(mode) || S_ISBLK(mode)) {
+		call_refuse(call, -EPERM, NULL, "device_node");
+		return;
+	}
+	if (file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, mknodat(parent, name, mode, device));
+}
+
+void sys_mknod(struct call *call)
+{
+	make_node(call, call_uint(call, 1), call_uint(call, 2));
+}
+
+void sys_mknodat(struct call *call)
+{
+	make_node(call, call_uint(call, 2), call_uint(call, 3));
+}
+
+/* The text of a link grants nothing: it is resolved in the view, by whoever follows it, when it is followed. */
+static void make_symlink(struct call *call)
+{
+	_cleanup_close_ int parent = -1;
+	const char *name;
+
+	if (call->text_len == 0) {
+		call_fail(call, -ENOENT);
+		return;
+	}
+	parent = file_pin_new(call, 0, &name);
+	if (parent < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, symlinkat(call->text, parent, name));
+}
+
+void sys_symlink(struct call *call)
+{
+	make_symlink(call);
+}
+
+void sys_symlinkat(struct call *call)
+{
+	make_symlink(call);
+}

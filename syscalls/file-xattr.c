@@ -1,0 +1,123 @@
+/* The extended attribute calls: by path, by link, by descriptor and by *at, one performer for each of the four actions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/decode.h"
+#include "syscalls/file-act.h"
+#include "syscalls/file-xattr.h"
+#include "syscalls/file.h"
+
+#include "base/banned.h"
+
+#define NAME_BYTES_MAX 255       /* XATTR_NAME_MAX */
+#define VALUE_BYTES_MAX 65536u   /* XATTR_SIZE_MAX, and XATTR_LIST_MAX */
+#define AT_KNOWN ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+
+bool xattr_check_name(struct call *call)
+{
+	if (call->text_len >= 1 && call->text_len <= NAME_BYTES_MAX)
+		return true;
+	call_fail(call, -ERANGE);
+	return false;
+}
+
+bool xattr_check_at(struct call *call, unsigned flags)
+{
+	if (!(flags & ~AT_KNOWN))
+		return true;
+	call_fail(call, -EINVAL);
+	return false;
+}
+
+/* The new *at calls treat an empty path as a descriptor, for which O_PATH is not enough. */
+static int pin(struct call *call, const struct xattr_target *target, bool write)
+{
+	const struct call_path *path = &call->path[0];
+	bool empty = target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && path->dirfd >= 0;
+	int fd = target->by_fd ? target->fd : path->dirfd;
+
+	if (!target->by_fd && !empty)
+		return write ? file_pin_meta(call, target->at_flags) : file_pin_at(call, 0, POLICY_READ, target->at_flags);
+	if (write)
+		return file_pin_meta_fd(call, fd);
+	if (file_fd_is_path(call, fd)) {
+		call_fail(call, -EBADF);
+		return -1;
+	}
+	return file_pin_fd(call, fd, POLICY_READ);
+}
+
+void xattr_set(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size, unsigned flags)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ void *value = NULL;
+
+	/* The order of setxattr_copy() in fs/xattr.c, all of it before the path is looked at. */
+	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE)) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	if (!xattr_check_name(call))
+		return;
+	if (size > VALUE_BYTES_MAX) {
+		call_fail(call, -E2BIG);
+		return;
+	}
+	value = malloc(size ? size : 1);
+	if (!value) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	if (size && decode_at(call, addr, value, size) < 0) {
+		call_fail(call, -EFAULT);
+		return;
+	}
+	fd = pin(call, target, true);
+	if (fd >= 0 && file_begin(call, 0) == 0)
+		file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
+}
+
+void xattr_remove(struct call *call, const struct xattr_target *target)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!xattr_check_name(call))
+		return;
+	fd = pin(call, target, true);
+	if (fd >= 0 && file_begin(call, 0) == 0)
+		file_end(call, removexattr(file_link(fd).path, call->text));
+}
+
+/* getxattr (with a name) and listxattr differ in nothing but the kernel's call. */
+void xattr_read(struct call *call, const struct xattr_target *target, bool list, uint64_t addr, uint64_t size)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *value = NULL;
+	ssize_t len;
+
+	if (!list && !xattr_check_name(call))
+		return;
+	size = size < VALUE_BYTES_MAX ? size : VALUE_BYTES_MAX;
+	value = malloc(size ? size : 1);
+	if (!value) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	fd = pin(call, target, false);
+	if (fd < 0)
+		return;
+	if (list)
+		len = listxattr(file_link(fd).path, value, size);
+	else
+		len = getxattr(file_link(fd).path, call->text, value, size);
+	if (len < 0)
+		call_fail(call, -errno);
+	else
+		file_end_output(call, addr, value, size ? (size_t)len : 0, len);
+}
