@@ -35,3 +35,7 @@ EXTRA_DIST += tests/unit/bpf-run.h tests/unit/stub-handlers.h
 tests_unit_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+
+# Handlers over real processes, with a made-up run.
+UNIT_TESTS += tests/unit/test_signal
+tests_unit_test_signal_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
