@@ -1,0 +1,199 @@
+#include "cli/run-options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+enum run_opt {
+	RUN_OPT_JSON = CLI_OPT_VERB,
+	RUN_OPT_AUDIT,
+	RUN_OPT_INPUT,
+	RUN_OPT_OUTPUT,
+	RUN_OPT_ARTIFACT,
+	RUN_OPT_EVENTS,
+	RUN_OPT_STATUS_FD,
+};
+
+static const struct option longs[] = {
+	CLI_POLICY_LONGS,
+	{"json", no_argument, NULL, RUN_OPT_JSON},
+	{"audit", required_argument, NULL, RUN_OPT_AUDIT},
+	{"input", required_argument, NULL, RUN_OPT_INPUT},
+	{"output", required_argument, NULL, RUN_OPT_OUTPUT},
+	{"artifact", required_argument, NULL, RUN_OPT_ARTIFACT},
+	{"events", required_argument, NULL, RUN_OPT_EVENTS},
+	{"status-fd", required_argument, NULL, RUN_OPT_STATUS_FD},
+	{"interactive", no_argument, NULL, 'i'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
+	{NULL, 0, NULL, 0},
+};
+
+static int help(void)
+{
+	struct buf text = {0};
+	char *whole;
+	int ret;
+
+	buf_puts(&text, "usage: callgate run [options] [--] PROGRAM [ARG...]\n\n"
+			"Runs PROGRAM; every file, process and network call it makes is judged by the policy.\n\n"
+			"What is allowed:\n");
+	buf_puts(&text, cli_policy_help());
+	buf_puts(&text, "\nThe run:\n"
+			"      --json            print one JSON result on stdout instead of the program's output\n"
+			"      --audit FILE      write one audit record per decision to FILE\n"
+			"      --input FILE      copy FILE into the workdir first (repeatable)\n"
+			"      --output DIR      keep what the run added or modified in its workdir\n"
+			"      --artifact GLOB   of these, only what matches below the workdir (repeatable)\n"
+			"      --events WHAT     at the end, on stderr: none, summary, blocked or all\n"
+			"      --status-fd N     write a JSON line to descriptor N at the start and at the end\n"
+			"  -i, --interactive     the program reads callgate's standard input (else: nothing)\n"
+			"  -q, --quiet           no messages of callgate's but errors\n"
+			"  -v, --verbose         the same as --events blocked\n\n"
+			"Exit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
+			"callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n");
+	whole = buf_take(&text);
+	ret = whole ? cli_print("run", whole) : CLI_ERROR;
+	free(whole);
+	return ret;
+}
+
+static int add(struct cli_list *list, const char *value)
+{
+	char **more = reallocarray(list->item, list->count + 2, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	list->item = more;
+	list->item[list->count] = strdup(value);
+	if (!list->item[list->count])
+		return -ENOMEM;
+	list->item[++list->count] = NULL;
+	return 0;
+}
+
+static int take_events(struct run_options *options, const char *value)
+{
+	static const char *const names[] = {
+		[SUMMARY_NONE] = "none", [SUMMARY_SUMMARY] = "summary", [SUMMARY_BLOCKED] = "blocked", [SUMMARY_ALL] = "all"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(value, names[i]) == 0) {
+			options->events = (enum summary_events)i;
+			options->events_given = true;
+			return 0;
+		}
+	cli_error("run", "--events %s: must be none, summary, blocked or all", value);
+	return -EINVAL;
+}
+
+static int take_status_fd(struct run_options *options, const char *value)
+{
+	uint64_t fd;
+
+	if (text_number(value, 0, INT_MAX, &fd) < 0 || fcntl((int)fd, F_GETFD) < 0) {
+		cli_error("run", "--status-fd %s: must be the number of an open descriptor", value);
+		return -EINVAL;
+	}
+	options->status_fd = (int)fd;
+	return 0;
+}
+
+static int take(struct run_options *options, int opt, const char *value)
+{
+	switch (opt) {
+	case RUN_OPT_JSON:
+		options->json = true;
+		return 0;
+	case RUN_OPT_AUDIT:
+		options->audit = value;
+		return 0;
+	case RUN_OPT_INPUT:
+		return add(&options->input, value);
+	case RUN_OPT_OUTPUT:
+		options->output = value;
+		return 0;
+	case RUN_OPT_ARTIFACT:
+		return add(&options->artifact, value);
+	case RUN_OPT_EVENTS:
+		return take_events(options, value);
+	case RUN_OPT_STATUS_FD:
+		return take_status_fd(options, value);
+	case 'i':
+		options->interactive = true;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int check(const struct run_options *options, int left)
+{
+	if (left == 0) {
+		cli_error("run", "no program named; see callgate run --help");
+		return -1;
+	}
+	if (options->artifact.count > 0 && !options->output) {
+		cli_error("run", "--artifact chooses what --output keeps: name a directory with --output");
+		return -1;
+	}
+	return 0;
+}
+
+int run_options_parse(int argc, char **argv, struct run_options *ret_options, int *ret_exit)
+{
+	struct run_options *options = ret_options;
+	int opt, ret;
+
+	*options = (struct run_options){.status_fd = -1};
+	*ret_exit = CLI_ERROR;
+	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS "iqv", longs, NULL)) != -1) {
+		if (opt == CLI_OPT_HELP || opt == CLI_OPT_VERSION) {
+			*ret_exit = opt == CLI_OPT_HELP ? help() : cli_version();
+			return 1;
+		}
+		if (opt == '?' || opt == ':') {
+			*ret_exit = cli_usage_error("run");
+			return -1;
+		}
+		ret = cli_policy_option(&options->policy, "run", opt, optarg);
+		if (ret == 0)
+			ret = take(options, opt, optarg);
+		if (ret == -ENOMEM)
+			cli_error("run", "out of memory");
+		if (ret < 0)
+			return -1;
+	}
+	options->argv = argv + optind;
+	return check(options, argc - optind);
+}
+
+static void list_done(struct cli_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->item[i]);
+	free(list->item);
+}
+
+void run_options_done(struct run_options *options)
+{
+	cli_policy_options_done(&options->policy);
+	list_done(&options->input);
+	list_done(&options->artifact);
+}
