@@ -40,8 +40,11 @@ struct policy;
 struct policy_host {
 	void *ctx;
 	/*
-	 * Finds a policy named by `extends`, --profile or -p. `from` is the naming file's path or NULL. Returns 0 with owned
-	 * text and the owned path for messages, or -errno.
+	 * Finds a policy named by `extends`, --profile or -p: a name with a "/" or ending in ".json" is a file (relative to
+	 * the naming file `from`, or to the current directory when that is NULL), any other a profile. Also reads what
+	 * provide's "file:PATH" names, always with a "/", and makes up "account:passwd" and "account:group": files that
+	 * know root, nobody and the caller. Returns 0 with owned text and the owned path for messages, or
+	 * -errno; -EILSEQ when there is a NUL in the text, -EFBIG when it is larger than any policy should be.
 	 */
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	/*
@@ -127,13 +130,25 @@ struct policy_mount {
 /* All mounts, parents before children, one per virtual path. Borrows. */
 const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count);
 
+/* A name that rules used and that is a symbolic link on the host (/lib -> /usr/lib): the view shows it as a link. */
+struct policy_link {
+	const char *path;   /* virtual, the shortest one that explains the difference */
+	const char *target; /* canonical virtual path */
+};
+
+/* One per path; each is the `written` form of some rule, also of rules whose mount was dropped as covered. Borrows. */
+const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count);
+
 /* ---- the rest of what a policy says ---- */
 
 struct policy_env {
-	const char *name;
+	const char *name;  /* with value NULL it may end in "*": all variables that begin so */
 	const char *value; /* NULL: pass the caller's value, if set */
 };
 const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count);
+
+/* True when the caller's variable of this name is passed on (policy_env has it without a value, or a "*" for it). */
+bool policy_env_passes(const struct policy *policy, const char *name);
 
 struct policy_limits {
 	uint64_t wall_ns;      /* 0: none */

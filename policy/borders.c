@@ -1,0 +1,102 @@
+/* Rights where a mount shows other content than its surroundings: redirects, provided files, a workdir by another name. */
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+/* Only the redirect or the provided file itself speaks for this name. */
+static void set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
+{
+	node->rights = rights;
+	for (unsigned i = 0; i < 3; i++)
+		node->grant[i] = rights & 1u << i ? rule : NULL;
+}
+
+/* The run's own place: read and written; executed when a rule grants exec on the very name. */
+static void redirect_own(struct tree_node *node, const struct rule *rule)
+{
+	const struct rule *exec = node->grant[2];
+
+	set_rights(node, rule, POLICY_READ | POLICY_WRITE);
+	if (exec) {
+		node->rights |= POLICY_EXEC;
+		node->grant[2] = exec;
+	}
+}
+
+/* A host place: whatever its own name is granted, no more. */
+static void redirect_host(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+{
+	struct finding target = policy_find(compiler->policy, rule->host, strlen(rule->host));
+
+	if (node->rights || node->globs)
+		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead", rule->literal,
+			      rule->host);
+	else if (target.deny)
+		compiler_fail(compiler, rule->where, "leads to %s, which %s denies; deny beats everything", rule->host,
+			      target.deny->label);
+	else if (target.border)
+		compiler_fail(compiler, rule->where, "leads to %s, which is redirected or provided itself; name its target",
+			      rule->host);
+	else if (!target.rights)
+		compiler_fail(compiler, rule->where, "leads to %s, which nothing grants; add it to filesystem.read or write",
+			      rule->host);
+	else
+		set_rights(node, rule, target.rights);
+}
+
+/* Names by which denies could mean what is shown here. The scratch space has none. */
+static void set_aliases(struct compiler *compiler, struct tree_node *node, const struct policy_mount *mount,
+			const char *name)
+{
+	unsigned count = 0;
+
+	if (name && strcmp(name, mount->virt) != 0)
+		node->alias[count++] = name;
+	if (mount->host && strcmp(mount->host, mount->virt) != 0 && !path_below(mount->host, compiler->host->scratch) &&
+	    !(name && strcmp(name, mount->host) == 0))
+		node->alias[count] = mount->host;
+}
+
+static void check_denied(struct compiler *compiler, const struct rule *rule)
+{
+	struct finding finding = policy_find(compiler->policy, rule->literal, strlen(rule->literal));
+
+	if (finding.deny && !compiler->failed)
+		compiler_fail(compiler, rule->where, "%s is denied by %s; deny beats everything, so remove one of the two",
+			      rule->literal, finding.deny->label);
+}
+
+void compile_borders(struct compiler *compiler)
+{
+	struct policy *policy = compiler->policy;
+
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		struct tree_node *node = tree_find_path(&policy->tree, policy->mount[i].virt);
+
+		if (node->border)
+			set_aliases(compiler, node, &policy->mount[i], NULL);
+	}
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+		struct tree_node *node;
+
+		if (rule->overridden || !rule->literal)
+			continue;
+		if (rule->kind == RULE_REDIRECT) {
+			node = tree_find_path(&policy->tree, rule->literal);
+			if (rule->to.place == PLACE_HOST)
+				redirect_host(compiler, node, rule);
+			else
+				redirect_own(node, rule);
+			set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
+		} else if (rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY) {
+			set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);
+		} else {
+			continue;
+		}
+		check_denied(compiler, rule);
+	}
+}

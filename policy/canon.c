@@ -1,0 +1,217 @@
+/* Where rules lead: symbolic links in their literal parts are resolved once, here, so that judging needs no links. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+/* a + "/" + b with one slash; b may be empty. In the arena. */
+static const char *join(struct compiler *compiler, const char *a, const char *b)
+{
+	const char *text;
+
+	while (*b == '/')
+		b++;
+	text = arena_printf(&compiler->policy->arena, "%s%s%s", strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b);
+	if (!text)
+		compiler->no_memory = true;
+	return text;
+}
+
+static const char *real(struct compiler *compiler, const char *path)
+{
+	_cleanup_free_ char *found = compiler->host->realpath(compiler->host->ctx, path);
+
+	return found ? compiler_keep(compiler, found) : NULL;
+}
+
+/* The canonical path of what exists of it, with what does not exist behind. NULL when memory ran out. */
+static const char *real_prefix(struct compiler *compiler, const char *path)
+{
+	char head[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(head))
+		return compiler_keep(compiler, path);
+	memcpy(head, path, len + 1);
+	for (;;) {
+		const char *found = real(compiler, head);
+		char *slash;
+
+		if (found)
+			return join(compiler, found, path + strlen(head));
+		slash = strrchr(head, '/');
+		if (compiler->no_memory || !slash || !head[1])
+			return compiler_keep(compiler, path);
+		slash[slash == head] = '\0'; /* the root keeps its slash */
+	}
+}
+
+/* real_prefix of the directory, the last name as it is: a link there is replaced by what the policy puts there. */
+static const char *real_parent(struct compiler *compiler, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dir;
+
+	if (!slash[1])
+		return path;
+	dir = arena_dupn(&compiler->policy->arena, path, slash == path ? 1 : (size_t)(slash - path));
+	if (!dir) {
+		compiler->no_memory = true;
+		return NULL;
+	}
+	dir = real_prefix(compiler, dir);
+	return dir ? join(compiler, dir, slash + 1) : NULL;
+}
+
+/* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
+static bool split(struct compiler *compiler, struct rule *rule)
+{
+	const char *at = rule->name.path, *literal_end = at, *end;
+
+	rule->literal = rule->name.path;
+	if (at[0] != '/') {
+		rule->literal = NULL;
+		rule->pattern = at;
+		return true;
+	}
+	for (at++; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, '/');
+		if (glob_is_wild(at, (size_t)(end - at)))
+			break;
+		literal_end = end;
+	}
+	if (!*at)
+		return true;
+	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "/dir" and all below it is what a plain path says */
+	rule->literal = literal_end == rule->name.path ? "/" : arena_dupn(&compiler->policy->arena, rule->name.path,
+									  (size_t)(literal_end - rule->name.path));
+	if (!rule->literal)
+		compiler->no_memory = true;
+	return rule->literal != NULL;
+}
+
+static void compile_pattern(struct compiler *compiler, struct rule *rule)
+{
+	bool below = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
+	int ret;
+
+	if (!rule->pattern)
+		return;
+	ret = glob_compile(&compiler->policy->arena, rule->pattern, below, &rule->glob);
+	if (ret == -ENOMEM)
+		compiler->no_memory = true;
+	else if (ret < 0)
+		compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
+}
+
+/* The host path of a name in the view below the workdir. */
+static const char *workdir_host(struct compiler *compiler, const char *name)
+{
+	const char *rest = path_rest(name, compiler->policy->workdir);
+
+	return join(compiler, compiler->policy->workdir_host, rest ? rest : "");
+}
+
+/*
+ * Maps a canonical host path back into the workdir. The workdir's content may be the work of an earlier untrusted run: a
+ * link in it must not turn "@workdir/out" into a grant for another place.
+ */
+static const char *workdir_name(struct compiler *compiler, const struct rule *rule, const char *host)
+{
+	const char *rest = path_rest(host, compiler->policy->workdir_host);
+
+	if (rest)
+		return join(compiler, compiler->policy->workdir, rest);
+	compiler_fail(compiler, rule->where, "%s leads out of the workdir to %s by a symbolic link; name that path instead",
+		      rule->name.shown, host);
+	return NULL;
+}
+
+static bool is_grant(enum rule_kind kind)
+{
+	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
+}
+
+static void name_workdir(struct compiler *compiler, struct rule *rule)
+{
+	bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
+	const char *written = rule->literal, *host = workdir_host(compiler, written);
+
+	if (host)
+		host = is_grant(rule->kind) || deny ? real_prefix(compiler, host) : real_parent(compiler, host);
+	if (!host)
+		return;
+	if (deny && !path_below(host, compiler->policy->workdir_host)) {
+		rule->alias = host; /* where the link leads is denied as well */
+		return;
+	}
+	rule->literal = workdir_name(compiler, rule, host);
+	rule->host = host;
+	if (deny && rule->literal && strcmp(rule->literal, written) != 0)
+		rule->alias = written;
+}
+
+static void name_host(struct compiler *compiler, struct rule *rule)
+{
+	const char *written = rule->literal;
+
+	if (is_grant(rule->kind)) {
+		rule->host = real(compiler, written);
+		if (rule->host)
+			rule->literal = rule->host;
+	} else if (rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY) {
+		rule->literal = real_prefix(compiler, written);
+		if (rule->literal && strcmp(rule->literal, written) != 0)
+			rule->alias = written;
+	} else {
+		rule->literal = real_parent(compiler, written);
+	}
+}
+
+/* Where a redirect leads: rule->host, and in rule->alias the name the same place has in the view, if any. */
+static void name_target(struct compiler *compiler, struct rule *rule)
+{
+	if (!rule->to.path)
+		return; /* a message was given */
+	switch (rule->to.place) {
+	case PLACE_SCRATCH:
+		rule->host = rule->to.path;
+		return;
+	case PLACE_WORKDIR:
+		rule->host = workdir_host(compiler, rule->to.path);
+		if (rule->host)
+			rule->host = real_prefix(compiler, rule->host);
+		if (rule->host)
+			rule->alias = workdir_name(compiler, rule, rule->host);
+		return;
+	case PLACE_HOST:
+		break;
+	}
+	rule->host = real(compiler, rule->to.path);
+	rule->alias = rule->host;
+	if (!rule->host && !compiler->no_memory)
+		compiler_fail(compiler, rule->where, "leads to %s, which does not exist; create it or name another target",
+			      rule->to.path);
+}
+
+void compile_names(struct compiler *compiler)
+{
+	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
+		struct rule *rule = &compiler->policy->rule[i];
+
+		if (rule->overridden || !split(compiler, rule))
+			continue;
+		compile_pattern(compiler, rule);
+		if (rule->literal && rule->name.place == PLACE_WORKDIR)
+			name_workdir(compiler, rule);
+		else if (rule->literal)
+			name_host(compiler, rule);
+		if (rule->kind == RULE_REDIRECT)
+			name_target(compiler, rule);
+	}
+}

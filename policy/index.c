@@ -1,0 +1,120 @@
+/* Rules into the tree that judging walks. */
+#include <string.h>
+
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static bool is_deny(const struct rule *rule)
+{
+	return rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
+}
+
+static void add_deny(struct tree_node *node, const struct rule *rule)
+{
+	const struct rule **slot = rule->kind == RULE_DENY ? &node->deny : &node->exec_deny;
+
+	if (!*slot)
+		*slot = rule;
+}
+
+static void add_grant(struct tree_node *node, const struct rule *rule)
+{
+	static const unsigned rights[RULE_MAX] = {
+		[RULE_READ] = POLICY_READ,
+		[RULE_WRITE] = POLICY_READ | POLICY_WRITE,
+		[RULE_EXEC] = POLICY_READ | POLICY_EXEC,
+	};
+
+	node->rights |= rights[rule->kind];
+	for (unsigned i = 0; i < 3; i++)
+		if (rights[rule->kind] & 1u << i && !node->grant[i])
+			node->grant[i] = rule;
+}
+
+/* The node, so far as memory lasts. */
+static struct tree_node *node_at(struct compiler *compiler, const char *path)
+{
+	struct policy *policy = compiler->policy;
+	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path);
+
+	if (index != TREE_NONE)
+		return &policy->tree.node[index];
+	compiler->no_memory = true;
+	return NULL;
+}
+
+static void add_at(struct compiler *compiler, const char *path, const struct rule *rule)
+{
+	struct tree_node *node = node_at(compiler, path);
+
+	if (!node)
+		return;
+	if (rule->pattern) {
+		node->glob = arena_grow(&compiler->policy->arena, node->glob, node->globs, sizeof(*node->glob));
+		if (!node->glob) {
+			node->globs = 0;
+			compiler->no_memory = true;
+			return;
+		}
+		node->glob[node->globs++] = rule;
+	} else if (is_deny(rule)) {
+		add_deny(node, rule);
+	} else {
+		add_grant(node, rule);
+	}
+}
+
+/* "**" and one plain name: looked up by the name's hash instead of tried as a pattern. */
+static bool add_name(struct compiler *compiler, const struct rule *rule)
+{
+	struct policy *policy = compiler->policy;
+	const struct glob *glob = &rule->glob;
+	uint32_t index;
+
+	if (glob->parts != 3 || glob->part[0].kind != GLOB_DEEP || glob->part[1].kind != GLOB_LITERAL ||
+	    glob->part[2].kind != GLOB_DEEP)
+		return false;
+	index = tree_add(&policy->tree, &policy->arena, TREE_NAMES, glob->part[1].text, glob->part[1].len);
+	if (index == TREE_NONE)
+		compiler->no_memory = true;
+	else
+		add_deny(&policy->tree.node[index], rule);
+	return true;
+}
+
+static void mark_holding(struct compiler *compiler, const char *path)
+{
+	struct tree_node *node = node_at(compiler, path);
+
+	while (node && !node->holds) {
+		node->holds = true;
+		node = node->parent == TREE_NONE ? NULL : &compiler->policy->tree.node[node->parent];
+	}
+}
+
+void compile_index(struct compiler *compiler)
+{
+	struct policy *policy = compiler->policy;
+
+	(void)node_at(compiler, "/"); /* there is a root even when nothing is granted */
+	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
+		const struct rule *rule = &policy->rule[i];
+		bool made = rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+
+		if (rule->overridden)
+			continue;
+		if (is_deny(rule)) {
+			if (!rule->literal && !add_name(compiler, rule))
+				add_at(compiler, "/", rule);
+			if (rule->literal)
+				add_at(compiler, rule->literal, rule);
+			if (rule->alias)
+				add_at(compiler, rule->alias, rule);
+		} else if (rule->literal && (rule->host || made)) {
+			if (!made)
+				add_at(compiler, rule->literal, rule);
+			mark_holding(compiler, rule->literal);
+		}
+	}
+}

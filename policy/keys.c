@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "policy/keys.h"
+
+#include "base/banned.h"
+
+/* clang-format off */
+static const struct policy_key keys[] = {
+	{"", "$schema", KEY_STRING, KEY_ID_NONE, "for editors; not read"},
+	{"", "version", KEY_VERSION, KEY_ID_NONE, "of the format: 1"},
+	{"", "name", KEY_STRING, KEY_ID_NAME, "what results and records call the policy"},
+	{"", "description", KEY_STRING, KEY_ID_NONE, "for people; not read"},
+	{"", "extends", KEY_STRINGS, KEY_ID_EXTENDS, "profiles and files this one builds on"},
+	{"", "workdir", KEY_PATH, KEY_ID_WORKDIR, "name of the working directory in the view"},
+
+	{"", "filesystem", KEY_OBJECT, KEY_ID_NONE, "what exists for the program"},
+	{"filesystem", "read", KEY_PATHS, KEY_ID_READ, "may be seen, read and listed"},
+	{"filesystem", "write", KEY_PATHS, KEY_ID_WRITE, "may be changed as well"},
+	{"filesystem", "exec", KEY_PATHS, KEY_ID_EXEC, "may be executed as well"},
+	{"filesystem", "deny", KEY_PATHS, KEY_ID_DENY, "EACCES at and below a match, whatever else is granted"},
+	{"filesystem", "redirect", KEY_OBJECTS, KEY_ID_REDIRECT, "names that lead to another host place"},
+	{"filesystem.redirect[]", "from", KEY_PATH, KEY_ID_NONE, "name in the view"},
+	{"filesystem.redirect[]", "to", KEY_PATH, KEY_ID_NONE, "host place: @workdir/..., @scratch/... or a granted path"},
+	{"filesystem", "provide", KEY_PROVIDES, KEY_ID_PROVIDE, "files whose content the policy supplies"},
+	{"filesystem.provide{}", "from", KEY_STRING, KEY_ID_NONE, "file:PATH (relative to the policy), account:passwd or account:group"},
+	{"filesystem", "decoy", KEY_PATHS, KEY_ID_DECOY, "files with believable but made-up content"},
+
+	{"", "exec", KEY_OBJECT, KEY_ID_NONE, "limits on execution"},
+	{"exec", "deny", KEY_PATHS, KEY_ID_EXEC_DENY, "never executed, though it may be read"},
+
+	{"", "env", KEY_OBJECT, KEY_ID_NONE, "the program's environment"},
+	{"env", "pass", KEY_STRINGS, KEY_ID_ENV_PASS, "variables taken over when set; a name may end in *"},
+	{"env", "set", KEY_TEXTS, KEY_ID_ENV_SET, "variables with a value"},
+
+	{"", "limits", KEY_OBJECT, KEY_ID_NONE, "bounds of a run"},
+	{"limits", "wall", KEY_DURATION, KEY_ID_WALL, "wall-clock time"},
+	{"limits", "stdout", KEY_SIZE, KEY_ID_STDOUT, "bytes shown; the rest is spilled and counted"},
+	{"limits", "stderr", KEY_SIZE, KEY_ID_STDERR, "bytes shown; the rest is spilled and counted"},
+	{"limits", "cpu", KEY_LATER, KEY_ID_NONE, "a CPU time limit"},
+	{"limits", "memory", KEY_LATER, KEY_ID_NONE, "a memory limit"},
+	{"limits", "pids", KEY_LATER, KEY_ID_NONE, "a process limit"},
+	{"limits", "open_files", KEY_LATER, KEY_ID_NONE, "a descriptor limit"},
+	{"limits", "file_size", KEY_LATER, KEY_ID_NONE, "a file size limit"},
+	{"limits", "disk", KEY_LATER, KEY_ID_NONE, "a disk limit"},
+
+	{"", "audit", KEY_OBJECT, KEY_ID_NONE, "the record of decisions"},
+	{"audit", "file", KEY_PATH, KEY_ID_AUDIT_FILE, "where it is written"},
+	{"audit", "allowed", KEY_BOOL, KEY_ID_AUDIT_ALLOWED, "record allowed calls, too"},
+
+	{"", "network", KEY_LATER, KEY_ID_NONE, "network rules; every network call is refused"},
+	{"", "process", KEY_LATER, KEY_ID_NONE, "process rules"},
+	{"", "secrets", KEY_LATER, KEY_ID_NONE, "secrets"},
+	{"", "phases", KEY_LATER, KEY_ID_NONE, "phases"},
+	{"", "user", KEY_LATER, KEY_ID_NONE, "another user"},
+	{"", "require", KEY_LATER, KEY_ID_NONE, "required layers of enforcement"},
+	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "another answer than an errno"},
+};
+/* clang-format on */
+
+const struct policy_key *policy_keys(size_t *ret_count)
+{
+	*ret_count = sizeof(keys) / sizeof(keys[0]);
+	return keys;
+}
+
+const struct policy_key *policy_key_find(const char *section, const char *name)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+const char *policy_key_expects(enum key_type type)
+{
+	static const char *const words[KEY_TYPE_MAX] = {
+		[KEY_OBJECT] = "an object { ... }",
+		[KEY_STRING] = "a string",
+		[KEY_PATH] = "a string: one path",
+		[KEY_VERSION] = "the number 1",
+		[KEY_BOOL] = "true or false",
+		[KEY_DURATION] = "a time such as \"10s\", \"2m\" or \"none\"",
+		[KEY_SIZE] = "a size such as \"64K\" or \"1M\"",
+		[KEY_STRINGS] = "a list of strings [\"...\"]",
+		[KEY_PATHS] = "a list of paths [\"/...\"]",
+		[KEY_OBJECTS] = "a list of objects [{ ... }]",
+		[KEY_TEXTS] = "an object of strings {\"NAME\": \"value\"}",
+		[KEY_PROVIDES] = "an object of files {\"/path\": \"content\"}",
+		[KEY_LATER] = "left out",
+	};
+
+	return words[type];
+}

@@ -1,0 +1,50 @@
+/* Every key a policy may have: the one list behind the parser, its messages and the JSON Schema's test. */
+#ifndef CALLGATE_POLICY_KEYS_H
+#define CALLGATE_POLICY_KEYS_H
+
+#include <stddef.h>
+
+enum key_type {
+	KEY_OBJECT,   /* a section: its members are the rows with this section's name */
+	KEY_STRING,
+	KEY_PATH,     /* a string: one path */
+	KEY_VERSION,  /* the number 1 */
+	KEY_BOOL,
+	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
+	KEY_SIZE,     /* "1M" or a whole number of bytes */
+	KEY_STRINGS,  /* a list of strings */
+	KEY_PATHS,    /* a list of strings: paths and globs */
+	KEY_OBJECTS,  /* a list of objects: their members are the rows with this section's name and "[]" */
+	KEY_TEXTS,    /* an object with any names and strings as values */
+	KEY_PROVIDES, /* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
+	KEY_LATER,    /* known, but this version does not support it */
+	KEY_TYPE_MAX,
+};
+
+enum key_id {
+	KEY_ID_NONE, /* checked only */
+	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR,
+	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY, KEY_ID_EXEC_DENY,
+	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
+	KEY_ID_WALL, KEY_ID_STDOUT, KEY_ID_STDERR,
+	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED,
+	KEY_ID_MAX,
+};
+
+struct policy_key {
+	const char *section; /* "" at the top */
+	const char *name;
+	enum key_type type;
+	enum key_id id;
+	const char *help;    /* LATER: what it will be */
+};
+
+const struct policy_key *policy_keys(size_t *ret_count);
+
+/* The row of section and name, or NULL. */
+const struct policy_key *policy_key_find(const char *section, const char *name);
+
+/* What a value of this type must be, for messages: "a list of paths". */
+const char *policy_key_expects(enum key_type type);
+
+#endif

@@ -1,0 +1,237 @@
+/* Files and what they extend, composed with the command line and compiled. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "policy/errors.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+/* A chain of `extends` longer than this is a mistake. */
+#define EXTENDS_DEPTH_MAX 16
+
+struct loader {
+	struct compiler compiler;
+	struct source **source; /* parents before children, each file once */
+	size_t count;
+	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded right now, to find circles */
+	size_t depth;
+};
+
+static void fail_load(struct loader *loader, const char *where, const char *name, int error)
+{
+	struct compiler *compiler = &loader->compiler;
+
+	if (error == -ENOENT && !strchr(name, '/'))
+		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name", name);
+	else if (error == -EILSEQ)
+		compiler_fail(compiler, where, "%s has a NUL byte in it; it is no text", name);
+	else if (error == -EFBIG)
+		compiler_fail(compiler, where, "%s is too large to be meant", name);
+	else if (error == -ENOMEM)
+		compiler->no_memory = true;
+	else
+		compiler_fail(compiler, where, "cannot read %s: %s", name, strerror(-error));
+}
+
+static void add_source(struct loader *loader, struct source *source)
+{
+	struct arena *arena = &loader->compiler.policy->arena;
+
+	loader->source = arena_grow(arena, loader->source, loader->count, sizeof(struct source *));
+	if (loader->source)
+		loader->source[loader->count++] = source;
+	else
+		loader->compiler.no_memory = true;
+}
+
+static bool is_loaded(const struct loader *loader, const char *path)
+{
+	for (size_t i = 0; i < loader->count; i++)
+		if (strcmp(loader->source[i]->path, path) == 0)
+			return true;
+	return false;
+}
+
+/* "file:PATH" of a provided file becomes its content. */
+static void load_provided(struct loader *loader, struct source *source)
+{
+	const struct policy_host *host = loader->compiler.host;
+
+	for (size_t i = 0; i < source->rule_count; i++) {
+		struct source_rule *rule = &source->rule[i];
+		_cleanup_free_ char *text = NULL, *path = NULL, *name = NULL;
+		int ret;
+
+		if (!rule->to_file)
+			continue;
+		if (asprintf(&name, "%s%s", strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text) < 0) {
+			name = NULL; /* undefined after a failure */
+			loader->compiler.no_memory = true;
+			return;
+		}
+		ret = host->load(host->ctx, name, source->path, &text, &path);
+		if (ret < 0)
+			fail_load(loader, rule->to.where, name, ret);
+		else
+			rule->to.text = compiler_keep(&loader->compiler, text);
+	}
+}
+
+static void load_name(struct loader *loader, const char *where, const char *name, const char *from);
+
+static void load_parents(struct loader *loader, const struct source *source)
+{
+	for (size_t i = 0; i < source->extends_count && !loader->compiler.no_memory; i++)
+		load_name(loader, source->extends[i].where, source->extends[i].text, source->path);
+}
+
+static void load_text(struct loader *loader, const char *path, const char *text)
+{
+	struct compiler *compiler = &loader->compiler;
+	struct source *source;
+	int ret = source_parse(&compiler->policy->arena, path, text, compiler->errors, &source);
+
+	if (ret == -ENOMEM)
+		compiler->no_memory = true;
+	if (ret < 0) {
+		compiler->failed = true;
+		return;
+	}
+	loader->path[loader->depth++] = source->path;
+	load_parents(loader, source);
+	loader->depth--;
+	load_provided(loader, source);
+	add_source(loader, source);
+}
+
+static void load_name(struct loader *loader, const char *where, const char *name, const char *from)
+{
+	const struct policy_host *host = loader->compiler.host;
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	int ret = host->load(host->ctx, name, from, &text, &path);
+
+	if (ret < 0) {
+		fail_load(loader, where, name, ret);
+		return;
+	}
+	for (size_t i = 0; i < loader->depth; i++) {
+		if (strcmp(loader->path[i], path) == 0) {
+			compiler_fail(&loader->compiler, where, "\"%s\" extends itself in a circle; remove one extends", name);
+			return;
+		}
+	}
+	if (loader->depth == EXTENDS_DEPTH_MAX)
+		compiler_fail(&loader->compiler, where, "more than %d files extend one another", EXTENDS_DEPTH_MAX);
+	else if (!is_loaded(loader, path))
+		load_text(loader, path, text);
+}
+
+/* ---- the workdir's two names ---- */
+
+static void take_workdir(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+{
+	const struct source_text *from = ctx;
+
+	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") || path_below(expanded->path, "/dev"))
+		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, say \"/work\"",
+			      expanded->path);
+	compiler->policy->workdir = expanded->path;
+}
+
+static void set_workdir(struct loader *loader)
+{
+	struct compiler *compiler = &loader->compiler;
+	const struct policy_host *host = compiler->host;
+	const struct source_text *named = NULL;
+	struct source_text fixed = {host->workdir_virt ? host->workdir_virt : host->workdir_virt_default, "workdir"};
+
+	for (size_t i = 0; i < loader->count && !host->workdir_virt; i++)
+		if (loader->source[i]->workdir.text)
+			named = &loader->source[i]->workdir;
+	compiler->policy->workdir_host = compiler_keep(compiler, host->workdir);
+	vars_expand(compiler, named ? named : &fixed, 0, take_workdir, (void *)(uintptr_t)(named ? named : &fixed));
+}
+
+/* ---- all of it ---- */
+
+static void compile(struct loader *loader)
+{
+	void (*const steps[])(struct compiler *compiler) = {compile_names, compile_index, compile_mounts,
+							     compile_borders};
+	struct compiler *compiler = &loader->compiler;
+
+	set_workdir(loader);
+	if (compiler->failed || compiler->no_memory)
+		return;
+	compile_rules(compiler, loader->source, loader->count);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !compiler->failed && !compiler->no_memory; i++)
+		steps[i](compiler);
+	if (!compiler->failed && !compiler->no_memory)
+		compile_settings(compiler, loader->source, loader->count);
+}
+
+/* The last file's name; the command line has none. */
+static const char *name_of(const struct loader *loader)
+{
+	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
+
+	return !last ? "command line" : last->name ? last->name : last->label;
+}
+
+static void load_all(struct loader *loader, const char *const *names, const struct policy_cli *cli)
+{
+	struct compiler *compiler = &loader->compiler;
+	struct source *source;
+	int ret;
+
+	for (; names && *names; names++)
+		load_name(loader, "command line", *names, NULL);
+	compiler->policy->name = name_of(loader);
+	if (!cli || compiler->no_memory)
+		return;
+	ret = source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source);
+	if (ret == -ENOMEM)
+		compiler->no_memory = true;
+	else if (ret < 0)
+		compiler->failed = true;
+	else
+		add_source(loader, source);
+}
+
+static int seal(struct policy *policy)
+{
+	_cleanup_free_ char *text = policy_show(policy);
+
+	if (!text)
+		return -ENOMEM;
+	return sha256_bytes(text, strlen(text), policy->sha256);
+}
+
+int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
+		struct policy **ret_policy, struct policy_errors *errors)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = errors}};
+	int ret = -ENOMEM;
+
+	if (!policy)
+		return -ENOMEM;
+	load_all(&loader, names, cli);
+	if (!loader.compiler.failed && !loader.compiler.no_memory)
+		compile(&loader);
+	if (loader.compiler.failed && !loader.compiler.no_memory)
+		ret = -EINVAL;
+	else if (!loader.compiler.no_memory)
+		ret = seal(policy);
+	if (ret < 0) {
+		policy_free(policy);
+		return ret;
+	}
+	*ret_policy = policy;
+	return 0;
+}

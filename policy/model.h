@@ -1,0 +1,121 @@
+/* The compiled policy from within: built by compile.c and its helpers, read by decide.c, mounts.c, show.c, explain.c. */
+#ifndef CALLGATE_POLICY_MODEL_H
+#define CALLGATE_POLICY_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+#include "policy/arena.h"
+#include "policy/glob.h"
+#include "policy/policy.h"
+#include "policy/source.h"
+#include "policy/tree.h"
+
+#define POLICY_OUTPUT_DEFAULT_BYTES (UINT64_C(1) << 20)
+
+/* Where a rule's text begins. */
+enum rule_place {
+	PLACE_HOST,    /* an absolute path: the same name outside and in the view */
+	PLACE_WORKDIR, /* @workdir */
+	PLACE_SCRATCH, /* @scratch: has no name in the view */
+};
+
+/* A rule text with its variables replaced. */
+struct expanded {
+	const char *path;  /* absolute and normalised: a name in the view (SCRATCH: a host path); may hold globs */
+	const char *shown; /* the same with @workdir and @scratch kept, for `callgate show` */
+	enum rule_place place;
+};
+
+struct rule {
+	enum rule_kind kind;
+	size_t source;       /* which file: later ones override earlier ones */
+	const char *label;   /* "data.json: filesystem.read[1] /usr/share" */
+	const char *where;   /* "file:line: key" for messages */
+	struct expanded name;
+	const char *literal; /* canonical name in the view of the part without globs; NULL: there is none (leading "**") */
+	const char *alias;   /* deny rules: the same part as written, when a symbolic link makes it another name */
+	const char *host;    /* canonical host path of the literal part; NULL: nothing there, the rule grants nothing */
+	const char *pattern; /* what follows the literal part; NULL: the whole subtree */
+	struct glob glob;    /* compiled from pattern */
+	struct expanded to;  /* REDIRECT: target; to.path NULL otherwise */
+	const char *content; /* PROVIDE, DECOY */
+	bool overridden;     /* a later file says something else about this very path */
+};
+
+struct policy {
+	struct arena arena;
+	const char *name;
+	const char *workdir;      /* virtual */
+	const char *workdir_host;
+	struct rule *rule;
+	size_t rule_count;
+	struct tree tree;
+	struct policy_mount *mount;
+	size_t mount_count;
+	struct policy_link *link;
+	size_t link_count;
+	struct policy_env *env;
+	size_t env_count;
+	struct policy_limits limits;
+	const char *audit_file;
+	bool audit_allowed;
+	char sha256[SHA256_HEX_SIZE];
+};
+
+/* What the rules say about one path; see decide.c. */
+struct finding {
+	unsigned rights;
+	const struct rule *grant[3];    /* who gave READ, WRITE, EXEC */
+	const struct rule *deny;
+	const struct rule *exec_deny;
+	const struct tree_node *border; /* the innermost mount whose host path is not the enclosing one's */
+};
+struct finding policy_find(const struct policy *policy, const char *path, size_t len);
+
+/* ---- compiling: one step each, in this order ---- */
+
+struct compiler {
+	struct policy *policy;
+	const struct policy_host *host;
+	struct policy_errors *errors;
+	bool failed;    /* a message was due */
+	bool no_memory;
+};
+
+__attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compiler, const char *where,
+							  const char *format, ...);
+/* The text in the policy's arena, NULL when memory ran out (remembered in the compiler). */
+const char *compiler_keep(struct compiler *compiler, const char *text);
+
+/* vars.c: what a path rule may hold. */
+enum vars_flag {
+	VARS_GLOB = 1 << 0,
+	VARS_DEEP = 1 << 1,    /* may begin with "**" and a slash */
+	VARS_SCRATCH = 1 << 2, /* may begin with @scratch */
+	VARS_WORKDIR = 1 << 3, /* may begin with @workdir */
+	VARS_MANY = 1 << 4,    /* may begin with @interpreter */
+};
+
+/* Replaces variables. Calls take for each path the text stands for; messages for what is wrong. */
+void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags,
+		 void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx);
+/* Replaces variables in an environment value: parts between ":" may begin with @workdir or @interpreter. */
+const char *vars_value(struct compiler *compiler, const struct source_text *text);
+
+/* rules.c: sources to rules with expanded names. */
+void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
+/* canon.c: literal, alias, host and pattern of each rule. */
+void compile_names(struct compiler *compiler);
+/* index.c: the tree of names, before mounts. */
+void compile_index(struct compiler *compiler);
+/* mounts.c: mounts and links; marks the borders in the tree. */
+void compile_mounts(struct compiler *compiler);
+/* borders.c: how mounts change the judging of what is below them. */
+void compile_borders(struct compiler *compiler);
+/* settings.c: environment, limits, audit. */
+void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
+
+#endif

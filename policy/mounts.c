@@ -1,0 +1,251 @@
+/* What the view is made of: one mount per name, parents first, nothing twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static bool is_made(const struct rule *rule)
+{
+	return rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+}
+
+/* The literal part of the name as the rule wrote it. */
+static const char *written(struct compiler *compiler, const struct rule *rule)
+{
+	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
+	const char *text;
+
+	if (rule->name.place == PLACE_WORKDIR)
+		return rule->literal; /* links within the workdir are there for everyone to see */
+	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
+		len -= 2; /* a final "**" says no more than the directory */
+	if (len > 1 && rule->name.path[len - 1] == '/')
+		len--;
+	text = arena_dupn(&compiler->policy->arena, rule->name.path, len);
+	if (!text)
+		compiler->no_memory = true;
+	return text;
+}
+
+static struct policy_mount mount_of(struct compiler *compiler, const struct rule *rule)
+{
+	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->name.place;
+
+	return (struct policy_mount){
+		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
+		.written = written(compiler, rule),
+		.virt = rule->literal,
+		.host = provide ? NULL : rule->host,
+		.text = provide ? rule->content : NULL,
+		.text_len = provide ? strlen(rule->content) : 0,
+		.filtered = rule->pattern != NULL,
+		.redirect = rule->kind == RULE_REDIRECT,
+		.create = !provide && place != PLACE_HOST,
+		.rule = rule->label,
+	};
+}
+
+/* A second rule for a name that has its mount. */
+static void merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule)
+{
+	struct policy_mount other = mount_of(compiler, rule);
+
+	if (is_made(rule)) { /* two files made something of it by different names: the later one holds */
+		*mount = other;
+	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
+		compiler_fail(compiler, rule->where, "%s is provided by the policy (%s); keep one of the two rules",
+			      mount->virt, mount->rule);
+	} else if (mount->redirect) {
+		return; /* rights on the name; where it leads stays as it is */
+	} else if (strcmp(mount->host, other.host) != 0) {
+		compiler_fail(compiler, rule->where,
+			      "%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
+			      "another name by \"workdir\"", mount->virt, mount->virt);
+	} else {
+		mount->filtered = mount->filtered && other.filtered;
+		if (strcmp(mount->written, mount->virt) == 0)
+			mount->written = other.written;
+	}
+}
+
+static void add_mount(struct compiler *compiler, const struct rule *rule)
+{
+	struct policy *policy = compiler->policy;
+	uint32_t index = tree_add_path(&policy->tree, &policy->arena, rule->literal);
+	struct tree_node *node;
+
+	if (index == TREE_NONE) {
+		compiler->no_memory = true;
+		return;
+	}
+	node = &policy->tree.node[index];
+	if (node->mount) {
+		merge(compiler, &policy->mount[node->mount - 1], rule);
+		return;
+	}
+	policy->mount = arena_grow(&policy->arena, policy->mount, policy->mount_count, sizeof(*policy->mount));
+	if (!policy->mount) {
+		policy->mount_count = 0;
+		compiler->no_memory = true;
+		return;
+	}
+	policy->mount[policy->mount_count++] = mount_of(compiler, rule);
+	node->mount = (uint32_t)policy->mount_count;
+}
+
+/* Orders names so that what lies below a name follows it at once: "/" counts less than any other byte. */
+static int compare_mounts(const void *left, const void *right)
+{
+	const char *a = ((const struct policy_mount *)left)->virt, *b = ((const struct policy_mount *)right)->virt;
+
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (*a == '/' ? 1 : (unsigned char)*a * 2) - (*b == '/' ? 1 : (unsigned char)*b * 2);
+}
+
+/* True when the mount shows just what the enclosing one shows at its name. */
+static bool same_content(const struct policy_mount *outer, const struct policy_mount *inner)
+{
+	const char *virt = path_rest(inner->virt, outer->virt), *host;
+
+	if (outer->kind != POLICY_MOUNT_TREE || inner->kind != POLICY_MOUNT_TREE || !virt)
+		return false;
+	host = path_rest(inner->host, outer->host);
+	return host && strcmp(virt, host) == 0;
+}
+
+/* The innermost of the first `count` mounts (sorted) that holds this name; NULL when there is none. */
+static const struct policy_mount *enclosing(const struct policy_mount *mounts, size_t count, const char *virt)
+{
+	while (count-- > 0)
+		if (path_below(virt, mounts[count].virt) && strcmp(virt, mounts[count].virt) != 0)
+			return &mounts[count];
+	return NULL;
+}
+
+static void drop_covered(struct policy *policy)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i];
+		const struct policy_mount *outer = enclosing(policy->mount, kept, mount->virt);
+
+		/* a mount that brings a link's name is kept for it */
+		if (outer && !outer->filtered && !mount->redirect && same_content(outer, mount) &&
+		    strcmp(mount->written, mount->virt) == 0)
+			continue;
+		policy->mount[kept++] = *mount;
+	}
+	policy->mount_count = kept;
+}
+
+/* ---- links ---- */
+
+/* Cuts the last component off; false when only the root would be left. */
+static bool cut(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash || slash == path)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static const char *last(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash : path;
+}
+
+/* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as long as the host agrees. */
+static void shorten(struct compiler *compiler, char *path, char *target)
+{
+	_cleanup_free_ char *shorter = strdup(path), *shorter_target = strdup(target);
+
+	while (shorter && shorter_target && strcmp(last(shorter), last(shorter_target)) == 0) {
+		_cleanup_free_ char *found = NULL;
+
+		if (!cut(shorter) || !cut(shorter_target))
+			return;
+		found = compiler->host->realpath(compiler->host->ctx, shorter);
+		if (!found || strcmp(found, shorter_target) != 0)
+			return;
+		path[strlen(shorter)] = '\0';
+		target[strlen(shorter_target)] = '\0';
+	}
+}
+
+static void add_link(struct compiler *compiler, const struct rule *rule)
+{
+	struct policy *policy = compiler->policy;
+	const char *from = written(compiler, rule);
+	char *path, *target;
+
+	if (!from || strcmp(from, rule->literal) == 0)
+		return;
+	path = arena_dup(&policy->arena, from);
+	target = arena_dup(&policy->arena, rule->literal);
+	if (path && target)
+		shorten(compiler, path, target);
+	for (size_t i = 0; path && i < policy->link_count; i++)
+		if (strcmp(policy->link[i].path, path) == 0)
+			return;
+	policy->link = arena_grow(&policy->arena, policy->link, policy->link_count, sizeof(*policy->link));
+	if (!path || !target || !policy->link) {
+		policy->link_count = 0;
+		compiler->no_memory = true;
+		return;
+	}
+	policy->link[policy->link_count++] = (struct policy_link){path, target};
+}
+
+/* Makes mounts of the rules of one sort: what the policy makes goes first, grants join. */
+static void add_mounts(struct compiler *compiler, bool made)
+{
+	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->no_memory && !compiler->failed; i++) {
+		const struct rule *rule = &compiler->policy->rule[i];
+		bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
+		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+
+		if (rule->overridden || deny || !rule->literal || !content || is_made(rule) != made)
+			continue;
+		add_mount(compiler, rule);
+		add_link(compiler, rule);
+	}
+}
+
+void compile_mounts(struct compiler *compiler)
+{
+	struct policy *policy = compiler->policy;
+
+	add_mounts(compiler, true);
+	add_mounts(compiler, false);
+	if (compiler->failed || compiler->no_memory)
+		return;
+	if (policy->mount_count)
+		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), compare_mounts);
+	drop_covered(policy);
+	for (size_t i = 0; i < policy->tree.count; i++)
+		policy->tree.node[i].mount = 0;
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i], *outer = enclosing(mount, 0, mount->virt);
+		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
+
+		outer = enclosing(policy->mount, i, mount->virt);
+		node->mount = (uint32_t)i + 1;
+		node->border = outer ? !same_content(outer, mount) :
+				       mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
+		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE :
+				mount->redirect			    ? VERDICT_REDIRECT : VERDICT_ALLOW;
+	}
+}

@@ -1,0 +1,90 @@
+/* What a compiled policy answers besides verdicts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+const char *verdict_name(enum verdict verdict)
+{
+	static const char *const names[] = {
+		[VERDICT_DENY] = "deny",       [VERDICT_ALLOW] = "allow", [VERDICT_REDIRECT] = "redirect",
+		[VERDICT_PROVIDE] = "provide", [VERDICT_KILL] = "kill",
+	};
+	_Static_assert(sizeof(names) / sizeof(names[0]) == VERDICT_MAX, "every verdict has a name");
+
+	return names[verdict];
+}
+
+void policy_free(struct policy *policy)
+{
+	if (!policy)
+		return;
+	arena_done(&policy->arena);
+	free(policy);
+}
+
+const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->mount_count;
+	return policy->mount;
+}
+
+const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->link_count;
+	return policy->link;
+}
+
+const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->env_count;
+	return policy->env;
+}
+
+bool policy_env_passes(const struct policy *policy, const char *name)
+{
+	bool passes = false;
+
+	for (size_t i = 0; i < policy->env_count; i++) {
+		const struct policy_env *env = &policy->env[i];
+		size_t len = strlen(env->name);
+
+		if (strcmp(env->name, name) == 0)
+			return !env->value; /* what is set is not passed, whatever a "*" says */
+		if (!env->value && env->name[len - 1] == '*' && strncmp(env->name, name, len - 1) == 0)
+			passes = true;
+	}
+	return passes;
+}
+
+const struct policy_limits *policy_limits(const struct policy *policy)
+{
+	return &policy->limits;
+}
+
+const char *policy_workdir(const struct policy *policy)
+{
+	return policy->workdir;
+}
+
+const char *policy_name(const struct policy *policy)
+{
+	return policy->name;
+}
+
+const char *policy_sha256(const struct policy *policy)
+{
+	return policy->sha256;
+}
+
+const char *policy_audit_file(const struct policy *policy)
+{
+	return policy->audit_file;
+}
+
+bool policy_audit_allowed(const struct policy *policy)
+{
+	return policy->audit_allowed;
+}

@@ -1,0 +1,101 @@
+/* Environment, limits, audit: later files replace what earlier ones said. */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static struct policy_env *find_env(struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->env_count; i++)
+		if (strcmp(policy->env[i].name, name) == 0)
+			return &policy->env[i];
+	return NULL;
+}
+
+static void take_env(struct compiler *compiler, const struct source_env *from)
+{
+	struct policy *policy = compiler->policy;
+	struct policy_env *env = find_env(policy, from->name.text);
+	const char *value = from->value.text;
+
+	if (value && !from->literal) {
+		value = vars_value(compiler, &from->value);
+		if (!value)
+			return;
+	}
+	if (!env) {
+		policy->env = arena_grow(&policy->arena, policy->env, policy->env_count, sizeof(*policy->env));
+		if (!policy->env) {
+			policy->env_count = 0;
+			compiler->no_memory = true;
+			return;
+		}
+		env = &policy->env[policy->env_count++];
+	}
+	*env = (struct policy_env){from->name.text, value};
+}
+
+static void take_limits(struct policy_limits *limits, const struct source *source)
+{
+	if (source->has_wall)
+		limits->wall_ns = source->limits.wall_ns;
+	if (source->has_stdout)
+		limits->stdout_bytes = source->limits.stdout_bytes;
+	if (source->has_stderr)
+		limits->stderr_bytes = source->limits.stderr_bytes;
+}
+
+/* True when the program could write this host path by some name. */
+static bool is_writable(const struct policy *policy, const char *host)
+{
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i];
+		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest(host, mount->host) : NULL;
+		char name[2 * PATH_MAX];
+		int len;
+
+		if (!rest)
+			continue;
+		len = snprintf(name, sizeof(name), "%s%s%s", strcmp(mount->virt, "/") == 0 ? "" : mount->virt,
+			       *rest ? "/" : "", rest);
+		if (len < 0 || (size_t)len >= sizeof(name) || policy_rights(policy, name, (size_t)len) & POLICY_WRITE)
+			return true;
+	}
+	return false;
+}
+
+static void take_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+{
+	const struct source_text *from = ctx;
+
+	compiler->policy->audit_file = expanded->path;
+	if (is_writable(compiler->policy, expanded->path))
+		compiler_fail(compiler, from->where, "%s is where the program may write, so it could change its own record; "
+			      "put it elsewhere", expanded->path);
+}
+
+void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
+{
+	struct policy *policy = compiler->policy;
+	const struct source_text *file = NULL;
+
+	policy->limits.stdout_bytes = POLICY_OUTPUT_DEFAULT_BYTES;
+	policy->limits.stderr_bytes = POLICY_OUTPUT_DEFAULT_BYTES;
+	policy->audit_allowed = true;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < sources[i]->env_count; j++)
+			take_env(compiler, &sources[i]->env[j]);
+		take_limits(&policy->limits, sources[i]);
+		if (sources[i]->has_audit_allowed)
+			policy->audit_allowed = sources[i]->audit_allowed;
+		if (sources[i]->audit_file.text)
+			file = &sources[i]->audit_file;
+	}
+	if (file)
+		vars_expand(compiler, file, 0, take_audit_file, (void *)(uintptr_t)file);
+}

@@ -1,0 +1,160 @@
+/* The effective policy as a file: what was composed and expanded, in a form policy_load takes back. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static void json_release(json_t **json)
+{
+	json_decref(*json);
+}
+
+#define _cleanup_json_ __attribute__((cleanup(json_release)))
+
+/* A JSON string of which replacing variables gives the text again. */
+static json_t *text_of(const char *text)
+{
+	_cleanup_buf_ struct buf out = {0};
+	const char *open;
+
+	for (; (open = strstr(text, "${")); text = open + 2) {
+		buf_add(&out, text, (size_t)(open - text));
+		buf_puts(&out, "$${");
+	}
+	buf_puts(&out, text);
+	return out.failed ? NULL : json_string(out.data);
+}
+
+/* The array or object at a key, made at first use; borrowed. */
+static json_t *member(json_t *object, const char *key, bool array)
+{
+	json_t *found = json_object_get(object, key);
+
+	if (found)
+		return found;
+	if (json_object_set_new(object, key, array ? json_array() : json_object()) < 0)
+		return NULL;
+	return json_object_get(object, key);
+}
+
+/* Appends unless it is there already. */
+static int append(json_t *array, json_t *item)
+{
+	for (size_t i = 0; item && i < json_array_size(array); i++) {
+		if (json_equal(json_array_get(array, i), item)) {
+			json_decref(item);
+			return 0;
+		}
+	}
+	return json_array_append_new(array, item);
+}
+
+/* A grant of the very path that is denied grants nothing, and within one file it would be a contradiction. */
+static bool is_void(const struct policy *policy, const struct rule *rule)
+{
+	if (rule->overridden)
+		return true;
+	if (rule->kind != RULE_READ && rule->kind != RULE_WRITE && rule->kind != RULE_EXEC)
+		return false;
+	for (size_t i = 0; i < policy->rule_count; i++)
+		if (policy->rule[i].kind == RULE_DENY && strcmp(policy->rule[i].name.path, rule->name.path) == 0)
+			return true;
+	return false;
+}
+
+static int show_rule(json_t *root, const struct rule *rule)
+{
+	static const char *const lists[RULE_MAX] = {
+		[RULE_READ] = "read", [RULE_WRITE] = "write", [RULE_EXEC] = "exec",
+		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
+	};
+	json_t *section = member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
+
+	if (rule->kind == RULE_PROVIDE) {
+		_cleanup_json_ json_t *name = text_of(rule->name.shown);
+
+		return json_object_set_new(member(section, "provide", false), json_string_value(name),
+					   json_string(rule->content));
+	}
+	if (rule->kind != RULE_REDIRECT)
+		return append(member(section, lists[rule->kind], true), text_of(rule->name.shown));
+	item = json_object();
+	if (json_object_set_new(item, "from", text_of(rule->name.shown)) < 0 ||
+	    json_object_set_new(item, "to", text_of(rule->to.shown)) < 0) {
+		json_decref(item);
+		return -1;
+	}
+	return append(member(section, "redirect", true), item);
+}
+
+static int show_env(json_t *root, const struct policy *policy)
+{
+	json_t *env = policy->env_count ? member(root, "env", false) : NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < policy->env_count; i++) {
+		const struct policy_env *one = &policy->env[i];
+
+		if (one->value)
+			ret |= json_object_set_new(member(env, "set", false), one->name, text_of(one->value));
+		else
+			ret |= json_array_append_new(member(env, "pass", true), json_string(one->name));
+	}
+	return ret;
+}
+
+static int show_limits(json_t *root, const struct policy_limits *limits)
+{
+	json_t *object = member(root, "limits", false);
+	char wall[64] = "none";
+	int ret;
+
+	/* text_duration takes six digits behind the point: of a millisecond, that is all nanoseconds */
+	if (limits->wall_ns % 1000000000 == 0 && limits->wall_ns)
+		(void)snprintf(wall, sizeof(wall), "%" PRIu64 "s", limits->wall_ns / 1000000000);
+	else if (limits->wall_ns)
+		(void)snprintf(wall, sizeof(wall), "%" PRIu64 ".%06" PRIu64 "ms", limits->wall_ns / 1000000,
+			       limits->wall_ns % 1000000);
+	ret = json_object_set_new(object, "wall", json_string(wall));
+	ret |= json_object_set_new(object, "stdout", json_integer((json_int_t)limits->stdout_bytes));
+	ret |= json_object_set_new(object, "stderr", json_integer((json_int_t)limits->stderr_bytes));
+	return ret;
+}
+
+static int show_audit(json_t *root, const struct policy *policy)
+{
+	json_t *object = member(root, "audit", false);
+	int ret = json_object_set_new(object, "allowed", json_boolean(policy->audit_allowed));
+
+	if (policy->audit_file)
+		ret |= json_object_set_new(object, "file", text_of(policy->audit_file));
+	return ret;
+}
+
+char *policy_show(const struct policy *policy)
+{
+	_cleanup_json_ json_t *root = json_object();
+	_cleanup_free_ char *text = NULL;
+	int ret = json_object_set_new(root, "version", json_integer(1));
+	char *line;
+
+	ret |= json_object_set_new(root, "name", json_string(policy->name));
+	ret |= json_object_set_new(root, "workdir", text_of(policy->workdir));
+	for (size_t i = 0; i < policy->rule_count; i++)
+		if (!is_void(policy, &policy->rule[i]))
+			ret |= show_rule(root, &policy->rule[i]);
+	ret |= show_env(root, policy);
+	ret |= show_limits(root, &policy->limits);
+	ret |= show_audit(root, policy);
+	if (ret)
+		return NULL;
+	text = json_dumps(root, JSON_INDENT(2));
+	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
+}

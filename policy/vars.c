@@ -1,0 +1,328 @@
+/* Variables in rule texts: @workdir @scratch @interpreter ~ ${NAME}; and the checks on what they give. */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+#define NAME_BYTES_MAX 255 /* NAME_MAX of every file system there is */
+
+/* True for well-formed UTF-8: what JSON, and with it `callgate show`, can hold. text_escape marks other bytes by \x. */
+static bool is_utf8(const char *text)
+{
+	size_t len = strlen(text), escaped, plain = 0;
+	_cleanup_free_ char *out = len < SIZE_MAX / TEXT_ESCAPE_MAX ? malloc(len * TEXT_ESCAPE_MAX + 1) : NULL;
+
+	if (!out)
+		return false;
+	escaped = text_escape(out, text, len);
+	for (size_t i = 0; i + 2 < escaped; i++) {
+		if (out[i] != '\\')
+			continue;
+		if (out[i + 1] == '\\' && out[i + 2] == 'x')
+			plain++;
+		i += out[i + 1] == 'u' ? 5 : out[i + 1] == '\\' && out[i + 2] == '\\' ? 3 : 1;
+	}
+	return plain == 0;
+}
+
+/* ---- ${NAME} ---- */
+
+static const char *variable(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
+{
+	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
+
+	if (!value || !*value)
+		compiler_fail(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
+	else if (path && strchr(value, '*'))
+		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\" in it, which would be a glob", name);
+	else if (!is_utf8(value))
+		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
+	else
+		return value;
+	return NULL;
+}
+
+/* Replaces every ${NAME}. NULL with a message when one cannot be. */
+static char *replace_env(struct compiler *compiler, const struct source_text *text, const char *from, bool path)
+{
+	_cleanup_buf_ struct buf out = {0};
+	const char *open, *close;
+	char *done;
+
+	while ((open = strstr(from, "${"))) {
+		const char *value;
+		char name[128];
+
+		if (open > from && open[-1] == '$') { /* "$${" stands for "${" itself */
+			buf_add(&out, from, (size_t)(open - 1 - from));
+			buf_puts(&out, "${");
+			from = open + 2;
+			continue;
+		}
+		close = strchr(open, '}');
+		if (!close || close == open + 2 || (size_t)(close - open) > sizeof(name)) {
+			compiler_fail(compiler, text->where, "\"${\" without a name and \"}\"; write ${NAME}");
+			return NULL;
+		}
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
+		value = variable(compiler, text, name, path);
+		if (!value)
+			return NULL;
+		buf_add(&out, from, (size_t)(open - from));
+		buf_puts(&out, value);
+		from = close + 1;
+	}
+	buf_puts(&out, from);
+	done = buf_take(&out);
+	if (!done)
+		compiler->no_memory = true;
+	return done;
+}
+
+/* ---- the path itself ---- */
+
+static bool check_component(struct compiler *compiler, const struct source_text *text, const char *name, size_t len,
+			    unsigned flags)
+{
+	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
+		compiler_fail(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without", text->text,
+			      (int)len, name);
+	else if (len > NAME_BYTES_MAX)
+		compiler_fail(compiler, text->where, "a name in it is longer than %d bytes; no file can have it",
+			      NAME_BYTES_MAX);
+	else if (!(flags & VARS_GLOB) && glob_is_wild(name, len))
+		compiler_fail(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
+	else if (len > 2 && memmem(name, len, "**", 2))
+		compiler_fail(compiler, text->where,
+			      "\"%.*s\": \"**\" must stand alone between slashes; use \"*\" within a name", (int)len, name);
+	else
+		return true;
+	return false;
+}
+
+/* Copies an absolute path without empty components. False with a message. */
+static bool normalise(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
+		      char out[PATH_MAX])
+{
+	size_t len = 0;
+
+	while (*path) {
+		size_t size = strcspn(path, "/");
+
+		if (size && !check_component(compiler, text, path, size, flags))
+			return false;
+		if (size && len + 1 + size >= PATH_MAX) {
+			compiler_fail(compiler, text->where, "is longer than %d bytes, as no path can be", PATH_MAX - 1);
+			return false;
+		}
+		if (size) {
+			out[len++] = '/';
+			memcpy(out + len, path, size);
+			len += size;
+		}
+		path += size;
+		if (*path)
+			path++;
+	}
+	if (len == 0)
+		out[len++] = '/';
+	out[len] = '\0';
+	return true;
+}
+
+/* What a text begins with, and what follows. */
+struct head {
+	enum rule_place place;
+	bool many;         /* @interpreter */
+	const char *base;  /* the path it stands for; NULL: the rest is the whole path */
+	const char *shown; /* how it is shown; NULL: as base */
+	const char *rest;
+};
+
+static bool fail_head(struct compiler *compiler, const struct source_text *text, const char *path)
+{
+	static const char *const known[] = {"@workdir", "@scratch", "@interpreter", NULL};
+	char name[64];
+	const char *nearest;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
+	nearest = text_nearest(name, known);
+	if (nearest && strcmp(nearest, name) != 0)
+		compiler_fail(compiler, text->where, "unknown variable \"%s\"; did you mean \"%s\"?", name, nearest);
+	else if (nearest)
+		compiler_fail(compiler, text->where, "%s cannot stand here%s", name,
+			      strcmp(name, "@scratch") == 0 ?
+				      ": the scratch space has no name in the view; redirect a name to it" : "");
+	else
+		compiler_fail(compiler, text->where, "unknown variable \"%s\"; there are @workdir, @scratch, @interpreter",
+			      name);
+	return false;
+}
+
+static bool is_word(const char *path, const char *word, const char **ret_rest)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(path, word, len) != 0 || (path[len] && path[len] != '/'))
+		return false;
+	*ret_rest = path + len;
+	return true;
+}
+
+static bool take_head(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
+		      struct head *head)
+{
+	const struct policy_host *host = compiler->host;
+
+	*head = (struct head){.place = PLACE_HOST, .rest = path};
+	if (flags & VARS_WORKDIR && is_word(path, "@workdir", &head->rest)) {
+		*head = (struct head){PLACE_WORKDIR, false, compiler->policy->workdir, "@workdir", head->rest};
+		return true;
+	}
+	if (flags & VARS_SCRATCH && is_word(path, "@scratch", &head->rest)) {
+		*head = (struct head){PLACE_SCRATCH, false, host->scratch, "@scratch", head->rest};
+		return true;
+	}
+	if (flags & VARS_MANY && is_word(path, "@interpreter", &head->rest)) {
+		head->many = true;
+		return true;
+	}
+	if (path[0] == '@')
+		return fail_head(compiler, text, path);
+	if (is_word(path, "~", &head->rest)) {
+		head->base = host->home;
+		if (host->home && !strchr(host->home, '*') && is_utf8(host->home))
+			return true;
+		compiler_fail(compiler, text->where, "\"~\" has no home directory to stand for; set HOME");
+		return false;
+	}
+	if (path[0] == '/')
+		return true;
+	if (flags & VARS_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
+		return true;
+	compiler_fail(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s", text->text,
+		      flags & VARS_DEEP ? ", or **/NAME for a name anywhere" : "");
+	return false;
+}
+
+/* One path: base and rest joined, checked, handed over. */
+static void finish(struct compiler *compiler, const struct source_text *text, const struct head *head, unsigned flags,
+		   void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
+{
+	struct expanded done = {.place = head->place};
+	char path[PATH_MAX], rest[PATH_MAX];
+	_cleanup_buf_ struct buf joined = {0};
+
+	if (head->base)
+		buf_puts(&joined, head->base);
+	buf_puts(&joined, head->rest);
+	if (!joined.data || joined.failed) {
+		compiler->no_memory = true;
+		return;
+	}
+	if (!is_utf8(joined.data)) {
+		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
+		return;
+	}
+	if (!normalise(compiler, text, joined.data, flags, path))
+		return;
+	if (joined.data[0] != '/') /* a leading "**" keeps no slash before it */
+		done.path = compiler_keep(compiler, path + 1);
+	else
+		done.path = compiler_keep(compiler, path);
+	done.shown = done.path;
+	if (head->shown) {
+		if (!normalise(compiler, text, head->rest, flags, rest))
+			return;
+		done.shown = arena_printf(&compiler->policy->arena, "%s%s", head->shown, rest[1] ? rest : "");
+	}
+	if (!done.path || !done.shown)
+		compiler->no_memory = true;
+	else
+		take(compiler, ctx, &done);
+}
+
+void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags,
+		 void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
+{
+	_cleanup_free_ char *path = replace_env(compiler, text, text->text, true);
+	const char *const *roots;
+	struct head head;
+
+	if (!path || !take_head(compiler, text, path, flags, &head))
+		return;
+	if (!head.many) {
+		finish(compiler, text, &head, flags, take, ctx);
+		return;
+	}
+	roots = compiler->host->interpreter ? compiler->host->interpreter(compiler->host->ctx) : NULL;
+	for (; roots && *roots; roots++) {
+		head.base = *roots;
+		finish(compiler, text, &head, flags, take, ctx);
+	}
+}
+
+/* ---- environment values ---- */
+
+static void add_part(struct buf *out, const char *base, const char *rest, size_t rest_len)
+{
+	if (out->len)
+		buf_puts(out, ":");
+	buf_puts(out, base);
+	buf_add(out, rest, rest_len);
+}
+
+/* The interpreters' directories that exist, say their bin. */
+static void add_interpreters(struct compiler *compiler, struct buf *out, const char *rest, size_t rest_len)
+{
+	const struct policy_host *host = compiler->host;
+	const char *const *roots = host->interpreter ? host->interpreter(host->ctx) : NULL;
+
+	for (; roots && *roots; roots++) {
+		_cleanup_buf_ struct buf name = {0};
+		_cleanup_free_ char *real = NULL;
+
+		buf_puts(&name, *roots);
+		buf_add(&name, rest, rest_len);
+		real = name.data && host->realpath ? host->realpath(host->ctx, name.data) : NULL;
+		if (real)
+			add_part(out, *roots, rest, rest_len);
+	}
+}
+
+const char *vars_value(struct compiler *compiler, const struct source_text *text)
+{
+	_cleanup_free_ char *value = replace_env(compiler, text, text->text, false);
+	_cleanup_buf_ struct buf out = {0};
+	const char *part, *rest, *end;
+
+	if (!value)
+		return NULL;
+	if (value[0] != '@' && !strstr(value, ":@"))
+		return compiler_keep(compiler, value);
+	for (part = value;; part = end + 1) {
+		end = strchrnul(part, ':');
+		rest = part + strcspn(part, "/:");
+		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
+			add_part(&out, compiler->policy->workdir, rest, (size_t)(end - rest));
+		else if ((size_t)(rest - part) == strlen("@interpreter") &&
+			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
+			add_interpreters(compiler, &out, rest, (size_t)(end - rest));
+		else
+			add_part(&out, "", part, (size_t)(end - part));
+		if (!*end)
+			break;
+	}
+	if (out.failed) {
+		compiler->no_memory = true;
+		return NULL;
+	}
+	return compiler_keep(compiler, out.data ? out.data : "");
+}
