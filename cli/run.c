@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json when neither policy nor --output-limit says */
+#define DEFAULT_OUTPUT_BYTES (UINT64_C(1) << 20) /* policy_limits() when nobody asked for a limit */
 
 /* One run's things, so that each is released whatever failed. */
 struct run {
@@ -157,11 +157,12 @@ static int prepare(struct run *run)
 	return 0;
 }
 
-static uint64_t stream_limit(const struct run *run, uint64_t asked)
+/* The default limit bounds what --json keeps in memory; what is shown as it comes has a limit only where one was asked. */
+static uint64_t stream_limit(const struct run *run, uint64_t limit)
 {
-	if (asked)
-		return asked;
-	return run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
+	bool asked = run->options.policy.output_bytes != 0 || limit != DEFAULT_OUTPUT_BYTES;
+
+	return run->options.json || asked ? limit : CAPTURE_NO_LIMIT;
 }
 
 /* Only where it can be cleared before anything else appears: the program's stdout must not go to the same terminal. */
