@@ -39,3 +39,11 @@ tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_sysca
 # Handlers over real processes, with a made-up run.
 UNIT_TESTS += tests/unit/test_signal
 tests_unit_test_signal_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_audit
+tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) \
+	$(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_audit_kill
+tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
