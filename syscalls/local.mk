@@ -85,3 +85,4 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/denial-text.h \
 	syscalls/denials.c \
 	syscalls/texthash.h
+EXTRA_DIST += syscalls/README.md

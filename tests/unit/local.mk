@@ -47,3 +47,7 @@ tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallga
 UNIT_TESTS += tests/unit/test_audit_kill
 tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_refusals
+EXTRA_DIST += tests/unit/stub-call.h
+tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)

@@ -13,90 +13,12 @@
 #include "syscalls/call.h"
 #include "syscalls/handlers.h"
 #include "syscalls/signal-group.h"
+#include "tests/unit/stub-call.h"
 
 #include "base/banned.h"
 
-/* ---- the run ---- */
-
-static pid_t members[8];
-static size_t member_count;
-static int commit_error;
-static unsigned commits;
-
-bool tree_holds(struct tree *tree, pid_t pid)
-{
-	(void)tree;
-	for (size_t i = 0; i < member_count; i++)
-		if (members[i] == pid)
-			return true;
-	return false;
-}
-
-size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
-{
-	(void)tree;
-	for (size_t i = 0; i < member_count && i < cap; i++)
-		out[i] = members[i];
-	return member_count;
-}
-
-long tree_status(pid_t tid, const char *field, int base)
-{
-	(void)base;
-	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
-}
-
-/* ---- how a handler ends ---- */
-
-void call_return(struct call *call, int64_t value)
-{
-	call->outcome.kind = OUTCOME_VALUE;
-	call->outcome.value = value;
-}
-
-void call_fail(struct call *call, int error)
-{
-	call->outcome.kind = OUTCOME_ERROR;
-	call->outcome.value = error;
-}
-
-void call_give_fd(struct call *call, int fd, bool cloexec)
-{
-	call->outcome.kind = OUTCOME_FD;
-	call->outcome.fd = fd;
-	call->outcome.fd_cloexec = cloexec;
-}
-
-void call_continue(struct call *call)
-{
-	call->outcome.kind = OUTCOME_CONTINUE;
-}
-
-void call_refuse(struct call *call, int error, const char *rule, const char *reason)
-{
-	call->decision = (struct policy_decision){VERDICT_DENY, abs(error), rule, reason};
-	call_fail(call, -abs(error));
-}
-
-int call_commit(struct call *call)
-{
-	commits++;
-	if (commit_error)
-		call_fail(call, commit_error);
-	return commit_error;
-}
-
-bool call_valid(const struct call *call)
-{
-	(void)call;
-	return true;
-}
-
 /* ---- processes ---- */
 
-static struct sandbox sandbox;
-static struct task task;
-static struct call call;
 static pid_t member, outsider;
 
 static pid_t start(pid_t group)
@@ -116,8 +38,6 @@ static pid_t start(pid_t group)
 static void set_up(void)
 {
 	(void)signal(SIGTERM, SIG_DFL); /* check's handler, inherited, would signal the parent */
-	sandbox.guest = &guest_process;
-	task.tid = task.tgid = getpid();
 	member = start(0);
 	outsider = start(member); /* in the same process group */
 	members[0] = member;
@@ -135,19 +55,6 @@ static void tear_down(void)
 		continue;
 }
 
-static void run(syscall_fn *handler, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	uint64_t arg[6] = {a, b, c, d};
-
-	memset(&call.outcome, 0, sizeof(call.outcome));
-	call.sandbox = &sandbox;
-	call.task = &task;
-	call.tid = getpid();
-	call.decision.verdict = VERDICT_DENY;
-	memcpy(call.arg, arg, sizeof(arg));
-	handler(&call);
-}
-
 static bool ended(pid_t pid)
 {
 	for (int i = 0; i < 200; i++) {
@@ -163,15 +70,6 @@ static bool lives(pid_t pid)
 	(void)usleep(20000);
 	return waitpid(pid, NULL, WNOHANG) == 0;
 }
-
-static void expect(enum outcome_kind kind, int64_t value, enum verdict verdict)
-{
-	ck_assert_int_eq(call.outcome.kind, kind);
-	ck_assert_int_eq(call.outcome.value, value);
-	ck_assert_int_eq(call.decision.verdict, verdict);
-}
-
-#define UNSIGNED(pid) ((uint64_t)(int64_t)(pid))
 
 START_TEST(an_outsider_does_not_exist)
 {
