@@ -116,7 +116,7 @@ static int64_t answer_traced(const struct call *call, enum trace_answer answer, 
 
 	if (answer == TRACE_CONTINUE)
 		(void)notify_continue(listener, call->id);
-	else
+	else if (answer != TRACE_LATER)
 		(void)notify_error(listener, call->id, answer == TRACE_INTERRUPT ? -EINTR : error);
 	return answer == TRACE_FAIL ? error : 0;
 }

@@ -25,6 +25,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/watchdog.h
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-blob.c \
+	supervisor/trace-later.c \
 	supervisor/trace-private.h \
 	supervisor/trace-stop.c \
 	supervisor/trace-verify.c \

@@ -31,7 +31,7 @@ struct pending {
 	pid_t tid;
 	pid_t tgid;
 	enum pending_state state;
-	bool patient;            /* the wait was interruptible (Linux < 5.19): rerun without an interrupt */
+	bool patient;            /* the wait can be interrupted (Linux < 5.19): rerun without an interrupt */
 	unsigned others;         /* other calls seen while rewound */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* as the program made the call */
@@ -45,9 +45,12 @@ struct pending {
 	uint64_t start_ns;
 };
 
+struct later;
+
 struct tracer {
 	struct sandbox *sandbox;
 	struct pending *pending;
+	struct later *later;
 };
 
 /* trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). */
@@ -65,6 +68,19 @@ int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_pl
 /* trace-stop.c: what to do with a task that stopped. */
 void stop_exec(struct tracer *tracer, pid_t pid);
 void stop_other(struct tracer *tracer, pid_t pid, int status);
+
+/*
+ * trace-later.c: PTRACE_SEIZE takes the mutex that an exec of any thread of the target holds while it waits for the other
+ * threads to die, and the seized ones among those die only when their tracer reaps them: the receiver would wait for
+ * itself. So a thread is not seized while another one of its process is in an exec; its call waits.
+ */
+bool later_needed(const struct tracer *tracer, const struct call *call);
+/* Takes plan or host. TRACE_LATER, or TRACE_FAIL. */
+enum trace_answer later_add(struct tracer *tracer, const struct call *call, struct exec_plan *plan, char *host,
+			    int *ret_error);
+/* Begins what need not wait any longer, and answers it. */
+void later_run(struct tracer *tracer);
+void later_free_all(struct tracer *tracer);
 
 /* trace.c */
 struct pending *pending_find(const struct tracer *tracer, pid_t tid);

@@ -191,8 +191,11 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 	if (arch_read_regs(pending->tid, &regs) == 0) {
 		result = arch_result(&regs);
 		if (result <= -KERNEL_RESTARTSYS && result >= -KERNEL_RESTART_LAST) {
-			/* The interrupt ended the wait itself (Linux < 5.19): the call comes again by itself. */
-			pending->patient = true;
+			/*
+			 * The kernel makes the call again by itself. ERESTARTSYS: the interrupt ended the wait for our answer
+			 * (Linux < 5.19); others: it ended an exec's wait for a lock, which may do better next time.
+			 */
+			pending->patient = result == -KERNEL_RESTARTSYS;
 			pending->state = PENDING_REWOUND;
 			resume(pending->tid, signal, group_stop);
 			return;

@@ -29,6 +29,7 @@ void tracer_free(struct tracer *tracer)
 {
 	if (!tracer)
 		return;
+	later_free_all(tracer);
 	while (tracer->pending)
 		pending_remove(tracer, tracer->pending);
 	free(tracer);
@@ -164,8 +165,11 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 	enum pending_state state = plan->detour ? PENDING_ANSWERED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r = plan->detour ? blob_for_exec(call, plan, &blob) : 0;
+	int r;
 
+	if (later_needed(tracer, call))
+		return later_add(tracer, call, plan, NULL, ret_error);
+	r = plan->detour ? blob_for_exec(call, plan, &blob) : 0;
 	if (r == 0)
 		r = begin(tracer, call, state, &pending);
 	if (r < 0) {
@@ -184,8 +188,11 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 	_cleanup_free_ char *owned = host;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r = blob_for_chdir(owned, &blob);
+	int r;
 
+	if (later_needed(tracer, call))
+		return later_add(tracer, call, NULL, steal_pointer(&owned), ret_error);
+	r = blob_for_chdir(owned, &blob);
 	if (r == 0)
 		r = begin(tracer, call, PENDING_ANSWERED, &pending);
 	if (r < 0) {
@@ -219,6 +226,7 @@ bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 		/* A signal handler ran before the call was repeated and makes calls of its own; the call still comes. */
 		if (pending->state != PENDING_REWOUND || ++pending->others > OTHERS_MAX)
 			pending_drop(tracer, pending);
+		later_run(tracer);
 		return false;
 	}
 	/* A handler's frame may have been put over it. Failing here, the kernel finds the same and says EFAULT. */
@@ -250,13 +258,13 @@ bool trace_event(struct tracer *tracer, pid_t pid, int status)
 {
 	if (!WIFSTOPPED(status)) {
 		forget_group(tracer, pid);
-		return false;
-	}
-	if (status >> 16 == PTRACE_EVENT_EXEC)
+	} else if (status >> 16 == PTRACE_EVENT_EXEC) {
 		stop_exec(tracer, pid);
-	else
+	} else {
 		stop_other(tracer, pid, status);
-	return true;
+	}
+	later_run(tracer);
+	return WIFSTOPPED(status);
 }
 
 void trace_forget(struct tracer *tracer, pid_t tid)
@@ -268,4 +276,5 @@ void trace_forget(struct tracer *tracer, pid_t tid)
 		return;
 	pending_end(tracer, pending, -ESRCH);
 	pending_remove(tracer, pending);
+	later_run(tracer);
 }

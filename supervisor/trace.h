@@ -18,6 +18,7 @@ enum trace_answer {
 	TRACE_CONTINUE, /* reply CONTINUE */
 	TRACE_INTERRUPT, /* reply -EINTR: the call will be rewound and notified again */
 	TRACE_FAIL,     /* reply *ret_error */
+	TRACE_LATER,    /* reply nothing: the tracer does, when another thread's exec of the same process is over */
 };
 
 /*

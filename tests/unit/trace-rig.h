@@ -1,0 +1,31 @@
+/* A small dispatcher for the tracer's tests: listener, approvals by rule of the test, waits. */
+#ifndef CALLGATE_TESTS_TRACE_RIG_H
+#define CALLGATE_TESTS_TRACE_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "syscalls/call.h"
+#include "syscalls/exec.h"
+
+/* "/virt" of the program is this directory of the host; made by rig_setup, with what the tests run in it. */
+struct rig {
+	char dir[64];
+	char self[256]; /* this test program, which plays the programs that are run */
+	/* Falsifies a plan before it is used; NULL leaves it. */
+	void (*tamper)(struct exec_plan *plan);
+	size_t calls, reruns;
+	size_t pending; /* tracer_pending() after the end */
+	int status;     /* of the guest */
+	bool timed_out;
+};
+
+void rig_setup(struct rig *rig);
+void rig_teardown(struct rig *rig);
+/* A file below the directory. */
+void rig_write(const struct rig *rig, const char *name, const char *text, unsigned mode);
+
+/* Runs guest under a filter that notifies execve, execveat and chdir, with the tracer, until all processes are gone. */
+void rig_run(struct rig *rig, void (*guest)(void));
+
+#endif
