@@ -1,0 +1,8 @@
+#!/bin/bash
+# The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups.
+. "$(dirname "$0")/lib.sh"
+CG_OPTIONS=(-x "$CASES/cases-diff")
+LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
+# shellcheck disable=SC2086 # a list of groups
+same "diff ${DIFF_GROUPS:-all}" "$CASES/cases-diff" "$T/w" ${DIFF_GROUPS:-}
+echo "$(wc -l <"$T/native.out") cases"

@@ -1,0 +1,208 @@
+# shellcheck shell=bash
+# The harness of the live tests. A test sources it, runs things natively and inside callgate, and calls fail or skip.
+# Knows from the environment: CALLGATE (the program), LIVE_TMP (where work is done), LIVE_TIMEOUT (seconds a command).
+# Gives: T (this test's own directory), SRC and BUILD (source and build tree), CASES (the compiled cases).
+set -u
+
+SRC=${abs_top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+BUILD=${abs_top_builddir:-$(dirname "$(command -v "${CALLGATE:-$SRC/build/callgate}" || echo "$SRC/build/callgate")")}
+CALLGATE=${CALLGATE:-$BUILD/callgate}
+CASES=$BUILD/tests/cases
+PYTHON=/usr/bin/python3
+LIVE_TIMEOUT=${LIVE_TIMEOUT:-50}
+export LC_ALL=C.UTF-8 TZ=UTC
+umask 022
+
+fail()
+{
+	echo "FAIL: $*" >&2
+	live_failed=1
+}
+
+# For what makes the rest of the test pointless.
+die()
+{
+	fail "$@"
+	exit 1
+}
+
+skip()
+{
+	echo "SKIP: $*"
+	exit 77
+}
+
+need()
+{
+	local tool
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || skip "$tool is not installed"
+	done
+}
+
+live_failed=0
+T=$(mktemp -d "${LIVE_TMP:-/var/tmp}/cg-live.XXXXXX") || exit 99
+T=$(cd "$T" && pwd -P)
+mkdir "$T/tmp" "$T/home"
+export TMPDIR=$T/tmp
+
+# Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR.
+live_done()
+{
+	local status=$? left
+	trap - EXIT
+	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 2>/dev/null | head -n 5)
+	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
+		fail "left behind in scratch: $left"
+	fi
+	cd / && chmod -R u+rwX "$T" 2>/dev/null
+	if [ -n "${LIVE_KEEP:-}" ]; then
+		echo "kept: $T"
+	else
+		rm -rf "$T"
+	fi
+	[ $status -ne 0 ] && exit $status
+	exit $live_failed
+}
+trap live_done EXIT
+
+[ -x "$CALLGATE" ] || skip "callgate is not built: $CALLGATE"
+
+# What both sides get; the rest of the caller's environment is unknown to the program anyway.
+live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC OPENBLAS_NUM_THREADS=1)
+
+# native COMMAND…: as callgate's program runs: no capabilities, no new privileges, nothing on stdin, same environment.
+native()
+{
+	local drop=()
+	[ "$(id -u)" = 0 ] && drop=(setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --)
+	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" TMPDIR="$T/tmp" "${drop[@]}" "$@" </dev/null
+}
+
+# cg COMMAND…: callgate itself, with a deadline.
+cg()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
+}
+
+# cg_run PROFILE [OPTION…] -- PROGRAM…: the audit log goes to $T/audit.
+cg_run()
+{
+	local profile=$1 set=() pair
+	shift
+	for pair in "${live_env[@]}"; do
+		set+=(-e "$pair")
+	done
+	rm -f "$T/audit"
+	cg run --profile "$profile" --audit "$T/audit" "${set[@]}" -W "$T/home" "$@"
+}
+
+# tree DIR: one line an entry: type, mode, links of files, size, target or hash, path. No times. TREE_SKIP: a regex of paths.
+tree()
+{
+	TREE_SKIP=${TREE_SKIP:-} "$PYTHON" - "$1" <<'EOF'
+import hashlib, os, re, stat, sys
+root = os.fsencode(sys.argv[1])
+skip = os.environ["TREE_SKIP"].encode()
+for here, dirs, files in os.walk(root):
+    dirs.sort()
+    for name in sorted(files + dirs):
+        path = os.path.join(here, name)
+        rel = os.path.relpath(path, root)
+        if skip and re.search(skip, rel):
+            continue
+        st = os.lstat(path)
+        extra = ""
+        if stat.S_ISLNK(st.st_mode):
+            extra = os.readlink(path).decode("ascii", "backslashreplace")
+        elif stat.S_ISREG(st.st_mode):
+            extra = "%d %d " % (st.st_nlink, st.st_size)
+            try:
+                with open(path, "rb") as f:
+                    extra += hashlib.sha256(f.read()).hexdigest()
+            except OSError as e:
+                extra += os.strerror(e.errno)
+        print("%06o %s %s" % (st.st_mode, extra, rel.decode("ascii", "backslashreplace")))
+EOF
+}
+
+# prepare: a test redefines it to fill the fresh workdir (its argument) the same way before both runs.
+prepare() { :; }
+
+# same NAME COMMAND…: runs COMMAND natively in $T/w and then inside under `extended` in a fresh directory of the same
+# name; stdout, stderr (unless SAME_STDERR=no), exit status and the resulting tree must be equal. CG_OPTIONS: further
+# options of run. SAME_STATUS: the exit status both must have (default 0).
+same()
+{
+	local name=$1 side status
+	shift
+	for side in native inside; do
+		rm -rf "${T:?}/w" "${T:?}/home"
+		mkdir "$T/w" "$T/home" || die "mkdir"
+		prepare "$T/w"
+		cd "$T/w" || die "cd"
+		if [ $side = native ]; then
+			native "$@" >"$T/$side.out" 2>"$T/$side.err"
+		else
+			cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$@" >"$T/$side.out" 2>"$T/$side.err"
+		fi
+		status=$?
+		cd "$T" || die "cd"
+		echo "$status" >"$T/$side.status"
+		tree "$T/w" >"$T/$side.tree"
+	done
+	compare "$name" status
+	compare "$name" out
+	[ "${SAME_STDERR:-yes}" = no ] || compare "$name" err
+	compare "$name" tree
+	[ "$(cat "$T/native.status")" = "${SAME_STATUS:-0}" ] || {
+		head -n 20 "$T/native.err" >&2
+		fail "$name: natively it ends with $(cat "$T/native.status")"
+	}
+	return $live_failed
+}
+
+compare()
+{
+	cmp -s "$T/native.$2" "$T/inside.$2" && return
+	fail "$1: $2 differs, native (<) from inside (>):"
+	diff "$T/native.$2" "$T/inside.$2" | cut -c 1-600 | head -n "${LIVE_LINES:-30}" >&2
+	[ "$2" = status ] && head -n 20 "$T/inside.err" >&2
+	[ "$2" = status ] && [ -s "$T/audit" ] && jq -c 'select(.verdict == "deny") | [.syscall, .path, .errno, .reason]' \
+		"$T/audit" 2>/dev/null | sort | uniq -c | sort -rn | head -n 15 >&2
+}
+
+# audit_has FILTER: some record of $T/audit fulfils the jq filter. audit_none: no record does.
+audit_has()
+{
+	[ -n "$(jq -c "select($1)" "$T/audit" 2>&1 | head -n 1)" ] || fail "no audit record with: $1"
+}
+
+audit_none()
+{
+	local found
+	found=$(jq -c "select($1)" "$T/audit" 2>&1 | head -n 1)
+	[ -z "$found" ] || fail "there is an audit record with: $1: $found"
+}
+
+# hostile CASE [ARG…]: runs $CASES/CASE under `minimal` in a fresh workdir $T/w. It exits with 0 when every attempt was
+# refused, and prints what it got otherwise. CG_OPTIONS as above.
+hostile()
+{
+	local case=$1 status
+	shift
+	mkdir -p "$T/w"
+	cg_run "${PROFILE:-minimal}" -x "$CASES/$case" ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$CASES/$case" "$@" >"$T/out" 2>&1
+	status=$?
+	[ $status = "${HOSTILE_STATUS:-0}" ] || fail "$case $*: ended with $status: $(tail -n 15 "$T/out")"
+	return 0
+}
+
+# tree_dead MARK: no process has MARK in its command line any more.
+survivors()
+{
+	local dir
+	for dir in /proc/[0-9]*; do
+		grep -qsaF -- "$1" "$dir/cmdline" && echo "${dir#/proc/}"
+	done
+}
