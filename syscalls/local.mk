@@ -1,11 +1,6 @@
 libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch-aarch64.c \
 	syscalls/arch-x86_64.c \
-	syscalls/net.c \
-	syscalls/process.c \
-	syscalls/signal-group.c syscalls/signal-group.h \
-	syscalls/signal.c \
-	syscalls/target.c syscalls/target.h \
 	syscalls/arch.c \
 	syscalls/arch.h \
 	syscalls/call-record.c \
@@ -61,6 +56,9 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/process.c \
 	syscalls/shebang.c \
 	syscalls/shebang.h \
+	syscalls/signal-group.c \
+	syscalls/signal-group.h \
+	syscalls/signal.c \
 	syscalls/syscalls.def \
 	syscalls/table.c \
 	syscalls/table.h \
