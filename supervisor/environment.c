@@ -1,5 +1,6 @@
 #include "supervisor/environment.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,27 +8,56 @@
 
 #include "base/banned.h"
 
+/* Adds a variable unless it is there already. False when memory ran out. */
+static bool add(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
+{
+	for (size_t i = 0; i < *used; i++)
+		if (strncmp(envp[i], name, name_len) == 0 && envp[i][name_len] == '=')
+			return true;
+	if (asprintf(&envp[*used], "%.*s=%s", (int)name_len, name, value) < 0) {
+		envp[*used] = NULL;
+		return false;
+	}
+	++*used;
+	return true;
+}
+
+/* What the policy passes by name or by pattern ("LC_*"). */
+static bool add_passed(const struct policy *policy, char **envp, size_t *used)
+{
+	for (char **variable = environ; variable && *variable; variable++) {
+		const char *equal = strchr(*variable, '=');
+		char name[256];
+		size_t len = equal ? (size_t)(equal - *variable) : sizeof(name);
+
+		if (len == 0 || len >= sizeof(name))
+			continue; /* not a variable, or none that a policy could name */
+		memcpy(name, *variable, len);
+		name[len] = '\0';
+		if (policy_env_passes(policy, name) && !add(envp, used, name, len, equal + 1))
+			return false;
+	}
+	return true;
+}
+
 char **environment_build(const struct policy *policy)
 {
 	const struct policy_env *env;
-	size_t count, used = 0;
-	const char *value;
+	size_t count, used = 0, room = 1;
+	bool good = true;
 	char **envp;
 
 	env = policy_env(policy, &count);
-	envp = calloc(count + 1, sizeof(*envp));
-	for (size_t i = 0; envp && i < count; i++) {
-		value = env[i].value ? env[i].value : getenv(env[i].name);
-		if (!value)
-			continue;
-		if (asprintf(&envp[used], "%s=%s", env[i].name, value) < 0) {
-			envp[used] = NULL;
-			environment_free(envp);
-			return NULL;
-		}
-		used++;
-	}
-	return envp;
+	for (char **variable = environ; variable && *variable; variable++)
+		room++;
+	envp = calloc(room + count, sizeof(*envp));
+	for (size_t i = 0; envp && good && i < count; i++)
+		if (env[i].value)
+			good = add(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
+	if (envp && good && add_passed(policy, envp, &used))
+		return envp;
+	environment_free(envp);
+	return NULL;
 }
 
 void environment_free(char **envp)
