@@ -131,9 +131,8 @@ void file_end_output(struct call *call, uint64_t addr, const void *from, size_t 
 
 void file_forget(struct call *call)
 {
-	memset(&call->outcome, 0, sizeof(call->outcome));
-	call->outcome.fd = -1;
-	memset(&call->decision, 0, sizeof(call->decision));
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
 }
 
 int file_error(const struct call *call)
