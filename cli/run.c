@@ -145,10 +145,11 @@ static int prepare(struct run *run)
 	run->host_ready = true;
 	if (prepare_places(run) != 0 || check_workdir(run, &workdir_fd) != 0)
 		return CLI_ERROR;
-	if (cli_policy_load(&options->policy, "run", &run->host, run->scratch.path, &run->policy) < 0)
-		return refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
+	/* Before the policy, whose rules may name them (-x @workdir/tool). */
 	if (input_copy(workdir_fd, options->input.item, options->input.count, &error) < 0)
 		return refuse(run, "input_failed", "%s", error.text);
+	if (cli_policy_load(&options->policy, "run", &run->host, run->scratch.path, &run->policy) < 0)
+		return refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
 	if (options->output) {
 		run->output_fd = output_open(options->output, &error);
 		if (run->output_fd < 0)

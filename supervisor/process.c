@@ -109,7 +109,8 @@ static int build_view(struct process *process)
 	const struct process_options *options = process->options;
 	const struct view_options view_options = {.scratch_fd = options->scratch->fd,
 						  .scratch_host = options->scratch->path,
-						  .scratch_base = options->scratch->base};
+						  .scratch_base = options->scratch->base,
+						  .workdir_host = options->workdir_host};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
