@@ -14,6 +14,9 @@ static const char empty_room[AUDIT_ROOM_BYTES + 1] = "\"ret\":  null            
 _Static_assert(AUDIT_ROOM_VALUE + VALUE_BYTES + 6 == AUDIT_ROOM_NS, "the drawing in encode.h is wrong");
 _Static_assert(AUDIT_ROOM_NS + NS_BYTES == AUDIT_ROOM_BYTES, "the drawing in encode.h is wrong");
 
+typedef uint64_t word8 __attribute__((aligned(1), may_alias));
+typedef uint64_t word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* movups, or str q */
+
 /*
  * One store instruction each, whatever the alignment: SIGKILL comes between instructions, so what is on file is the
  * text before or after it.
@@ -24,10 +27,8 @@ static void store8(char *to, const char *from)
 
 	memcpy(&word, from, sizeof(word));
 	__asm__ volatile("" ::: "memory");
-	*(volatile uint64_t __attribute__((aligned(1), may_alias)) *)to = word;
+	*(volatile word8 *)to = word;
 }
-
-typedef uint64_t word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* movups, or str q */
 
 static void store16(char *to, const char *from)
 {

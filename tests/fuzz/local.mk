@@ -1,0 +1,29 @@
+# Each harness twice: fuzz_NAME replays and mutates its corpus under "make check", with any compiler; libfuzzer_NAME is
+# libFuzzer's, with "configure CC=clang --enable-fuzz". To go on from the corpus:
+#   tests/fuzz/libfuzzer_elf -max_len=65536 NEW-INPUTS $top_srcdir/tests/fuzz/corpus/elf
+FUZZ_TESTS =
+EXTRA_DIST += tests/fuzz/corpus
+check_PROGRAMS += $(FUZZ_TESTS)
+TESTS += $(FUZZ_TESTS)
+fuzz_main = tests/fuzz/fuzz.h tests/fuzz/replay.c
+libfuzzer_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
+
+fuzz_decode_libs = libcallgate_syscalls.a libcallgate_base.a
+FUZZ_TESTS += tests/fuzz/fuzz_decode
+tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
+tests_fuzz_fuzz_decode_LDADD = $(fuzz_decode_libs)
+
+fuzz_elf_libs = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_elf
+tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
+tests_fuzz_fuzz_elf_LDADD = $(fuzz_elf_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_decode tests/fuzz/libfuzzer_elf
+endif
+tests_fuzz_libfuzzer_decode_SOURCES = tests/fuzz/fuzz_decode.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_decode_LDADD = $(fuzz_decode_libs)
+tests_fuzz_libfuzzer_decode_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_elf_SOURCES = tests/fuzz/fuzz_elf.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_elf_LDADD = $(fuzz_elf_libs)
+tests_fuzz_libfuzzer_elf_LDFLAGS = $(libfuzzer_flags)
