@@ -26,6 +26,10 @@ struct trace_blob {
 	bool has_argv;
 };
 
+/*
+ * A task may have several: a call that was rewound, and one that a signal handler makes before it comes round again. The
+ * newest is found first.
+ */
 struct pending {
 	struct pending *next;
 	pid_t tid;

@@ -35,6 +35,29 @@ static void resume(pid_t tid, int signal, bool group_stop)
 		(void)ptrace(PTRACE_CONT, tid, 0, (long)signal);
 }
 
+/* This call is over. The task stays seized while an older one of its calls is yet to come round again. */
+static void release(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+{
+	pid_t tid = pending->tid;
+
+	pending_remove(tracer, pending);
+	if (pending_find(tracer, tid))
+		resume(tid, signal, group_stop);
+	else
+		let_go(tid, signal);
+}
+
+/* The calls of a thread that is gone. */
+static void forget_thread(struct tracer *tracer, pid_t tid)
+{
+	struct pending *pending;
+
+	while ((pending = pending_find(tracer, tid))) {
+		pending_end(tracer, pending, -EINTR);
+		pending_remove(tracer, pending);
+	}
+}
+
 /* ---- exec ---- */
 
 /* A call of its own for the record and the result: what ran is not what was approved. */
@@ -69,18 +92,16 @@ static void record_kill(struct tracer *tracer, const struct pending *pending, pi
 static struct pending *rekey(struct tracer *tracer, pid_t pid)
 {
 	unsigned long former = (unsigned long)pid;
-	struct pending *pending, *leader;
+	struct pending *pending;
 
 	if (ptrace(PTRACE_GETEVENTMSG, pid, 0, &former) < 0)
 		return NULL;
 	pending = pending_find(tracer, (pid_t)former);
-	if ((pid_t)former == pid || !pending)
-		return pending;
-	leader = pending_find(tracer, pid);
-	if (leader) {
-		pending_end(tracer, leader, -EINTR);
-		pending_remove(tracer, leader);
-	}
+	if (!pending)
+		return NULL;
+	pending->tid = -1; /* out of the way of those that are forgotten: the old leader's, and older calls of its own */
+	forget_thread(tracer, pid);
+	forget_thread(tracer, (pid_t)former);
 	pending->tid = pid;
 	return pending;
 }
@@ -177,8 +198,7 @@ static void stop_answered(struct tracer *tracer, struct pending *pending, int si
 		return;
 	}
 	pending_end(tracer, pending, r);
-	let_go(pending->tid, signal);
-	pending_remove(tracer, pending);
+	release(tracer, pending, signal, group_stop);
 }
 
 /* ---- the end of a chdir, or of an exec that failed ---- */
@@ -206,8 +226,7 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 		}
 	}
 	pending_end(tracer, pending, result);
-	let_go(pending->tid, signal);
-	pending_remove(tracer, pending);
+	release(tracer, pending, signal, group_stop);
 }
 
 void stop_other(struct tracer *tracer, pid_t pid, int status)
@@ -233,8 +252,7 @@ void stop_other(struct tracer *tracer, pid_t pid, int status)
 		break;
 	case PENDING_DROPPED:
 	default:
-		let_go(pid, signal);
-		pending_remove(tracer, pending);
+		release(tracer, pending, signal, group_stop);
 		break;
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "base/banned.h"
 
+#define DEPTH_MAX 8 /* calls of one thread that are yet to come round again: handlers interrupted by handlers */
 #define OTHERS_MAX 4096 /* calls of a signal handler before a rewound call is taken for abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
@@ -95,6 +96,33 @@ static void pending_drop(struct tracer *tracer, struct pending *pending)
 
 /* ---- beginning ---- */
 
+static struct pending *pending_add(struct tracer *tracer, const struct call *call)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		return NULL;
+	pending->tid = call->tid;
+	pending->tgid = call->task->tgid;
+	pending->next = tracer->pending;
+	tracer->pending = pending;
+	return pending;
+}
+
+/* An entry for a task that is seized already: a new one above calls that are yet to come round again, or its only one. */
+static struct pending *pending_reuse(struct tracer *tracer, const struct call *call, struct pending *newest)
+{
+	unsigned depth = 0;
+
+	for (const struct pending *pending = newest; pending; pending = pending->next)
+		depth += pending->tid == call->tid;
+	if (newest->state == PENDING_REWOUND && depth < DEPTH_MAX)
+		return pending_add(tracer, call);
+	pending_end(tracer, newest, -EINTR);
+	pending_clear(newest);
+	return newest;
+}
+
 /*
  * A notified task waits in the kernel, so its tid is its own as long as the notification is valid: asked after the
  * seize, because before it the answer could be stale. 0 or -errno.
@@ -103,25 +131,19 @@ static int seize(struct tracer *tracer, const struct call *call, struct pending 
 {
 	struct pending *pending = pending_find(tracer, call->tid);
 
-	if (pending) { /* a handler's exec while its thread's own call was to be repeated */
-		pending_end(tracer, pending, -EINTR);
-		pending_clear(pending);
-		*ret_pending = pending;
-		return 0;
+	if (pending) {
+		*ret_pending = pending_reuse(tracer, call, pending);
+		return *ret_pending ? 0 : -ENOMEM;
 	}
-	pending = calloc(1, sizeof(*pending));
+	pending = pending_add(tracer, call);
 	if (!pending)
 		return -ENOMEM;
 	if (ptrace(PTRACE_SEIZE, call->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
 		int error = errno;
 
-		free(pending);
+		pending_remove(tracer, pending);
 		return error == EPERM ? -EACCES : -error;
 	}
-	pending->tid = call->tid;
-	pending->tgid = call->task->tgid;
-	pending->next = tracer->pending;
-	tracer->pending = pending;
 	if (!call_valid(call)) {
 		pending_drop(tracer, pending);
 		return -ESRCH;
@@ -216,17 +238,40 @@ static bool comes_again(const struct pending *pending, int nr, const __u64 *args
 	return true;
 }
 
+/* The entry whose call this is; those above it belong to handlers that were left by longjmp, and go. */
+static struct pending *find_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+{
+	struct pending *match = tracer->pending, *newest;
+
+	while (match && !(match->tid == tid && comes_again(match, nr, args)))
+		match = match->next;
+	while (match && (newest = pending_find(tracer, tid)) != match) {
+		pending_end(tracer, newest, -EINTR);
+		pending_remove(tracer, newest);
+	}
+	return match;
+}
+
+/* A call of a seized task that is not the one that was to come again. */
+static void other_call(struct tracer *tracer, struct pending *pending)
+{
+	if (pending->state == PENDING_DROPPED)
+		return;
+	/* A signal handler ran before the call was repeated and makes calls of its own; the call still comes. */
+	if (pending->state == PENDING_REWOUND && ++pending->others <= OTHERS_MAX)
+		return;
+	pending_drop(tracer, pending);
+	later_run(tracer);
+}
+
 bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
-	struct pending *pending = tracer->pending ? pending_find(tracer, tid) : NULL;
+	struct pending *newest = tracer->pending ? pending_find(tracer, tid) : NULL;
+	struct pending *pending = newest ? find_rerun(tracer, tid, nr, args) : NULL;
 
-	if (!pending || pending->state == PENDING_DROPPED)
-		return false;
-	if (!comes_again(pending, nr, args)) {
-		/* A signal handler ran before the call was repeated and makes calls of its own; the call still comes. */
-		if (pending->state != PENDING_REWOUND || ++pending->others > OTHERS_MAX)
-			pending_drop(tracer, pending);
-		later_run(tracer);
+	if (!pending) {
+		if (newest)
+			other_call(tracer, newest);
 		return false;
 	}
 	/* A handler's frame may have been put over it. Failing here, the kernel finds the same and says EFAULT. */
