@@ -56,3 +56,11 @@ UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_changes
+tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_denials
+tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)

@@ -21,7 +21,7 @@
 #define RUNS_MAX 400
 #define RUNS_MIN 20
 #define BUDGET_NS 8000000000u
-#define LIFE_MAX_US 2500u /* a writer's life after its first record */
+#define LIFE_MAX_US 1000u /* a writer's life after its first record */
 
 static char dir[] = "/tmp/callgate-test-kill-XXXXXX";
 static char path[64];

@@ -1,0 +1,237 @@
+/* Refused attempts: counted once each, with the grant that would allow them. The calls are made up. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "syscalls/call.h"
+#include "syscalls/denials.h"
+
+#include "base/banned.h"
+
+static struct mount tree, proc = {.flags = MOUNT_PROC};
+static char python[] = "/usr/bin/python3.11", git[] = "/usr/bin/git";
+static struct task task = {.tid = 8, .tgid = 7, .exe = python};
+static struct denials *denials;
+
+static const struct syscall_row openat_row = {
+	.name = "openat", .basis = BASIS_MEMORY,
+	.arg = {{ARG_DIRFD, "dirfd"}, {ARG_PATH, "path"}, {ARG_OPENFLAGS, "flags"}, {ARG_MODE, "mode"}}};
+static const struct syscall_row stat_row = {.name = "stat", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}}};
+static const struct syscall_row unlink_row = {.name = "unlink", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}}};
+static const struct syscall_row rename_row = {
+	.name = "rename", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "oldpath"}, {ARG_PATH, "newpath"}}};
+static const struct syscall_row chmod_row = {
+	.name = "chmod", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}, {ARG_MODE, "mode"}}};
+static const struct syscall_row execve_row = {.name = "execve", .basis = BASIS_EXEC, .arg = {{ARG_PATH, "path"}}};
+static const struct syscall_row kill_row = {
+	.name = "kill", .basis = BASIS_REGS, .arg = {{ARG_PID, "pid"}, {ARG_SIGNAL, "sig"}}};
+static const struct syscall_row socket_row = {
+	.name = "socket", .basis = BASIS_REGS, .arg = {{ARG_INT, "domain"}, {ARG_FLAGS, "type"}, {ARG_INT, "protocol"}}};
+
+static void set_up(void)
+{
+	denials = denials_create();
+	ck_assert_ptr_nonnull(denials);
+}
+
+static void tear_down(void)
+{
+	denials_free(denials);
+}
+
+static struct call *refused(const struct syscall_row *row, int error, const char *reason)
+{
+	static struct call call;
+
+	memset(&call, 0, sizeof(call));
+	call.row = row;
+	call.task = &task;
+	call.slot.seq = 42;
+	call.decision = (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
+	call.outcome.kind = OUTCOME_ERROR;
+	call.outcome.value = -error;
+	return &call;
+}
+
+static void with_path(struct call *call, const struct mount *mount, const char *path)
+{
+	unsigned i = call->paths++;
+
+	call->path[i].len = (size_t)snprintf(call->path[i].text, sizeof(call->path[i].text), "%s", path);
+	call->place[i].mount = mount;
+	call->place[i].virt_len = (size_t)snprintf(call->place[i].virt, sizeof(call->place[i].virt), "%s", path);
+}
+
+static const struct denial *only(uint64_t count)
+{
+	const struct denial *list;
+	uint64_t unlisted;
+	size_t found;
+
+	list = denials_list(denials, &found, &unlisted);
+	ck_assert_uint_eq(found, 1);
+	ck_assert_uint_eq(unlisted, 0);
+	ck_assert_uint_eq(list->count, count);
+	return list;
+}
+
+struct suggest_case {
+	const struct syscall_row *row;
+	const char *path;
+	int error;
+	const char *reason;
+	int flags;
+	const char *op, *suggest;
+};
+
+static const struct suggest_case suggests[] = {
+	{&stat_row, "/etc/shadow", ENOENT, "not_granted", 0, "read", "-r /etc/shadow"},
+	{&openat_row, "/etc/shadow", ENOENT, "not_granted", O_RDONLY, "read", "-r /etc/shadow"},
+	{&openat_row, "/etc/motd", EROFS, "read_only", O_WRONLY, "write", "-W /etc/motd"},
+	{&openat_row, "/srv/new/file", ENOENT, "not_granted", O_RDWR | O_CREAT, "write", "-W /srv/new"},
+	{&unlink_row, "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib"},
+	{&unlink_row, "/vmlinuz", ENOENT, "not_granted", 0, "write", "-W /"},
+	{&chmod_row, "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib/x"},
+	{&execve_row, "/usr/bin/curl", EACCES, "not_executable", 0, "exec", "-x /usr/bin/curl"},
+	{&stat_row, "/a b/it's", ENOENT, "not_granted", 0, "read", "-r '/a b/it'\\''s'"},
+	{&stat_row, "/x\n", ENOENT, "not_granted", 0, "read", "-r '/x\n'"},
+};
+
+START_TEST(test_suggest)
+{
+	const struct suggest_case *c = &suggests[_i];
+	struct call *call = refused(c->row, c->error, c->reason);
+	const struct denial *denial;
+
+	call->arg[2] = (uint64_t)c->flags;
+	with_path(call, &tree, c->path);
+	denials_add(denials, call);
+	denial = only(1);
+	ck_assert_str_eq(denial->op, c->op);
+	ck_assert_str_eq(denial->suggest, c->suggest);
+	ck_assert_str_eq(denial->target, c->path);
+	ck_assert_str_eq(denial->resolved, c->path);
+	ck_assert_int_eq(denial->error, c->error);
+	ck_assert_uint_eq(denial->seq, 42);
+	ck_assert_int_eq(denial->pid, 7);
+}
+END_TEST
+
+START_TEST(test_deny_rule)
+{
+	struct call *call = refused(&stat_row, EACCES, "denied_by_rule");
+
+	call->decision.rule = "p.json: filesystem.deny[0] **/.env";
+	with_path(call, &tree, "/work/.env");
+	denials_add(denials, call);
+	ck_assert_str_eq(only(1)->suggest, "drop or narrow the rule \"p.json: filesystem.deny[0] **/.env\"");
+}
+END_TEST
+
+START_TEST(test_second_path)
+{
+	struct call *call = refused(&rename_row, EROFS, "read_only");
+
+	with_path(call, &tree, "/work/a");
+	with_path(call, &tree, "/usr/b");
+	denials_add(denials, call);
+	ck_assert_str_eq(only(1)->target, "/usr/b");
+	ck_assert_str_eq(only(1)->suggest, "-W /usr");
+}
+END_TEST
+
+START_TEST(test_nothing_to_grant)
+{
+	struct call *call = refused(&openat_row, ENOENT, "proc_not_listed");
+
+	with_path(call, &proc, "/proc/kcore");
+	denials_add(denials, call);
+	ck_assert_ptr_null(only(1)->suggest);
+}
+END_TEST
+
+START_TEST(test_without_path)
+{
+	struct call *call = refused(_i ? &socket_row : &kill_row, EPERM, "not_permitted");
+
+	call->arg[0] = _i ? 2 : 0xffffffff00000001u; /* an int's high half is noise */
+	call->arg[1] = _i ? 0x80001 : 9;
+	denials_add(denials, call);
+	ck_assert_str_eq(only(1)->target, _i ? "domain=2 type=0x80001 protocol=0" : "pid=1 sig=9");
+	ck_assert_str_eq(only(1)->op, _i ? "net" : "signal");
+	ck_assert_ptr_null(only(1)->suggest);
+}
+END_TEST
+
+START_TEST(test_repeated_and_too_many)
+{
+	const struct denial *list;
+	uint64_t unlisted;
+	size_t count;
+
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < DENIALS_MAX + 10; i++) {
+			struct call *call = refused(&stat_row, ENOENT, "not_granted");
+			char path[32];
+
+			(void)snprintf(path, sizeof(path), "/secret/%u", i);
+			with_path(call, &tree, path);
+			denials_add(denials, call);
+		}
+	}
+	list = denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, DENIALS_MAX);
+	ck_assert_uint_eq(unlisted, 30);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_uint_eq(list[i].count, 3);
+}
+END_TEST
+
+START_TEST(test_another_program_is_another_denial)
+{
+	const struct denial *list;
+	struct task other = task;
+	struct call *call;
+	uint64_t unlisted;
+	size_t count;
+
+	for (int i = 0; i < 2; i++) {
+		call = refused(&stat_row, ENOENT, "not_granted");
+		with_path(call, &tree, "/x");
+		if (i == 1) {
+			other.exe = git;
+			call->task = &other;
+		}
+		denials_add(denials, call);
+	}
+	list = denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_str_eq(list[1].exe, "/usr/bin/git");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("denials");
+	TCase *tests = tcase_create("denials");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_loop_test(tests, test_suggest, 0, sizeof(suggests) / sizeof(*suggests));
+	tcase_add_test(tests, test_deny_rule);
+	tcase_add_test(tests, test_second_path);
+	tcase_add_test(tests, test_nothing_to_grant);
+	tcase_add_loop_test(tests, test_without_path, 0, 2);
+	tcase_add_test(tests, test_repeated_and_too_many);
+	tcase_add_test(tests, test_another_program_is_another_denial);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}
