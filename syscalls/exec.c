@@ -92,7 +92,7 @@ static int open_named(struct call *call, const char *text, unsigned want, struct
 	int pin;
 
 	if (!*text) {
-		call_fail(call, -ENOENT);
+		call_fail(call, -EACCES); /* the kernel looks an empty interpreter up as the cwd, a directory */
 		return -1;
 	}
 	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both are bounded by PATH_MAX */
@@ -330,7 +330,7 @@ static int pin_descriptor(struct call *call)
 
 static void run_exec(struct call *call, unsigned flags)
 {
-	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0;
+	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
 	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
 	struct stat st;
 	int pin, fd;

@@ -64,3 +64,7 @@ tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libca
 UNIT_TESTS += tests/unit/test_denials
 tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
+tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)

@@ -1,0 +1,217 @@
+/* The ELF checks on made-up files: valid, cut at every length, hostile. */
+#include <check.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/elf-machine.h"
+#include "syscalls/elf.h"
+
+#include "base/banned.h"
+
+#define LOADER "/lib64/ld-test.so.1"
+
+/* The smallest dynamic program: header, PT_LOAD, PT_INTERP, the loader's name. */
+struct image {
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr[2];
+	char interp[sizeof(LOADER)];
+};
+
+static struct image image;
+
+static int inspect(const void *bytes, size_t len, struct elf_facts *ret_facts)
+{
+	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pwrite(fd, bytes, len, 0), (ssize_t)len);
+	return elf_inspect(fd, ret_facts);
+}
+
+static int inspect_image(void)
+{
+	struct elf_facts facts;
+
+	return inspect(&image, sizeof(image), &facts);
+}
+
+static void setup(void)
+{
+	image = (struct image){
+		.ehdr = {.e_type = ET_DYN, .e_machine = ELF_MACHINE, .e_version = EV_CURRENT,
+			 .e_phoff = offsetof(struct image, phdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			 .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2},
+		.phdr = {{.p_type = PT_LOAD, .p_vaddr = 0x12345, .p_filesz = 16, .p_memsz = 16},
+			 {.p_type = PT_INTERP, .p_offset = offsetof(struct image, interp), .p_filesz = sizeof(LOADER)}},
+		.interp = LOADER,
+	};
+	memcpy(image.ehdr.e_ident, ELFMAG, SELFMAG);
+	image.ehdr.e_ident[EI_CLASS] = ELFCLASS64;
+	image.ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
+	image.ehdr.e_ident[EI_VERSION] = EV_CURRENT;
+}
+
+START_TEST(finds_the_loader)
+{
+	struct elf_facts facts;
+
+	ck_assert_int_eq(inspect(&image, sizeof(image), &facts), 0);
+	ck_assert(facts.dynamic);
+	ck_assert_str_eq(facts.interp, LOADER);
+	ck_assert_uint_eq(facts.first_vaddr, 0x12000);
+}
+END_TEST
+
+START_TEST(static_has_none)
+{
+	struct elf_facts facts;
+
+	image.phdr[1].p_type = PT_NULL;
+	ck_assert_int_eq(inspect(&image, sizeof(image), &facts), 0);
+	ck_assert(!facts.dynamic);
+}
+END_TEST
+
+START_TEST(reads_itself)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_facts facts;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(elf_inspect(fd, &facts), 0);
+	ck_assert_int_eq(access(facts.interp, X_OK), 0);
+}
+END_TEST
+
+START_TEST(refuses_every_cut)
+{
+	struct elf_facts facts = {.first_vaddr = 77};
+
+	for (size_t len = 0; len < sizeof(image); len++) {
+		int r = inspect(&image, len, &facts);
+
+		/* The padding behind the name may be missing. */
+		if (len < offsetof(struct image, interp) + sizeof(LOADER))
+			ck_assert_int_eq(r, -ENOEXEC);
+	}
+	ck_assert_uint_ne(facts.first_vaddr, 0);
+}
+END_TEST
+
+START_TEST(refuses_foreign)
+{
+	image.ehdr.e_machine = EM_386;
+	ck_assert_int_eq(inspect_image(), -ENOTSUP);
+	setup();
+	image.ehdr.e_ident[EI_DATA] = ELFDATA2MSB;
+	ck_assert_int_eq(inspect_image(), -ENOTSUP);
+	setup();
+	image.ehdr.e_ident[EI_CLASS] = ELFCLASS32; /* x32 */
+	ck_assert_int_eq(inspect_image(), -ENOTSUP);
+}
+END_TEST
+
+START_TEST(refuses_what_the_kernel_refuses)
+{
+	image.ehdr.e_type = ET_REL;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	setup();
+	image.ehdr.e_phnum = 0;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	setup();
+	image.ehdr.e_phnum = PN_XNUM;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	setup();
+	image.ehdr.e_phentsize = 32;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	setup();
+	image.ehdr.e_phoff = UINT64_MAX - 8;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	setup();
+	image.phdr[0].p_type = PT_NULL;
+	ck_assert_int_eq(inspect_image(), -ENOEXEC);
+}
+END_TEST
+
+START_TEST(refuses_bad_loader_names)
+{
+	static const struct {
+		uint64_t offset, size;
+	} spans[] = {
+		{offsetof(struct image, interp), 0},
+		{offsetof(struct image, interp), 1},
+		{offsetof(struct image, interp), sizeof(LOADER) - 1}, /* no NUL */
+		{offsetof(struct image, interp), sizeof(LOADER) + 64},
+		{offsetof(struct image, interp), PATH_MAX + 1},
+		{offsetof(struct image, interp), UINT64_MAX},
+		{UINT64_MAX, 2},
+		{INT64_MAX, 2},
+		{1u << 30, 2},
+	};
+
+	for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++) {
+		image.phdr[1].p_offset = spans[i].offset;
+		image.phdr[1].p_filesz = spans[i].size;
+		ck_assert_int_eq(inspect_image(), -ENOEXEC);
+	}
+}
+END_TEST
+
+START_TEST(no_elf_at_all)
+{
+	struct elf_facts facts;
+	static const char archive[] = "!<arch>\nsome/           0           0     0     644     0         `\n";
+
+	ck_assert_int_eq(inspect(archive, sizeof(archive), &facts), -ENOEXEC);
+	ck_assert_int_eq(inspect("", 0, &facts), -ENOEXEC);
+	ck_assert_int_eq(elf_inspect(-1, &facts), -EBADF);
+}
+END_TEST
+
+/* Reproducible noise in a valid file: any answer is right that is an answer. */
+START_TEST(survives_noise)
+{
+	unsigned seed = 1;
+
+	for (int round = 0; round < 20000; round++) {
+		struct image noisy = image;
+		struct elf_facts facts;
+
+		for (int flips = 0; flips < 4; flips++)
+			((unsigned char *)&noisy)[(unsigned)rand_r(&seed) % sizeof(noisy)] = (unsigned char)rand_r(&seed);
+		if (inspect(&noisy, sizeof(noisy), &facts) == 0 && facts.dynamic)
+			ck_assert_uint_lt(strnlen(facts.interp, PATH_MAX), PATH_MAX);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("elf");
+	TCase *tcase = tcase_create("elf");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, finds_the_loader);
+	tcase_add_test(tcase, static_has_none);
+	tcase_add_test(tcase, reads_itself);
+	tcase_add_test(tcase, refuses_every_cut);
+	tcase_add_test(tcase, refuses_foreign);
+	tcase_add_test(tcase, refuses_what_the_kernel_refuses);
+	tcase_add_test(tcase, refuses_bad_loader_names);
+	tcase_add_test(tcase, no_elf_at_all);
+	tcase_add_test(tcase, survives_noise);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
