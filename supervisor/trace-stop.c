@@ -106,6 +106,13 @@ static struct pending *rekey(struct tracer *tracer, pid_t pid)
 	return pending;
 }
 
+static bool still_stopped(pid_t pid)
+{
+	unsigned long message;
+
+	return ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0;
+}
+
 void stop_exec(struct tracer *tracer, pid_t pid)
 {
 	struct pending *pending = rekey(tracer, pid);
@@ -122,7 +129,8 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 		pending_remove(tracer, pending);
 		return;
 	}
-	if (pending)
+	/* One that somebody else is killing right now cannot be read either, which says nothing about it. */
+	if (pending && still_stopped(pid))
 		record_kill(tracer, pending, pid, reason);
 	(void)kill(pid, SIGKILL); /* it is stopped and ours: the pid cannot be somebody else's */
 	if (pending) {

@@ -55,6 +55,7 @@ static void expect(void (*guest)(void), int status)
 	ck_assert(!rig.timed_out);
 	ck_assert_uint_eq(rig.pending, 0);
 	ck_assert_int_eq(rig.status, status);
+	ck_assert_uint_eq(rig.denials, rig.tamper != NULL);
 }
 
 START_TEST(exec_runs)

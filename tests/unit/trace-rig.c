@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/trace.h"
+#include "syscalls/denials.h"
 #include "syscalls/elf.h"
 #include "syscalls/exec-args.h"
 #include "syscalls/shebang.h"
@@ -279,6 +280,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 				      .policy_sha256 = "", .workdir = "/", .layers_json = "{}", .record_allowed = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	uint64_t end = io_now_ns() + RIG_TIMEOUT_NS;
+	uint64_t unlisted;
 	pid_t pid;
 
 	ck_assert_ptr_nonnull(loop);
@@ -287,6 +289,8 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	loop->sandbox.guest = &guest_process;
 	ck_assert_int_eq(audit_open(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
+	loop->sandbox.denials = denials_create();
+	ck_assert_ptr_nonnull(loop->sandbox.denials);
 	ck_assert_int_eq(tracer_create(&loop->sandbox, &loop->tracer), 0);
 	pid = start(guest, &loop->sandbox.listener_fd);
 	while (reap(loop, pid) && !rig->timed_out) {
@@ -304,5 +308,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	(void)close(loop->sandbox.listener_fd);
 	tracer_free(loop->tracer);
 	tree_free(loop->sandbox.tree);
+	(void)denials_list(loop->sandbox.denials, &rig->denials, &unlisted);
+	denials_free(loop->sandbox.denials);
 	ck_assert_int_eq(audit_close(loop->sandbox.audit, &trailer), 0);
 }

@@ -16,6 +16,7 @@ struct rig {
 	void (*tamper)(struct exec_plan *plan);
 	size_t calls, reruns;
 	size_t pending; /* tracer_pending() after the end */
+	size_t denials; /* kills that were recorded */
 	int status;     /* of the guest */
 	bool timed_out;
 };
