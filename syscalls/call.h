@@ -38,6 +38,7 @@ struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
 	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
+	int error;  /* -errno of the copy (text is "" then): told by whoever looks at the path, after the flags, as native */
 };
 
 enum outcome_kind {
@@ -75,6 +76,7 @@ struct call {
 	unsigned paths;
 	char text[PATH_MAX]; /* ARG_TEXT */
 	size_t text_len;
+	int text_error; /* likewise */
 	struct place place[2];  /* where path[i] led: kept for the record */
 	struct policy_decision decision;
 	struct outcome outcome;

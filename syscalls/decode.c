@@ -6,6 +6,15 @@
 
 #include "base/banned.h"
 
+/* An errno of the program's making is kept for later; 0, or the -errno that ends the call. */
+static int keep_error(ssize_t copied, int *ret_error)
+{
+	if (copied == -EPERM || copied == -ESRCH)
+		return (int)copied;
+	*ret_error = copied < 0 ? (int)copied : 0;
+	return 0;
+}
+
 /* The kernel copies at most PATH_MAX bytes, NUL included (getname(9)): the longest path is PATH_MAX - 1. */
 static int decode_path(struct call *call, unsigned arg, int dirfd)
 {
@@ -20,12 +29,11 @@ static int decode_path(struct call *call, unsigned arg, int dirfd)
 	if (path->null && call->row->arg[arg].kind == ARG_PATH_NULL)
 		return 0;
 	len = guest_string(call->sandbox->guest, call->tid, call->arg[arg], path->text, sizeof(path->text), -ENAMETOOLONG);
-	if (len < 0) {
+	if (len >= 0)
+		path->len = (size_t)len;
+	else
 		path->text[0] = '\0';
-		return (int)len;
-	}
-	path->len = (size_t)len;
-	return 0;
+	return keep_error(len, &path->error);
 }
 
 static int decode_text(struct call *call, unsigned arg)
@@ -33,12 +41,11 @@ static int decode_text(struct call *call, unsigned arg)
 	ssize_t len =
 		guest_string(call->sandbox->guest, call->tid, call->arg[arg], call->text, sizeof(call->text), -ENAMETOOLONG);
 
-	if (len < 0) {
+	if (len >= 0)
+		call->text_len = (size_t)len;
+	else
 		call->text[0] = '\0';
-		return (int)len;
-	}
-	call->text_len = (size_t)len;
-	return 0;
+	return keep_error(len, &call->text_error);
 }
 
 int decode_call(struct call *call)
@@ -47,6 +54,8 @@ int decode_call(struct call *call)
 
 	call->paths = 0;
 	call->text_len = 0;
+	call->text_error = 0;
+	call->path[0].error = call->path[1].error = 0;
 	for (unsigned arg = 0; arg < 6; arg++) {
 		enum arg_kind kind = call->row->arg[arg].kind;
 		int r = 0;

@@ -4,7 +4,11 @@
 
 #include "syscalls/call.h"
 
-/* Fills path, paths, text from the row's ARG kinds. 0, or the -errno native copying gives (EFAULT, ENAMETOOLONG). */
+/*
+ * Fills path, paths, text from the row's ARG kinds. A path or text that cannot be copied keeps its errno (EFAULT,
+ * ENAMETOOLONG) in path[i].error or text_error, because the kernel looks at flags first and at one name after the other.
+ * 0, or -errno when the task's memory is closed to us (EPERM) or gone (ESRCH).
+ */
 int decode_call(struct call *call);
 
 /* A struct or array argument, exactly len bytes. 0 or -EFAULT. */

@@ -18,7 +18,7 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 {
 	const struct call_path *path = &call->path[i];
 
-	if (at_flags & AT_EMPTY_PATH && path->len == 0)
+	if (at_flags & AT_EMPTY_PATH && path->len == 0 && !path->error)
 		return file_pin_fd(call, path->dirfd, want);
 	if (path->null) {
 		call_fail(call, -EFAULT);

@@ -94,8 +94,8 @@ static void make_symlink(struct call *call)
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	if (call->text_len == 0) {
-		call_fail(call, -ENOENT);
+	if (call->text_error || call->text_len == 0) {
+		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 		return;
 	}
 	parent = file_pin_new(call, 0, &name);

@@ -96,29 +96,34 @@ static bool create(struct call *call, const struct open_request *request)
 		return true;
 	if (file_refuse_setid(call, request->mode) || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return true;
-	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL | O_NOFOLLOW, request->mode);
+	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL, request->mode); /* O_EXCL follows no link */
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
 	end_open(call, fd < 0 ? -errno : fd, flags);
 	return true;
 }
 
-/* "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c. */
+/*
+ * "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c. Only
+ * the way is walked: the text is cut behind it.
+ */
 static void refuse_slash(struct call *call, const struct open_request *request)
 {
+	struct call_path *path = &call->path[0], saved = *path;
 	_cleanup_close_ int fd = -1;
 	struct open_scope scope;
-	const char *name;
 
-	if (file_scope(call, request, &scope) < 0)
-		return;
-	fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
-	if (fd < 0 && file_error(call) == -ENOENT) {
-		file_forget(call);
-		fd = file_pin_target(call, 0, VIEW_FOLLOW, &name);
-	}
-	fd = file_unscope(call, &scope, fd);
-	if (fd >= 0 || file_error(call) == -ENOTDIR)
+	while (path->len > 1 && path->text[path->len - 1] == '/')
+		path->len--;
+	while (path->len > 0 && path->text[path->len - 1] != '/')
+		path->len--;
+	if (path->len == 0)
+		path->text[path->len++] = '.';
+	path->text[path->len] = '\0';
+	if (file_scope(call, request, &scope) == 0)
+		fd = file_unscope(call, &scope, file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
+	*path = saved;
+	if (fd >= 0)
 		call_fail(call, -EISDIR);
 }
 

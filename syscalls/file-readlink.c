@@ -54,8 +54,8 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
 
-	if (len < 0)
-		return -errno;
+	if (len < 0) /* with an empty path the kernel says ENOENT of what is no link: do_readlinkat() in fs/stat.c */
+		return errno == ENOENT ? -EINVAL : -errno;
 	text[len] = '\0';
 	if (!place->mount || !(place->mount->flags & MOUNT_PROC) || fstat(fd, &link) < 0 || !S_ISLNK(link.st_mode))
 		return len;
@@ -79,7 +79,7 @@ static void end_link(struct call *call, int fd, uint64_t buffer, int size, bool 
 	ssize_t len = file_link_text(call, &call->place[0], fd, text);
 
 	if (len < 0) {
-		/* An empty path that does not name a link: do_readlinkat() in fs/stat.c */
+		/* The program's own empty path gets the same. */
 		call_fail(call, empty && len == -EINVAL ? -ENOENT : (int)len);
 		return;
 	}
@@ -89,7 +89,7 @@ static void end_link(struct call *call, int fd, uint64_t buffer, int size, bool 
 
 static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
-	bool empty = call->path[0].len == 0 && call->path[0].dirfd != AT_FDCWD;
+	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
 	_cleanup_close_ int fd = -1;
 
 	if (size <= 0) {

@@ -108,6 +108,8 @@ static void look(struct end *end)
 		return; /* rename itself says ENAMETOOLONG */
 	memcpy(end->plain, end->name, len);
 	end->plain[len] = '\0';
+	if (strcmp(end->plain, ".") == 0 || strcmp(end->plain, "..") == 0)
+		return; /* EBUSY, the kernel says */
 	end->exists = fstatat(end->parent, end->plain, &status, AT_SYMLINK_NOFOLLOW) == 0;
 	end->dir = end->exists && S_ISDIR(status.st_mode);
 }

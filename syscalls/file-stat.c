@@ -51,14 +51,13 @@ void sys_lstat(struct call *call)
 static int pin_stat(struct call *call, unsigned flags)
 {
 	const struct call_path *path = &call->path[0];
+	bool empty = path->len == 0 && flags & AT_EMPTY_PATH && !path->error;
 
-	if (path->len == 0 && flags & AT_EMPTY_PATH && path->dirfd >= 0) {
+	if (empty && path->dirfd >= 0) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 		return file_open_fd(call, path->dirfd);
 	}
-	if (path->len == 0 && !(flags & AT_EMPTY_PATH))
-		call_fail(call, path->null ? -EFAULT : -ENOENT);
-	else if (flags & ~(unsigned)STAT_FLAGS)
+	if (flags & ~(unsigned)STAT_FLAGS)
 		call_fail(call, -EINVAL);
 	else
 		return file_pin_at(call, 0, POLICY_READ, flags);
@@ -79,11 +78,9 @@ void sys_statx(struct call *call)
 	uint64_t status[STATX_BYTES / sizeof(uint64_t)] = {0};
 	_cleanup_close_ int fd = -1;
 
-	/* Both before the walk, but after the copy of the path (do_statx()); bit 31 is STATX__RESERVED. */
+	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
-		bool empty = call->path[0].len == 0 && !(flags & AT_EMPTY_PATH);
-
-		call_fail(call, !empty ? -EINVAL : (call->path[0].null ? -EFAULT : -ENOENT));
+		call_fail(call, -EINVAL);
 		return;
 	}
 	fd = pin_stat(call, flags);

@@ -21,9 +21,9 @@
 
 bool xattr_check_name(struct call *call)
 {
-	if (call->text_len >= 1 && call->text_len <= NAME_BYTES_MAX)
+	if (!call->text_error && call->text_len >= 1 && call->text_len <= NAME_BYTES_MAX)
 		return true;
-	call_fail(call, -ERANGE);
+	call_fail(call, call->text_error == -EFAULT ? -EFAULT : -ERANGE);
 	return false;
 }
 
@@ -39,7 +39,7 @@ bool xattr_check_at(struct call *call, unsigned flags)
 static int pin(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
-	bool empty = target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && path->dirfd >= 0;
+	bool empty = target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && !path->error && path->dirfd >= 0;
 	int fd = target->by_fd ? target->fd : path->dirfd;
 
 	if (!target->by_fd && !empty)

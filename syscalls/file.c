@@ -26,8 +26,8 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
 {
 	int r;
 
-	if (path->text[0] == '\0') {
-		call_fail(call, -ENOENT);
+	if (path->error || path->text[0] == '\0') {
+		call_fail(call, path->error ? path->error : -ENOENT);
 		return -1;
 	}
 	if (path->text[0] == '/') {
@@ -164,7 +164,7 @@ int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int 
 			fail_walk(call, place, fd);
 			return -1;
 		}
-	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR) {
+	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG) {
 		call_fail(call, r);
 		return -1;
 	}
@@ -248,7 +248,7 @@ static int pin_name(struct call *call, unsigned i, const char **ret_name, bool m
 		r = fd = open_parent_dir(call, base, parent, place);
 	if (r >= 0)
 		r = child_place(place, *ret_name);
-	if (r < 0 && r != -ENOTDIR) {
+	if (r < 0) {
 		fail_walk(call, place, r);
 		return -1;
 	}
