@@ -1,0 +1,113 @@
+/* Reading a log for people: filters, messages about damage, texts a terminal can be trusted with. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit.h"
+#include "cli/cli.h"
+#include "policy/policy.h"
+
+#include "base/banned.h"
+
+bool audit_is_denied(const json_t *line)
+{
+	const char *verdict = json_string_value(json_object_get(line, "verdict"));
+
+	return verdict && (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0);
+}
+
+static bool match_one(const struct glob *glob, const char *path, size_t len)
+{
+	while (len > 0 && *path == '/') {
+		path++;
+		len--;
+	}
+	return glob_match(glob, path, len);
+}
+
+/* Either end of the call: where it resolved to, else as the program wrote it. */
+static bool match_path(const struct glob *glob, const json_t *line)
+{
+	bool matches = false;
+
+	for (int second = 0; second < 2 && !matches; second++) {
+		_cleanup_free_ char *path = NULL;
+		size_t len;
+
+		path = audit_line_resolved(line, second, &len);
+		if (!path)
+			path = audit_line_bytes(line, second ? "path2" : "path", &len);
+		matches = path && match_one(glob, path, len);
+	}
+	return matches;
+}
+
+bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
+{
+	const char *syscall = json_string_value(json_object_get(line, "syscall"));
+
+	if (strcmp(audit_line_type(line), "record") != 0)
+		return false;
+	if (filter->denied && !audit_is_denied(line))
+		return false;
+	if (filter->syscall && (!syscall || strcmp(syscall, filter->syscall) != 0))
+		return false;
+	if (filter->pid >= 0 && json_integer_value(json_object_get(line, "pid")) != filter->pid &&
+	    audit_line_tid(line) != filter->pid)
+		return false;
+	return !filter->by_path || match_path(&filter->path, line);
+}
+
+char *audit_printable(const json_t *line, const char *key)
+{
+	_cleanup_free_ char *bytes = NULL;
+	size_t len;
+	char *text;
+
+	bytes = audit_line_bytes(line, key, &len);
+	if (!bytes)
+		return NULL;
+	text = malloc(len * TEXT_ESCAPE_MAX + 1);
+	if (!text)
+		return NULL;
+	text[text_escape(text, bytes, len)] = '\0';
+	return text;
+}
+
+static const char *why_unreadable(int error)
+{
+	return error == -ESPIPE ? "not a regular file" : error == -E2BIG ? "a line is too long for a log" : strerror(-error);
+}
+
+int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
+{
+	struct audit_reader *reader;
+	struct audit_line line;
+	int status = CLI_OK, r;
+
+	r = audit_reader_open(path, &reader);
+	if (r < 0) {
+		cli_error("audit", "%s: %s", path, why_unreadable(r));
+		return CLI_ERROR;
+	}
+	while ((r = audit_reader_next(reader, &line)) == 1 || r == -EBADMSG) {
+		if (r == 1) {
+			each(ctx, &line);
+			continue;
+		}
+		cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged", path,
+			  (unsigned long long)line.number);
+		status = CLI_ERROR;
+	}
+	if (r < 0) {
+		cli_error("audit", "%s: %s", path, why_unreadable(r));
+		status = CLI_ERROR;
+	}
+	if (audit_reader_torn(reader) > 0)
+		cli_error("audit", "%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a record, "
+			  "whose call was never carried out", path, (unsigned long long)audit_reader_torn(reader));
+	audit_reader_free(reader);
+	return status;
+}

@@ -1,0 +1,124 @@
+/* callgate audit show: one line a record, or the lines as they are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/audit.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+#define TIME_OF_DAY 11 /* where it begins in RFC 3339 text */
+#define TIME_SHOWN 15  /* to the microsecond */
+
+struct show {
+	const struct audit_filter *filter;
+	bool json, everything; /* everything: no filter is set, so header and trailer are shown as well */
+	bool failed;           /* stdout cannot be written */
+};
+
+static void show_text(const json_t *line, const char *before, const char *key)
+{
+	_cleanup_free_ char *text = audit_printable(line, key);
+
+	if (text)
+		(void)printf("%s%s", before, text);
+}
+
+static void show_outcome(const json_t *line)
+{
+	const json_t *error = json_object_get(line, "errno"), *ret = json_object_get(line, "ret");
+
+	if (json_is_string(error))
+		(void)printf(" = %.20s", json_string_value(error));
+	else if (json_is_integer(error) || json_is_integer(ret))
+		(void)printf(" = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
+	else
+		(void)printf(" = ?"); /* the writer died before the call came back */
+}
+
+static void show_args(const json_t *line)
+{
+	const json_t *args = json_object_get(line, "args");
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
+		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
+			continue; /* no name of the table's: somebody edited the log */
+		(void)printf(" %s=", key);
+		if (json_is_integer(value))
+			(void)printf("%lld", (long long)json_integer_value(value));
+		else
+			show_text(args, "", key);
+	}
+}
+
+static void show_record(const json_t *line)
+{
+	const char *time = json_string_value(json_object_get(line, "time"));
+	const char *verdict = json_string_value(json_object_get(line, "verdict"));
+
+	(void)printf("%7lld %.*s %7lld %-8.8s", (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
+		     time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
+		     verdict ? verdict : "");
+	show_text(line, " ", "syscall");
+	show_text(line, " ", "path");
+	show_text(line, " => ", "resolved");
+	show_text(line, " ", "path2");
+	show_text(line, " => ", "resolved2");
+	show_text(line, " on ", "host");
+	show_args(line);
+	show_outcome(line);
+	show_text(line, "  ", "reason");
+	show_text(line, "  [", "rule");
+	(void)printf("%s\n", json_object_get(line, "rule") ? "]" : "");
+}
+
+static void show_end(const json_t *line)
+{
+	bool header = strcmp(audit_line_type(line), "header") == 0;
+
+	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
+	show_text(line, " at ", "time");
+	if (!header)
+		(void)printf(", %lld records", (long long)json_integer_value(json_object_get(line, "records")));
+	show_text(json_object_get(line, "policy"), ", policy ", "name");
+	show_text(line, ", workdir ", "workdir");
+	(void)printf("\n");
+}
+
+static void show_line(void *ctx, const struct audit_line *line)
+{
+	struct show *show = ctx;
+	bool record = strcmp(audit_line_type(line->json), "record") == 0;
+
+	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
+		return;
+	if (show->json) {
+		(void)fwrite(line->text, 1, line->len, stdout);
+		(void)putchar('\n');
+	} else if (record) {
+		show_record(line->json);
+	} else {
+		show_end(line->json);
+	}
+	show->failed = ferror(stdout) != 0; /* the rest would go nowhere */
+}
+
+int audit_show(const char *path, const struct audit_filter *filter, bool json)
+{
+	struct show show = {.filter = filter, .json = json};
+	int status;
+
+	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0;
+	status = audit_each_line(path, show_line, &show);
+	if (fflush(stdout) != 0 || show.failed) {
+		cli_error("audit", "cannot write to standard output: %s", strerror(errno));
+		return CLI_ERROR;
+	}
+	return status;
+}
