@@ -10,6 +10,7 @@ struct cli_host {
 	struct policy_host policy; /* what policy_load wants */
 	struct cli_interpreter *interpreter; /* found at first use; owned */
 	char *program;             /* argv[0] of what is to run; NULL: none */
+	char *found;               /* where it is, once looked for */
 	char *home;
 	char *workdir;
 	char *scratch;
@@ -23,9 +24,15 @@ void cli_host_done(struct cli_host *host);
 #define _cleanup_host_ __attribute__((cleanup(cli_host_done)))
 
 /*
+ * Says where workdir (canonical host directory) and scratch are. With scratch NULL a name that does not exist stands in
+ * for it, with workdir NULL scratch/work does. 0 or -ENOMEM.
+ */
+int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch);
+
+/*
  * The program's real path: PATH searched, version-manager shims (pyenv, rbenv, nodenv, asdf) resolved to what they would
  * start. "python3" may give "/root/.pyenv/versions/3.11.7/bin/python3". NULL when it is not found on the host. Borrows
- * from host. Only a symbolic link of a shim is followed: a venv's bin/python3 stays what it is.
+ * from host. No symbolic link is followed: a venv's bin/python3 stays what it is.
  */
 const char *cli_host_program(struct cli_host *host);
 

@@ -1,1 +1,13 @@
-# The program is built once cli/main.c is listed: "bin_PROGRAMS += callgate" and "callgate_SOURCES += cli/main.c ...".
+bin_PROGRAMS += callgate
+callgate_SOURCES += \
+	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
+	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why.c \
+	cli/run-options.c \
+	cli/run-options.h \
+	cli/run.c
+callgate_SOURCES += \
+	cli/audit-lines.c \
+	cli/audit-show.c \
+	cli/audit-stats.c \
+	cli/audit.c \
+	cli/audit.h

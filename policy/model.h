@@ -13,8 +13,6 @@
 #include "policy/source.h"
 #include "policy/tree.h"
 
-#define POLICY_OUTPUT_DEFAULT_BYTES (UINT64_C(1) << 20)
-
 /* Where a rule's text begins. */
 enum rule_place {
 	PLACE_HOST,    /* an absolute path: the same name outside and in the view */

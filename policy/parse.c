@@ -368,13 +368,19 @@ static void take_duration(struct parser *parser, const json_t *value)
 static void take_size(struct parser *parser, const json_t *value, uint64_t *ret_bytes)
 {
 	const char *text = json_string_value(value);
+	uint64_t bytes = 0;
 
-	if (json_is_integer(value) && json_integer_value(value) >= 0)
-		*ret_bytes = (uint64_t)json_integer_value(value);
-	else if (!text)
+	if (!text && !json_is_integer(value)) {
 		fail_type(parser, KEY_SIZE, value);
-	else if (text_size(text, ret_bytes) < 0)
-		fail(parser, "\"%s\" is no size; write %s", text, policy_key_expects(KEY_SIZE));
+		return;
+	}
+	if (!text && json_integer_value(value) > 0)
+		bytes = (uint64_t)json_integer_value(value);
+	else if (text && text_size(text, &bytes) < 0)
+		bytes = 0;
+	if (!bytes)
+		fail(parser, "%s is no size; write %s", text ? text : "the number", policy_key_expects(KEY_SIZE));
+	*ret_bytes = bytes;
 }
 
 static void take_string(struct parser *parser, const struct policy_key *key, const json_t *value)

@@ -152,7 +152,7 @@ bool policy_env_passes(const struct policy *policy, const char *name);
 
 struct policy_limits {
 	uint64_t wall_ns;      /* 0: none */
-	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted */
+	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted. 0: not said */
 	uint64_t stderr_bytes;
 };
 const struct policy_limits *policy_limits(const struct policy *policy);

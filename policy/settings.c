@@ -84,8 +84,6 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 	struct policy *policy = compiler->policy;
 	const struct source_text *file = NULL;
 
-	policy->limits.stdout_bytes = POLICY_OUTPUT_DEFAULT_BYTES;
-	policy->limits.stderr_bytes = POLICY_OUTPUT_DEFAULT_BYTES;
 	policy->audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)

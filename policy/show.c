@@ -112,19 +112,22 @@ static int show_env(json_t *root, const struct policy *policy)
 
 static int show_limits(json_t *root, const struct policy_limits *limits)
 {
-	json_t *object = member(root, "limits", false);
-	char wall[64] = "none";
-	int ret;
+	char wall[64];
+	int ret = 0;
 
 	/* text_duration takes six digits behind the point: of a millisecond, that is all nanoseconds */
-	if (limits->wall_ns % 1000000000 == 0 && limits->wall_ns)
+	(void)snprintf(wall, sizeof(wall), "%" PRIu64 ".%06" PRIu64 "ms", limits->wall_ns / 1000000,
+		       limits->wall_ns % 1000000);
+	if (limits->wall_ns % 1000000000 == 0)
 		(void)snprintf(wall, sizeof(wall), "%" PRIu64 "s", limits->wall_ns / 1000000000);
-	else if (limits->wall_ns)
-		(void)snprintf(wall, sizeof(wall), "%" PRIu64 ".%06" PRIu64 "ms", limits->wall_ns / 1000000,
-			       limits->wall_ns % 1000000);
-	ret = json_object_set_new(object, "wall", json_string(wall));
-	ret |= json_object_set_new(object, "stdout", json_integer((json_int_t)limits->stdout_bytes));
-	ret |= json_object_set_new(object, "stderr", json_integer((json_int_t)limits->stderr_bytes));
+	if (limits->wall_ns)
+		ret |= json_object_set_new(member(root, "limits", false), "wall", json_string(wall));
+	if (limits->stdout_bytes)
+		ret |= json_object_set_new(member(root, "limits", false), "stdout",
+					   json_integer((json_int_t)limits->stdout_bytes));
+	if (limits->stderr_bytes)
+		ret |= json_object_set_new(member(root, "limits", false), "stderr",
+					   json_integer((json_int_t)limits->stderr_bytes));
 	return ret;
 }
 

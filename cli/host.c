@@ -1,0 +1,230 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/host.h"
+#include "cli/interpreter.h"
+#include "cli/program.h"
+
+#include "base/banned.h"
+
+#define POLICY_BYTES_MAX (UINT64_C(1) << 20)
+
+/* ---- files ---- */
+
+/* The directory of profiles in a build tree: ../policy/profiles beside or above the running program. Owned or NULL. */
+static char *tree_profiles(void)
+{
+	char program[PATH_MAX], *slash;
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (len <= 0)
+		return NULL;
+	program[len] = '\0';
+	for (unsigned i = 0; i < 3 && (slash = strrchr(program, '/')); i++) {
+		_cleanup_free_ char *profiles = NULL;
+
+		*slash = '\0';
+		if (asprintf(&profiles, "%s/policy/profiles", program) < 0) {
+			profiles = NULL; /* undefined after a failure */
+			return NULL;
+		}
+		if (access(profiles, R_OK | X_OK) == 0)
+			return steal_pointer(&profiles);
+	}
+	return NULL;
+}
+
+static int read_policy(const char *path, char **ret_text, char **ret_path)
+{
+	_cleanup_free_ char *text = NULL, *copy = strdup(path);
+	size_t len;
+	int ret = io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
+
+	if (ret < 0)
+		return ret;
+	if (!copy)
+		return -ENOMEM;
+	if (strlen(text) != len)
+		return -EILSEQ;
+	*ret_text = steal_pointer(&text);
+	*ret_path = steal_pointer(&copy);
+	return 0;
+}
+
+static int load_in(const char *dir, const char *name, char **ret_text, char **ret_path)
+{
+	char path[PATH_MAX];
+
+	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
+		return -ENOENT;
+	return read_policy(path, ret_text, ret_path);
+}
+
+/* What the user says first, then what is installed, then what lies beside a program that was not installed. */
+static int load_profile(const char *name, char **ret_text, char **ret_path)
+{
+	_cleanup_free_ char *tree = tree_profiles();
+	const char *const dirs[] = {getenv("CALLGATE_PROFILES"), PKGDATADIR "/profiles", tree};
+	int ret = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && ret == -ENOENT; i++)
+		ret = load_in(dirs[i], name, ret_text, ret_path);
+	return ret;
+}
+
+/* A file beside the one that names it. */
+static int load_file(const char *name, const char *from, char **ret_text, char **ret_path)
+{
+	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "", name) >=
+	    sizeof(path))
+		return -ENAMETOOLONG;
+	return read_policy(path, ret_text, ret_path);
+}
+
+/* ---- files about the caller ---- */
+
+/* False for names that would break the file's lines or fields. */
+static bool is_plain_name(const char *name)
+{
+	return *name && !strpbrk(name, ":\n");
+}
+
+static int make_account(const char *name, char **ret_text, char **ret_path)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	bool known = user && is_plain_name(user->pw_name) && geteuid() != 0;
+	_cleanup_free_ char *path = strdup(name);
+	_cleanup_buf_ struct buf text = {0};
+	const char *login = known ? user->pw_name : "user";
+
+	if (strcmp(name, "account:passwd") == 0) {
+		buf_puts(&text, "root:x:0:0:root:/root:/bin/sh\n");
+		if (geteuid() != 0)
+			buf_printf(&text, "%s:x:%u:%u:%s:/:/bin/sh\n", login, geteuid(), getegid(), login);
+		buf_puts(&text, "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+	} else if (strcmp(name, "account:group") == 0) {
+		buf_puts(&text, "root:x:0:\n");
+		if (getegid() != 0)
+			buf_printf(&text, "%s:x:%u:\n", login, getegid());
+		buf_puts(&text, "nogroup:x:65534:\n");
+	} else {
+		return -ENOENT;
+	}
+	*ret_text = buf_take(&text);
+	if (!*ret_text || !path)
+		return -ENOMEM;
+	*ret_path = steal_pointer(&path);
+	return 0;
+}
+
+/* ---- struct policy_host ---- */
+
+static int host_load(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
+{
+	size_t len = strlen(name);
+
+	(void)ctx;
+	if (strncmp(name, "account:", strlen("account:")) == 0)
+		return make_account(name, ret_text, ret_path);
+	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
+		return load_file(name, from, ret_text, ret_path);
+	return load_profile(name, ret_text, ret_path);
+}
+
+static char *host_realpath(void *ctx, const char *path)
+{
+	(void)ctx;
+	return realpath(path, NULL);
+}
+
+static const char *host_env(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+const char *cli_host_program(struct cli_host *host)
+{
+	if (!host->found && host->program)
+		host->found = program_find(host->program);
+	return host->found;
+}
+
+static const char *const *host_interpreter(void *ctx)
+{
+	struct cli_host *host = ctx;
+
+	if (!host->interpreter)
+		host->interpreter = interpreter_find(cli_host_program(host));
+	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
+}
+
+/* HOME, else the account's directory, canonical: rules are about real names. NULL when there is none. */
+static char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *user = home && *home == '/' ? NULL : getpwuid(getuid());
+
+	if (user)
+		home = user->pw_dir;
+	return home && *home == '/' ? strdup(home) : NULL;
+}
+
+int cli_host_init(struct cli_host *host, const char *program)
+{
+	*host = (struct cli_host){.home = find_home()};
+	if (program) {
+		host->program = strdup(program);
+		if (!host->program) {
+			cli_host_done(host);
+			return -ENOMEM;
+		}
+	}
+	host->policy = (struct policy_host){
+		.ctx = host,
+		.load = host_load,
+		.realpath = host_realpath,
+		.interpreter = host_interpreter,
+		.env = host_env,
+		.home = host->home,
+	};
+	return 0;
+}
+
+int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
+{
+	host->scratch = strdup(scratch ? scratch : "/callgate-scratch");
+	if (workdir)
+		host->workdir = strdup(workdir);
+	else if (host->scratch && asprintf(&host->workdir, "%s/work", host->scratch) < 0)
+		host->workdir = NULL; /* undefined after a failure */
+	if (!host->scratch || !host->workdir)
+		return -ENOMEM;
+	host->policy.scratch = host->scratch;
+	host->policy.workdir = host->workdir;
+	host->policy.workdir_virt_default = workdir ? host->workdir : "/work";
+	return 0;
+}
+
+void cli_host_done(struct cli_host *host)
+{
+	interpreter_free(host->interpreter);
+	free(host->program);
+	free(host->found);
+	free(host->home);
+	free(host->workdir);
+	free(host->scratch);
+	*host = (struct cli_host){0};
+}

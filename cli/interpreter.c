@@ -1,0 +1,206 @@
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/interpreter.h"
+#include "cli/program.h"
+
+#include "base/banned.h"
+
+#define ROOTS_MAX 64
+#define BASES_MAX 4 /* a virtual environment on a virtual environment on ... */
+
+struct cli_interpreter {
+	char *root[ROOTS_MAX + 1]; /* owned */
+	size_t count;
+};
+
+struct family {
+	const char *name;             /* of its programs: "python" is python, python3, python3.11 */
+	const char *usual;            /* the one to look for in PATH */
+	const char *const *system;    /* its parts where the prefix is shared with everything else; %s: version */
+};
+
+/* A prefix such as /usr holds more than the interpreter, so only its parts are roots there. */
+static const char *const python_parts[] = {"bin/python", "bin/python3", "bin/python%s", "lib/python3", "lib/python%s",
+					   "share/python3", "/etc/python%s", "/usr/local/lib/python%s", NULL};
+static const char *const node_parts[] = {"bin/node", "bin/nodejs", "bin/npm", "bin/npx", "lib/node_modules", "lib/nodejs",
+					 "share/nodejs", "share/node_modules", NULL};
+static const char *const ruby_parts[] = {"bin/ruby", "bin/ruby%s", "bin/irb", "bin/gem", "bin/bundle", "bin/rake",
+					 "lib/ruby", "share/ruby", "share/rubygems-integration", "/var/lib/gems", NULL};
+
+static const struct family families[] = {
+	{"python", "python3", python_parts},
+	{"pypy", "pypy3", NULL},
+	{"node", "node", node_parts},
+	{"ruby", "ruby", ruby_parts},
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+/* "python3.11" is of the family "python", "pythonista" is not. */
+static const struct family *family_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < FAMILIES; i++) {
+		size_t len = strlen(families[i].name);
+
+		if (strncmp(name, families[i].name, len) == 0 &&
+		    (!name[len] || isdigit((unsigned char)name[len]) || strcmp(name + len, "js") == 0))
+			return &families[i];
+	}
+	return NULL;
+}
+
+static void add_root(struct cli_interpreter *found, const char *path)
+{
+	if (found->count == ROOTS_MAX || access(path, F_OK) != 0)
+		return;
+	for (size_t i = 0; i < found->count; i++)
+		if (strcmp(found->root[i], path) == 0)
+			return;
+	found->root[found->count] = strdup(path);
+	if (found->root[found->count])
+		found->count++;
+}
+
+static bool is_system_prefix(const char *prefix)
+{
+	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
+}
+
+/* The directory above the one with the program: "/opt/py/bin/python3" gives "/opt/py". False when it is not in a bin. */
+static bool prefix_of(const char *program, char out[PATH_MAX])
+{
+	char *slash;
+
+	if ((size_t)snprintf(out, PATH_MAX, "%s", program) >= PATH_MAX)
+		return false;
+	slash = strrchr(out, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	slash = strrchr(out, '/');
+	if (!slash || strcmp(slash, "/bin") != 0)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static void add_parts(struct cli_interpreter *found, const struct family *family, const char *prefix, const char *real)
+{
+	const char *version = strrchr(real, '/') + 1 + strlen(family->name);
+	char path[PATH_MAX];
+
+	for (const char *const *part = family->system; part && *part; part++) {
+		const char *mark = strstr(*part, "%s");
+		int len = snprintf(path, sizeof(path), "%s%s%.*s%s%s", **part == '/' ? "" : prefix, **part == '/' ? "" : "/",
+				   mark ? (int)(mark - *part) : (int)strlen(*part), *part, mark ? version : "",
+				   mark ? mark + 2 : "");
+
+		if (len > 0 && (size_t)len < sizeof(path))
+			add_root(found, path);
+	}
+	add_root(found, real);
+}
+
+/* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
+static bool venv_home(const char *prefix, char out[PATH_MAX])
+{
+	char path[PATH_MAX], line[PATH_MAX + 16];
+	_cleanup_fclose_ FILE *file = NULL;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/pyvenv.cfg", prefix) >= sizeof(path))
+		return false;
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, '=');
+
+		if (strncmp(line, "home", 4) != 0 || !value || line[4 + strspn(line + 4, " \t")] != '=')
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		value[strcspn(value, "\r\n")] = '\0';
+		return *value == '/' && (size_t)snprintf(out, PATH_MAX, "%s", value) < PATH_MAX;
+	}
+	return false;
+}
+
+/* The Python in a directory, by its usual names. */
+static bool python_in(const char *dir, char out[PATH_MAX])
+{
+	static const char *const names[] = {"python3", "python"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, names[i]) < PATH_MAX && program_is_file(out))
+			return true;
+	return false;
+}
+
+static void add_installation(struct cli_interpreter *found, const struct family *family, const char *program,
+			     unsigned depth)
+{
+	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];
+	_cleanup_free_ char *real = realpath(program, NULL);
+
+	if (!real)
+		return;
+	if (depth < BASES_MAX && prefix_of(program, prefix) && venv_home(prefix, home)) {
+		add_root(found, prefix);
+		if (python_in(home, base))
+			add_installation(found, family, base, depth + 1);
+	}
+	if (!prefix_of(real, prefix))
+		add_root(found, real); /* not installed in the usual way: the program alone */
+	else if (is_system_prefix(prefix))
+		add_parts(found, family, prefix, real);
+	else
+		add_root(found, prefix);
+}
+
+struct cli_interpreter *interpreter_find(const char *program)
+{
+	struct cli_interpreter *found = calloc(1, sizeof(*found));
+	_cleanup_free_ char *script = program ? program_script_interpreter(program) : NULL;
+	const char *named = script ? script : program;
+	const struct family *family = named ? family_of(named) : NULL;
+
+	if (!found)
+		return NULL;
+	if (family) {
+		char cwd[PATH_MAX], path[PATH_MAX];
+		bool unused;
+
+		/* as text: following the link bin/python3 of a virtual environment would lose the environment */
+		if (getcwd(cwd, sizeof(cwd)) && path_join(cwd, named, path, sizeof(path), &unused) > 0)
+			add_installation(found, family, path, 0);
+		return found;
+	}
+	for (size_t i = 0; i < FAMILIES; i++) {
+		_cleanup_free_ char *usual = program_find(families[i].usual);
+
+		if (usual)
+			add_installation(found, &families[i], usual, 0);
+	}
+	return found;
+}
+
+void interpreter_free(struct cli_interpreter *interpreter)
+{
+	if (!interpreter)
+		return;
+	for (size_t i = 0; i < interpreter->count; i++)
+		free(interpreter->root[i]);
+	free(interpreter);
+}
+
+const char *const *interpreter_roots(const struct cli_interpreter *interpreter)
+{
+	return (const char *const *)interpreter->root;
+}

@@ -1,0 +1,108 @@
+/* callgate: picks the verb. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "config.h"
+
+#include "base/banned.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct verb verbs[] = {
+	{"run", cli_run, "run a program under a policy"},
+	{"check", cli_check, "say what is wrong with a policy"},
+	{"show", cli_show, "print the effective policy"},
+	{"why", cli_why, "say how one access would be decided, and by which rule"},
+	{"audit", cli_audit, "look at the log of a run"},
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+void cli_error(const char *verb, const char *format, ...)
+{
+	char message[2048];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args); /* a longer one is cut */
+	va_end(args);
+	(void)fprintf(stderr, "callgate%s%s: %s\n", *verb ? " " : "", verb, message); /* nobody left to tell */
+}
+
+void cli_policy_errors(const char *verb, const struct policy_errors *errors)
+{
+	for (size_t i = 0; i < errors->count; i++)
+		cli_error(verb, "%s", errors->item[i].text);
+}
+
+int cli_usage_error(const char *verb)
+{
+	(void)fprintf(stderr, "Try \"callgate%s%s --help\".\n", *verb ? " " : "", verb);
+	return CLI_ERROR;
+}
+
+int cli_print(const char *verb, const char *text)
+{
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return CLI_OK;
+	cli_error(verb, "cannot write to standard output: %s", strerror(errno));
+	return CLI_ERROR;
+}
+
+int cli_version(void)
+{
+	return cli_print("", "callgate " PACKAGE_VERSION "\n");
+}
+
+static int print_help(void)
+{
+	int ret = cli_print("", "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
+				"Runs a program nobody trusts and judges every file it touches by a policy.\n\n");
+
+	for (size_t i = 0; i < VERBS && ret == CLI_OK; i++) {
+		char line[128];
+
+		(void)snprintf(line, sizeof(line), "  %-8s %s\n", verbs[i].name, verbs[i].help);
+		ret = cli_print("", line);
+	}
+	return ret == CLI_OK ? cli_print("", "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n") : ret;
+}
+
+static int fail_verb(const char *name)
+{
+	const char *names[VERBS + 1] = {NULL}, *nearest;
+
+	for (size_t i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	nearest = text_nearest(name, names);
+	if (nearest)
+		cli_error("", "unknown verb \"%s\"; did you mean \"%s\"?", name, nearest);
+	else
+		cli_error("", "unknown verb \"%s\"", name);
+	return cli_usage_error("");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		cli_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
+		return cli_usage_error("");
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		return print_help();
+	if (strcmp(argv[1], "--version") == 0)
+		return cli_version();
+	for (size_t i = 0; i < VERBS; i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1);
+	return fail_verb(argv[1]);
+}

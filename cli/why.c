@@ -1,0 +1,238 @@
+/* callgate why: one access, judged as a run would judge it. */
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "policy/explain.h"
+
+#include "base/banned.h"
+
+enum why_opt {
+	WHY_OPEN = CLI_OPT_VERB,
+	WHY_EXEC,
+	WHY_JSON,
+};
+
+/* What is asked and what is found out about it. */
+struct question {
+	char asked[PATH_MAX];    /* absolute, as it was asked */
+	char resolved[PATH_MAX]; /* canonical name in the view */
+	char host[PATH_MAX];     /* "": nothing of the host */
+	const char *path;        /* of the option; NULL: not given */
+	unsigned want;
+	bool json;
+	struct policy_decision decision;
+	const struct policy_mount *mount;
+	char *suggest; /* owned */
+};
+
+static int print_help(void)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_puts(&text, "Usage: callgate why [OPTION...] (--open PATH[:r|w|x] | --exec PATH) [-- PROGRAM]\n\n"
+			"Says whether a policy allows an access, by which rule, and what would allow it.\n\n"
+			"      --open PATH[:r|w|x]   reading (r, also without a letter), writing or executing PATH\n"
+			"      --exec PATH           executing PATH\n"
+			"      --json                one JSON object\n");
+	buf_puts(&text, cli_policy_help());
+	buf_puts(&text, "      --help                print this\n"
+			"      --version             print the version\n\n"
+			"Exit status: 0 allowed, 1 refused, 125 error.\n");
+	return cli_print("why", text.data ? text.data : "");
+}
+
+/* "PATH:w" to PATH and POLICY_WRITE; a path that ends in ":r" itself is asked about with ":r" behind. */
+static int take_path(struct question *question, char *value, unsigned want)
+{
+	size_t len = strlen(value);
+	static const char letters[] = "rwx";
+	const char *letter = len > 2 && value[len - 2] == ':' ? strchr(letters, value[len - 1]) : NULL;
+
+	if (question->path) {
+		cli_error("why", "more than one question; ask with one --open or --exec");
+		return -EINVAL;
+	}
+	if (!*value) {
+		cli_error("why", "an empty path leads nowhere; write one");
+		return -EINVAL;
+	}
+	if (want != POLICY_EXEC && letter && value[len - 1]) {
+		want = 1u << (letter - letters);
+		value[len - 2] = '\0';
+	}
+	question->path = value;
+	question->want = want;
+	return 0;
+}
+
+/* Links of the host that the view shows as well: the innermost mount's content, mapped back into the view. */
+static void follow_host(const struct policy *policy, struct question *question)
+{
+	_cleanup_free_ char *real = NULL;
+	const struct policy_mount *mounts;
+	char host[PATH_MAX];
+	size_t count;
+
+	if (policy_host_path(policy, question->resolved, host) < 0)
+		return;
+	real = realpath(host, NULL);
+	if (!real || strcmp(real, host) == 0)
+		return;
+	mounts = policy_mounts(policy, &count);
+	for (size_t i = count; i-- > 0;) {
+		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest(real, mounts[i].host) : NULL;
+
+		if (!rest)
+			continue;
+		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s", strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt,
+			       *rest ? "/" : "", rest); /* PATH_MAX holds every path realpath gave, but for longer mounts */
+		return;
+	}
+	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: judged by that name */
+}
+
+static int answer(const struct policy *policy, struct question *question)
+{
+	bool lexical;
+	int len = path_join(policy_workdir(policy), question->path, question->asked, PATH_MAX, &lexical);
+
+	if (len > 0)
+		len = policy_follow_links(policy, question->asked, question->resolved);
+	if (len < 0) {
+		cli_error("why", "%s: %s", question->path, strerror(-len));
+		return len;
+	}
+	follow_host(policy, question);
+	question->decision = policy_decide(policy, question->resolved, strlen(question->resolved), question->want);
+	question->mount = policy_mount_of(policy, question->resolved);
+	if (policy_host_path(policy, question->resolved, question->host) < 0)
+		question->host[0] = '\0';
+	question->suggest = policy_suggest(&question->decision, question->asked, question->want);
+	return 0;
+}
+
+static const char *or_none(const char *text)
+{
+	return text && *text ? text : "none";
+}
+
+static const char *want_name(unsigned want)
+{
+	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
+}
+
+static int print_text(const struct question *question)
+{
+	const struct policy_decision *decision = &question->decision;
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_printf(&text, "%s %s %s\n", verdict_name(decision->verdict), want_name(question->want), question->asked);
+	if (strcmp(question->asked, question->resolved) != 0)
+		buf_printf(&text, "  resolved  %s\n", question->resolved);
+	buf_printf(&text, "  rule      %s\n", decision->rule ? decision->rule : "none: what no rule grants does not exist");
+	buf_printf(&text, "  reason    %s\n", decision->reason);
+	if (decision->error)
+		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
+	buf_printf(&text, "  mount     %s\n", or_none(question->mount ? question->mount->virt : NULL));
+	buf_printf(&text, "  host      %s\n", or_none(question->host));
+	if (question->suggest)
+		buf_printf(&text, "  to allow  %s\n", question->suggest);
+	return cli_print("why", text.data ? text.data : "");
+}
+
+/* A JSON string; bytes that are not UTF-8 cannot be in one: null. */
+static json_t *text_or_null(const char *text)
+{
+	json_t *value = text && *text ? json_string(text) : NULL;
+
+	return value ? value : json_null();
+}
+
+static int print_json(const struct question *question)
+{
+	const struct policy_decision *decision = &question->decision;
+	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "verdict",
+				   verdict_name(decision->verdict), "op", want_name(question->want), "path",
+				   text_or_null(question->asked), "resolved", text_or_null(question->resolved), "rule",
+				   text_or_null(decision->rule), "reason", decision->reason, "errno",
+				   text_or_null(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
+				   text_or_null(question->mount ? question->mount->virt : NULL), "host",
+				   text_or_null(question->host), "suggest", text_or_null(question->suggest));
+	_cleanup_free_ char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+
+	json_decref(object);
+	if (!text) {
+		cli_error("why", "out of memory");
+		return CLI_ERROR;
+	}
+	return cli_print("why", text) == CLI_OK ? cli_print("why", "\n") : CLI_ERROR;
+}
+
+/* 0 to go on, 1 when *ret_exit is set. */
+static int parse(int argc, char **argv, struct cli_policy_options *options, struct question *question, int *ret_exit)
+{
+	static const struct option longs[] = {CLI_POLICY_LONGS,
+					      {"open", required_argument, NULL, WHY_OPEN},
+					      {"exec", required_argument, NULL, WHY_EXEC},
+					      {"json", no_argument, NULL, WHY_JSON},
+					      {0}};
+	int opt, ret;
+
+	*ret_exit = CLI_ERROR;
+	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS, longs, NULL)) != -1) {
+		ret = cli_policy_option(options, "why", opt, optarg);
+		if (ret > 0)
+			continue;
+		if (ret == 0 && opt == WHY_JSON)
+			question->json = true;
+		else if (ret == 0 && (opt == WHY_OPEN || opt == WHY_EXEC))
+			ret = take_path(question, optarg, opt == WHY_EXEC ? POLICY_EXEC : POLICY_READ);
+		else if (ret == 0) {
+			*ret_exit = opt == CLI_OPT_HELP ? print_help() :
+				    opt == CLI_OPT_VERSION ? cli_version() : cli_usage_error("why");
+			return 1;
+		}
+		if (ret < 0)
+			return 1;
+	}
+	if (question->path)
+		return 0;
+	cli_error("why", "nothing asked; give --open PATH or --exec PATH");
+	*ret_exit = cli_usage_error("why");
+	return 1;
+}
+
+int cli_why(int argc, char **argv)
+{
+	_cleanup_policy_options_ struct cli_policy_options options = {0};
+	_cleanup_host_ struct cli_host host = {0};
+	struct question question = {0};
+	struct policy *policy;
+	int exit_code;
+
+	if (parse(argc, argv, &options, &question, &exit_code) != 0)
+		return exit_code;
+	if (cli_host_init(&host, optind < argc ? argv[optind] : NULL) < 0) {
+		cli_error("why", "out of memory");
+		return CLI_ERROR;
+	}
+	if (cli_policy_load(&options, "why", &host, NULL, &policy) < 0)
+		return CLI_ERROR;
+	exit_code = CLI_ERROR;
+	if (answer(policy, &question) == 0)
+		exit_code = question.json ? print_json(&question) : print_text(&question);
+	if (exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY)
+		exit_code = 1;
+	free(question.suggest);
+	policy_free(policy);
+	return exit_code;
+}
