@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-#define DEFAULT_OUTPUT_BYTES (UINT64_C(1) << 20) /* policy_limits() when nobody asked for a limit */
+#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json when neither policy nor --output-limit says */
 
 /* One run's things, so that each is released whatever failed. */
 struct run {
@@ -29,8 +29,6 @@ struct run {
 	bool scratch_ready;
 	struct policy *policy;
 	char *workdir; /* host path */
-	char *results; /* host path of the directory for spilled output */
-	int results_fd;
 	int output_fd;
 	char *layers;
 };
@@ -45,15 +43,14 @@ static void run_done(struct run *run)
 
 		error = scratch_remove(&run->scratch);
 		if (error < 0)
-			cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
+			cli_error("run",
+				  "could not remove the run's scratch directory %s: %s; the next run tries again",
 				  path ? path : "", strerror(-error));
 	}
 	if (run->host_ready)
 		cli_host_done(&run->host);
-	cleanup_close(&run->results_fd);
 	cleanup_close(&run->output_fd);
 	free(run->workdir);
-	free(run->results);
 	free(run->layers);
 	run_options_done(&run->options);
 }
@@ -96,11 +93,14 @@ static int check_stdio(struct run *run)
 {
 	int fd;
 
-	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		run->options.json = false; /* nowhere to print it */
 		return refuse(run, "output_closed", "standard output is closed; redirect it to a file or to /dev/null");
+	}
 	for (fd = 0; fd <= 2; fd += 2)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened", fd);
+			return refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened",
+				      fd);
 	return 0;
 }
 
@@ -111,11 +111,6 @@ static int prepare_places(struct run *run)
 	if (scratch_create(&run->scratch, &error) < 0)
 		return refuse(run, "scratch_failed", "%s", error.text);
 	run->scratch_ready = true;
-	run->results_fd = scratch_results(&run->scratch);
-	if (run->results_fd < 0 || asprintf(&run->results, "%s/results", run->scratch.base) < 0) {
-		run->results = NULL;
-		return refuse(run, "scratch_failed", "cannot make %s/results: %s", run->scratch.base, strerror(errno));
-	}
 	if (run->options.policy.workdir)
 		run->workdir = strdup(run->options.policy.workdir);
 	else if (asprintf(&run->workdir, "%s/work", run->scratch.path) < 0)
@@ -158,12 +153,12 @@ static int prepare(struct run *run)
 	return 0;
 }
 
-/* The default limit bounds what --json keeps in memory; what is shown as it comes has a limit only where one was asked. */
-static uint64_t stream_limit(const struct run *run, uint64_t limit)
+/* What --json keeps in memory is always bounded; what is shown as it comes is bounded where that was asked for. */
+static uint64_t stream_limit(const struct run *run, uint64_t asked)
 {
-	bool asked = run->options.policy.output_bytes != 0 || limit != DEFAULT_OUTPUT_BYTES;
-
-	return run->options.json || asked ? limit : CAPTURE_NO_LIMIT;
+	if (asked)
+		return asked;
+	return run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
 /* Only where it can be cleared before anything else appears: the program's stdout must not go to the same terminal. */
@@ -198,11 +193,14 @@ static void keep_artifacts(struct run *run, json_t *result)
 
 static void check_stream(struct run *run, json_t *result, const char *name, const struct capture *capture)
 {
-	char message[256];
+	const char *path;
+	char message[256], key[32];
 
-	if (capture->truncated && run->options.events != SUMMARY_NONE && !run->options.json)
-		(void)fprintf(stderr, "callgate: %s passed its limit; all of it is in %s\n", name,
-			      capture->spill_error ? "no file (it could not be written)" : run->results);
+	(void)snprintf(key, sizeof(key), "%s_path", name);
+	path = json_string_value(json_object_get(result, key));
+	if (capture->truncated && !run->options.quiet && !run->options.json)
+		(void)fprintf(stderr, "callgate: %s passed its limit; %s%s\n", name,
+			      path ? "all of it is in " : "the rest could not be kept", path ? path : "");
 	if (capture->forward_error == 0 || capture->reader_gone)
 		return;
 	(void)snprintf(message, sizeof(message), "%s could not be written (%s): a part of the program's output is lost",
@@ -213,13 +211,13 @@ static void check_stream(struct run *run, json_t *result, const char *name, cons
 
 static int finish(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
-	json_t *result = result_json(keeper, outcome, run->results);
+	json_t *result = result_json(keeper, outcome);
 	int exit_code;
 
 	if (outcome->error_code)
 		cli_error("run", "%s", outcome->message);
-	check_stream(run, result, "standard output", &outcome->out);
-	check_stream(run, result, "standard error", &outcome->err);
+	check_stream(run, result, "stdout", &outcome->out);
+	check_stream(run, result, "stderr", &outcome->err);
 	if (run->output_fd >= 0 && outcome->report)
 		keep_artifacts(run, result);
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
@@ -260,7 +258,6 @@ static int watch(struct run *run)
 		.wall_ns = limits->wall_ns,
 		.stdout_bytes = stream_limit(run, limits->stdout_bytes),
 		.stderr_bytes = stream_limit(run, limits->stderr_bytes),
-		.spill_dirfd = run->results_fd,
 	};
 	if (options->status_fd >= 0 && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
 		return refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
@@ -274,7 +271,7 @@ static int watch(struct run *run)
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {.results_fd = -1, .output_fd = -1};
+	struct run run = {.output_fd = -1};
 	int exit_code, parsed;
 
 	parsed = run_options_parse(argc, argv, &run.options, &exit_code);
@@ -286,7 +283,7 @@ int cli_run(int argc, char **argv)
 	}
 	if (parsed == 0) {
 		if (!run.options.events_given && !run.options.quiet)
-			run.options.events = run.options.verbose	 ? SUMMARY_BLOCKED
+			run.options.events = run.options.verbose     ? SUMMARY_BLOCKED
 					     : isatty(STDERR_FILENO) ? SUMMARY_SUMMARY
 								     : SUMMARY_NONE;
 		exit_code = check_stdio(&run);

@@ -92,7 +92,7 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
 				      .keep = !options->show || options->stdout_bytes != CAPTURE_NO_LIMIT,
 				      .limit_bytes = options->stdout_bytes,
-				      .spill_dirfd = options->spill_dirfd,
+				      .spill_dirfd = options->scratch->out_fd,
 				      .spill_name = outcome->out_name};
 	struct capture_options err = out;
 	int error;

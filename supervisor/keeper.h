@@ -28,7 +28,6 @@ struct keeper_options {
 	uint64_t wall_ns;         /* 0: none */
 	uint64_t stdout_bytes;    /* CAPTURE_NO_LIMIT: none */
 	uint64_t stderr_bytes;
-	int spill_dirfd;
 };
 
 struct keeper_outcome {

@@ -102,9 +102,10 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 	if (report->changes)
 		error = changes_report(report->changes, view, add_change, changes);
 	denials = report->denials ? denials_json(report->denials, &unlisted) : json_array();
-	return json_pack("{s:i, s:o, s:{s:I, s:I, s:I, s:o}, s:o, s:I, s:o, s:i}", "wait_status", report->wait_status,
-			 "usage", usage_json(report), "calls", "judged", (json_int_t)report->judged, "allowed",
-			 (json_int_t)report->allowed, "denied", (json_int_t)report->denied, "by_syscall",
-			 by_syscall(report->by_row), "denials", denials, "denials_unlisted", (json_int_t)unlisted,
-			 "changes", changes, "changes_error", -error);
+	return json_pack("{s:i, s:o, s:{s:I, s:I, s:I, s:o}, s:o, s:I, s:o, s:I, s:i}", "wait_status",
+			 report->wait_status, "usage", usage_json(report), "calls", "judged",
+			 (json_int_t)report->judged, "allowed", (json_int_t)report->allowed, "denied",
+			 (json_int_t)report->denied, "by_syscall", by_syscall(report->by_row), "denials", denials,
+			 "denials_unlisted", (json_int_t)unlisted, "changes", changes, "changes_unlisted",
+			 report->changes ? (json_int_t)changes_unlisted(report->changes) : 0, "changes_error", -error);
 }

@@ -69,9 +69,8 @@ static json_t *limits(const struct keeper_options *options, const struct keeper_
 			 limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
 }
 
-/* Sets NAME (when it was kept to be shown here), NAME_bytes, NAME_truncated and NAME_path. */
-static void set_stream(json_t *result, const char *name, struct capture *capture, bool shown_already,
-		       const char *spill_dir)
+/* Sets NAME (unless it was shown already), NAME_bytes, NAME_truncated and NAME_path. */
+static void set_stream(json_t *result, const char *name, struct capture *capture, const struct keeper_options *options)
 {
 	_cleanup_free_ char *text = NULL, *path = NULL;
 	bool changed = false;
@@ -79,11 +78,11 @@ static void set_stream(json_t *result, const char *name, struct capture *capture
 	size_t len = 0;
 
 	text = utf8_text(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
-	if (changed && !shown_already)
+	if (changed && !options->show)
 		(void)capture_spill_all(capture); /* spill_fd tells below whether there is a file */
-	if (capture->spill_fd >= 0 && asprintf(&path, "%s/%s", spill_dir, capture->options.spill_name) < 0)
-		path = NULL;
-	if (!shown_already)
+	if (capture->spill_fd >= 0)
+		path = scratch_keep(options->scratch, capture->options.spill_name);
+	if (!options->show)
 		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
 	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->bytes));
@@ -105,7 +104,7 @@ static json_t *error_object(const char *code, const char *message)
 	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
 }
 
-json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome, const char *spill_dir)
+json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
 	json_t *records = json_object_get(report, "records");
@@ -114,13 +113,15 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
 	set_ending(result, &outcome->ending);
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
-	set_stream(result, "stdout", &outcome->out, options->show, spill_dir);
-	set_stream(result, "stderr", &outcome->err, options->show, spill_dir);
+	set_stream(result, "stdout", &outcome->out, options);
+	set_stream(result, "stderr", &outcome->err, options);
 	(void)json_object_set_new(result, "denials", take_field(report, "denials", json_array));
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
 	(void)json_object_set_new(result, "redirects", take_field(report, "redirects", json_array));
 	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
+	(void)json_object_set_new(result, "changes_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
 	(void)json_object_set_new(result, "limits", limits(options, outcome));
 	(void)json_object_set_new(result, "usage", take_field(report, "usage", no_usage));
 	(void)json_object_set_new(result, "calls", take_field(report, "calls", no_calls));

@@ -12,10 +12,10 @@
 json_t *result_enforcement(void);
 
 /*
- * The result of a run. spill_dir: path of options->spill_dirfd. Takes what it needs out of outcome->report and may write
- * spill files (output that is not UTF-8). Owned by the caller; NULL: no memory.
+ * The result of a run. Takes what it needs out of outcome->report. Raw output that the result does not hold whole (past its
+ * limit, or not UTF-8) is kept in a file that outlives the run (scratch_keep). Owned by the caller; NULL: no memory.
  */
-json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome, const char *spill_dir);
+json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome);
 
 /* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */
 json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message);

@@ -18,10 +18,10 @@
 
 #include "base/banned.h"
 
-#define BASE_LOCK "lock"    /* in the base: held exclusively while judging which runs are dead */
 #define RUN_LOCK "lock"     /* in a run's directory */
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
+#define CREATE_TRIES 100
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
@@ -68,8 +68,8 @@ static int open_base(struct scratch *scratch, struct policy_error *ret_error)
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
 	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
-		error = -errno;
-		scratch->base = NULL; /* asprintf leaves it undefined */
+		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "again" */
+		scratch->base = NULL;                        /* asprintf leaves it undefined */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
 		return error;
@@ -86,13 +86,17 @@ static int open_base(struct scratch *scratch, struct policy_error *ret_error)
 	return error < 0 ? error : 0;
 }
 
-/* Opens the base's lock and takes it. A descriptor owned by the caller (closing unlocks) or -errno. */
+/*
+ * Locks the base itself: shared while a run is being made, exclusively while judging which runs are dead. A descriptor
+ * owned by the caller (closing unlocks) or -errno.
+ */
 static int lock_base(const struct scratch *scratch, int operation)
 {
-	_cleanup_close_ int fd = openat(scratch->base_fd, BASE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Its own description: a lock on base_fd would be everybody's who inherits that. */
+	_cleanup_close_ int fd = open_dir(scratch->base_fd, ".");
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (flock(fd, operation) < 0)
 		if (errno != EINTR)
 			return -errno;
@@ -117,7 +121,7 @@ static bool is_dead(int base_fd, const char *name)
 
 static bool is_run_name(const char *name)
 {
-	return strspn(name, "0123456789abcdef-") == strlen(name) && strlen(name) == SCRATCH_ID_SIZE - 1;
+	return strspn(name, "0123456789abcdef") == strlen(name) && strlen(name) == SCRATCH_ID_SIZE - 1;
 }
 
 /* Renames dead runs under the lock, so that two sweepers never share one, and removes them outside it. */
@@ -164,20 +168,14 @@ static void sweep_results(const struct scratch *scratch)
 
 /* ---- the run's own ---- */
 
-/* Time first, so that names sort by age; the random half makes it unique and unguessable. */
 static int make_id(char id[SCRATCH_ID_SIZE])
 {
-	unsigned char random[8];
-	char stamp[16];
-	struct tm tm;
-	time_t now = time(NULL);
+	unsigned char random[(SCRATCH_ID_SIZE - 1) / 2];
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
-	if (!gmtime_r(&now, &tm) || strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm) != 15)
-		return -EIO;
-	(void)snprintf(id, SCRATCH_ID_SIZE, "%s-%02x%02x%02x%02x%02x%02x%02x%02x", stamp, random[0], random[1],
-		       random[2], random[3], random[4], random[5], random[6], random[7]);
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
 	return 0;
 }
 
@@ -207,41 +205,69 @@ static int make_run(struct scratch *scratch)
 	scratch->lock_fd = openat(scratch->fd, RUN_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (scratch->lock_fd < 0 || flock(scratch->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
+	error = 0;
 	for (size_t i = 0; error == 0 && i < sizeof(inside) / sizeof(inside[0]); i++)
 		error = make_dir(scratch->fd, inside[i].name, inside[i].mode);
 	return error;
 }
 
-int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
+/* -ENOENT: the base was removed meanwhile by a run that ended and left it empty. */
+static int try_create(struct scratch *scratch, struct policy_error *ret_error)
 {
-	struct scratch scratch = {.base_fd = -1, .fd = -1, .lock_fd = -1};
-	int error;
+	int error = open_base(scratch, ret_error);
 
-	ret_error->text[0] = '\0';
-	error = open_base(&scratch, ret_error);
-	if (error == 0) {
-		sweep_runs(&scratch);
-		sweep_results(&scratch);
-		error = make_run(&scratch);
-		if (error < 0)
-			(void)snprintf(ret_error->text, sizeof(ret_error->text),
-				       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to "
-				       "another directory",
-				       scratch.base, strerror(-error));
-	}
-	if (error < 0) {
-		(void)scratch_remove(&scratch); /* the first error is the one to tell */
+	if (error < 0)
 		return error;
+	sweep_runs(scratch);
+	sweep_results(scratch);
+	error = make_run(scratch);
+	if (error == 0) {
+		scratch->out_fd = open_dir(scratch->fd, "out");
+		error = scratch->out_fd < 0 ? scratch->out_fd : 0;
 	}
-	*ret_scratch = scratch;
-	return 0;
+	if (error < 0)
+		(void)snprintf(ret_error->text, sizeof(ret_error->text),
+			       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another "
+			       "directory",
+			       scratch->base, strerror(-error));
+	return error;
 }
 
-int scratch_results(const struct scratch *scratch)
+int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	int error = make_dir(scratch->base_fd, RESULTS, 0700);
+	struct scratch scratch;
+	int error = -ENOENT;
 
-	return error < 0 && error != -EEXIST ? error : open_dir(scratch->base_fd, RESULTS);
+	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
+		scratch = (struct scratch){.base_fd = -1, .fd = -1, .out_fd = -1, .lock_fd = -1};
+		ret_error->text[0] = '\0';
+		error = try_create(&scratch, ret_error);
+		if (error < 0)
+			(void)scratch_remove(&scratch); /* the first error is the one to tell */
+	}
+	if (error == 0)
+		*ret_scratch = scratch;
+	return error;
+}
+
+char *scratch_keep(const struct scratch *scratch, const char *name)
+{
+	char *path = NULL;
+	int moved = -1;
+
+	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS, name) < 0)
+		return NULL;
+	/* Again when another run has just removed the empty directory. */
+	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
+		(void)make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
+		moved = renameat(scratch->out_fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
+		if (moved < 0 && errno != ENOENT)
+			break;
+	}
+	if (moved == 0)
+		return path;
+	free(path);
+	return NULL;
 }
 
 int scratch_remove(struct scratch *scratch)
@@ -250,14 +276,17 @@ int scratch_remove(struct scratch *scratch)
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0)
 		error = io_remove_tree(scratch->base_fd, scratch->id);
-	if (scratch->lock_fd >= 0)
-		(void)close(scratch->lock_fd); /* after the removal: a sweeper must not meet it half removed */
-	if (scratch->fd >= 0)
-		(void)close(scratch->fd);
-	if (scratch->base_fd >= 0)
-		(void)close(scratch->base_fd);
+	/* After the removal: a sweeper must not meet it half removed. */
+	cleanup_close(&scratch->lock_fd);
+	cleanup_close(&scratch->out_fd);
+	cleanup_close(&scratch->fd);
+	if (scratch->base_fd >= 0) {
+		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */
+		(void)rmdir(scratch->base);
+	}
+	cleanup_close(&scratch->base_fd);
 	free(scratch->base);
 	free(scratch->path);
-	*scratch = (struct scratch){.base_fd = -1, .fd = -1, .lock_fd = -1};
+	*scratch = (struct scratch){.base_fd = -1, .fd = -1, .out_fd = -1, .lock_fd = -1};
 	return error;
 }

@@ -7,7 +7,7 @@
 
 #include "policy/policy.h"
 
-#define SCRATCH_ID_SIZE 33
+#define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
 
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
@@ -15,6 +15,7 @@ struct scratch {
 	char *path;               /* base/id */
 	int base_fd;
 	int fd;
+	int out_fd;  /* "out": for files of callgate's own */
 	int lock_fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
 };
 
@@ -26,12 +27,12 @@ struct scratch {
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /*
- * Opens (making it when needed) the directory for what outlives the run: base/results. Files older than a week are
- * removed by later runs. A descriptor owned by the caller or -errno.
+ * Moves a file of the run's "out" directory to where it outlives the run: base/results, whose files later runs remove
+ * after a week. Returns its host path, owned by the caller, or NULL with errno.
  */
-int scratch_results(const struct scratch *scratch);
+char *scratch_keep(const struct scratch *scratch, const char *name);
 
-/* Removes the directory and releases everything. 0 or -errno of the removal. */
+/* Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the removal. */
 int scratch_remove(struct scratch *scratch);
 
 #endif
