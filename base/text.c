@@ -107,6 +107,20 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 	return (size_t)(out - start);
 }
 
+bool text_is_utf8(const char *text, size_t len)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	uint32_t point;
+	size_t size;
+
+	for (size_t i = 0; i < len; i += size) {
+		size = at[i] < 0x80 ? 1 : utf8_sequence(at + i, len - i, &point);
+		if (size == 0)
+			return false;
+	}
+	return true;
+}
+
 static int hex_value(char digit)
 {
 	if (digit >= '0' && digit <= '9')

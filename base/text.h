@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_TEXT_H
 #define CALLGATE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ size_t text_escape(char *out, const char *bytes, size_t len);
 
 /* Undoes the \\ and \xHH of text_escape on a decoded JSON string, in place. Returns the new length. */
 size_t text_unescape(char *text, size_t len);
+
+/* True when all of it is UTF-8 (RFC 3629). */
+bool text_is_utf8(const char *text, size_t len);
 
 /* "64K", "10M", "2G", "123" (units of 1024) to bytes. 0, or -EINVAL with *ret_bytes untouched. */
 int text_size(const char *text, uint64_t *ret_bytes);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "policy/errors.h"
 #include "policy/model.h"
 
@@ -77,6 +78,9 @@ static void load_provided(struct loader *loader, struct source *source)
 		ret = host->load(host->ctx, name, source->path, &text, &path);
 		if (ret < 0)
 			fail_load(loader, rule->to.where, name, ret);
+		else if (!text_is_utf8(text, strlen(text)))
+			compiler_fail(&loader->compiler, rule->to.where,
+				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
 		else
 			rule->to.text = compiler_keep(&loader->compiler, text);
 	}

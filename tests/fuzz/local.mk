@@ -1,6 +1,6 @@
 # Each harness twice: fuzz_NAME replays and mutates its corpus under "make check", with any compiler; libfuzzer_NAME is
 # libFuzzer's, with "configure CC=clang --enable-fuzz". To go on from the corpus:
-#   tests/fuzz/libfuzzer_elf -max_len=65536 NEW-INPUTS $top_srcdir/tests/fuzz/corpus/elf
+#   mkdir new; tests/fuzz/libfuzzer_elf -max_len=65536 new $top_srcdir/tests/fuzz/corpus/elf
 FUZZ_TESTS =
 EXTRA_DIST += tests/fuzz/corpus
 check_PROGRAMS += $(FUZZ_TESTS)
@@ -18,8 +18,13 @@ FUZZ_TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
 tests_fuzz_fuzz_elf_LDADD = $(fuzz_elf_libs)
 
+fuzz_policy_libs = libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_policy
+tests_fuzz_fuzz_policy_SOURCES = tests/fuzz/fuzz_policy.c $(fuzz_main)
+tests_fuzz_fuzz_policy_LDADD = $(fuzz_policy_libs)
+
 if ENABLE_FUZZ
-noinst_PROGRAMS += tests/fuzz/libfuzzer_decode tests/fuzz/libfuzzer_elf
+noinst_PROGRAMS += tests/fuzz/libfuzzer_decode tests/fuzz/libfuzzer_elf tests/fuzz/libfuzzer_policy
 endif
 tests_fuzz_libfuzzer_decode_SOURCES = tests/fuzz/fuzz_decode.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_decode_LDADD = $(fuzz_decode_libs)
@@ -27,3 +32,6 @@ tests_fuzz_libfuzzer_decode_LDFLAGS = $(libfuzzer_flags)
 tests_fuzz_libfuzzer_elf_SOURCES = tests/fuzz/fuzz_elf.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_elf_LDADD = $(fuzz_elf_libs)
 tests_fuzz_libfuzzer_elf_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_policy_SOURCES = tests/fuzz/fuzz_policy.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_policy_LDADD = $(fuzz_policy_libs)
+tests_fuzz_libfuzzer_policy_LDFLAGS = $(libfuzzer_flags)

@@ -91,6 +91,16 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
+START_TEST(test_utf8)
+{
+	ck_assert(text_is_utf8("", 0));
+	ck_assert(text_is_utf8("a\0gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80", 12));
+	ck_assert(!text_is_utf8("\xc3\xbc", 1));
+	ck_assert(!text_is_utf8("a\xff", 2));
+	ck_assert(!text_is_utf8("\xed\xa0\x80", 3));
+}
+END_TEST
+
 START_TEST(test_unescape_foreign)
 {
 	char text[] = "a\\b\\x4\\xg0\\x41\\";
@@ -184,6 +194,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
 	tcase_add_test(tcase, test_round_trip);
+	tcase_add_test(tcase, test_utf8);
 	tcase_add_test(tcase, test_unescape_foreign);
 	tcase_add_test(tcase, test_size);
 	tcase_add_test(tcase, test_duration);

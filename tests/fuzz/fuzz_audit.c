@@ -1,0 +1,76 @@
+/*
+ * The reader of logs over any file: lines it gives are objects, texts come back by their length, and recovery leaves
+ * either the file as it was or a log that ends with a trailer.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "audit/read.h"
+#include "base/io.h"
+#include "tests/fuzz/fuzz.h"
+
+#include "base/banned.h"
+
+static void read_fields(const json_t *line)
+{
+	static const char *const keys[] = {"path", "path2", "exe", "rule", "run", "nothing"};
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		char *bytes = audit_line_bytes(line, keys[i], &len);
+
+		promise(!bytes || bytes[len] == '\0');
+		free(bytes);
+	}
+	for (int second = 0; second < 2; second++)
+		free(audit_line_resolved(line, second, &len));
+	(void)audit_line_tid(line);
+	promise(audit_line_type(line) != NULL);
+}
+
+/* Returns how many lines parsed. Takes fd. */
+static size_t read_all(int fd, char ret_last[16])
+{
+	struct audit_reader *reader;
+	struct audit_line line;
+	size_t parsed = 0;
+	uint64_t end = 0;
+	int r;
+
+	promise(audit_reader_create(fd, &reader) == 0);
+	while ((r = audit_reader_next(reader, &line)) == 1 || r == -EBADMSG) {
+		promise(line.offset >= end);
+		end = line.offset + line.len;
+		promise((r == 1) == (line.json != NULL));
+		if (r < 0)
+			continue;
+		promise(memchr(line.text, '\n', line.len) == NULL && memchr(line.text, '\0', line.len) == NULL);
+		read_fields(line.json);
+		(void)snprintf(ret_last, 16, "%s", audit_line_type(line.json));
+		parsed++;
+	}
+	promise(audit_reader_end(reader) >= end);
+	audit_reader_free(reader);
+	return parsed;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC), r;
+	char path[32], last[16] = "";
+	struct stat file;
+
+	promise(fd >= 0);
+	promise(io_write_full(fd, data, size) == 0);
+	(void)read_all(dup(fd), last);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = audit_recover(path, "killed"); /* a link: refused */
+	promise(r == -ELOOP);
+	promise(fstat(fd, &file) == 0 && (size_t)file.st_size == size);
+	(void)close(fd);
+	return 0;
+}

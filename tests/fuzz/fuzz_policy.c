@@ -1,0 +1,148 @@
+/*
+ * Policy text, as a user or an agent may hand it over. Input: a policy, and behind a 0xff byte one that `extends` may
+ * name. What compiles must print as a policy that compiles to the same text and decides the same.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "policy/policy.h"
+#include "tests/fuzz/fuzz.h"
+
+#include "base/banned.h"
+
+struct input {
+	const char *text[2];
+	size_t len[2];
+	const char *shown; /* instead, in the second round */
+};
+
+static char *copy(const char *text, size_t len)
+{
+	char *owned = malloc(len + 1);
+
+	promise(owned != NULL);
+	memcpy(owned, text, len);
+	owned[len] = '\0';
+	return owned;
+}
+
+static int fake_load(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
+{
+	const struct input *input = ctx;
+	const char *text = input->text[from != NULL];
+	size_t len = input->len[from != NULL];
+
+	if (from && strlen(name) > 64)
+		return -ENOENT;
+	if (input->shown) {
+		text = input->shown;
+		len = strlen(text);
+	}
+	if (!text)
+		return -ENOENT;
+	if (memchr(text, '\0', len))
+		return -EILSEQ;
+	*ret_text = copy(text, len);
+	*ret_path = copy(name, strlen(name));
+	return 0;
+}
+
+/* A host in which every name exists and /lib is a link. */
+static char *fake_realpath(void *ctx, const char *path)
+{
+	(void)ctx;
+	if (strncmp(path, "/absent", 7) == 0)
+		return NULL;
+	return strncmp(path, "/lib", 5) == 0 ? copy("/usr/lib", 8) : copy(path, strlen(path));
+}
+
+static const char *const *fake_interpreter(void *ctx)
+{
+	static const char *const roots[] = {"/usr/bin/python3", "/usr/lib/python3", NULL};
+
+	(void)ctx;
+	return roots;
+}
+
+static const char *fake_env(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, "HOME") == 0 ? "/home/user" : NULL;
+}
+
+static struct policy *load(struct input *input)
+{
+	static const char *const names[] = {"fuzz.json", NULL}, *const none[] = {NULL};
+	const struct policy_cli cli = {.read = none, .write = none, .exec = none, .env = none};
+	const struct policy_host host = {
+		.ctx = input,
+		.load = fake_load,
+		.realpath = fake_realpath,
+		.interpreter = fake_interpreter,
+		.env = fake_env,
+		.home = "/home/user",
+		.workdir = "/tmp/run/work",
+		.workdir_virt_default = "/work",
+		.scratch = "/tmp/run",
+	};
+	struct policy_errors errors = {0};
+	struct policy *policy = NULL;
+	int err = policy_load(names, &cli, &host, &policy, &errors);
+
+	if (err < 0 && err != -EINVAL)
+		(void)fprintf(stderr, "policy_load: %s\n", strerror(-err));
+	promise(err == 0 || (err == -EINVAL && errors.count > 0 && !policy));
+	for (size_t i = 0; i < errors.count; i++)
+		promise(errors.item[i].text[0] && memchr(errors.item[i].text, '\0', sizeof(errors.item[i].text)));
+	policy_errors_done(&errors);
+	return policy;
+}
+
+/* Both answer every question alike. */
+static void compare(const struct policy *a, const struct policy *b)
+{
+	static const char *const paths[] = {"/", "/usr", "/usr/bin/python3", "/work", "/work/a/b.csv", "/work/.env",
+					    "/etc/passwd", "/tmp", "/tmp/x", "/home/user/.ssh/id", "/data/x"};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		size_t len = strlen(paths[i]);
+
+		promise(policy_rights(a, paths[i], len) == policy_rights(b, paths[i], len));
+		promise(policy_may_hold(a, paths[i], len) == policy_may_hold(b, paths[i], len));
+		for (unsigned want = 1; want < 8; want++) {
+			struct policy_decision one = policy_decide(a, paths[i], len, want);
+			struct policy_decision two = policy_decide(b, paths[i], len, want);
+
+			promise(one.verdict == two.verdict && one.error == two.error);
+			promise(one.verdict != VERDICT_DENY || (one.error > 0 && one.reason));
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input input = {.text = {(const char *)data}, .len = {size}};
+	const uint8_t *split = size ? memchr(data, 0xff, size) : NULL;
+	struct policy *policy, *again;
+	char *shown;
+
+	if (split) {
+		input.len[0] = (size_t)(split - data);
+		input.text[1] = (const char *)split + 1;
+		input.len[1] = size - input.len[0] - 1;
+	}
+	policy = load(&input);
+	if (!policy)
+		return 0;
+	shown = policy_show(policy);
+	promise(shown != NULL);
+	input.shown = shown;
+	again = load(&input);
+	promise(again != NULL);
+	compare(policy, again);
+	policy_free(again);
+	policy_free(policy);
+	free(shown);
+	return 0;
+}
