@@ -12,6 +12,7 @@
 #include "syscalls/call.h"
 #include "syscalls/elf.h"
 #include "syscalls/exec-args.h"
+#include "syscalls/exec-argv.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
 #include "syscalls/native.h"
@@ -356,6 +357,7 @@ static void run_exec(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
+	exec_note_argv(call, call->arg[1]);
 	run_exec(call, 0);
 }
 
@@ -367,5 +369,6 @@ void sys_execveat(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
+	exec_note_argv(call, call->arg[2]);
 	run_exec(call, flags);
 }

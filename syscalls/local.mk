@@ -17,6 +17,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/elf.h \
 	syscalls/exec-args.c \
 	syscalls/exec-args.h \
+	syscalls/exec-argv.c \
+	syscalls/exec-argv.h \
 	syscalls/exec-image.c \
 	syscalls/exec.c \
 	syscalls/exec.h \
