@@ -35,3 +35,15 @@ tests_fuzz_libfuzzer_elf_LDFLAGS = $(libfuzzer_flags)
 tests_fuzz_libfuzzer_policy_SOURCES = tests/fuzz/fuzz_policy.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_policy_LDADD = $(fuzz_policy_libs)
 tests_fuzz_libfuzzer_policy_LDFLAGS = $(libfuzzer_flags)
+
+fuzz_audit_libs = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_audit
+tests_fuzz_fuzz_audit_SOURCES = tests/fuzz/fuzz_audit.c $(fuzz_main)
+tests_fuzz_fuzz_audit_LDADD = $(fuzz_audit_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_audit
+endif
+tests_fuzz_libfuzzer_audit_SOURCES = tests/fuzz/fuzz_audit.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_audit_LDADD = $(fuzz_audit_libs)
+tests_fuzz_libfuzzer_audit_LDFLAGS = $(libfuzzer_flags)
