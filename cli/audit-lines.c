@@ -11,6 +11,8 @@
 
 #include "base/banned.h"
 
+#define DAMAGED_TOLD_MAX 10
+
 bool audit_is_denied(const json_t *line)
 {
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
@@ -78,36 +80,57 @@ char *audit_printable(const json_t *line, const char *key)
 
 static const char *why_unreadable(int error)
 {
-	return error == -ESPIPE ? "not a regular file" : error == -E2BIG ? "a line is too long for a log" : strerror(-error);
+	switch (error) {
+	case -ENOMSG:
+		return "this is not an audit log: it does not begin with a header line";
+	case -ESPIPE:
+		return "not a regular file";
+	case -E2BIG:
+		return "a line is too long for an audit log";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Goes through the lines; *ret_damaged counts those that are none. Returns what audit_reader_next ended with. */
+static int read_lines(struct audit_reader *reader, const char *path, void (*each)(void *ctx, const struct audit_line *line),
+		      void *ctx, uint64_t *ret_damaged)
+{
+	struct audit_line line;
+	int r;
+
+	while ((r = audit_reader_next(reader, &line)) == 1 || r == -EBADMSG) {
+		if (line.number == 1 && (r < 0 || strcmp(audit_line_type(line.json), "header") != 0))
+			return -ENOMSG;
+		if (r == 1)
+			each(ctx, &line);
+		else if ((*ret_damaged)++ < DAMAGED_TOLD_MAX)
+			cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged", path,
+				  (unsigned long long)line.number);
+	}
+	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one whole line */
 }
 
 int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
 {
 	struct audit_reader *reader;
-	struct audit_line line;
-	int status = CLI_OK, r;
+	uint64_t damaged = 0, torn = 0;
+	int r;
 
 	r = audit_reader_open(path, &reader);
+	if (r == 0) {
+		r = read_lines(reader, path, each, ctx, &damaged);
+		torn = audit_reader_torn(reader);
+		audit_reader_free(reader);
+	}
 	if (r < 0) {
 		cli_error("audit", "%s: %s", path, why_unreadable(r));
 		return CLI_ERROR;
 	}
-	while ((r = audit_reader_next(reader, &line)) == 1 || r == -EBADMSG) {
-		if (r == 1) {
-			each(ctx, &line);
-			continue;
-		}
-		cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged", path,
-			  (unsigned long long)line.number);
-		status = CLI_ERROR;
-	}
-	if (r < 0) {
-		cli_error("audit", "%s: %s", path, why_unreadable(r));
-		status = CLI_ERROR;
-	}
-	if (audit_reader_torn(reader) > 0)
+	if (damaged > DAMAGED_TOLD_MAX)
+		cli_error("audit", "%s: %llu damaged lines altogether", path, (unsigned long long)damaged);
+	if (torn > 0)
 		cli_error("audit", "%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a record, "
-			  "whose call was never carried out", path, (unsigned long long)audit_reader_torn(reader));
-	audit_reader_free(reader);
-	return status;
+			  "whose call was never carried out", path, (unsigned long long)torn);
+	return damaged > 0 ? CLI_ERROR : CLI_OK;
 }
