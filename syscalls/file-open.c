@@ -96,7 +96,7 @@ static bool create(struct call *call, const struct open_request *request)
 		return true;
 	if (file_refuse_setid(call, request->mode) || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return true;
-	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL, request->mode); /* O_EXCL follows no link */
+	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
 	end_open(call, fd < 0 ? -errno : fd, flags);
@@ -132,7 +132,7 @@ static bool may_block(const struct call *call, const struct stat *status, unsign
 {
 	const struct mount *mount = call->place[0].mount;
 
-	if (flags & O_NONBLOCK || flags & O_PATH)
+	if (flags & O_NONBLOCK)
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
@@ -147,7 +147,10 @@ static void end_blocking(struct call *call, int *pin, unsigned flags)
 	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
-/* The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the way. */
+/*
+ * The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the way;
+ * and O_NOFOLLOW stays visible in F_GETFL, so it is opened by its canonical name then (a name that ends in no link).
+ */
 static int reopen(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
 	const struct place *place = &call->place[0];
@@ -157,6 +160,8 @@ static int reopen(const struct call *call, int pin, const struct stat *status, u
 		return -ENXIO;
 	if (S_ISDIR(status->st_mode) && view_own_listing(place))
 		return view_open(place, own_flags(flags & ~(unsigned)O_TRUNC), 0);
+	if (flags & O_NOFOLLOW)
+		return view_open(place, own_flags(flags) | O_NOFOLLOW, 0);
 	fd = open(file_link(pin).path, own_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
@@ -176,15 +181,26 @@ static void open_magic(struct call *call, unsigned want, unsigned flags)
 	call_give_fd(call, fd, flags & O_CLOEXEC);
 }
 
+/*
+ * A descriptor opened with O_PATH cannot be handed over: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which knows none
+ * (EBADF). Reading was judged, so a readable descriptor of the same object grants nothing more and serves *at calls,
+ * fchdir and fexecve as well. Links and sockets have no other descriptor, and opening a FIFO wakes its writers.
+ */
+static bool has_stand_in(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) || S_ISCHR(status->st_mode);
+}
+
 /* An existing object was pinned. Errors in the order of do_open() in fs/namei.c. */
 static void open_pinned(struct call *call, int *pin, unsigned want, unsigned flags)
 {
+	unsigned real = flags & O_PATH ? flags & ~(unsigned)O_PATH : flags; /* O_PATH leaves no access mode: O_RDONLY */
 	struct stat status;
 
 	if (fstat(*pin, &status) < 0) {
 		call_fail(call, -errno);
-	} else if (flags & O_PATH) {
-		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);
+	} else if (flags & O_PATH && !has_stand_in(&status)) {
+		call_refuse(call, S_ISLNK(status.st_mode) ? -ELOOP : -ENXIO, NULL, "path_descriptor");
 	} else if (flags & O_CREAT && S_ISDIR(status.st_mode)) {
 		call_fail(call, -EISDIR);
 	} else if (S_ISLNK(status.st_mode)) {
@@ -193,12 +209,12 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		call_fail(call, -ENOTDIR);
 	} else if (want & POLICY_WRITE && file_begin(call, 0) < 0) {
 		return;
-	} else if (may_block(call, &status, flags)) {
-		end_blocking(call, pin, flags);
+	} else if (may_block(call, &status, real)) {
+		end_blocking(call, pin, real);
 	} else if (call->place[0].magic) {
-		open_magic(call, want, flags);
+		open_magic(call, want, real);
 	} else {
-		end_open(call, reopen(call, *pin, &status, flags), flags);
+		end_open(call, reopen(call, *pin, &status, real), flags);
 	}
 }
 
