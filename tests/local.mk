@@ -3,3 +3,5 @@ dist_check_SCRIPTS += tests/layering.sh
 EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
+include tests/cases/local.mk
+include tests/live/local.mk

@@ -51,7 +51,7 @@ live_done()
 {
 	local status=$? left
 	trap - EXIT
-	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 2>/dev/null | head -n 5)
+	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 -maxdepth 1 ! -name lock ! -name results 2>/dev/null | head -n 5)
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi

@@ -1,0 +1,130 @@
+"""Every form of exec, with its errno or what the new image saw: the same natively and inside, where /tmp is redirected."""
+import ctypes, os, shutil, stat, sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+AT_FDCWD, EMPTY, NOFOLLOW, CHECK = -100, 0x1000, 0x100, 0x10000
+NR_EXECVEAT = {"x86_64": 322, "aarch64": 281}[os.uname().machine]
+base = sys.argv[1]
+SHOW = base + "/show"
+
+
+def show(label, action):
+    """Runs action, which execs, in a child; prints the exit, what it printed comes first."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        error = 0
+        try:
+            error = action()
+        except OSError as problem:
+            error = problem.errno
+        os._exit(100 + (error or 0) % 100)
+    print(label, "->", os.waitpid(pid, 0)[1], flush=True)
+
+
+def write(name, text, mode=0o755):
+    path = os.path.join(base, name)
+    with open(path, "wb") as out:
+        out.write(text if isinstance(text, bytes) else text.encode())
+    os.chmod(path, mode)
+    return path
+
+
+def at(fd, path, flags, argv=(b"zero", b"one"), null=False):
+    vector = (ctypes.c_char_p * (len(argv) + 1))(*argv, None)
+    libc.syscall(NR_EXECVEAT, fd, path.encode(), None if null else vector, None, flags)
+    return ctypes.get_errno()
+
+
+def prepare():
+    write("show", "#!/bin/sh\necho \"$0|$*\"\n")
+    write("echo", open("/bin/echo", "rb").read())
+    write("plain", "no program at all\n")
+    write("empty", "")
+    write("locked", "#!/bin/sh\n", 0o644)
+    write("bad-interp", "#!/nonexistent/interp\n")
+    write("dir-interp", "#!/usr\n")
+    write("arg-interp", "#!/bin/echo  a b  \n")
+    write("virt-interp", "#!%s/echo x y\n" % base)
+    write("rel-interp", "#!./echo rel\n")
+    write("empty-interp", "#!")
+    write("cut-interp", "#!/" + "x" * 300 + "\n")
+    previous = "/bin/echo"
+    for depth in range(1, 8):
+        previous = write("chain%d" % depth, "#!%s c%d\n" % (previous, depth))
+    elf = open("/bin/echo", "rb").read()
+    write("cut-elf", elf[:64])
+    write("short-elf", elf[:16])
+    write("rel-elf", elf[:16] + b"\x01\x00" + elf[18:])
+    write("bad-loader", elf.replace(b"/lib64/ld-linux-x86-64.so.2", b"/lib64/ld-linux-x86-64.so.9"))
+    os.symlink("echo", base + "/link")
+    os.symlink("loop", base + "/loop")
+    os.symlink(base + "/link", base + "/link2")
+    os.mkdir(base + "/sub")
+    os.chdir(base)
+
+
+def by_path():
+    names = ["echo", "./echo", "sub/../echo", "link", "link2", "loop", "show", "./show", "plain", "empty", "locked", "bad-interp",
+             "dir-interp", "arg-interp", "virt-interp", "rel-interp", "empty-interp", "cut-interp", "cut-elf", "short-elf",
+             "rel-elf", "bad-loader", "sub", ".", "..", "/", "", "nothing", "nothing/x", "echo/", "echo/x", "x" * 256,
+             "x/" * 2100, "/bin/true", "//bin//../bin/echo"] + ["chain%d" % depth for depth in range(1, 8)]
+    for name in names:
+        show(name[:40], lambda: os.execve(name, ["zero", "one", "two words"], {}))
+        if name and name[0] != "/" and len(name) < 4000:
+            show("abs " + name[:40], lambda: os.execve(base + "/" + name, ["zero", "one", "two words"], {}))
+
+
+def by_descriptor():
+    here = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
+    echo = os.open("echo", os.O_RDONLY)
+    script = os.open("show", os.O_RDONLY)
+    kept = os.open("show", os.O_RDONLY)
+    os.set_inheritable(kept, True)
+    show("at cwd", lambda: at(AT_FDCWD, "echo", 0))
+    show("at dir", lambda: at(here, "echo", 0))
+    show("at dir script", lambda: at(here, "show", 0))
+    show("at bad fd", lambda: at(99, "echo", 0))
+    show("at file", lambda: at(echo, "echo", 0))
+    show("at absolute", lambda: at(99, base + "/echo", 0))
+    show("empty path", lambda: at(echo, "", 0))
+    show("empty path flag", lambda: at(echo, "", EMPTY))
+    show("empty path script", lambda: at(script, "", EMPTY))
+    show("empty path kept script", lambda: at(kept, "", EMPTY))
+    show("empty path dir", lambda: at(here, "", EMPTY))
+    show("empty path cwd", lambda: at(AT_FDCWD, "", EMPTY))
+    show("empty path bad", lambda: at(99, "", EMPTY))
+    show("nofollow", lambda: at(here, "link", NOFOLLOW))
+    show("nofollow file", lambda: at(here, "echo", NOFOLLOW))
+    show("unknown flag", lambda: at(here, "echo", 1))
+    show("no argv", lambda: at(here, "echo", 0, null=True))
+    show("empty argv", lambda: at(AT_FDCWD, "arg-interp", 0, argv=()))
+    show("many", lambda: at(AT_FDCWD, "virt-interp", 0, argv=[b"%d" % i for i in range(5000)]))
+    show("bad pointer", lambda: libc.execve(ctypes.c_void_p(8), None, None) and ctypes.get_errno())
+    show("bad argv", lambda: libc.execve(b"./virt-interp", ctypes.c_void_p(8), None) and ctypes.get_errno())
+    show("proc fd", lambda: os.execve("/proc/self/fd/%d" % echo, ["zero", "one"], {}))
+    show("proc exe", lambda: os.execve("/proc/self/exe", ["python3", "-c", "print('again')"], {}))
+    busy = os.open("echo", os.O_WRONLY)
+    show("busy", lambda: os.execve("./echo", ["zero"], {}))
+    os.close(busy)
+
+
+def directories():
+    for name in [base, ".", "sub", "..", "/", "/usr", "/usr/bin/..", base + "/sub/../..", "nothing", "echo", "loop", "", "/proc/self",
+                 "/proc/self/cwd", "/proc/self/fd", "/dev", "x" * 256, "x/" * 2100]:
+        os.chdir(base)
+        try:
+            os.chdir(name)
+            print("chdir", name[:40], os.getcwd().replace(str(os.getpid()), "PID"), os.path.isdir("."))
+        except OSError as problem:
+            print("chdir", name[:40], problem.errno)
+    os.chdir(base)
+
+
+shutil.rmtree(base, ignore_errors=True)
+os.mkdir(base)
+prepare()
+by_path()
+by_descriptor()
+directories()
+shutil.rmtree(base)

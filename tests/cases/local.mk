@@ -1,0 +1,13 @@
+# Programs that the live tests run inside callgate.
+check_PROGRAMS += tests/cases/cases-diff tests/cases/cases-threat
+tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-nr.h tests/cases/diff-deviate.c \
+	tests/cases/diff-dirfd.c tests/cases/diff-fifo.c tests/cases/diff-fixture.c tests/cases/diff-main.c \
+	tests/cases/diff-mem.c tests/cases/diff-meta.c tests/cases/diff-open.c tests/cases/diff-out.c \
+	tests/cases/diff-pair.c tests/cases/diff-path.c tests/cases/diff-proc.c tests/cases/diff-race.c \
+	tests/cases/diff-task.c tests/cases/diff-watch.c
+tests_cases_cases_diff_LDADD = -lpthread
+tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
+	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-race.c \
+	tests/cases/threat-signals.c
+tests_cases_cases_threat_LDADD = -lpthread
+EXTRA_DIST += tests/cases/diff-deviations.txt

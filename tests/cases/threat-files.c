@@ -1,0 +1,283 @@
+/* Threats 21 to 27, 31, 42: names that lie, aliases, procfs, descriptors used for more than they were opened for. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "tests/cases/threat.h"
+
+#include "base/banned.h"
+
+/* linux/fs.h has these and repeats the flags of sys/mount.h */
+#define SET_FLAGS 0x40086602
+#define SET_XATTR 0x401c5820
+
+/* spoof: mounts that would make names lie, and directories whose name claims something else. */
+int threat_spoof(char **arg)
+{
+	char buf[4096];
+	struct stat st;
+	int fd;
+
+	(void)arg; /* takes none */
+	threat_refused("mount", mount("none", ".", "tmpfs", 0, NULL), EPERM);
+	threat_refused("bind mount", mount("/", ".", NULL, MS_BIND, NULL), EPERM);
+	threat_refused("umount", umount2("/proc", MNT_DETACH), EPERM);
+	threat_refused("open_tree", syscall(SYS_open_tree, AT_FDCWD, "/", 1), ENOSYS);
+	threat_refused("fsopen", syscall(SYS_fsopen, "tmpfs", 0), ENOSYS);
+	threat_refused("chroot", chroot("."), EPERM);
+	/* the kernel writes "gone (deleted)" for the removed one: another directory has that very name */
+	threat_works("mkdir", mkdir("gone", 0755));
+	threat_works("mkdir", mkdir("gone (deleted)", 0755));
+	(void)close(open("gone (deleted)/file", O_WRONLY | O_CREAT, 0600)); /* looked for below */
+	fd = open("gone", O_RDONLY | O_DIRECTORY);
+	threat_works("rmdir", rmdir("gone"));
+	threat_refused("a file in a deleted directory", openat(fd, "file", O_RDONLY), ENOENT);
+	threat_refused("creation in a deleted directory", openat(fd, "new", O_WRONLY | O_CREAT, 0600), ENOENT);
+	threat_works("fchdir", fchdir(fd));
+	threat_refused("getcwd in a deleted directory", syscall(SYS_getcwd, buf, sizeof(buf)), ENOENT);
+	threat_refused("stat in a deleted directory", stat("file", &st), ENOENT);
+	return threat_result();
+}
+
+/*
+ * alias READONLY LOCKED: READONLY is a file that may only be read; LOCKED is a directory with a file "secret" that a rule
+ * denies. Neither gets a second name that may do more.
+ */
+int threat_alias(char **arg)
+{
+	char secret[4200];
+
+	snprintf(secret, sizeof(secret), "%s/secret", arg[1]);
+	threat_refused("link of a read-only file", link(arg[0], "alias"), 0);
+	threat_refused("linkat by descriptor",
+		       linkat(open(arg[0], O_RDONLY), "", AT_FDCWD, "alias", AT_EMPTY_PATH), 0);
+	threat_refused("rename of a read-only file", rename(arg[0], "alias"), 0);
+	threat_works("a file", close(open("mine", O_WRONLY | O_CREAT, 0600)));
+	threat_refused("rename over a read-only file", rename("mine", arg[0]), 0);
+	threat_refused("exchange with it", renameat2(AT_FDCWD, "mine", AT_FDCWD, arg[0], RENAME_EXCHANGE), 0);
+	threat_refused("exchange the other way", renameat2(AT_FDCWD, arg[0], AT_FDCWD, "mine", RENAME_EXCHANGE), 0);
+	threat_refused("write through an alias", open("alias", O_WRONLY), ENOENT);
+	threat_refused("open of the denied", open(secret, O_RDONLY), EACCES);
+	threat_refused("link of the denied", link(secret, "alias"), 0);
+	threat_refused("rename of the denied", rename(secret, "alias"), 0);
+	threat_refused("rename of its directory", rename(arg[1], "unlocked"), 0);
+	threat_refused("exchange of its directory", renameat2(AT_FDCWD, arg[1], AT_FDCWD, "mine", RENAME_EXCHANGE), 0);
+	threat_refused("rename onto the denied", rename("mine", secret), 0);
+	threat_works("symlink to it", symlink(secret, "sym"));
+	threat_refused("open by symlink", open("sym", O_RDONLY), EACCES);
+	threat_refused("the alias", open("unlocked/secret", O_RDONLY), ENOENT);
+	return threat_result();
+}
+
+static void look_for(const char *path, const char *secret)
+{
+	if (threat_reads(path, secret))
+		threat_got("the secret from %s", path);
+}
+
+/* environ SECRET: it is in the caller's environment and must not be found in any that can be read. */
+int threat_environ(char **arg)
+{
+	char path[512];
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	int count = 0;
+
+	for (char **var = environ; *var; var++)
+		if (strstr(*var, arg[0]))
+			threat_got("%s", *var);
+	look_for("/proc/self/environ", arg[0]);
+	look_for("/proc/thread-self/environ", arg[0]);
+	look_for("/proc/self/task/../environ", arg[0]);
+	look_for("/proc/self/cmdline", "no-such");
+	while (proc && (e = readdir(proc))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		count++;
+		snprintf(path, sizeof(path), "/proc/%.100s/environ", e->d_name);
+		look_for(path, arg[0]);
+	}
+	if (count > 1)
+		threat_got("%d processes in /proc", count);
+	for (int pid = 1; pid < 4000; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+		look_for(path, arg[0]);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/environ", getppid());
+	look_for(path, arg[0]);
+	return threat_result();
+}
+
+static void leaves_of(const char *pid, bool own)
+{
+	static const char *const leaves[] = {
+		"mem", "environ", "root/etc/shadow", "cwd/.", "exe", "map_files", "fd/0", "ns/user", "ns/net", "maps", "status",
+		"stack", "syscall", "auxv", "pagemap", "clear_refs", "oom_score_adj", "setgroups", "uid_map", "attr/current",
+		"task", "fdinfo/0", "mountinfo", "net/tcp", "coredump_filter", "timerslack_ns",
+	};
+	/* of one's own, what neither shows the host nor changes anything about the process may be served */
+	static const char *const never[] = {"mem", "map_files/.", "ns/user", "ns/net", "stack", "pagemap", "clear_refs",
+					    "setgroups", "uid_map", "net/tcp", "syscall"};
+	char path[256];
+	struct stat st;
+
+	for (size_t i = 0; !own && i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/%s/%s", pid, leaves[i]);
+		threat_refused2(path, open(path, O_RDONLY), ENOENT, EACCES);
+		threat_refused2(path, stat(path, &st), ENOENT, EACCES);
+	}
+	for (size_t i = 0; own && i < sizeof(never) / sizeof(never[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/%s/%s", pid, never[i]);
+		threat_refused2(path, open(path, O_RDONLY), ENOENT, EACCES);
+		threat_refused2(path, open(path, O_RDWR), ENOENT, EACCES);
+	}
+}
+
+/* procfs PID…: others' directories do not exist; of one's own, only harmless leaves. */
+int threat_procfs(char **arg)
+{
+	static const char *const global[] = {"/proc/kcore", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger",
+					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/tcp",
+					     "/proc/self/net/unix", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
+	char id[32];
+
+	snprintf(id, sizeof(id), "%d", getppid());
+	leaves_of(id, false);
+	leaves_of("1", false);
+	for (; *arg; arg++)
+		leaves_of(*arg, false);
+	leaves_of("self", true);
+	leaves_of("thread-self", true);
+	for (size_t i = 0; i < sizeof(global) / sizeof(global[0]); i++)
+		threat_refused2(global[i], open(global[i], O_RDONLY), ENOENT, EACCES);
+	return threat_result();
+}
+
+/* reopen READONLY: its mode allows writing, its grant does not. */
+int threat_reopen(char **arg)
+{
+	static const char *const forms[] = {"/proc/self/fd/%d", "/dev/fd/%d", "/proc/thread-self/fd/%d"};
+	int fd = open(arg[0], O_RDONLY), opath = open(arg[0], O_PATH);
+	char path[64];
+
+	threat_works("open for reading", fd);
+	threat_works("open for nothing", opath);
+	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
+		for (int i = 0; i < 2; i++) {
+			/* the forms are the table above */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			snprintf(path, sizeof(path), forms[f], i ? opath : fd);
+			threat_refused2(path, open(path, O_RDWR), EACCES, EROFS);
+			threat_refused2(path, open(path, O_WRONLY | O_APPEND), EACCES, EROFS);
+			threat_refused2(path, open(path, O_RDONLY | O_TRUNC), EACCES, EROFS);
+			threat_refused2(path, truncate(path, 0), EACCES, EROFS);
+			threat_refused2(path, chmod(path, 0600), EACCES, EROFS);
+		}
+	}
+	threat_refused("openat of the empty path", openat(opath, "", O_RDWR), ENOENT);
+	return threat_result();
+}
+
+/* metadata FILE DIR: both may only be read; the caller compares their metadata before and after. */
+int threat_metadata(char **arg)
+{
+	static const struct timespec times[2] = {{1, 0}, {1, 0}};
+
+	for (int i = 0; i < 2; i++) {
+		int fd = open(arg[i], O_RDONLY), opath = open(arg[i], O_PATH), flags = 0x10, zero[7] = {0};
+
+		threat_works("open", fd);
+		threat_refused("fchmod", fchmod(fd, 0777), EROFS);
+		threat_refused("fchmodat2 on O_PATH", syscall(452, opath, "", 0777, AT_EMPTY_PATH), EROFS);
+		threat_refused("fchown", fchown(fd, getuid(), getgid()), EROFS);
+		threat_refused("fchownat", fchownat(opath, "", getuid(), getgid(), AT_EMPTY_PATH), EROFS);
+		threat_refused("futimens", futimens(fd, times), EROFS);
+		threat_refused("futimens now", syscall(SYS_utimensat, fd, NULL, NULL, 0), EROFS);
+		threat_refused("fsetxattr", fsetxattr(fd, "user.new", "x", 1, 0), EROFS);
+		threat_refused("fremovexattr", fremovexattr(fd, "user.old"), EROFS);
+		threat_refused("FS_IOC_SETFLAGS", ioctl(fd, SET_FLAGS, &flags), EPERM);
+		threat_refused("FS_IOC_FSSETXATTR", ioctl(fd, SET_XATTR, zero), EPERM);
+		threat_refused("F_SETLEASE", fcntl(fd, F_SETLEASE, F_RDLCK), EPERM);
+		threat_refused("F_NOTIFY", fcntl(fd, F_NOTIFY, 1), EPERM);
+		threat_refused("chmod", chmod(arg[i], 0777), EROFS);
+		threat_refused("utimensat", utimensat(AT_FDCWD, arg[i], times, 0), EROFS);
+		threat_refused("setxattr", setxattr(arg[i], "user.new", "x", 1, 0), EROFS);
+		threat_refused("file_setattr", syscall(469, AT_FDCWD, arg[i], zero, 24, 0), 0);
+	}
+	threat_refused("unlink", unlink(arg[0]), EROFS);
+	threat_refused("creation", openat(open(arg[1], O_RDONLY), "new", O_CREAT | O_WRONLY, 0600), EROFS);
+	return threat_result();
+}
+
+/* setid: nothing with set-id bits and no device is made, by whatever call. */
+int threat_setid(char **arg)
+{
+	int fd = open("file", O_RDWR | O_CREAT, 0700);
+
+	(void)arg; /* takes none */
+	for (mode_t bits = 02000; bits <= 06000; bits += 02000) {
+		threat_refused("open", open("new", O_WRONLY | O_CREAT | O_EXCL, bits | 0755), EPERM);
+		threat_refused("creat", syscall(SYS_openat, AT_FDCWD, "new", O_CREAT | O_TRUNC, bits | 0755), EPERM);
+		threat_refused("openat2", syscall(SYS_openat2, AT_FDCWD, "new", ((uint64_t[]){O_CREAT | O_RDWR, bits, 0}), 24),
+			       EPERM);
+		threat_refused("mkdir", mkdir("dir", bits | 0755), EPERM);
+		threat_refused("mknod", mknod("node", S_IFREG | bits | 0755, 0), EPERM);
+		threat_refused("chmod", chmod("file", bits | 0755), EPERM);
+		threat_refused("fchmod", fchmod(fd, bits | 0755), EPERM);
+		threat_refused("fchmodat2", syscall(452, AT_FDCWD, "file", bits | 0755, 0), EPERM);
+		threat_refused("fchmodat2 empty", syscall(452, fd, "", bits | 0755, AT_EMPTY_PATH), EPERM);
+	}
+	threat_refused("character device", mknod("null", S_IFCHR | 0666, (dev_t)0x103), EPERM);
+	threat_refused("block device", mknod("disk", S_IFBLK | 0666, (dev_t)0x800), EPERM);
+	threat_refused("whiteout", mknod("white", S_IFCHR | 0666, 0), EPERM);
+	return threat_result();
+}
+
+/* full: no descriptor left to inject into is EMFILE, and nothing hangs. */
+int threat_full(char **arg)
+{
+	struct rlimit limit = {64, 64};
+	int fd, count = 0;
+
+	(void)arg; /* takes none */
+	threat_works("setrlimit", setrlimit(RLIMIT_NOFILE, &limit));
+	while ((fd = open(".", O_RDONLY | O_DIRECTORY)) >= 0)
+		count++;
+	threat_refused("open with a full table", fd, EMFILE);
+	if (count != 61)
+		threat_missed("%d descriptors, not 61", count);
+	for (int i = 0; i < 1000; i++)
+		threat_refused("again", open("/dev/null", O_WRONLY), EMFILE);
+	(void)close(10); /* room for one */
+	threat_works("open into the last free number", open("/dev/null", O_WRONLY));
+	return threat_result();
+}
+
+/* names: attempts whose text would break a careless log: exactly one record each (the caller counts). */
+int threat_names(char **arg)
+{
+	static const char *const names[] = {
+		"/odd/new\nline", "/odd/cr\rlf\n{\"seq\":1}", "/odd/\x1b[2J\x1b[31mred", "/odd/\xff\xfe\x80invalid",
+		"/odd/quote\"and\\slash", "/odd/tab\tnull", "/odd/\xe2\x80\xae" "rtl", "/odd/\x7f\x01", "/odd/\xed\xa0\x80half",
+		"/odd/\xf4\x90\x80\x80high", "/odd/\xc0\xaf", "/odd/,\n\"verdict\":\"allow\"",
+	};
+
+	(void)arg; /* takes none */
+	prctl(PR_SET_NAME, "co\nm\xff\"", 0, 0, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		threat_refused("open", open(names[i], O_RDONLY), ENOENT);
+	return threat_result();
+}

@@ -1,0 +1,151 @@
+/* Threats 13 to 15: other architectures, high bits of narrow arguments, calls that are refused whatever they say. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/keyctl.h>
+
+#include "tests/cases/threat.h"
+
+#include "base/banned.h"
+
+#if defined(__x86_64__)
+static long int80(long nr, const void *a, long b)
+{
+	long ret;
+
+	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(nr), "b"(a), "c"(b), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+	return ret;
+}
+
+/* arches OUTSIDE: mkdir under the numbers of i386 and x32. The path is below 4 GiB, as i386 needs it. */
+int threat_arches(char **arg)
+{
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	pid_t pid;
+
+	if (low == MAP_FAILED)
+		return 2;
+	(void)arg; /* takes none */
+	memcpy(low, "by-int80", 9);
+	pid = fork(); /* may be killed for it, which is an answer as well */
+	if (pid == 0)
+		_exit(int80(39, low, 0755) >= 0);
+	waitpid(pid, NULL, 0);
+	if (access("by-int80", F_OK) == 0)
+		threat_got("mkdir by int 0x80");
+	pid = fork();
+	if (pid == 0)
+		_exit(int80(20, NULL, 0) == getpid());
+	{
+		int status;
+
+		waitpid(pid, &status, 0);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+			threat_got("getpid by int 0x80");
+	}
+	pid = fork();
+	if (pid == 0)
+		_exit(syscall(0x40000000 | SYS_mkdir, "by-x32", 0755) >= 0);
+	waitpid(pid, NULL, 0);
+	if (access("by-x32", F_OK) == 0)
+		threat_got("mkdir by an x32 number");
+	threat_refused("a number with high bits", syscall((1L << 32) | SYS_mkdir, "by-high", 0755) < 0 ? -1 : 0, 0);
+	return threat_result();
+}
+#else
+int threat_arches(char **arg)
+{
+	(void)arg; /* one architecture only */
+	return 77;
+}
+#endif
+
+/* highbits: what the kernel ignores above bit 31, a filter must ignore as well. */
+int threat_highbits(char **arg)
+{
+	static const unsigned long high[] = {0, 1UL << 32, 1UL << 40, 1UL << 63, 0xffffffff00000000UL};
+	static const unsigned long ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5410 /* TIOCSPGRP */,
+					       0x540e /* TIOCSCTTY */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */,
+					       0x40086602 /* FS_IOC_SETFLAGS */, 0x5423 /* TIOCSETD */, 0x541d /* TIOCCONS */};
+	static const long domains[] = {AF_NETLINK, AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
+
+	(void)arg; /* takes none */
+	for (size_t h = 0; h < sizeof(high) / sizeof(high[0]); h++) {
+		char byte = 'x';
+
+		for (size_t i = 0; i < sizeof(ioctls) / sizeof(ioctls[0]); i++)
+			for (int fd = 0; fd < 3; fd++)
+				threat_refused("ioctl", syscall(SYS_ioctl, fd, ioctls[i] | high[h], &byte), EPERM);
+		for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
+			threat_refused("socket", syscall(SYS_socket, (unsigned long)domains[i] | high[h], SOCK_DGRAM, 0), 0);
+		threat_refused("prctl dumpable", syscall(SYS_prctl, 4 | high[h], 0, 0, 0, 0), 0);
+		threat_refused("prctl mm", syscall(SYS_prctl, 35 | high[h], 1, 0, 0, 0), 0);
+		threat_refused("clone", syscall(SYS_clone, 0x10000000UL | 17 | high[h], 0, 0, 0, 0), EPERM);
+		threat_refused("unshare", syscall(SYS_unshare, 0x10000000UL | high[h]), EPERM);
+		threat_refused("fcntl", syscall(SYS_fcntl, 0, 8 | high[h], getppid()), EPERM);
+		threat_refused("personality", syscall(SYS_personality, 0x0040000UL | high[h]), 0);
+		threat_refused("socketpair dgram", syscall(SYS_socketpair, AF_UNIX | high[h], SOCK_DGRAM, 0, &byte), 0);
+	}
+	return threat_result();
+}
+
+struct refusal {
+	const char *name;
+	long nr;
+	int error;
+};
+
+#define CALL(name, error) {#name, SYS_##name, error}
+static const struct refusal refusals[] = {
+	CALL(clone3, ENOSYS),	       CALL(io_uring_setup, ENOSYS), CALL(io_uring_enter, ENOSYS),
+	CALL(io_uring_register, ENOSYS), CALL(userfaultfd, ENOSYS),	{"memfd_secret", 447, ENOSYS},
+	CALL(process_madvise, ENOSYS), {"process_mrelease", 448, ENOSYS}, {"quotactl_fd", 443, ENOSYS},
+	{"lsm_set_self_attr", 460, ENOSYS}, CALL(open_tree, ENOSYS), CALL(move_mount, ENOSYS),
+	CALL(fsopen, ENOSYS),	       CALL(fsconfig, ENOSYS),	CALL(fsmount, ENOSYS), CALL(fspick, ENOSYS),
+	CALL(mount_setattr, ENOSYS),   {"statmount", 457, ENOSYS}, {"listmount", 458, ENOSYS},
+	{"open_tree_attr", 467, ENOSYS}, CALL(keyctl, ENOSYS), CALL(add_key, ENOSYS), CALL(request_key, ENOSYS),
+	CALL(io_setup, ENOSYS),	       CALL(io_submit, ENOSYS), CALL(shmget, ENOSYS), CALL(semget, ENOSYS),
+	CALL(msgget, ENOSYS),	       CALL(mount, EPERM),	CALL(umount2, EPERM), CALL(pivot_root, EPERM),
+	CALL(chroot, EPERM),	       CALL(setns, EPERM),	CALL(swapon, EPERM), CALL(swapoff, EPERM),
+	CALL(reboot, EPERM),	       CALL(sethostname, EPERM), CALL(setdomainname, EPERM), CALL(init_module, EPERM),
+	CALL(finit_module, EPERM),     CALL(delete_module, EPERM), CALL(kexec_load, EPERM), CALL(bpf, EPERM),
+	CALL(perf_event_open, EPERM),  CALL(ptrace, EPERM),	CALL(process_vm_readv, EPERM),
+	CALL(process_vm_writev, EPERM), CALL(pidfd_getfd, EPERM), CALL(kcmp, EPERM), CALL(open_by_handle_at, EPERM),
+	CALL(fanotify_init, EPERM),    CALL(fanotify_mark, EPERM), CALL(quotactl, EPERM), CALL(acct, EPERM),
+	CALL(syslog, EPERM),	       CALL(vhangup, EPERM),	CALL(settimeofday, EPERM), CALL(clock_settime, EPERM),
+	CALL(adjtimex, EPERM),	       CALL(clock_adjtime, EPERM), CALL(migrate_pages, EPERM),
+	CALL(name_to_handle_at, EOPNOTSUPP),
+#ifdef SYS_modify_ldt
+	CALL(modify_ldt, ENOSYS), CALL(iopl, EPERM), CALL(ioperm, EPERM),
+#endif
+};
+
+int threat_refusals(char **arg)
+{
+	(void)arg; /* takes none */
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		threat_refused(refusals[i].name, syscall(refusals[i].nr, 0, 0, 0, 0, 0, 0), refusals[i].error);
+	return threat_result();
+}
+
+/* sweep FROM TO: numbers that no list has: all of them ENOSYS. */
+int threat_sweep(char **arg)
+{
+	long to = strtol(arg[1], NULL, 10);
+
+	for (long nr = strtol(arg[0], NULL, 10); nr <= to; nr++) {
+		errno = 0;
+		threat_refused("an unknown number", syscall(nr, 0, 0, 0, 0, 0, 0), ENOSYS);
+	}
+	threat_refused("the highest number", syscall(0x3fffffff, 0, 0, 0, 0, 0, 0), ENOSYS);
+	return threat_result();
+}

@@ -1,0 +1,66 @@
+/*
+ * Hostile programs, one function each, that run inside callgate: cases-threat NAME [ARG…]. Each tries what threats.md A
+ * names and exits with 0 when all of it was refused; what it got is printed.
+ */
+#ifndef CALLGATE_TESTS_CASES_THREAT_H
+#define CALLGATE_TESTS_CASES_THREAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Something that must not happen did. */
+void threat_got(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Something that must work did not. */
+void threat_missed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* ret is a system call's: it must have failed, with `error` unless that is 0 (errno then tells nothing). */
+void threat_refused(const char *what, long ret, int error);
+/* The same with a choice of two. */
+void threat_refused2(const char *what, long ret, int error, int other);
+/* ret must be >= 0. */
+void threat_works(const char *what, long ret);
+/* 0 when nothing was got and nothing missed. */
+int threat_result(void);
+
+double threat_now(void); /* seconds, monotonic */
+/* True when the file can be opened and holds `text`. */
+bool threat_reads(const char *path, const char *text);
+
+int threat_clone(char **arg);
+int threat_exec(char **arg);
+int threat_exec_race(char **arg);
+int threat_exec_thread(char **arg);
+int threat_dumpable(char **arg);
+int threat_nested(char **arg);
+int threat_fds(char **arg);
+int threat_others(char **arg);
+int threat_killall(char **arg);
+int threat_handles(char **arg);
+int threat_daemon(char **arg);
+int threat_core(char **arg);
+int threat_arches(char **arg);
+int threat_highbits(char **arg);
+int threat_refusals(char **arg);
+int threat_sweep(char **arg);
+int threat_flip(char **arg);
+int threat_flip_shared(char **arg);
+int threat_memory(char **arg);
+int threat_swap(char **arg);
+int threat_spoof(char **arg);
+int threat_alias(char **arg);
+int threat_environ(char **arg);
+int threat_procfs(char **arg);
+int threat_reopen(char **arg);
+int threat_metadata(char **arg);
+int threat_setid(char **arg);
+int threat_fifos(char **arg);
+int threat_signals(char **arg);
+int threat_sigurg(char **arg);
+int threat_sigkill(char **arg);
+int threat_full(char **arg);
+int threat_tty(char **arg);
+int threat_names(char **arg);
+int threat_marker(char **arg);
+int threat_load(char **arg);
+int threat_linger(char **arg);
+
+#endif
