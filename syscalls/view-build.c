@@ -230,6 +230,36 @@ static int make_private(const char *host)
 	return chmod(path, 01777) < 0 ? -errno : 0;
 }
 
+/*
+ * A grant that lies below one of the run's own directories (a workdir in /tmp, which is redirected): its ancestors and an
+ * entry for it are made there, so that paths lead to it step by step and listings show it.
+ */
+static int add_to_private(const struct build *build, const char *virt, mode_t type)
+{
+	char host[PATH_MAX];
+	struct place place;
+	struct stat there;
+	size_t start;
+	int r = view_locate(build->view, NULL, "/", virt, 0, &place);
+
+	if (r < 0 || !(place.mount->flags & MOUNT_PRIVATE) || place.mount->flags & MOUNT_FILE)
+		return 0;
+	r = view_host(&place, host, sizeof(host));
+	if (r < 0)
+		return r;
+	start = strlen(place.mount->host) + 1;
+	for (char *slash = strchr(host + start, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(host, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	if (lstat(host, &there) == 0)
+		return 0;
+	r = type == S_IFDIR ? mkdir(host, 0755) : mknod(host, S_IFREG | 0444, 0);
+	return r < 0 ? -errno : 0;
+}
+
 /* A grant of a single file is held by its directory, so that a host that replaces the file is followed. */
 static int add_file(struct build *build, const char *virt, const char *host, unsigned flags, const char *rule)
 {
@@ -243,7 +273,7 @@ static int add_file(struct build *build, const char *virt, const char *host, uns
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = covered(build->view, virt) ? 0 : add_skeleton(build, virt, S_IFREG, NULL);
+	r = covered(build->view, virt) ? add_to_private(build, virt, S_IFREG) : add_skeleton(build, virt, S_IFREG, NULL);
 	if (r < 0) {
 		(void)close(fd);
 		return r;
@@ -266,7 +296,8 @@ static int add_grant(struct build *build, const struct policy_mount *grant)
 		return add_file(build, grant->virt, grant->host, flags, grant->rule);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno; /* what cannot be reached cannot be granted */
-	r = covered(build->view, grant->virt) ? 0 : add_skeleton(build, grant->virt, S_IFDIR, NULL);
+	r = covered(build->view, grant->virt) ? add_to_private(build, grant->virt, S_IFDIR)
+					      : add_skeleton(build, grant->virt, S_IFDIR, NULL);
 	if (r < 0) {
 		(void)close(fd);
 		return r;
