@@ -11,3 +11,4 @@ tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files
 	tests/cases/threat-signals.c
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
+EXTRA_DIST += tests/cases/exec-forms.py
