@@ -141,10 +141,10 @@ static void *relink(void *arg)
 	char **target = arg;
 
 	for (;;) {
-		(void)unlink("turning"); /* made anew at once */
-		(void)symlink(target[0], "turning");
-		(void)unlink("turning");
-		(void)symlink("inner", "turning");
+		threat_tries(unlink("turning")); /* made anew at once */
+		threat_tries(symlink(target[0], "turning"));
+		threat_tries(unlink("turning"));
+		threat_tries(symlink("inner", "turning"));
 	}
 	return NULL;
 }
@@ -153,8 +153,8 @@ static void *move_about(void *arg)
 {
 	(void)arg; /* nothing to say */
 	for (;;) {
-		(void)rename("a/b/c", "c-moved"); /* and back */
-		(void)rename("c-moved", "a/b/c");
+		threat_tries(rename("a/b/c", "c-moved")); /* and back */
+		threat_tries(rename("c-moved", "a/b/c"));
 	}
 	return NULL;
 }
@@ -204,11 +204,11 @@ int threat_swap(char **arg)
 		peek("real/../turning/secret", O_RDONLY);
 		snprintf(deep, sizeof(deep), "a/b/c/../../../../../../../../..%s/secret", arg[1]);
 		peek(deep, O_RDONLY);
-		(void)truncate("real/victim", 0); /* checked from outside */
-		(void)chmod("turning/victim", 0777);
-		(void)unlink("link/victim");
-		(void)rename("turning/victim", "stolen");
-		(void)link("real/victim", "stolen");
+		threat_tries(truncate("real/victim", 0)); /* checked from outside */
+		threat_tries(chmod("turning/victim", 0777));
+		threat_tries(unlink("link/victim"));
+		threat_tries(rename("turning/victim", "stolen"));
+		threat_tries(link("real/victim", "stolen"));
 		if (stat("turning/only-outside", &st) == 0)
 			leaks++;
 	}

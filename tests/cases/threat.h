@@ -21,6 +21,9 @@ void threat_works(const char *what, long ret);
 /* 0 when nothing was got and nothing missed. */
 int threat_result(void);
 
+/* The outcome tells nothing; what it left is looked at. */
+void threat_tries(long ret);
+
 double threat_now(void); /* seconds, monotonic */
 /* True when the file can be opened and holds `text`. */
 bool threat_reads(const char *path, const char *text);

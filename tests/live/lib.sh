@@ -4,9 +4,10 @@
 # Gives: T (this test's own directory), SRC and BUILD (source and build tree), CASES (the compiled cases).
 set -u
 
-SRC=${abs_top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
-BUILD=${abs_top_builddir:-$(dirname "$(command -v "${CALLGATE:-$SRC/build/callgate}" || echo "$SRC/build/callgate")")}
+SRC=${top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+BUILD=${top_builddir:-$(dirname "$(command -v "${CALLGATE:-$SRC/build/callgate}" || echo "$SRC/build/callgate")")}
 CALLGATE=${CALLGATE:-$BUILD/callgate}
+export CALLGATE_PROFILES=${CALLGATE_PROFILES:-$SRC/policy/profiles}
 CASES=$BUILD/tests/cases
 PYTHON=/usr/bin/python3
 LIVE_TIMEOUT=${LIVE_TIMEOUT:-50}
