@@ -167,6 +167,17 @@ static char *put_path(char *out, bool second, const struct audit_record *record)
 	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
 }
 
+/* Left out where it only says the verdict again. */
+static char *put_reason(char *out, const struct audit_record *record)
+{
+	static const char *const plain[VERDICT_MAX] = {
+		[VERDICT_ALLOW] = "granted", [VERDICT_REDIRECT] = "redirected", [VERDICT_PROVIDE] = "provided"};
+
+	if (record->reason && plain[record->verdict] && strcmp(record->reason, plain[record->verdict]) == 0)
+		return out;
+	return put_field(out, ",\"reason\":\"", record->reason, text_len(record->reason));
+}
+
 static char *put_who(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq)
 {
 	const char *time;
@@ -226,7 +237,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	out = put_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	out = put_name(out, ",\"effect\":\"", &effect_name[record->effect]);
 	out = put_field(out, ",\"rule\":\"", record->rule, text_len(record->rule));
-	out = put_field(out, ",\"reason\":\"", record->reason, text_len(record->reason));
+	out = put_reason(out, record);
 	*out++ = ',';
 	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_ROOM_PAGE;
 	/* The store of ns takes "}\n" along: the page holds them too. */
@@ -243,8 +254,8 @@ int encode_init(struct encoder *encoder, const char *run_id)
 {
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->clock.second = -1;
-	encoder->run_len = strnlen(run_id ? run_id : "", AUDIT_RUN_MAX);
-	encoder->run_len = text_escape(encoder->run, run_id ? run_id : "", encoder->run_len);
+	if (run_id)
+		encoder->run_len = text_escape(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_MAX));
 	for (unsigned i = 0; i < VERDICT_MAX; i++) {
 		encoder->verdict[i].text = verdict_name((enum verdict)i);
 		encoder->verdict[i].len = strlen(encoder->verdict[i].text);
