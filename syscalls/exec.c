@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/call.h"
+#include "syscalls/elf-machine.h"
 #include "syscalls/elf.h"
 #include "syscalls/exec-args.h"
 #include "syscalls/exec-argv.h"
@@ -148,14 +149,27 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 
 /* ---- the ELF at its end ---- */
 
-/* The loader the kernel will map: READ is enough for it, to be run by itself it needs EXEC like everything. */
+/*
+ * The loader runs first, so it needs EXEC like everything that runs; but a policy that lets a program be executed need not
+ * list the system's own loader, which nearly all programs name and which does nothing by itself here: READ is enough.
+ */
+static unsigned loader_right(const char *interp)
+{
+	static const char *const own[] = ELF_LOADERS;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(interp, own[i]))
+			return POLICY_READ;
+	return POLICY_EXEC;
+}
+
 static int judge_loader(struct attempt *attempt, const struct elf_facts *facts)
 {
 	struct call *call = attempt->call;
 	struct exec_plan *plan = attempt->plan;
 	struct elf_facts own;
 	struct stat st;
-	_cleanup_close_ int fd = open_named(call, facts->interp, POLICY_READ, &st);
+	_cleanup_close_ int fd = open_named(call, facts->interp, loader_right(facts->interp), &st);
 	int r;
 
 	if (fd < 0)
