@@ -4,7 +4,7 @@
 
 #include <linux/filter.h>
 
-/* Builds the program (libseccomp, exported as BPF). 0 with prog->filter owned by the caller (free), or -errno. */
+/* Builds the program (BPF). 0 with prog->filter owned by the caller (free), or -errno. */
 int filter_build(struct sock_fprog *ret_program);
 
 /*

@@ -31,7 +31,7 @@ tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYP
 
 # The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
 UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel
-EXTRA_DIST += tests/unit/bpf-run.h tests/unit/stub-handlers.h
+EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/stub-handlers.h
 tests_unit_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
