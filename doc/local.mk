@@ -9,3 +9,4 @@ MAN_PAGES =
 # bash-completion(7) finds a program's completion by the program's name.
 doc/callgate: doc/callgate.bash-completion
 	$(AM_V_GEN)$(MKDIR_P) doc && cp $(srcdir)/doc/callgate.bash-completion $@
+MAN_PAGES += doc/callgate-audit.5

@@ -5,3 +5,5 @@ dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
 include tests/cases/local.mk
 include tests/live/local.mk
+TESTS += tests/audit.sh
+dist_check_SCRIPTS += tests/audit.sh

@@ -1,0 +1,81 @@
+#!/bin/sh
+# callgate audit over the logs of the fuzz corpus: filters, escapes, damage; and the manual's example lines are real ones.
+set -u
+
+logs="${top_srcdir:-$(dirname "$0")/..}/tests/fuzz/corpus/audit"
+manual="${top_srcdir:-$(dirname "$0")/..}/doc/callgate-audit.5"
+callgate="${CALLGATE:-callgate}"
+failed=0
+ran=0
+
+# expect STATUS LINES ARGUMENT...: `callgate audit ARGUMENT...` ends so and prints that many lines.
+expect()
+{
+	status=$1 lines=$2
+	shift 2
+	ran=$((ran + 1))
+	out=$("$callgate" audit "$@" 2>&1 </dev/null)
+	got=$?
+	count=$(printf '%s' "$out" | grep -c '')
+	if [ "$got" -ne "$status" ] || [ "$count" -ne "$lines" ]; then
+		echo "audit $*: status $got for $status, $count lines for $lines: $out" >&2
+		failed=$((failed + 1))
+	fi
+}
+
+# expect_text WANTED: the last output holds this text.
+expect_text()
+{
+	ran=$((ran + 1))
+	case $out in
+	*"$1"*) ;;
+	*)
+		echo "missing \"$1\" in: $out" >&2
+		failed=$((failed + 1))
+		;;
+	esac
+}
+
+[ -x "$callgate" ] || { echo "no program to test: $callgate" >&2; exit 77; }
+
+expect 0 7 show "$logs/run"
+expect_text '/work/\u001b[2Jout\n\\xff.csv'
+expect 0 7 show --json "$logs/run"
+ran=$((ran + 1))
+[ "$out" = "$(cat "$logs/run")" ] || { echo "show --json changes lines" >&2; failed=$((failed + 1)); }
+expect 0 2 show --denied "$logs/run"
+expect 0 1 show --denied --syscall kill "$logs/run"
+expect 0 1 show --path shadow "$logs/run"
+expect 0 2 show --path '/work/**' "$logs/run"
+expect 0 1 show --path '*.csv' --syscall openat "$logs/run"
+expect 0 1 show --pid 4713 "$logs/run"
+expect 0 5 show --pid 4711 "$logs/run"
+expect 0 0 show --syscall mkdir "$logs/run"
+expect 0 7 show "$logs/torn"
+expect_text 'no whole line'
+expect 0 3 show "$logs/zero-tail"
+expect 125 8 show "$logs/edited"
+expect_text ':4: not a line of an audit log'
+expect 0 1 stats --json "$logs/run"
+expect_text '"denied":2,"unfinished":1'
+expect 0 1 stats --json --denied "$logs/run"
+expect_text '"records":2,'
+expect 125 1 show "$manual"
+expect_text 'not an audit log'
+expect 125 1 show /dev/null
+expect 125 1 show "$logs/nothing-there"
+expect 125 1 show
+expect 125 1 list "$logs/run"
+expect 125 1 show --path 'a**b' "$logs/run"
+expect 125 1 show --pid none "$logs/run"
+
+# shellcheck disable=SC1003 # sed's backslash, mdoc's \e
+sed -n '/^{"seq"/{s/\\e/\\/g;s/\\-/-/g;p;}' "$manual" | {
+	while IFS= read -r line; do
+		grep -qxF -- "$line" "$logs/run" || { echo "the manual's example is no real line: $line" >&2; exit 1; }
+	done
+} || failed=$((failed + 1))
+ran=$((ran + 1))
+
+echo "$((ran - failed)) passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
