@@ -208,8 +208,8 @@ int threat_metadata(char **arg)
 		threat_refused("futimens now", syscall(SYS_utimensat, fd, NULL, NULL, 0), EROFS);
 		threat_refused("fsetxattr", fsetxattr(fd, "user.new", "x", 1, 0), EROFS);
 		threat_refused("fremovexattr", fremovexattr(fd, "user.old"), EROFS);
-		threat_refused("FS_IOC_SETFLAGS", ioctl(fd, SET_FLAGS, &flags), EPERM);
-		threat_refused("FS_IOC_FSSETXATTR", ioctl(fd, SET_XATTR, zero), EPERM);
+		threat_refused("FS_IOC_SETFLAGS", ioctl(fd, SET_FLAGS, &flags), 0);
+		threat_refused("FS_IOC_FSSETXATTR", ioctl(fd, SET_XATTR, zero), 0);
 		threat_refused("F_SETLEASE", fcntl(fd, F_SETLEASE, F_RDLCK), EPERM);
 		threat_refused("F_NOTIFY", fcntl(fd, F_NOTIFY, 1), EPERM);
 		threat_refused("chmod", chmod(arg[i], 0777), EROFS);

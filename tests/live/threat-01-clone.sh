@@ -5,4 +5,4 @@ mkdir "$T/denied" && cp "$CASES/cases-threat" "$T/denied/prog"
 CG_OPTIONS=(-r "$T/denied")
 hostile cases-threat clone "$T/denied/prog" "$T/w/marker"
 [ ! -e "$T/w/marker" ] || fail "the denied program ran"
-audit_has '.syscall == "execve" and .verdict == "deny"'
+audit_has '(.syscall == "execve" or .syscall == "execveat") and .verdict == "deny"'

@@ -24,4 +24,4 @@ CG_OPTIONS=(-r "$T/denied" -r "$T/i" -x "$T/ok")
 hostile cases-threat exec "$T/denied/prog" "$T/w/marker" "$T/ok/prog" "$T/ok/interp" "$T/ok/elf32" "$T/ok/machine" "$T/ok/short" \
 	"$T/ok/chain" "$T/ok/chain2" "$T/ok/text"
 [ ! -e "$T/w/marker" ] || fail "a denied program ran"
-audit_has '.syscall == "execve" and .verdict == "deny"'
+audit_has '(.syscall == "execve" or .syscall == "execveat") and .verdict == "deny"'
