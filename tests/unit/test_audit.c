@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -425,6 +428,71 @@ START_TEST(test_size_limit)
 }
 END_TEST
 
+/* A small file system of this kind in place of the test's directory, for this process alone. */
+static bool mount_here(const char *type, const char *options)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return false;
+	return mount("none", dir, type, 0, options) == 0;
+}
+
+START_TEST(test_full_disk)
+{
+	struct audit_record rec = record("/a", 2);
+	struct audit_slot slot;
+	struct audit *audit;
+	uint64_t count = 0;
+	char filler[80];
+	int r, fd;
+
+	if (!mount_here("tmpfs", "size=512k")) {
+		(void)fprintf(stderr, "test_full_disk: skipped, mount(2) is not permitted\n");
+		return;
+	}
+	audit = open_log();
+	while ((r = audit_begin(audit, &rec, &slot)) == 0 && count < 10000) {
+		audit_end(audit, slot, 3, 1);
+		count++;
+	}
+	ck_assert_int_eq(r, -ENOSPC); /* and no SIGBUS */
+	ck_assert_uint_gt(count, 1000);
+	(void)snprintf(filler, sizeof(filler), "%s/filler", dir);
+	fd = open(filler, O_WRONLY | O_CREAT, 0600);
+	while (write(fd, filler, sizeof(filler)) > 0) /* not a byte is left */
+		;
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -ENOSPC);
+	close_log(audit); /* the trailer's room was kept */
+	ck_assert_uint_eq(check_whole(), count + 2);
+	(void)snprintf(filler, sizeof(filler), "%s/second", dir);
+	ck_assert_int_eq(audit_open(filler, &(struct audit_header){.run_id = "x"}, &audit), -ENOSPC);
+	ck_assert_int_eq(close(fd), 0);
+	(void)umount2(dir, MNT_DETACH);
+}
+END_TEST
+
+/* ramfs has no fallocate(2). */
+START_TEST(test_without_fallocate)
+{
+	struct audit_record rec = record("/a", 2);
+	struct audit_slot slot;
+	struct audit *audit;
+
+	if (!mount_here("ramfs", NULL)) {
+		(void)fprintf(stderr, "test_without_fallocate: skipped, mount(2) is not permitted\n");
+		return;
+	}
+	audit = open_log();
+	for (int i = 0; i < 1000; i++) {
+		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+		audit_end(audit, slot, -EPROTONOSUPPORT, 1);
+	}
+	ck_assert(audit->direct);
+	close_log(audit);
+	ck_assert_uint_eq(check_whole(), 1002);
+	(void)umount2(dir, MNT_DETACH);
+}
+END_TEST
+
 enum { WORK = 20000 };
 
 struct work {
@@ -581,6 +649,8 @@ int main(void)
 	tcase_add_test(tests, test_existing_files);
 	tcase_add_test(tests, test_closed_by_the_parent);
 	tcase_add_loop_test(tests, test_size_limit, 0, 2);
+	tcase_add_test(tests, test_full_disk);
+	tcase_add_test(tests, test_without_fallocate);
 	tcase_add_loop_test(tests, test_workers, 0, 2);
 	tcase_add_loop_test(tests, test_recover, 0, 4);
 	tcase_add_test(tests, test_recover_refuses_other_files);
