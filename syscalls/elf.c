@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "syscalls/elf-machine.h"
 
 #include "base/banned.h"
@@ -23,36 +26,72 @@ static void cleanup_elf(Elf **elf)
 
 #define _cleanup_elf_ __attribute__((cleanup(cleanup_elf)))
 
+/*
+ * Header and program headers as an image of their own without sections. Given the file itself, libelf makes a table of as
+ * many sections as the file claims to have: a sparse one costs gigabytes and seconds.
+ */
+struct bounded {
+	Elf64_Ehdr ehdr;
+	unsigned char phdrs[PHDR_BYTES_MAX];
+};
+
+/* 0, or -ENOEXEC when there is less in the file. */
+static int read_exactly(int fd, void *out, size_t len, uint64_t offset)
+{
+	ssize_t got;
+
+	if (offset > INT64_MAX - len)
+		return -ENOEXEC;
+	got = pread(fd, out, len, (off_t)offset);
+	if (got < 0)
+		return -errno;
+	return (size_t)got == len ? 0 : -ENOEXEC;
+}
+
+static int read_bounded(int fd, struct bounded *image)
+{
+	Elf64_Ehdr *ehdr = &image->ehdr;
+	uint64_t phdrs_at;
+	int r = read_exactly(fd, ehdr, EI_NIDENT, 0);
+
+	if (r < 0)
+		return r;
+	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0)
+		return -ENOEXEC;
+	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOTSUP;
+	r = read_exactly(fd, ehdr, sizeof(*ehdr), 0);
+	if (r < 0)
+		return r;
+	if (ehdr->e_machine != ELF_MACHINE)
+		return -ENOTSUP;
+	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
+		return -ENOEXEC;
+	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || ehdr->e_phnum == 0 ||
+	    ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+		return -ENOEXEC;
+	phdrs_at = ehdr->e_phoff;
+	ehdr->e_phoff = offsetof(struct bounded, phdrs);
+	ehdr->e_shoff = 0;
+	ehdr->e_shnum = ehdr->e_shstrndx = 0;
+	return read_exactly(fd, image->phdrs, ehdr->e_phnum * sizeof(Elf64_Phdr), phdrs_at);
+}
+
 /* The text at PT_INTERP as the kernel takes it: 2..PATH_MAX bytes, the last one NUL. */
 static int read_interp(int fd, const GElf_Phdr *phdr, char text[PATH_MAX])
 {
 	char copy[PATH_MAX];
 	size_t want = (size_t)phdr->p_filesz;
+	int r;
 
-	if (phdr->p_filesz < 2 || phdr->p_filesz > PATH_MAX || phdr->p_offset > INT64_MAX - PATH_MAX)
+	if (phdr->p_filesz < 2 || phdr->p_filesz > PATH_MAX)
 		return -ENOEXEC;
-	/* A short read means that the file ends before its interpreter's name does. */
-	if (pread(fd, copy, want, (off_t)phdr->p_offset) != (ssize_t)want || copy[want - 1] != '\0')
+	r = read_exactly(fd, copy, want, phdr->p_offset);
+	if (r < 0)
+		return r;
+	if (copy[want - 1] != '\0')
 		return -ENOEXEC;
 	memcpy(text, copy, want);
-	return 0;
-}
-
-static int inspect_header(Elf *elf, size_t *ret_phdrs)
-{
-	GElf_Ehdr ehdr;
-	const char *ident = elf_getident(elf, NULL);
-
-	if (!ident || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
-		return -ENOEXEC;
-	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB || ehdr.e_machine != ELF_MACHINE)
-		return -ENOTSUP;
-	if (ehdr.e_type != ET_EXEC && ehdr.e_type != ET_DYN)
-		return -ENOEXEC;
-	if (ehdr.e_phentsize != sizeof(Elf64_Phdr) || ehdr.e_phnum == 0 ||
-	    ehdr.e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
-		return -ENOEXEC;
-	*ret_phdrs = ehdr.e_phnum;
 	return 0;
 }
 
@@ -82,27 +121,24 @@ static int inspect_phdrs(Elf *elf, int fd, size_t phdrs, struct elf_facts *facts
 
 int elf_inspect(int fd, struct elf_facts *ret_facts)
 {
+	_cleanup_free_ struct bounded *image = calloc(1, sizeof(*image));
 	_cleanup_elf_ Elf *elf = NULL;
 	struct elf_facts facts = {0};
-	char ident[EI_NIDENT];
 	size_t phdrs;
-	ssize_t got;
 	int r;
 
-	/* libelf would take an ar(1) archive or a bare text as well, and cannot tell an unreadable file from a foreign one. */
-	got = pread(fd, ident, sizeof(ident), 0);
-	if (got < 0)
-		return -errno;
-	if ((size_t)got < sizeof(ident) || memcmp(ident, ELFMAG, SELFMAG) != 0)
-		return -ENOEXEC;
+	if (!image)
+		return -ENOMEM;
+	r = read_bounded(fd, image);
+	if (r < 0)
+		return r;
+	phdrs = image->ehdr.e_phnum;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOSYS;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf)
+	elf = elf_memory((char *)image, offsetof(struct bounded, phdrs) + phdrs * sizeof(Elf64_Phdr));
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return -ENOEXEC;
-	r = inspect_header(elf, &phdrs);
-	if (r == 0)
-		r = inspect_phdrs(elf, fd, phdrs, &facts);
+	r = inspect_phdrs(elf, fd, phdrs, &facts);
 	if (r == 0)
 		*ret_facts = facts;
 	return r;

@@ -20,6 +20,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec-argv.c \
 	syscalls/exec-argv.h \
 	syscalls/exec-image.c \
+	syscalls/exec-judge.c \
+	syscalls/exec-judge.h \
 	syscalls/exec.c \
 	syscalls/exec.h \
 	syscalls/file-access.c \
