@@ -1,5 +1,5 @@
 /*
- * What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. An int or unsigned argument is
+ * What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. An int or unsigned is
  * compared in its low word, as the kernel takes it: a 64-bit comparison is passed by with a high bit set
  * (CVE-2019-7303, CVE-2019-10063). A pointer or long is compared whole.
  */
@@ -73,7 +73,7 @@ const struct row_term allow_fcntl[] = {
 	END,
 };
 
-#define TCGETS2_COMMON 0x802c542a /* TCGETS2 of asm-generic and x86; <asm/termbits.h> clashes with <sys/ioctl.h> users */
+#define TCGETS2_COMMON 0x802c542a /* TCGETS2; <asm/termbits.h> clashes with <termios.h> */
 
 /*
  * Left out above all: TIOCSTI and TIOCLINUX (type into the outer shell), TIOCSPGRP, TIOCSCTTY (take its terminal),
@@ -114,9 +114,11 @@ const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)),
  * lower_32_bits(flags) is what the kernel uses. CLONE_NEWTIME (0x80) is part of the exit signal here and only known to
  * clone3 and unshare.
  */
+#define CLONE_NAMESPACES \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
 const struct row_term allow_clone[] = {
-	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-			 CLONE_NEWPID | CLONE_NEWNET)),
+	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)),
 	END,
 };
 
@@ -135,7 +137,8 @@ const struct row_term allow_personality[] = {
 };
 
 #define SECCOMP_FLAGS \
-	(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG | SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+	(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG | \
+	 SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 
 const struct row_term allow_seccomp[] = {
 	BOTH(IS(0, SECCOMP_SET_MODE_FILTER), NONE(1, ~SECCOMP_FLAGS)),
@@ -234,12 +237,12 @@ const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
 #define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
 
 const struct row_term allow_getsockopt[] = {
-	OPTION(SO_ERROR), OPTION(SO_TYPE), OPTION(SO_DOMAIN), OPTION(SO_PROTOCOL), OPTION(SO_ACCEPTCONN), OPTION(SO_SNDBUF),
-	OPTION(SO_RCVBUF), OPTION(SO_PEERCRED), OPTION(SO_PASSCRED), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO),
+	OPTION(SO_ERROR), OPTION(SO_TYPE), OPTION(SO_DOMAIN), OPTION(SO_PROTOCOL), OPTION(SO_ACCEPTCONN),
+	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_PEERCRED), OPTION(SO_PASSCRED), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO),
 	OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT), OPTION(SO_PEEK_OFF), END,
 };
 
 const struct row_term allow_setsockopt[] = {
-	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE),
-	OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT), OPTION(SO_PEEK_OFF), OPTION(SO_PASSCRED), END,
+	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER),
+	OPTION(SO_KEEPALIVE), OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT), OPTION(SO_PEEK_OFF), OPTION(SO_PASSCRED), END,
 };

@@ -90,7 +90,7 @@ static bool take_unix_path(struct call *call, const struct sockaddr_storage *add
 	return true;
 }
 
-/* What the path leads to decides the errno: a program that looks for a service (nscd) must find it absent, not forbidden. */
+/* What the path leads to decides the errno: who looks for a service (nscd) must find it absent, not forbidden. */
 static void connect_unix(struct call *call)
 {
 	_cleanup_close_ int fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH);
