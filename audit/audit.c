@@ -17,13 +17,14 @@
 
 /*
  * A new file, or an empty one of our own (mktemp(1) made it): never through a link, never one with a second name. The
- * lock tells audit_recover that somebody still writes.
+ * lock tells audit_recover that somebody still writes. *ret_made: the file was not there before, also on failure.
  */
-static int open_file(const char *path, int *ret_fd)
+static int open_file(const char *path, int *ret_fd, bool *ret_made)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
 	struct stat file;
 
+	*ret_made = fd >= 0;
 	if (fd < 0 && errno == EEXIST) {
 		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0)
@@ -90,14 +91,17 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 {
 	struct audit *audit;
 	int r = audit_create(header, &audit);
+	bool made;
 
 	if (r < 0)
 		return r;
 	if (path) {
-		r = open_file(path, &audit->fd);
+		r = open_file(path, &audit->fd, &made);
 		if (r == 0)
 			r = write_header(audit, header);
 		if (r < 0) {
+			if (made)
+				(void)unlink(path);
 			audit_free(audit);
 			return r;
 		}

@@ -465,6 +465,7 @@ START_TEST(test_full_disk)
 	ck_assert_uint_eq(check_whole(), count + 2);
 	(void)snprintf(filler, sizeof(filler), "%s/second", dir);
 	ck_assert_int_eq(audit_open(filler, &(struct audit_header){.run_id = "x"}, &audit), -ENOSPC);
+	ck_assert_int_eq(access(filler, F_OK), -1); /* nothing is left of it */
 	ck_assert_int_eq(close(fd), 0);
 	(void)umount2(dir, MNT_DETACH);
 }
