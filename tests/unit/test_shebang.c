@@ -204,8 +204,8 @@ static void teardown(void)
 
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("shebang");
-	TCase *tcase = tcase_create("shebang");
+	Suite *suite;
+	TCase *tcase;
 	SRunner *runner;
 	int failed;
 
@@ -214,6 +214,8 @@ int main(int argc, char **argv)
 			(void)fwrite(argv[i], 1, strlen(argv[i]) + 1, stdout); /* seen by the reader if it fails */
 		return 0;
 	}
+	suite = suite_create("shebang");
+	tcase = tcase_create("shebang");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, parses, 0, (int)CASES);
 	tcase_add_loop_test(tcase, agrees_with_the_kernel, 0, (int)CASES);

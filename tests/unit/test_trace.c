@@ -426,13 +426,15 @@ static void teardown(void)
 
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("trace");
-	TCase *tcase = tcase_create("trace");
+	Suite *suite;
+	TCase *tcase;
 	SRunner *runner;
 	int failed;
 
 	if (argc > 1)
 		return play(argc, argv);
+	suite = suite_create("trace");
+	tcase = tcase_create("trace");
 	tcase_set_timeout(tcase, 90);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, exec_runs);
