@@ -149,8 +149,8 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 			for (unsigned j = 0; j < 6; j++)
 				arg[j] = near_value(&rows[i], j, seed * (j * 2 + 1) + seed / 1792);
 			ck_assert_msg(verdict(arch_audit(), nr, arg) == expected(nr, arg),
-				      "%s: %llx %llx %llx", rows[i].name, (unsigned long long)arg[0], (unsigned long long)arg[1],
-				      (unsigned long long)arg[2]);
+				      "%s: %#llx %#llx", rows[i].name, (unsigned long long)arg[0],
+				      (unsigned long long)arg[1]);
 		}
 	}
 }
