@@ -20,25 +20,30 @@
 
 /* ---- files ---- */
 
-/* The directory of profiles in a build tree: ../policy/profiles beside or above the running program. Owned or NULL. */
+/*
+ * The profiles of the source tree when this program was built but not installed: the Makefile beside it says where the
+ * source is. Owned or NULL.
+ */
 static char *tree_profiles(void)
 {
-	char program[PATH_MAX], *slash;
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	static const char mark[] = "abs_top_srcdir = ";
+	char path[PATH_MAX], line[PATH_MAX + sizeof(mark)], *slash, *profiles;
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("Makefile"));
+	_cleanup_fclose_ FILE *file = NULL;
 
 	if (len <= 0)
 		return NULL;
-	program[len] = '\0';
-	for (unsigned i = 0; i < 3 && (slash = strrchr(program, '/')); i++) {
-		_cleanup_free_ char *profiles = NULL;
-
-		*slash = '\0';
-		if (asprintf(&profiles, "%s/policy/profiles", program) < 0) {
-			profiles = NULL; /* undefined after a failure */
-			return NULL;
-		}
-		if (access(profiles, R_OK | X_OK) == 0)
-			return steal_pointer(&profiles);
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	memcpy(slash + 1, "Makefile", sizeof("Makefile"));
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		return asprintf(&profiles, "%s/policy/profiles", line + sizeof(mark) - 1) < 0 ? NULL : profiles;
 	}
 	return NULL;
 }
@@ -171,7 +176,7 @@ static const char *const *host_interpreter(void *ctx)
 	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
 }
 
-/* HOME, else the account's directory, canonical: rules are about real names. NULL when there is none. */
+/* HOME, else the account's directory, else the root, as for accounts without one. */
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
@@ -179,18 +184,15 @@ static char *find_home(void)
 
 	if (user)
 		home = user->pw_dir;
-	return home && *home == '/' ? strdup(home) : NULL;
+	return strdup(home && *home == '/' ? home : "/");
 }
 
 int cli_host_init(struct cli_host *host, const char *program)
 {
-	*host = (struct cli_host){.home = find_home()};
-	if (program) {
-		host->program = strdup(program);
-		if (!host->program) {
-			cli_host_done(host);
-			return -ENOMEM;
-		}
+	*host = (struct cli_host){.home = find_home(), .program = program ? strdup(program) : NULL};
+	if (!host->home || (program && !host->program)) {
+		cli_host_done(host);
+		return -ENOMEM;
 	}
 	host->policy = (struct policy_host){
 		.ctx = host,

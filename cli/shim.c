@@ -97,16 +97,13 @@ static char *chosen(const struct manager *manager, const char *root)
 
 	if (variable && *variable)
 		return strdup(variable);
-	for (slash = getcwd(dir, sizeof(dir)); slash; slash = strrchr(dir, '/')) {
+	for (slash = getcwd(dir, sizeof(dir)) ? dir + strlen(dir) : NULL; slash; slash = strrchr(dir, '/')) {
 		char *text;
 
-		if (slash != dir)
-			*slash = '\0';
-		text = read_text(dir, manager->local);
+		*slash = '\0';
+		text = read_text(dir, manager->local); /* the root is "" here, as it should be before a "/" */
 		if (text)
 			return text;
-		if (!strchr(dir, '/'))
-			break;
 	}
 	return read_text(root, "version");
 }

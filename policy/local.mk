@@ -4,4 +4,5 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/load.c policy/locate.c policy/locate.h policy/model.h policy/mounts.c policy/parse.c policy/policy.c \
 	policy/rules.c policy/settings.c policy/show.c policy/source.c policy/source.h policy/tree.c policy/tree.h \
 	policy/vars.c
-dist_profiles_DATA += policy/profiles/minimal.json
+dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
+	policy/profiles/python.json
