@@ -32,7 +32,7 @@ static enum lookup_result try_path(const struct lookup_options *options, const c
 		fd = view_open(&place, O_PATH | O_CLOEXEC, 0);
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
 	}
-	if (error < 0)
+	if (error != 0)
 		return on_host(path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
 		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* execvp goes on as well */

@@ -280,7 +280,7 @@ int scratch_remove(struct scratch *scratch)
 	cleanup_close(&scratch->lock_fd);
 	cleanup_close(&scratch->out_fd);
 	cleanup_close(&scratch->fd);
-	if (scratch->base_fd >= 0) {
+	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */
 		(void)rmdir(scratch->base);
 	}

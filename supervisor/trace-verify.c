@@ -81,8 +81,8 @@ int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_pl
 	uint64_t addr;
 	int r = read_auxv(pid, AT_EXECFN, &addr);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
-	/* The host path was padded, so the room is there. */
+	/* The host path was padded, so the room is there. NOLINTNEXTLINE(clang-analyzer-core*): it takes -errno for 0 */
 	return guest_write(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1);
 }

@@ -161,11 +161,11 @@ static int begin(struct tracer *tracer, const struct call *call, enum pending_st
 	if (!text)
 		return -ENOMEM;
 	r = seize(tracer, call, &pending);
-	if (r < 0) {
+	if (r != 0) {
 		free(text);
 		return r;
 	}
-	pending->text = text;
+	pending->text = text; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	pending->state = state;
 	pending->row = call->row;
 	pending->decision = call->decision;
@@ -194,13 +194,13 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 	r = plan->detour ? blob_for_exec(call, plan, &blob) : 0;
 	if (r == 0)
 		r = begin(tracer, call, state, &pending);
-	if (r < 0) {
+	if (r != 0) {
 		blob_done(&blob);
 		exec_plan_free(plan);
 		*ret_error = r;
 		return TRACE_FAIL;
 	}
-	pending->plan = plan;
+	pending->plan = plan; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	pending->blob = blob;
 	return plan->detour ? TRACE_INTERRUPT : TRACE_CONTINUE;
 }
@@ -217,12 +217,12 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 	r = blob_for_chdir(owned, &blob);
 	if (r == 0)
 		r = begin(tracer, call, PENDING_ANSWERED, &pending);
-	if (r < 0) {
+	if (r != 0) {
 		blob_done(&blob);
 		*ret_error = r;
 		return TRACE_FAIL;
 	}
-	pending->blob = blob;
+	pending->blob = blob; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	return TRACE_INTERRUPT;
 }
 

@@ -146,7 +146,7 @@ static int add_skeleton(const struct build *build, const char *virt, mode_t type
 	if (type == S_IFLNK)
 		r = symlinkat(target, view->root->fd, path + 1);
 	else
-		r = mknodat(view->root->fd, path + 1, S_IFREG | 0444, 0);
+		r = mknodat(view->root->fd, path + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	return r < 0 && errno != EEXIST ? -errno : 0;
 }
 
@@ -399,7 +399,7 @@ static int build_all(struct build *build, const struct policy *policy)
 	const struct policy_mount *grant = policy_mounts(policy, &count);
 	int r = add_root(build);
 
-	if (r < 0)
+	if (r != 0)
 		return fail(build, r, "cannot make the view in", build->options->scratch_host);
 	for (size_t i = 0; i < count; i++) {
 		r = grant[i].kind == POLICY_MOUNT_PROVIDE ? add_provided(build, &grant[i], i) : add_grant(build, &grant[i]);
