@@ -144,7 +144,7 @@ static int judge_loader(struct attempt *attempt, const struct elf_facts *facts)
 {
 	struct call *call = attempt->call;
 	struct exec_plan *plan = attempt->plan;
-	struct elf_facts own;
+	struct elf_facts own = {0};
 	struct stat st;
 	_cleanup_close_ int fd = open_named(call, facts->interp, loader_right(facts->interp), &st);
 	int r;
@@ -171,7 +171,7 @@ static int judge_loader(struct attempt *attempt, const struct elf_facts *facts)
 static int judge_elf(struct attempt *attempt)
 {
 	struct call *call = attempt->call;
-	struct elf_facts facts;
+	struct elf_facts facts = {0};
 	int r = elf_inspect(attempt->fd, &facts);
 
 	if (r == -ENOTSUP) {
