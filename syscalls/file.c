@@ -48,15 +48,24 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
 	return 0;
 }
 
-/* A path that ends outside every grant failed because the policy does not mention it: that is a denial. */
+/*
+ * A path that ends outside every grant failed because the policy does not mention it: that is a denial, unless the host
+ * has nothing there either (the loader asks for /etc/ld.so.preload in every process): then natively it fails alike.
+ */
 static void fail_walk(struct call *call, const struct place *place, int error)
 {
-	bool outside = place->mount && place->mount->flags & MOUNT_SKELETON;
+	struct stat there;
 
-	if (error == -ENOENT && outside)
-		call_refuse(call, error, NULL, "not_granted");
-	else
+	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON)) {
 		call_fail(call, error);
+		return;
+	}
+	if (lstat(place->virt, &there) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
+		call_fail(call, error);
+		return;
+	}
+	call_refuse(call, error, NULL, "not_granted");
 }
 
 /* Judges and, when allowed, keeps the decision. True when allowed. */
