@@ -108,7 +108,7 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 		r = shebang_parse(head, &line);
 	if (r == 0)
 		r = exec_args_script(&attempt->args, &line, attempt->name);
-	if (r < 0) {
+	if (r != 0) {
 		call_fail(call, r);
 		return -1;
 	}
