@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,8 +81,13 @@ static int pin_target(struct call *call, const struct open_request *request, cha
 		parent = file_pin_new(call, 0, &name);
 	else
 		parent = file_pin_target(call, 0, follow_of(request->flags), &name);
-	(void)snprintf(ret_name, NAME_MAX + 1, "%s", name);
-	return file_unscope(call, &scope, parent);
+	parent = file_unscope(call, &scope, parent);
+	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
+		cleanup_close(&parent);
+		parent = -1;
+		call_fail(call, -ENAMETOOLONG);
+	}
+	return parent;
 }
 
 /* Makes the file. True when the call has ended; false when the name is there by now and may be opened. */
@@ -258,7 +264,26 @@ static bool open_existing(struct call *call, const struct open_request *request)
 	return file_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
-void file_open(struct call *call, const struct open_request *request)
+/*
+ * The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing may be made or cut.
+ * The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before.
+ */
+static bool table_full(struct call *call)
+{
+	char path[32];
+	struct rlimit limit;
+	struct stat table;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", call->tid);
+	if (stat(path, &table) < 0 || prlimit(call->tid, RLIMIT_NOFILE, NULL, &limit) < 0 || !call_valid(call))
+		return false; /* the injection fails likewise */
+	if ((uint64_t)table.st_size < limit.rlim_cur)
+		return false;
+	call_fail(call, -EMFILE);
+	return true;
+}
+
+static void open_or_create(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
 	size_t len = call->path[0].len;
@@ -282,4 +307,14 @@ void file_open(struct call *call, const struct open_request *request)
 			file_forget(call);
 	}
 	call_fail(call, -EEXIST);
+}
+
+void file_open(struct call *call, const struct open_request *request)
+{
+	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && table_full(call))
+		return;
+	open_or_create(call, request);
+	/* What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing else. */
+	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
+		(void)table_full(call);
 }

@@ -24,6 +24,7 @@ struct scope_walk {
 	char root[PATH_MAX]; /* canonical; where BENEATH and IN_ROOT begin */
 	char *at;            /* canonical path so far */
 	int links;
+	bool relative;       /* the path began somewhere */
 	bool has_device;
 	dev_t device;        /* of what was walked last outside the skeleton, for NO_XDEV */
 	char *todo;
@@ -69,7 +70,11 @@ static int enter_text(struct scope_walk *walk, const char *target)
 		return 0;
 	if (walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
-	return go(walk, walk->resolve & RESOLVE_IN_ROOT ? walk->root : "/");
+	if (walk->resolve & RESOLVE_IN_ROOT)
+		return go(walk, walk->root);
+	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
+		return -EXDEV; /* the kernel has no root to compare with then: nd_jump_root() in fs/namei.c */
+	return go(walk, "/");
 }
 
 /* A link stands at place and is to be followed. */
@@ -96,7 +101,8 @@ static int enter_link(struct scope_walk *walk, const struct place *place, int fd
 /* Crossing to another file system. The skeleton is nobody's file system: its directories stand for the host's. */
 static int check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool crossed = walk->has_device && walk->device != object->st_dev;
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* nobody's /usr is on the same file system */
+	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
 		return 0;
@@ -170,6 +176,7 @@ static int start(struct scope_walk *walk, const struct call_path *path)
 	struct stat object;
 	int r;
 
+	walk->relative = !absolute;
 	if (absolute && walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
 	(void)snprintf(walk->at, PATH_MAX, "/");

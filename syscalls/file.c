@@ -200,16 +200,22 @@ static int split_last(const char *text, char parent[PATH_MAX], const char **ret_
 	return 0;
 }
 
+/* "." and "..", and what is too long to be a name: the kernel refuses them in its own order; judged as the parent. */
+static bool kernel_refuses(const char *last)
+{
+	size_t len = strcspn(last, "/");
+
+	return len > NAME_MAX || (len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.');
+}
+
 /* The place of the last component below its canonical parent; judged later. */
 static int child_place(struct place *place, const char *last)
 {
 	size_t len = strcspn(last, "/");
 	size_t at = place->virt_len;
 
-	if (len > NAME_MAX)
-		return -ENAMETOOLONG;
-	if ((len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.'))
-		return view_place(place->mount->view, place); /* the kernel refuses these names; judged as the parent */
+	if (kernel_refuses(last))
+		return view_place(place->mount->view, place);
 	if (at + 1 + len >= sizeof(place->virt))
 		return -ENAMETOOLONG;
 	if (at > 1)
@@ -271,7 +277,7 @@ static int pin_name(struct call *call, unsigned i, const char **ret_name, bool m
 		refuse_decided(call);
 		return -1;
 	}
-	if (place->virt_len == place->mount->virt_len) {
+	if (place->virt_len == place->mount->virt_len && !kernel_refuses(*ret_name)) {
 		call_fail(call, -EBUSY);
 		return -1;
 	}
