@@ -3,7 +3,10 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,6 +19,7 @@
 #include "base/banned.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
+#define ERESTARTSYS 512 /* linux/errno.h, kernel only: EINTR, or again after a handler with SA_RESTART */
 
 struct job {
 	struct job *next;
@@ -23,10 +27,12 @@ struct job {
 	pthread_t thread;
 	uint64_t id;
 	uint64_t start_ns;
+	pid_t tid;
 	int fd;
 	int open_flags;
 	bool cloexec;
-	bool done; /* under the lock */
+	atomic_bool interrupted; /* a signal waits for the caller */
+	bool done;               /* under the lock */
 	struct audit_slot slot;
 };
 
@@ -63,6 +69,37 @@ static bool still_wanted(const struct job *job)
 	return ioctl(job->blocking->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &job->id) == 0;
 }
 
+static uint64_t status_field(const char *status, const char *name, int base)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+/*
+ * True when a signal that is not blocked waits for the caller. It sleeps where only fatal ones wake it (WAIT_KILLABLE_RECV),
+ * so that nobody but us can end its call. One for the whole process counts for the main thread only, which the kernel
+ * prefers: had another thread been chosen, our answer would reach a thread without a signal.
+ */
+static bool signal_waits(pid_t tid)
+{
+	char path[32], status[4096];
+	_cleanup_close_ int fd = -1;
+	uint64_t waiting;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	if (len <= 0)
+		return false; /* dead: still_wanted tells */
+	status[len] = '\0';
+	waiting = status_field(status, "\nSigPnd:", 16);
+	if (status_field(status, "\nTgid:", 10) == (uint64_t)tid)
+		waiting |= status_field(status, "\nShdPnd:", 16);
+	return (waiting & ~status_field(status, "\nSigBlk:", 16)) != 0;
+}
+
 /* Opens until it works, fails, or nobody waits; a stray wake-up is no reason to fail. */
 static int open_patiently(const struct job *job)
 {
@@ -71,7 +108,7 @@ static int open_patiently(const struct job *job)
 
 	do
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
-	while (fd < 0 && errno == EINTR && still_wanted(job));
+	while (fd < 0 && errno == EINTR && still_wanted(job) && !atomic_load(&job->interrupted));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -88,7 +125,7 @@ static void *run_job(void *argument)
 		(void)close(fd);
 	}
 	if (result < 0)
-		(void)notify_error(listener, job->id, result); /* -ENOENT: the caller is gone, nobody to tell */
+		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : result); /* -ENOENT: the caller is gone, nobody to tell */
 	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
 	(void)pthread_mutex_lock(&blocking->lock);
 	job->done = true;
@@ -121,7 +158,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .fd = fd,
+	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .tid = call->tid, .fd = fd,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .slot = call->slot};
 	r = start_thread(job);
@@ -162,7 +199,9 @@ bool blocking_tick(struct blocking *blocking)
 			continue;
 		}
 		/* Again at every tick: the first signal may come before the thread blocks. */
-		if (!still_wanted(job))
+		if (signal_waits(job->tid))
+			atomic_store(&job->interrupted, true);
+		if (!still_wanted(job) || atomic_load(&job->interrupted))
 			(void)pthread_kill(job->thread, SIGUSR1);
 		at = &job->next;
 	}
