@@ -222,7 +222,7 @@ static void snap_dir(char **at, const char *end, const char *dir, int depth)
 
 	for (int i = 0; i < count; i++) {
 		const char *name = list[i]->d_name;
-		char path[1024];
+		char path[2048];
 		struct stat st;
 
 		if (strcmp(name, ".") && strcmp(name, "..") && *at < end - 2048 && strlen(name) + strlen(dir) < 900) {
