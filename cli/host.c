@@ -162,8 +162,16 @@ static const char *host_env(void *ctx, const char *name)
 
 const char *cli_host_program(struct cli_host *host)
 {
-	if (!host->found && host->program)
-		host->found = program_find(host->program);
+	const char *program = host->program;
+	_cleanup_free_ char *inside = NULL;
+
+	if (host->found || !program)
+		return host->found;
+	/* "./prog" is looked for where the program will be started, not where callgate was */
+	if (strchr(program, '/') && program[0] != '/' && host->workdir &&
+	    asprintf(&inside, "%s/%s", host->workdir, program) < 0)
+		inside = NULL; /* undefined after a failure */
+	host->found = program_find(inside ? inside : program);
 	return host->found;
 }
 

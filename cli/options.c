@@ -170,18 +170,32 @@ int cli_policy_option(struct cli_policy_options *options, const char *verb, int 
 
 /* ---- the policy they make ---- */
 
-/* Who gives no policy means the named program to run: it is granted exec. 0, 1 when granted, -ENOMEM. */
+/* The program as a rule names it: below the workdir when its name is relative, as it is started from there. */
+static char *program_rule(struct cli_host *host)
+{
+	const char *program = host->program, *found = cli_host_program(host);
+	char path[PATH_MAX], *rule;
+	bool lexical;
+
+	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
+		return NULL;
+	if (strchr(program, '/') && program[0] != '/' && path_below(path, host->workdir))
+		return asprintf(&rule, "@workdir/%s", path_rest(path, host->workdir)) < 0 ? NULL : rule;
+	return strdup(path);
+}
+
+/* Who gives no policy means the named program to run: it is granted exec. 0 or -ENOMEM. */
 static int grant_program(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
 {
-	const char *program = options->names.count ? NULL : cli_host_program(host);
-	_cleanup_free_ char *real = program ? realpath(program, NULL) : NULL;
+	char *rule;
 
 	for (size_t i = 0; i < options->exec.count; i++)
 		if (list_take(exec, strdup(options->exec.item[i])) < 0)
 			return -ENOMEM;
-	if (!real || strchr(real, '*'))
+	if (options->names.count || !host->program)
 		return 0;
-	return list_take(exec, strdup(real));
+	rule = program_rule(host);
+	return rule ? list_take(exec, rule) : 0;
 }
 
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
