@@ -175,16 +175,15 @@ static int reopen(const struct call *call, int pin, const struct stat *status, u
 /* An object without a name has its own rule in file_pin, about the access asked for: it is opened by the path once more. */
 static void open_magic(struct call *call, unsigned want, unsigned flags)
 {
-	int fd = file_pin(call, 0, want, VIEW_FOLLOW, own_flags(flags & ~(unsigned)O_TRUNC));
+	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, own_flags(flags & ~(unsigned)O_TRUNC));
+	struct stat status;
 
 	if (fd < 0)
 		return;
-	if (flags & O_TRUNC && ftruncate(fd, 0) < 0 && errno != EINVAL) {
-		call_fail(call, -errno);
-		cleanup_close(&fd);
-		return;
-	}
-	call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (flags & O_TRUNC && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
+		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC of what is held for reading */
+	else
+		call_give_fd(call, steal_fd(&fd), flags & O_CLOEXEC);
 }
 
 /*
