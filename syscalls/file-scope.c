@@ -124,7 +124,7 @@ static int step(struct scope_walk *walk, const char *name, bool last, bool slash
 	if (r < 0)
 		return r;
 	decision = view_judge(sandbox->view, walk->call->task, &place, POLICY_READ);
-	if (decision.verdict == VERDICT_DENY && strcmp(place.virt, "/proc/self") && strcmp(place.virt, "/proc/thread-self"))
+	if (decision.verdict == VERDICT_DENY)
 		return last ? go(walk, name) : -decision.error; /* the last name's refusal is recorded by the pin */
 	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_lack)

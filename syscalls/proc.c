@@ -101,6 +101,8 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	const char *leaf;
 	pid_t pid, tid;
 
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
+		return PROC_FILE; /* the links themselves; what they say comes from the task that asks */
 	if (*rest == '\0' || listed(machine_leaf, rest))
 		return *rest && !is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = take_number(rest, &leaf);
