@@ -12,3 +12,9 @@ tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
 EXTRA_DIST += tests/cases/exec-forms.py
+
+# The table with everything its rows point at, so that the test's list cannot differ from the program's.
+check_PROGRAMS += tests/cases/cases-rows
+tests_cases_cases_rows_SOURCES = tests/cases/rows.c
+tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)

@@ -10,6 +10,7 @@ LIVE_TESTS = \
 	tests/live/diff-task.sh \
 	tests/live/exec-forms.sh \
 	tests/live/kill-supervisor.sh \
+	tests/live/rows.sh \
 	tests/live/threat-01-clone.sh \
 	tests/live/threat-02-exec-race.sh \
 	tests/live/threat-02-exec.sh \
