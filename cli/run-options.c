@@ -44,7 +44,7 @@ static int help(void)
 	char *whole;
 	int ret;
 
-	buf_puts(&text, "usage: callgate run [options] [--] PROGRAM [ARG...]\n\n"
+	buf_puts(&text, "Usage: callgate run [OPTION...] [--] PROGRAM [ARG...]\n\n"
 			"Runs PROGRAM; every file, process and network call it makes is judged by the policy.\n\n"
 			"What is allowed:\n");
 	buf_puts(&text, cli_policy_help());
@@ -158,9 +158,11 @@ static int check(const struct run_options *options, int left)
 
 int run_options_parse(int argc, char **argv, struct run_options *ret_options, int *ret_exit)
 {
+	static char name[] = "callgate run"; /* what getopt's own messages begin with */
 	struct run_options *options = ret_options;
 	int opt, ret;
 
+	argv[0] = name;
 	*options = (struct run_options){.status_fd = -1};
 	*ret_exit = CLI_ERROR;
 	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS "iqv", longs, NULL)) != -1) {
