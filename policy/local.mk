@@ -6,3 +6,4 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/vars.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
+dist_pkgdata_DATA += policy/schema.json

@@ -68,3 +68,17 @@ tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libca
 UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
 tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/unit/test_policy_glob \
+	tests/unit/test_policy_compose tests/unit/test_policy_schema
+POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+POLICY_RIG = tests/unit/policy-rig.c tests/unit/policy-rig.h
+tests_unit_test_policy_decide_SOURCES = tests/unit/test_policy_decide.c $(POLICY_RIG)
+tests_unit_test_policy_decide_LDADD = $(POLICY_TEST_LIBS)
+tests_unit_test_policy_errors_SOURCES = tests/unit/test_policy_errors.c $(POLICY_RIG)
+tests_unit_test_policy_errors_LDADD = $(POLICY_TEST_LIBS)
+tests_unit_test_policy_glob_LDADD = $(POLICY_TEST_LIBS)
+tests_unit_test_policy_compose_SOURCES = tests/unit/test_policy_compose.c $(POLICY_RIG)
+tests_unit_test_policy_compose_LDADD = $(POLICY_TEST_LIBS)
+tests_unit_test_policy_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
+tests_unit_test_policy_schema_LDADD = $(POLICY_TEST_LIBS)

@@ -1,0 +1,124 @@
+/* policy/schema.json says what the parser's key table says: the same keys with the same types and the same words. */
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/keys.h"
+
+#include "base/banned.h"
+
+static json_t *schema;
+
+static json_t *at(json_t *object, const char *a, const char *b)
+{
+	json_t *found = json_object_get(object, a);
+
+	return b ? json_object_get(found, b) : found;
+}
+
+/* The schema of the section a row belongs to. */
+static json_t *section_of(const char *section)
+{
+	json_t *filesystem = at(at(schema, "properties", "filesystem"), "properties", NULL);
+	char name[64];
+
+	if (!*section)
+		return schema;
+	if (strcmp(section, "filesystem.redirect[]") == 0)
+		return at(at(filesystem, "redirect", NULL), "items", NULL);
+	if (strcmp(section, "filesystem.provide{}") == 0)
+		return json_array_get(at(at(filesystem, "provide", "additionalProperties"), "anyOf", NULL), 1);
+	(void)snprintf(name, sizeof(name), "%s", section);
+	return at(schema, "properties", name);
+}
+
+static const char *const references[KEY_TYPE_MAX] = {
+	[KEY_STRING] = "#/$defs/string",     [KEY_PATH] = "#/$defs/path",   [KEY_BOOL] = "#/$defs/bool",
+	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",   [KEY_STRINGS] = "#/$defs/strings",
+	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
+};
+
+static void check_type(const struct policy_key *key, json_t *property)
+{
+	const char *type = json_string_value(json_object_get(property, "type"));
+
+	if (references[key->type])
+		ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), references[key->type]);
+	else if (key->type == KEY_VERSION)
+		ck_assert_int_eq(json_integer_value(json_object_get(property, "const")), 1);
+	else if (key->type == KEY_OBJECTS)
+		ck_assert_str_eq(type, "array");
+	else
+		ck_assert_str_eq(type, "object");
+	if (key->type == KEY_OBJECT)
+		ck_assert(json_is_false(json_object_get(property, "additionalProperties")));
+}
+
+START_TEST(test_every_key_is_in_the_schema)
+{
+	size_t count;
+	const struct policy_key *keys = policy_keys(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *property = at(section_of(keys[i].section), "properties", keys[i].name);
+
+		if (keys[i].type == KEY_LATER) {
+			ck_assert_msg(!property, "%s.%s is not supported yet", keys[i].section, keys[i].name);
+			continue;
+		}
+		ck_assert_msg(property != NULL, "%s.%s is missing", keys[i].section, keys[i].name);
+		ck_assert_str_eq(json_string_value(json_object_get(property, "description")), keys[i].help);
+		check_type(&keys[i], property);
+	}
+}
+END_TEST
+
+static void check_section(const char *section)
+{
+	json_t *object = section_of(section);
+	const char *name;
+	json_t *property;
+
+	ck_assert_msg(json_is_false(json_object_get(object, "additionalProperties")), "%s is open", section);
+	json_object_foreach (json_object_get(object, "properties"), name, property) {
+		const struct policy_key *key = policy_key_find(section, name);
+
+		ck_assert_msg(key && key->type != KEY_LATER, "the parser does not know %s.%s", section, name);
+		if (key->type == KEY_OBJECT)
+			check_section(name);
+	}
+}
+
+START_TEST(test_every_property_is_a_key)
+{
+	check_section("");
+	check_section("filesystem.redirect[]");
+	check_section("filesystem.provide{}");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("policy schema");
+	TCase *tcase = tcase_create("schema");
+	SRunner *runner;
+	json_error_t error;
+	int failed;
+
+	schema = json_load_file(SCHEMA, JSON_REJECT_DUPLICATES, &error);
+	if (!schema) {
+		(void)fprintf(stderr, "%s:%d: %s\n", SCHEMA, error.line, error.text);
+		return EXIT_FAILURE;
+	}
+	tcase_add_test(tcase, test_every_key_is_in_the_schema);
+	tcase_add_test(tcase, test_every_property_is_a_key);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	json_decref(schema);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
