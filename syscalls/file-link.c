@@ -12,9 +12,9 @@
 #include "base/banned.h"
 
 /*
- * The new name could be granted more than the old one, so the old one needs the write right as well. Between two mounts of
- * the view the kernel would say EXDEV, and cp -l falls back to copying then. An object without a name in the view may
- * only get one when it has none at all: an O_TMPFILE file.
+ * The new name could be granted more than the old one, so the old one needs the write right as well. Between two
+ * mounts of the view the kernel would say EXDEV, and cp -l falls back to copying then. An object without a name in
+ * the view may only get one when it has none at all: an O_TMPFILE file.
  */
 static bool source_allowed(struct call *call, int object)
 {

@@ -13,7 +13,10 @@
 
 #define AT_KNOWN ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 
-/* Takes fd. Through the link, because fchmod(2) knows no O_PATH; on a symbolic link the kernel says EOPNOTSUPP itself. */
+/*
+ * Takes fd. Through the link, because fchmod(2) knows no O_PATH; on a symbolic link the kernel says EOPNOTSUPP
+ * itself.
+ */
 static void end_chmod(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;

@@ -11,17 +11,20 @@
 #include "base/banned.h"
 
 #define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
-/* The kernel's O_LARGEFILE, 0 in glibc: the first on x86_64, the second on aarch64; the other one is O_NOFOLLOW there. */
+/*
+ * The kernel's O_LARGEFILE, 0 in glibc: the first on x86_64, the second on aarch64; the other one is O_NOFOLLOW
+ * there.
+ */
 #define LARGEFILE_BIT (0100000u | 0400000u)
 #define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
-#define OPEN_FLAGS                                                                                                   \
-	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC |   \
-		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |    \
+#define OPEN_FLAGS                                                                                                 \
+	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
+		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
 	 LARGEFILE_BIT)
 #define PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
 #define OPEN_MODE 07777u
-#define RESOLVE_KNOWN                                                                                               \
-	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT |        \
+#define RESOLVE_KNOWN                                                                                        \
+	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
 
 /* The rules both families share, from build_open_flags() in fs/open.c (O_CREAT|O_DIRECTORY since Linux 6.3). */

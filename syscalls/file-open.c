@@ -110,8 +110,8 @@ static bool create(struct call *call, const struct open_request *request)
 }
 
 /*
- * "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c. Only
- * the way is walked: the text is cut behind it.
+ * "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c.
+ * Only the way is walked: the text is cut behind it.
  */
 static void refuse_slash(struct call *call, const struct open_request *request)
 {
@@ -142,7 +142,8 @@ static bool may_block(const struct call *call, const struct stat *status, unsign
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
-	return S_ISCHR(status->st_mode) && !(mount && mount->flags & MOUNT_DEVICE);
+	/* One without a name has its own rule in file_pin, about the access its holder has: it goes that way. */
+	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
 static void end_blocking(struct call *call, int *pin, unsigned flags)
@@ -154,8 +155,9 @@ static void end_blocking(struct call *call, int *pin, unsigned flags)
 }
 
 /*
- * The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the way;
- * and O_NOFOLLOW stays visible in F_GETFL, so it is opened by its canonical name then (a name that ends in no link).
+ * The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the
+ * way; and O_NOFOLLOW stays visible in F_GETFL, so it is opened by its canonical name then (a name that ends in no
+ * link).
  */
 static int reopen(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
@@ -172,7 +174,10 @@ static int reopen(const struct call *call, int pin, const struct stat *status, u
 	return fd < 0 ? -errno : fd;
 }
 
-/* An object without a name has its own rule in file_pin, about the access asked for: it is opened by the path once more. */
+/*
+ * An object without a name has its own rule in file_pin, about the access asked for: it is opened by the path once
+ * more.
+ */
 static void open_magic(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, own_flags(flags & ~(unsigned)O_TRUNC));
@@ -264,8 +269,8 @@ static bool open_existing(struct call *call, const struct open_request *request)
 }
 
 /*
- * The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing may be made or cut.
- * The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before.
+ * The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing may be made
+ * or cut. The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before.
  */
 static bool table_full(struct call *call)
 {
@@ -313,7 +318,10 @@ void file_open(struct call *call, const struct open_request *request)
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && table_full(call))
 		return;
 	open_or_create(call, request);
-	/* What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing else. */
+	/*
+	 * What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing
+	 * else.
+	 */
 	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
 		(void)table_full(call);
 }

@@ -29,9 +29,9 @@ static bool cut_deleted(char *host, size_t *len)
 }
 
 /*
- * Turns the text of a link of /proc (cwd, exe, root, fd/N), which is a host name, into what the program calls the object.
- * Objects without a path ("pipe:[1]", "/memfd:x (deleted)") keep their text. What lies outside the view, or is not what
- * its name says, is "(unreachable)", as the kernel says of what lies outside a process's root.
+ * Turns the text of a link of /proc (cwd, exe, root, fd/N), which is a host name, into what the program calls the
+ * object. Objects without a path ("pipe:[1]", "/memfd:x (deleted)") keep their text. What lies outside the view, or
+ * is not what its name says, is "(unreachable)", as the kernel says of what lies outside a process's root.
  */
 static size_t name_magic(const struct call *call, const struct stat *object, char *text, size_t len)
 {

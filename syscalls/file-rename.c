@@ -35,8 +35,8 @@ struct pair {
 };
 
 /*
- * What a program cannot read or write under its old name it must not get under the new one. (That it could run it there is
- * no gain: whoever may read a file and write there may copy it.)
+ * What a program cannot read or write under its old name it must not get under the new one. (That it could run it
+ * there is no gain: whoever may read a file and write there may copy it.)
  */
 static bool pair_gains(const struct pair *pair)
 {
@@ -85,7 +85,10 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	return may;
 }
 
-/* EBUSY for the way to a mount; EXDEV, after which mv copies what it may read, when something below would gain rights. */
+/*
+ * EBUSY for the way to a mount; EXDEV, after which mv copies what it may read, when something below would gain
+ * rights.
+ */
 static int check_dir(const struct call *call, const struct end *end, const struct place *from, const struct place *to)
 {
 	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};

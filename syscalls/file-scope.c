@@ -1,4 +1,6 @@
-/* openat2(2)'s RESOLVE flags, relative to the view: a walk of its own that says at each step what may not be crossed. */
+/*
+ * openat2(2)'s RESOLVE flags, relative to the view: a walk of its own that says at each step what may not be crossed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -24,9 +26,9 @@ struct scope_walk {
 	char root[PATH_MAX]; /* canonical; where BENEATH and IN_ROOT begin */
 	char *at;            /* canonical path so far */
 	int links;
-	bool relative;       /* the path began somewhere */
+	bool relative; /* the path began somewhere */
 	bool has_device;
-	dev_t device;        /* of what was walked last outside the skeleton, for NO_XDEV */
+	dev_t device; /* of what was walked last outside the skeleton, for NO_XDEV */
 	char *todo;
 	char text[PATH_MAX * 2];
 };
@@ -86,7 +88,8 @@ static int enter_link(struct scope_walk *walk, const struct place *place, int fd
 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
-	if (place->mount->flags & MOUNT_PROC && proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
+	if (place->mount->flags & MOUNT_PROC &&
+	    proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
 		return -EXDEV; /* it leaves the tree walked so far, whichever flag is left */
@@ -186,7 +189,8 @@ static int start(struct scope_walk *walk, const struct call_path *path)
 	if (r < 0)
 		return r;
 	memcpy(walk->at, walk->root, (size_t)r + 1);
-	if (walk->resolve & RESOLVE_NO_XDEV && view_locate(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
+	if (walk->resolve & RESOLVE_NO_XDEV &&
+	    view_locate(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
 		_cleanup_close_ int fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
@@ -244,7 +248,8 @@ int file_unscope(struct call *call, const struct open_scope *scope, int fd)
 	if (!scope->active)
 		return fd;
 	call->path[0] = scope->saved;
-	if (fd < 0 || (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
+	if (fd < 0 ||
+	    (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
 		return fd;
 	(void)close(fd);
 	call_fail(call, -EAGAIN);

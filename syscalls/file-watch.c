@@ -17,8 +17,9 @@
 #endif
 
 /*
- * pidfd_getfd(2) needs what ptrace needs, which an ancestor has; where a container's filter forbids it, there is no other
- * way to an inotify object (/proc/PID/fd/N of one cannot be opened), and programs fall back to polling on ENOSYS.
+ * pidfd_getfd(2) needs what ptrace needs, which an ancestor has; where a container's filter forbids it, there is no
+ * other way to an inotify object (/proc/PID/fd/N of one cannot be opened), and programs fall back to polling on
+ * ENOSYS.
  */
 static int duplicate(const struct call *call, int fd)
 {
@@ -26,7 +27,8 @@ static int duplicate(const struct call *call, int fd)
 	int copy;
 
 	pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
-	if (pidfd < 0 && errno == EINVAL) /* before Linux 6.9: any thread's table is the leader's, but for CLONE_FILES apart */
+	/* Before Linux 6.9: a thread's table is the leader's, unless it was made without CLONE_FILES. */
+	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)
 		return -ENOSYS;
@@ -42,8 +44,8 @@ void sys_inotify_add_watch(struct call *call)
 	unsigned mask = call_uint(call, 2);
 
 	/* The kernel's order: no known bit, both of two exclusive bits, then the descriptor, then the path. */
-	if (!(mask & (IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK |
-		      IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT))) {
+	if (!(mask & (IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW |
+		      IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT))) {
 		call_fail(call, -EINVAL);
 		return;
 	}

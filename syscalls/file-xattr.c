@@ -1,4 +1,7 @@
-/* The extended attribute calls: by path, by link, by descriptor and by *at, one performer for each of the four actions. */
+/*
+ * The extended attribute calls: by path, by link, by descriptor and by *at, one performer for each of the four
+ * actions.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,8 +18,8 @@
 
 #include "base/banned.h"
 
-#define NAME_BYTES_MAX 255       /* XATTR_NAME_MAX */
-#define VALUE_BYTES_MAX 65536u   /* XATTR_SIZE_MAX, and XATTR_LIST_MAX */
+#define NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
+#define VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX, and XATTR_LIST_MAX */
 #define AT_KNOWN ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 
 bool xattr_check_name(struct call *call)
@@ -39,11 +42,13 @@ bool xattr_check_at(struct call *call, unsigned flags)
 static int pin(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
-	bool empty = target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && !path->error && path->dirfd >= 0;
+	bool empty =
+		target->at_flags & AT_EMPTY_PATH && call->paths && path->len == 0 && !path->error && path->dirfd >= 0;
 	int fd = target->by_fd ? target->fd : path->dirfd;
 
 	if (!target->by_fd && !empty)
-		return write ? file_pin_meta(call, target->at_flags) : file_pin_at(call, 0, POLICY_READ, target->at_flags);
+		return write ? file_pin_meta(call, target->at_flags)
+			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
 		return file_pin_meta_fd(call, fd);
 	if (file_fd_is_path(call, fd)) {
