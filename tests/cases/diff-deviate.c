@@ -72,6 +72,62 @@ static void run_handles(void)
 	diff_end(false);
 }
 
+static void run_opath(void)
+{
+	static const char *const names[] = {"file", "dir", "lfile", "dangling", "fifo", "sock", "noacc", "nodir"};
+	char byte;
+
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+		long fd;
+
+		diff_begin("O_PATH %s", names[n]);
+		fd = RAW(SYS_openat, AT_FDCWD, P(names[n]), O_PATH | O_NOFOLLOW);
+		diff_ret(fd);
+		if (fd >= 0) {
+			call("read", RAW(SYS_read, fd, P(&byte), 0));
+			call("fchmod", RAW(SYS_fchmod, fd, 0700));
+			call("fsetxattr", RAW(SYS_fsetxattr, fd, P("user.p"), P("v"), 1, 0));
+			call("ftruncate", RAW(SYS_ftruncate, fd, 0));
+		}
+		diff_end(true);
+	}
+}
+
+static void run_deleted(void)
+{
+	int fd;
+
+	diff_begin("deleted directory");
+	fd = open("emptydir", O_RDONLY | O_DIRECTORY);
+	call("rmdir", RAW(SYS_unlinkat, AT_FDCWD, P("emptydir"), AT_REMOVEDIR));
+	call("dot", RAW(SYS_openat, fd, P("."), O_RDONLY));
+	call("up", RAW(SYS_openat, fd, P(".."), O_RDONLY));
+	call("fchmod", RAW(SYS_fchmod, fd, 0700));
+	call("fchdir", RAW(SYS_fchdir, fd));
+	call("stat", RAW(SYS_faccessat, AT_FDCWD, P("."), 0));
+	call("stat-up", RAW(SYS_faccessat, AT_FDCWD, P(".."), 0));
+	if (chdir(diff_base) < 0 || chdir("c") < 0)
+		diff_die("chdir back");
+	diff_end(true);
+}
+
+static void run_rest(void)
+{
+	static char junk[4096];
+	int hold;
+
+	diff_begin("missing directories, canonically over-long");
+	for (size_t i = 0; i < sizeof(junk) - 1; i++)
+		junk[i] = i % 2 ? '/' : 'a';
+	call("mkdir", RAW(SYS_mkdirat, AT_FDCWD, P(junk), 0700));
+	diff_end(true);
+	diff_begin("F_GETFL of a FIFO opened with O_NOFOLLOW");
+	hold = open("fifo", O_RDWR);
+	diff_fd(RAW(SYS_openat, AT_FDCWD, P("fifo"), O_RDONLY | O_NOFOLLOW));
+	(void)close(hold); /* the case is over */
+	diff_end(false);
+}
+
 void diff_group_deviate(void)
 {
 	run_setid(04000, "user");
@@ -79,4 +135,7 @@ void diff_group_deviate(void)
 	run_devices();
 	run_leases();
 	run_handles();
+	run_opath();
+	run_deleted();
+	run_rest();
 }

@@ -158,7 +158,7 @@ const struct diff_shape diff_shapes[] = {
 	{"path-4095", SHAPE_PATH, "file", 4095},
 	{"path-4096", SHAPE_PATH, "file", 4096},
 	{"path-5000", SHAPE_PATH, "file", 5000},
-	{"junk-4095", SHAPE_JUNK, NULL, 4095},
+	{"junk-3801", SHAPE_JUNK, NULL, 3801},
 };
 const size_t diff_shapes_count = sizeof(diff_shapes) / sizeof(diff_shapes[0]);
 
