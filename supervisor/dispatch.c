@@ -196,6 +196,7 @@ static void count(struct dispatch *dispatch)
 		dispatch->allowed++;
 	if (call->row >= first && call->row < first + rows)
 		dispatch->by_row[call->row - first]++;
+	redirects_note(&dispatch->redirects, call);
 }
 
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)

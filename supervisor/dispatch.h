@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "supervisor/blocking.h"
+#include "supervisor/redirects.h"
 #include "supervisor/trace.h"
 #include "syscalls/call.h"
 
@@ -16,6 +17,7 @@ struct dispatch {
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied;
 	uint64_t *by_row; /* owned */
+	struct redirects redirects;
 };
 
 int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking);

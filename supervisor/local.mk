@@ -47,6 +47,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/output.h \
 	supervisor/process.c \
 	supervisor/process.h \
+	supervisor/redirects.c \
+	supervisor/redirects.h \
 	supervisor/report.c \
 	supervisor/report.h \
 	supervisor/result.c \

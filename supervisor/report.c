@@ -56,6 +56,18 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 	return list;
 }
 
+static json_t *redirects_json(const struct redirects *redirects)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < redirects->count; i++)
+		(void)json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:I}", "op", redirects->item[i].op, "from",
+							    report_text(redirects->item[i].mount->virt), "to",
+							    report_text(redirects->item[i].mount->host), "count",
+							    (json_int_t)redirects->item[i].count));
+	return list;
+}
+
 static void add_change(void *ctx, const struct change *change)
 {
 	static const char *const kinds[] = {
@@ -93,19 +105,37 @@ static json_t *usage_json(const struct supervise_report *report)
 			 (json_int_t)report->usage.ru_maxrss * 1024, "processes", (json_int_t)report->processes);
 }
 
+static json_t *calls_json(const struct supervise_report *report)
+{
+	return json_pack("{s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->judged, "allowed",
+			 (json_int_t)report->allowed, "denied", (json_int_t)report->denied, "by_syscall",
+			 by_syscall(report->by_row));
+}
+
+static void set_changes(json_t *object, struct changes *changes, const struct view *view)
+{
+	json_t *list = json_array();
+
+	(void)json_object_set_new(object, "changes", list);
+	if (!changes)
+		return;
+	if (changes_report(changes, view, add_change, list) < 0)
+		(void)json_array_clear(list); /* out of memory: all of them are then unlisted */
+	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
+}
+
 json_t *report_json(const struct supervise_report *report, const struct view *view)
 {
+	json_t *object = json_object();
 	uint64_t unlisted = 0;
-	json_t *changes = json_array(), *denials;
-	int error = 0;
 
-	if (report->changes)
-		error = changes_report(report->changes, view, add_change, changes);
-	denials = report->denials ? denials_json(report->denials, &unlisted) : json_array();
-	return json_pack("{s:i, s:o, s:{s:I, s:I, s:I, s:o}, s:o, s:I, s:o, s:I, s:i}", "wait_status",
-			 report->wait_status, "usage", usage_json(report), "calls", "judged",
-			 (json_int_t)report->judged, "allowed", (json_int_t)report->allowed, "denied",
-			 (json_int_t)report->denied, "by_syscall", by_syscall(report->by_row), "denials", denials,
-			 "denials_unlisted", (json_int_t)unlisted, "changes", changes, "changes_unlisted",
-			 report->changes ? (json_int_t)changes_unlisted(report->changes) : 0, "changes_error", -error);
+	(void)json_object_set_new(object, "wait_status", json_integer(report->wait_status));
+	(void)json_object_set_new(object, "usage", usage_json(report));
+	(void)json_object_set_new(object, "calls", calls_json(report));
+	(void)json_object_set_new(object, "denials",
+				  report->denials ? denials_json(report->denials, &unlisted) : json_array());
+	(void)json_object_set_new(object, "denials_unlisted", json_integer((json_int_t)unlisted));
+	(void)json_object_set_new(object, "redirects", redirects_json(&report->redirects));
+	set_changes(object, report->changes, view);
+	return object;
 }

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "supervisor/launch.h"
+#include "supervisor/redirects.h"
 #include "syscalls/call.h"
 
 /* For the keeper's status line: a page shared with it. */
@@ -32,6 +33,7 @@ struct supervise_report {
 	struct rusage usage; /* RUSAGE_CHILDREN */
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
+	struct redirects redirects; /* borrow from the view */
 };
 
 /* 0 with a report (also when the program could not start), or -errno when supervision itself failed. */
