@@ -4,7 +4,8 @@
 # Gives: T (this test's own directory), SRC and BUILD (source and build tree), CASES (the compiled cases).
 set -u
 
-SRC=${top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+# Without "..": make distcheck says "_build/sub/../..", and inside there is no "_build" to leave.
+SRC=$(cd "${top_srcdir:-$(dirname "${BASH_SOURCE[0]}")/../..}" && pwd -P)
 BUILD=${top_builddir:-$(dirname "$(command -v "${CALLGATE:-$SRC/build/callgate}" || echo "$SRC/build/callgate")")}
 CALLGATE=${CALLGATE:-$BUILD/callgate}
 export CALLGATE_PROFILES=${CALLGATE_PROFILES:-$SRC/policy/profiles}
@@ -70,7 +71,7 @@ trap live_done EXIT
 [ -x "$CALLGATE" ] || skip "callgate is not built: $CALLGATE"
 
 # What both sides get; the rest of the caller's environment is unknown to the program anyway.
-live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC OPENBLAS_NUM_THREADS=1)
+live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC TERM=dumb OPENBLAS_NUM_THREADS=1)
 
 # native COMMAND…: as callgate's program runs: no capabilities, no new privileges, nothing on stdin, same environment.
 native()
@@ -141,6 +142,7 @@ same()
 		rm -rf "${T:?}/w" "${T:?}/home"
 		mkdir "$T/w" "$T/home" || die "mkdir"
 		prepare "$T/w"
+		chmod -R u+w "$T/w" # what was copied from a read-only source tree
 		cd "$T/w" || die "cd"
 		if [ $side = native ]; then
 			native "$@" >"$T/$side.out" 2>"$T/$side.err"

@@ -6,7 +6,7 @@ need gcc make
 LIVE_TIMEOUT=240
 prepare()
 {
-	(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=autom4te.cache --exclude='./tests/*' -cf - . ) | tar -C "$1" -xf -
+	(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=./_build --exclude=./_inst --exclude=autom4te.cache --exclude='./tests/*' -cf - . ) | tar -C "$1" -xf -
 	mkdir -p "$1/tests/unit" "$1/b"
 	(cd "$SRC" && find tests -name '*.mk' -print0 | tar --null -T - -cf -) | tar -C "$1" -xf -
 }
