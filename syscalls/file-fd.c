@@ -44,23 +44,47 @@ int file_open_fd(struct call *call, int fd)
 	return object;
 }
 
-/* Was it opened for writing by its holder? Only then may a nameless file's metadata be changed. */
-static bool held_for_writing(const struct call *call, int fd)
+int file_info(int proc_fd, const char *leaf, struct file_info *ret_info)
 {
-	char leaf[64], text[256];
-	_cleanup_close_ int info = -1;
-	unsigned flags = 0;
-	const char *at;
-	ssize_t len;
+	char text[256];
+	_cleanup_close_ int fd = openat(proc_fd, leaf, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *flags, *mount, *ino;
+	struct file_info info;
+
+	if (len <= 0)
+		return -ESRCH;
+	text[len] = '\0';
+	flags = strstr(text, "flags:\t");
+	mount = strstr(text, "mnt_id:\t");
+	ino = strstr(text, "ino:\t"); /* since Linux 5.14 */
+	if (!flags || sscanf(flags, "flags:\t%o", &info.flags) != 1 || !mount ||
+	    sscanf(mount, "mnt_id:\t%d", &info.mount) != 1 || !ino || sscanf(ino, "ino:\t%lu", &info.ino) != 1)
+		return -ENODATA;
+	*ret_info = info;
+	return 0;
+}
+
+bool file_info_same(const struct file_info *one, const struct file_info *other)
+{
+	return one->mount == other->mount && one->ino == other->ino;
+}
+
+/* Was this object opened for writing by its holder? Only then may a nameless file's metadata be changed. */
+static bool held_for_writing(const struct call *call, int fd, int object)
+{
+	int proc_fd = call->sandbox->view->proc_fd;
+	struct file_info held, own;
+	char leaf[64];
 
 	(void)snprintf(leaf, sizeof(leaf), "%d/fdinfo/%d", call->tid, fd);
-	info = openat(call->sandbox->view->proc_fd, leaf, O_RDONLY | O_CLOEXEC);
-	len = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
-	if (len <= 0)
+	if (file_info(proc_fd, leaf, &held) < 0)
 		return false;
-	text[len] = '\0';
-	at = strstr(text, "flags:\t");
-	return at && sscanf(at, "flags:\t%o", &flags) == 1 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH);
+	(void)snprintf(leaf, sizeof(leaf), "self/fdinfo/%d", object);
+	/* The number may mean something else since the object was pinned. */
+	if (file_info(proc_fd, leaf, &own) < 0 || !file_info_same(&held, &own))
+		return false;
+	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
 
 /* Judges an object by its name in the view, which must lead to this very object. */
@@ -108,7 +132,7 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return -1;
 	}
 	/* A file or directory that has lost its name may have been somebody else's: only what it could write already. */
-	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && !held_for_writing(call, fd)) {
+	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && !held_for_writing(call, fd, object)) {
 		call_refuse(call, -EACCES, NULL, "not_granted");
 		return -1;
 	}

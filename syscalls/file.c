@@ -80,46 +80,70 @@ static void refuse_decided(struct call *call)
 	call_fail(call, -call->decision.error);
 }
 
-/* An unnamed object may be opened again with the access its holder has already; a pipe's other end natively too. */
-static int check_magic(const struct call *call, const struct place *place, int open_flags)
+/* True when the pinned object has a name in the view: that name is to be judged then, not the descriptor. */
+static bool has_name(const struct call *call, int pin, const struct stat *object)
 {
-	char path[64], text[256];
-	const char *slash = strrchr(place->rest, '/');
-	_cleanup_close_ int fd = -1;
-	struct stat object;
-	unsigned held = 0;
-	const char *at;
-	ssize_t len;
+	const struct view *view = call->sandbox->view;
+	char host[PATH_MAX], virt[PATH_MAX];
+	ssize_t len = readlink(file_link(pin).path, host, sizeof(host) - 1);
 
-	if (open_flags & O_PATH)
-		return 0;
-	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
-		return -errno;
-	if (S_ISFIFO(object.st_mode))
-		return 0;
-	(void)snprintf(path, sizeof(path), "%d/fdinfo/%s", (int)strtol(place->rest, NULL, 10), slash + 1);
-	fd = openat(call->sandbox->view->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (len <= 0)
+	if (len <= 0 || host[0] != '/')
+		return false;
+	host[len] = '\0';
+	return view_name(view, host, (size_t)len, virt, sizeof(virt)) >= 0 && view_confirm(view, virt, object);
+}
+
+/* The access its holder has: may the object be opened with these flags? -EAGAIN: it is another one by now. */
+static int check_held(const struct call *call, const struct place *place, int pin, int open_flags)
+{
+	const char *slash = strrchr(place->rest, '/');
+	char leaf[64];
+	struct file_info held, own;
+
+	(void)snprintf(leaf, sizeof(leaf), "%d/fdinfo/%s", (int)strtol(place->rest, NULL, 10), slash + 1);
+	if (file_info(call->sandbox->view->proc_fd, leaf, &held) < 0)
 		return -EACCES;
-	text[len] = '\0';
-	at = strstr(text, "flags:\t");
-	if (!at || sscanf(at, "flags:\t%o", &held) != 1)
+	(void)snprintf(leaf, sizeof(leaf), "self/fdinfo/%d", pin);
+	if (file_info(call->sandbox->view->proc_fd, leaf, &own) < 0)
 		return -EACCES;
-	if ((held & O_ACCMODE) == O_RDWR || (held & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
-		return open_flags & O_TRUNC && (held & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
+	/* Numbers change their meaning (dup2): the flags count only for the very object that is pinned. */
+	if (!file_info_same(&held, &own))
+		return -EAGAIN;
+	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
+		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
 	return -EACCES;
+}
+
+/*
+ * An unnamed object may be opened again with the access its holder has already; a pipe's other end natively too. It is
+ * pinned first: another thread can put any other descriptor in its place at any moment.
+ */
+static int open_magic(const struct call *call, const struct place *place, int open_flags)
+{
+	_cleanup_close_ int pin = view_open(place, O_PATH, 0);
+	struct stat object;
+	int fd, r;
+
+	if (pin < 0)
+		return pin;
+	if (fstat(pin, &object) < 0)
+		return -errno;
+	if (has_name(call, pin, &object))
+		return -EAGAIN;
+	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
+		return -ENOTDIR;
+	if (open_flags & O_PATH)
+		return steal_fd(&pin);
+	r = S_ISFIFO(object.st_mode) ? 0 : check_held(call, place, pin, open_flags);
+	if (r < 0)
+		return r;
+	fd = open(file_link(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static int open_place(const struct call *call, const struct place *place, int open_flags)
 {
-	if (place->magic) {
-		int r = check_magic(call, place, open_flags);
-
-		if (r < 0)
-			return r;
-	}
-	return view_open(place, open_flags, 0);
+	return place->magic ? open_magic(call, place, open_flags) : view_open(place, open_flags, 0);
 }
 
 /* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */

@@ -64,4 +64,15 @@ int file_use_umask(struct call *call);
 /* True, and the call refused with EPERM, when a mode asks for set-id bits. */
 bool file_refuse_setid(struct call *call, mode_t mode);
 
+/* What /proc says about a descriptor. mount and ino tell whether two descriptors are of the same object. */
+struct file_info {
+	unsigned flags; /* as open(2), in the kernel's numbers */
+	int mount;
+	unsigned long ino;
+};
+
+/* Reads the fdinfo file `leaf` below the host's /proc. 0, -ESRCH when it is not there, -ENODATA before Linux 5.14. */
+int file_info(int proc_fd, const char *leaf, struct file_info *ret_info);
+bool file_info_same(const struct file_info *one, const struct file_info *other);
+
 #endif
