@@ -39,7 +39,7 @@ static void run_done(struct run *run)
 
 	policy_free(run->policy);
 	if (run->scratch_ready) {
-		const char *path = run->scratch.path;
+		_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL; /* removing frees it */
 
 		error = scratch_remove(&run->scratch);
 		if (error < 0)

@@ -276,6 +276,8 @@ int scratch_remove(struct scratch *scratch)
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0)
 		error = io_remove_tree(scratch->base_fd, scratch->id);
+	if (error == -ENOENT) /* a sweeper saw it without its lock, which was among the first to go, and finishes it */
+		error = 0;
 	/* After the removal: a sweeper must not meet it half removed. */
 	cleanup_close(&scratch->lock_fd);
 	cleanup_close(&scratch->out_fd);
