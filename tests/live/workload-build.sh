@@ -14,4 +14,4 @@ prepare()
 TREE_SKIP='config\.log$|config\.status$|confdefs|conf[0-9]|autom4te|\.a$'
 live_env+=(SOURCE_DATE_EPOCH=1700000000)
 SAME_STDERR=no
-same build bash -c 'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 libcallgate_base.a libcallgate_policy.a libcallgate_audit.a && ar t libcallgate_base.a && make -q libcallgate_base.a; echo $?'
+same build bash -c 'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 libcallgate_base.a libcallgate_policy.a libcallgate_audit.a && ar t libcallgate_base.a && make -q libcallgate_base.a; echo $?'
