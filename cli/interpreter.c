@@ -167,12 +167,14 @@ static void add_installation(struct cli_interpreter *found, const struct family 
 struct cli_interpreter *interpreter_find(const char *program)
 {
 	struct cli_interpreter *found = calloc(1, sizeof(*found));
-	_cleanup_free_ char *script = program ? program_script_interpreter(program) : NULL;
+	const struct family *family = program ? family_of(program) : NULL;
+	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program) : NULL;
 	const char *named = script ? script : program;
-	const struct family *family = named ? family_of(named) : NULL;
 
 	if (!found)
 		return NULL;
+	if (script)
+		family = family_of(script);
 	if (family) {
 		char cwd[PATH_MAX], path[PATH_MAX];
 		bool unused;

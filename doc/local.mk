@@ -10,3 +10,4 @@ MAN_PAGES =
 doc/callgate: doc/callgate.bash-completion
 	$(AM_V_GEN)$(MKDIR_P) doc && cp $(srcdir)/doc/callgate.bash-completion $@
 MAN_PAGES += doc/callgate-audit.5
+MAN_PAGES += doc/callgate-policy.5

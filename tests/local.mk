@@ -7,3 +7,5 @@ include tests/cases/local.mk
 include tests/live/local.mk
 TESTS += tests/audit.sh
 dist_check_SCRIPTS += tests/audit.sh
+TESTS += tests/policy.sh
+dist_check_SCRIPTS += tests/policy.sh

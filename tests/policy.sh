@@ -1,0 +1,173 @@
+#!/bin/sh
+# callgate check, show and why as they are used; the manual's policies; where interpreters are found.
+set -u
+
+top=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+callgate=${CALLGATE:-callgate}
+manual=$top/doc/callgate-policy.5
+failed=0
+ran=0
+
+command -v "$callgate" >/dev/null || { echo "no program to test: $callgate" >&2; exit 77; }
+callgate=$(command -v "$callgate")
+case $callgate in /*) ;; *) callgate=$PWD/$callgate ;; esac
+export CALLGATE_PROFILES="$top/policy/profiles"
+dir=$(mktemp -d) || exit 99
+dir=$(cd "$dir" && pwd -P)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+
+# expect STATUS TEXT ARGUMENT...: callgate ends so, and its output holds the text.
+expect()
+{
+	status=$1 text=$2
+	shift 2
+	ran=$((ran + 1))
+	out=$("$callgate" "$@" 2>&1 </dev/null)
+	got=$?
+	case $out in
+	*"$text"*) [ "$got" -eq "$status" ] && return ;;
+	esac
+	echo "callgate $*: status $got for $status, or no \"$text\" in: $(printf '%s' "$out" | head -c 600)" >&2
+	failed=$((failed + 1))
+}
+
+# expect_no TEXT: the last output does not hold it.
+expect_no()
+{
+	ran=$((ran + 1))
+	case $out in
+	*"$1"*)
+		echo "\"$1\" should not be in the output" >&2
+		failed=$((failed + 1))
+		;;
+	esac
+}
+
+# ---- the manual's policies ----
+awk -v dir="$dir" '/^\.Bd -literal/ { n++; on = 1; next } /^\.Ed/ { on = 0 } on { gsub(/\\e/, "\\"); print > (dir "/man" n ".json") }' "$manual"
+for policy in man*.json; do
+	expect 0 "$policy: good" check "./$policy"
+done
+[ -f man3.json ] || { echo "the manual has lost its examples" >&2; failed=$((failed + 1)); }
+jq -r '.. | objects | keys[]' "$top/policy/schema.json" >/dev/null 2>&1 &&
+	for key in $(jq -r '.properties | to_entries[] | .key, (.value.properties // {} | keys[])' "$top/policy/schema.json"); do
+		ran=$((ran + 1))
+		grep -qF -- "$key" "$manual" || { echo "the manual lacks $key" >&2; failed=$((failed + 1)); }
+	done
+
+# ---- check ----
+for profile in minimal python data extended; do
+	expect 0 "$profile: good" check "$profile"
+done
+printf '{\n  "filesystm": {},\n  "limits": {"wall": "soon"}\n}\n' >bad.json
+expect 125 './bad.json:2: filesystm: unknown key; did you mean "filesystem"?' check ./bad.json
+expect 125 './bad.json:3: limits.wall: "soon" is no time' check man1.json ./bad.json
+printf 'a\0b' >nul.json
+expect 125 'NUL byte' check ./nul.json
+expect 125 'cannot read ./none.json: No such file' check ./none.json
+expect 125 'no profile "none"' check none
+expect 125 'cannot read ./dir.json' check ./dir.json
+mkdir d.json
+expect 125 'cannot read ./d.json' check ./d.json
+expect 125 'no policy given' check
+expect 0 'Usage' check --help
+expect 0 'callgate' check --version
+expect 125 'Try' check --nonsense
+
+# ---- show: what it prints is a policy that says the same ----
+for profile in minimal python data extended; do
+	ran=$((ran + 1))
+	"$callgate" show --profile $profile -- sh >"$profile.shown.json" 2>&1
+	"$callgate" show -p "$profile.shown.json" -- sh >again.json 2>&1
+	cmp -s "$profile.shown.json" again.json || { echo "show of $profile changes" >&2; failed=$((failed + 1)); }
+done
+mkdir work read
+expect 0 '"wall": "90s"' show -w work -r read -t 90 -e A=b
+expect 0 "\"$dir/read\"" show -w work -r ./work/../read
+expect 0 "\"workdir\": \"$dir/work\"" show -w work
+expect 0 '"workdir": "/work"' show
+# shellcheck disable=SC2016 # no shell is to expand these
+expect 0 '"A": "b$${c}"' show -e 'A=b${c}'
+expect 125 'unknown key' show -p bad.json
+expect 125 'name a directory that exists' show -w nowhere
+expect 125 '-t soon: not understood' show -t soon
+expect 125 '--output-limit 0' show --output-limit 0
+expect 125 "not a profile's name" show --profile ./x
+expect 0 'Usage' show --help
+expect 125 'Try' show --nonsense
+
+# ---- why ----
+printf '{"filesystem": {"read": ["/usr"], "write": ["@workdir"], "exec": ["/usr/bin"], "deny": ["**/.env"]}, "exec": {"deny": ["**/env"]}}' >why.json
+expect 0 'allow read /usr/x' why -p why.json --open /usr/x
+expect 1 'EROFS' why -p why.json --open /usr/x:w
+expect 1 'to allow  -W /usr/x' why -p why.json --open /usr/x:w
+expect 1 'EACCES' why -p why.json --open /usr/lib:x
+expect 1 'why.json: filesystem.deny[0] **/.env' why -p why.json --open /work/.env:w
+expect 1 'no grant can' why -p why.json --exec /usr/bin/env
+expect 0 'host      /usr/bin/' why -p why.json --exec /usr/bin/sh
+expect 1 'ENOENT' why -p why.json --open /etc/shadow
+expect 1 'none: what no rule grants does not exist' why -p why.json --open /etc/shadow
+expect 0 'allow write /work/a' why -p why.json --open a:w
+expect 0 '"verdict": "redirect"' why --json --open /tmp/x
+expect 0 '"rule": "command line: -r /etc/hostname"' why --json -r /etc/hostname --open /etc/hostname
+expect 0 '"verdict": "provide"' why --json --open /etc/passwd
+expect 125 'nothing asked' why -p why.json
+expect 125 'more than one question' why --open /a --open /b
+expect 125 'an empty path' why --open ''
+
+# ---- interpreters ----
+fake()
+{
+	mkdir -p "$(dirname "$1")" && printf '#!/bin/true\n' >"$1" && chmod 755 "$1"
+}
+fake py/versions/3.9.1/bin/python3
+fake py/versions/3.10.2/bin/python3
+fake py/libexec/pyenv
+fake py/shims/python3
+fake conda/bin/python3.12
+ln -s python3.12 conda/bin/python3
+mkdir -p venv/bin && ln -s "$dir/conda/bin/python3" venv/bin/python3 && printf 'home = %s/conda/bin\n' "$dir" >venv/pyvenv.cfg
+fake nvm/versions/node/v20/bin/node
+fake rb/versions/3.2.0/bin/ruby
+fake rb/libexec/rbenv
+fake rb/shims/ruby
+printf '3.9.1\n' >py/version
+printf '3.2.0\n' >rb/version
+printf '#!%s/conda/bin/python3\n' "$dir" >script && chmod 755 script
+printf '#!/usr/bin/env -S node --x\n' >nodescript && chmod 755 nodescript
+unset PYENV_VERSION RBENV_VERSION
+PATH=$dir/py/shims:$dir/rb/shims:$dir/nvm/versions/node/v20/bin:$PATH
+
+expect 0 "\"$dir/py/versions/3.9.1\"" show --profile python -- python3
+expect_no "$dir/nvm"
+expect_no "$dir/py/shims"
+expect 0 "\"PATH\": \"$dir/py/versions/3.9.1/bin:" show --profile python -- python3
+printf '3.10\n' >.python-version
+expect 0 "\"$dir/py/versions/3.10.2\"" show --profile python -- python3
+PYENV_VERSION=3.9.1 expect 0 "\"$dir/py/versions/3.9.1\"" show --profile python -- python3
+rm .python-version
+expect 0 "\"$dir/conda\"" show --profile python -- "$dir/conda/bin/python3"
+expect 0 "\"$dir/venv\"" show --profile python -- "$dir/venv/bin/python3"
+expect 0 "\"$dir/conda\"" show --profile python -w "$dir" -- ./venv/bin/python3
+expect 0 "\"$dir/conda\"" show --profile python -- "$dir/script"
+expect_no "$dir/py"
+expect 0 "\"$dir/nvm/versions/node/v20\"" show --profile python -- "$dir/nodescript"
+expect 0 "\"$dir/rb/versions/3.2.0\"" show --profile python -- ruby
+expect 0 "\"$dir/rb/versions/3.2.0\"" show --profile python
+expect 0 "\"$dir/nvm/versions/node/v20\"" show --profile python -- sh
+if [ -x /usr/bin/python3 ]; then
+	expect 0 '"/usr/bin/python3"' show --profile python -- /usr/bin/python3
+	expect_no '"/usr",'
+fi
+
+# ---- the dispatcher ----
+expect 125 'no verb given'
+expect 125 'did you mean "check"?' chekc
+expect 125 'unknown verb "frobnicate"' frobnicate
+expect 0 'Usage' --help
+expect 0 'callgate ' --version
+(exec >&-; "$callgate" --version) 2>closed.txt && { echo "a closed stdout goes unnoticed" >&2; failed=$((failed + 1)); }
+
+echo "$ran cases, $failed failed"
+[ "$failed" -eq 0 ]
