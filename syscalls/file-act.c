@@ -94,7 +94,7 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	for (size_t i = 0; i < count; i++)
 		if (path_below(mount[i].virt, place->virt))
 			return true;
-	return false;
+	return view_holds_node(call->sandbox->view, place->virt);
 }
 
 int file_begin(struct call *call, unsigned i)

@@ -381,16 +381,28 @@ static int add_root(struct build *build)
 	return 0;
 }
 
-/* Other runs' scratch space, and our own beyond what is mounted, is nowhere, whatever was granted. */
-static int add_hole(const struct build *build)
+/* Other runs' scratch space, and our own beyond what is mounted, is nowhere, by whichever names it was granted. */
+static int add_holes(const struct build *build)
 {
-	char virt[PATH_MAX];
-	int r = view_name(build->view, build->options->scratch_base, strlen(build->options->scratch_base), virt, sizeof(virt));
+	const struct view *view = build->view;
+	const char *base = build->options->scratch_base;
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	r = view_add_node(build->view, virt, NULL, NULL);
-	return r == -EEXIST ? 0 : r;
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+		const char *rest = path_rest(base, mount->host);
+		char virt[PATH_MAX];
+		int r;
+
+		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
+			continue;
+		if ((size_t)snprintf(virt, sizeof(virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest) >=
+		    sizeof(virt))
+			return -ENAMETOOLONG;
+		r = view_add_node(build->view, virt, NULL, NULL);
+		if (r < 0 && r != -EEXIST)
+			return r;
+	}
+	return 0;
 }
 
 static int build_all(struct build *build, const struct policy *policy)
@@ -415,7 +427,7 @@ static int build_all(struct build *build, const struct policy *policy)
 	if (r == 0)
 		r = add_merged_usr(build);
 	if (r == 0)
-		r = add_hole(build);
+		r = add_holes(build);
 	return r < 0 ? fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 

@@ -55,6 +55,8 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 		return judge_proc(view, task, place, want);
 	if (mount->flags & MOUNT_DEVICE)
 		return judge_device(place, want);
+	if (mount->flags & MOUNT_SKELETON && view_in_hole(place))
+		return deny(ENOENT, "not_granted");
 	decision = policy_decide(view->policy, place->virt, place->virt_len, want);
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;

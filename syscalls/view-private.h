@@ -45,6 +45,9 @@ const char *view_link(const struct task *task, const struct node *node, const ch
 /* Places a canonical path: longest mount wins. Returns 0, -ENOTDIR below a single file. */
 int view_place(const struct view *view, struct place *place);
 
+/* True when the place is in a hole: nothing is there, whatever the policy grants. */
+bool view_in_hole(const struct place *place);
+
 /* Makes the stand-in of place in the skeleton (with its ancestors) and brings its entries up to date. 0 or -errno. */
 int view_refresh(const struct place *place);
 int view_skeleton_mkdir(const struct view *view, const char *virt);

@@ -71,6 +71,22 @@ static const struct node *deepest_node(const struct view *view, const struct pla
 	return best;
 }
 
+bool view_in_hole(const struct place *place)
+{
+	const struct node *node = deepest_node(place->mount->view, place);
+
+	return node && !node->mount && !node->link;
+}
+
+bool view_holds_node(const struct view *view, const char *virt)
+{
+	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
+		for (const struct node *node = view->bucket[i]; node; node = node->next)
+			if (path_below(node->virt, virt))
+				return true;
+	return false;
+}
+
 int view_place(const struct view *view, struct place *place)
 {
 	const struct node *node = deepest_node(view, place);

@@ -109,6 +109,9 @@ bool view_own_listing(const struct place *place);
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
+/* True when a mount, a link or a hole of the view has this canonical virtual path or lies below: it must not be moved. */
+bool view_holds_node(const struct view *view, const char *virt);
+
 /* Tells the view which pids exist: tree is asked for paths below /proc. Borrows. */
 void view_set_tree(struct view *view, struct tree *tree);
 
