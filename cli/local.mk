@@ -11,3 +11,4 @@ callgate_SOURCES += \
 	cli/audit-stats.c \
 	cli/audit.c \
 	cli/audit.h
+EXTRA_DIST += cli/README.md

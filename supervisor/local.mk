@@ -59,3 +59,4 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/statusline.h \
 	supervisor/summary.c \
 	supervisor/summary.h
+EXTRA_DIST += supervisor/README.md
