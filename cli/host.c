@@ -92,8 +92,8 @@ static int load_file(const char *name, const char *from, char **ret_text, char *
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
 
-	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "", name) >=
-	    sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
+			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
 	return read_policy(path, ret_text, ret_path);
 }

@@ -22,18 +22,28 @@ struct cli_interpreter {
 };
 
 struct family {
-	const char *name;             /* of its programs: "python" is python, python3, python3.11 */
-	const char *usual;            /* the one to look for in PATH */
-	const char *const *system;    /* its parts where the prefix is shared with everything else; %s: version */
+	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
+	const char *usual;         /* the one to look for in PATH */
+	const char *const *system; /* its parts where the prefix is shared with everything else; %s: version */
 };
 
 /* A prefix such as /usr holds more than the interpreter, so only its parts are roots there. */
-static const char *const python_parts[] = {"bin/python", "bin/python3", "bin/python%s", "lib/python3", "lib/python%s",
-					   "share/python3", "/etc/python%s", "/usr/local/lib/python%s", NULL};
-static const char *const node_parts[] = {"bin/node", "bin/nodejs", "bin/npm", "bin/npx", "lib/node_modules", "lib/nodejs",
+static const char *const python_parts[] = {"bin/python",
+					   "bin/python3",
+					   "bin/python%s",
+					   "lib/python3",
+					   "lib/python%s",
+					   "share/python3",
+					   "/etc/python%s",
+					   "/usr/local/lib/python%s",
+					   NULL};
+static const char *const node_parts[] = {"bin/node",     "bin/nodejs",         "bin/npm",
+					 "bin/npx",      "lib/node_modules",   "lib/nodejs",
 					 "share/nodejs", "share/node_modules", NULL};
-static const char *const ruby_parts[] = {"bin/ruby", "bin/ruby%s", "bin/irb", "bin/gem", "bin/bundle", "bin/rake",
-					 "lib/ruby", "share/ruby", "share/rubygems-integration", "/var/lib/gems", NULL};
+static const char *const ruby_parts[] = {"bin/ruby",      "bin/ruby%s", "bin/irb",
+					 "bin/gem",       "bin/bundle", "bin/rake",
+					 "lib/ruby",      "share/ruby", "share/rubygems-integration",
+					 "/var/lib/gems", NULL};
 
 static const struct family families[] = {
 	{"python", "python3", python_parts},
@@ -101,9 +111,9 @@ static void add_parts(struct cli_interpreter *found, const struct family *family
 
 	for (const char *const *part = family->system; part && *part; part++) {
 		const char *mark = strstr(*part, "%s");
-		int len = snprintf(path, sizeof(path), "%s%s%.*s%s%s", **part == '/' ? "" : prefix, **part == '/' ? "" : "/",
-				   mark ? (int)(mark - *part) : (int)strlen(*part), *part, mark ? version : "",
-				   mark ? mark + 2 : "");
+		int len = snprintf(path, sizeof(path), "%s%s%.*s%s%s", **part == '/' ? "" : prefix,
+				   **part == '/' ? "" : "/", mark ? (int)(mark - *part) : (int)strlen(*part), *part,
+				   mark ? version : "", mark ? mark + 2 : "");
 
 		if (len > 0 && (size_t)len < sizeof(path))
 			add_root(found, path);

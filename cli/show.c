@@ -12,9 +12,10 @@ static int print_help(void)
 {
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_puts(&text, "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
-			"Prints the effective policy after extends, variables and command-line grants as a file that -p\n"
-			"accepts. PROGRAM decides what @interpreter stands for.\n\n");
+	buf_puts(&text,
+		 "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
+		 "Prints the effective policy after extends, variables and command-line grants as a file that -p\n"
+		 "accepts. PROGRAM decides what @interpreter stands for.\n\n");
 	buf_puts(&text, cli_policy_help());
 	buf_puts(&text, "      --help                print this\n"
 			"      --version             print the version\n");

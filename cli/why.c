@@ -93,8 +93,9 @@ static void follow_host(const struct policy *policy, struct question *question)
 
 		if (!rest)
 			continue;
-		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s", strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt,
-			       *rest ? "/" : "", rest); /* PATH_MAX holds every path realpath gave, but for longer mounts */
+		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
+			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
+			       rest); /* PATH_MAX holds every path realpath gave, but for longer mounts */
 		return;
 	}
 	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: judged by that name */
@@ -138,7 +139,8 @@ static int print_text(const struct question *question)
 	buf_printf(&text, "%s %s %s\n", verdict_name(decision->verdict), want_name(question->want), question->asked);
 	if (strcmp(question->asked, question->resolved) != 0)
 		buf_printf(&text, "  resolved  %s\n", question->resolved);
-	buf_printf(&text, "  rule      %s\n", decision->rule ? decision->rule : "none: what no rule grants does not exist");
+	buf_printf(&text, "  rule      %s\n",
+		   decision->rule ? decision->rule : "none: what no rule grants does not exist");
 	buf_printf(&text, "  reason    %s\n", decision->reason);
 	if (decision->error)
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
@@ -197,8 +199,9 @@ static int parse(int argc, char **argv, struct cli_policy_options *options, stru
 		else if (ret == 0 && (opt == WHY_OPEN || opt == WHY_EXEC))
 			ret = take_path(question, optarg, opt == WHY_EXEC ? POLICY_EXEC : POLICY_READ);
 		else if (ret == 0) {
-			*ret_exit = opt == CLI_OPT_HELP ? print_help() :
-				    opt == CLI_OPT_VERSION ? cli_version() : cli_usage_error("why");
+			*ret_exit = opt == CLI_OPT_HELP      ? print_help()
+				    : opt == CLI_OPT_VERSION ? cli_version()
+							     : cli_usage_error("why");
 			return 1;
 		}
 		if (ret < 0)

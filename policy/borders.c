@@ -1,4 +1,4 @@
-/* Rights where a mount shows other content than its surroundings: redirects, provided files, a workdir by another name. */
+/* Rights where a mount shows other content than its surroundings: redirects, provided files, a renamed workdir. */
 #include <string.h>
 
 #include "base/path.h"
@@ -32,17 +32,17 @@ static void redirect_host(struct compiler *compiler, struct tree_node *node, con
 	struct finding target = policy_find(compiler->policy, rule->host, strlen(rule->host));
 
 	if (node->rights || node->globs)
-		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead", rule->literal,
-			      rule->host);
+		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead",
+			      rule->literal, rule->host);
 	else if (target.deny)
 		compiler_fail(compiler, rule->where, "leads to %s, which %s denies; deny beats everything", rule->host,
 			      target.deny->label);
 	else if (target.border)
-		compiler_fail(compiler, rule->where, "leads to %s, which is redirected or provided itself; name its target",
-			      rule->host);
+		compiler_fail(compiler, rule->where,
+			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
 	else if (!target.rights)
-		compiler_fail(compiler, rule->where, "leads to %s, which nothing grants; add it to filesystem.read or write",
-			      rule->host);
+		compiler_fail(compiler, rule->where,
+			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
 	else
 		set_rights(node, rule, target.rights);
 }
@@ -65,8 +65,9 @@ static void check_denied(struct compiler *compiler, const struct rule *rule)
 	struct finding finding = policy_find(compiler->policy, rule->literal, strlen(rule->literal));
 
 	if (finding.deny && !compiler->failed)
-		compiler_fail(compiler, rule->where, "%s is denied by %s; deny beats everything, so remove one of the two",
-			      rule->literal, finding.deny->label);
+		compiler_fail(compiler, rule->where,
+			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal,
+			      finding.deny->label);
 }
 
 void compile_borders(struct compiler *compiler)

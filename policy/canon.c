@@ -88,8 +88,9 @@ static bool split(struct compiler *compiler, struct rule *rule)
 	if (!*at)
 		return true;
 	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "/dir" and all below it is what a plain path says */
-	rule->literal = literal_end == rule->name.path ? "/" : arena_dupn(&compiler->policy->arena, rule->name.path,
-									  (size_t)(literal_end - rule->name.path));
+	rule->literal = literal_end == rule->name.path ? "/"
+						       : arena_dupn(&compiler->policy->arena, rule->name.path,
+								    (size_t)(literal_end - rule->name.path));
 	if (!rule->literal)
 		compiler->no_memory = true;
 	return rule->literal != NULL;
@@ -127,8 +128,9 @@ static const char *workdir_name(struct compiler *compiler, const struct rule *ru
 
 	if (rest)
 		return join(compiler, compiler->policy->workdir, rest);
-	compiler_fail(compiler, rule->where, "%s leads out of the workdir to %s by a symbolic link; name that path instead",
-		      rule->name.shown, host);
+	compiler_fail(compiler, rule->where,
+		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
+		      host);
 	return NULL;
 }
 
@@ -195,8 +197,8 @@ static void name_target(struct compiler *compiler, struct rule *rule)
 	rule->host = real(compiler, rule->to.path);
 	rule->alias = rule->host;
 	if (!rule->host && !compiler->no_memory)
-		compiler_fail(compiler, rule->where, "leads to %s, which does not exist; create it or name another target",
-			      rule->to.path);
+		compiler_fail(compiler, rule->where,
+			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
 void compile_names(struct compiler *compiler)

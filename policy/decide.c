@@ -153,7 +153,9 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 	struct finding finding = policy_find(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	enum verdict verdict = finding.border ? finding.border->verdict : VERDICT_ALLOW;
-	const char *reason = verdict == VERDICT_ALLOW ? "granted" : verdict == VERDICT_REDIRECT ? "redirected" : "provided";
+	const char *reason = verdict == VERDICT_ALLOW      ? "granted"
+			     : verdict == VERDICT_REDIRECT ? "redirected"
+							   : "provided";
 
 	if (finding.deny)
 		return refuse(EACCES, finding.deny, "denied_by_rule");

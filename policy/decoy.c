@@ -9,9 +9,9 @@
 
 enum decoy_piece {
 	PIECE_TEXT,
-	PIECE_UPPER,  /* letters A-Z and digits 2-7, as in key ids */
+	PIECE_UPPER, /* letters A-Z and digits 2-7, as in key ids */
 	PIECE_BASE64,
-	PIECE_LINES,  /* base64 in lines of 70 */
+	PIECE_LINES, /* base64 in lines of 70 */
 };
 
 struct piece {
@@ -52,7 +52,8 @@ static const struct decoy decoys[] = {
 	 {{PIECE_TEXT, "machine git.internal login ci password ", 0}, {PIECE_BASE64, NULL, 32}, {PIECE_TEXT, "\n", 0}}},
 	{".git-credentials",
 	 {{PIECE_TEXT, "https://ci:ghp_", 0}, {PIECE_UPPER, NULL, 36}, {PIECE_TEXT, "@github.com\n", 0}}},
-	{".npmrc", {{PIECE_TEXT, "//registry.npmjs.org/:_authToken=npm_", 0}, {PIECE_UPPER, NULL, 36}, {PIECE_TEXT, "\n", 0}}},
+	{".npmrc",
+	 {{PIECE_TEXT, "//registry.npmjs.org/:_authToken=npm_", 0}, {PIECE_UPPER, NULL, 36}, {PIECE_TEXT, "\n", 0}}},
 	{".pypirc",
 	 {{PIECE_TEXT, "[pypi]\nusername = __token__\npassword = pypi-AgEI", 0},
 	  {PIECE_UPPER, NULL, 120},
@@ -100,7 +101,8 @@ const char *decoy_text(struct arena *arena, const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *copy;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	const struct decoy *decoy = decoys;
-	_Static_assert(sizeof(decoys) / sizeof(decoys[0]) == 10, "the last one, which fits every name, ends the search");
+	_Static_assert(sizeof(decoys) / sizeof(decoys[0]) == 10,
+		       "the last one, which fits every name, ends the search");
 	struct buf out = {0};
 
 	for (const char *c = path; *c; c++)

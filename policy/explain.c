@@ -21,7 +21,8 @@ const struct policy_mount *policy_mount_of(const struct policy *policy, const ch
 /* base and the rest below it. */
 static int join(const char *base, const char *rest, char out[PATH_MAX])
 {
-	int len = snprintf(out, PATH_MAX, "%s%s%s", strcmp(base, "/") == 0 && *rest ? "" : base, *rest ? "/" : "", rest);
+	int len =
+		snprintf(out, PATH_MAX, "%s%s%s", strcmp(base, "/") == 0 && *rest ? "" : base, *rest ? "/" : "", rest);
 
 	return len < 0 || len >= PATH_MAX ? -ENAMETOOLONG : len;
 }
@@ -71,6 +72,7 @@ char *policy_suggest(const struct policy_decision *decision, const char *path, u
 	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0)
 		len = asprintf(&text, "no grant can: a deny beats everything; remove %s", decision->rule);
 	else
-		len = asprintf(&text, "%s %s, or in a policy {\"filesystem\": {\"%s\": [\"%s\"]}}", option, path, list, path);
+		len = asprintf(&text, "%s %s, or in a policy {\"filesystem\": {\"%s\": [\"%s\"]}}", option, path, list,
+			       path);
 	return len < 0 ? NULL : text;
 }

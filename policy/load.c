@@ -28,7 +28,8 @@ static void fail_load(struct loader *loader, const char *where, const char *name
 	struct compiler *compiler = &loader->compiler;
 
 	if (error == -ENOENT && !strchr(name, '/'))
-		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name", name);
+		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
+			      name);
 	else if (error == -EILSEQ)
 		compiler_fail(compiler, where, "%s has a NUL byte in it; it is no text", name);
 	else if (error == -EFBIG)
@@ -125,7 +126,8 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	}
 	for (size_t i = 0; i < loader->depth; i++) {
 		if (strcmp(loader->path[i], path) == 0) {
-			compiler_fail(&loader->compiler, where, "\"%s\" extends itself in a circle; remove one extends", name);
+			compiler_fail(&loader->compiler, where, "\"%s\" extends itself in a circle; remove one extends",
+				      name);
 			return;
 		}
 	}
@@ -141,7 +143,8 @@ static void take_workdir(struct compiler *compiler, void *ctx, const struct expa
 {
 	const struct source_text *from = ctx;
 
-	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") || path_below(expanded->path, "/dev"))
+	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") ||
+	    path_below(expanded->path, "/dev"))
 		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, say \"/work\"",
 			      expanded->path);
 	compiler->policy->workdir = expanded->path;
@@ -165,7 +168,7 @@ static void set_workdir(struct loader *loader)
 
 static void compile(struct loader *loader)
 {
-	void (*const steps[])(struct compiler *compiler) = {compile_names, compile_index, compile_mounts,
+	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
 							     compile_borders};
 	struct compiler *compiler = &loader->compiler;
 

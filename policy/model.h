@@ -1,4 +1,4 @@
-/* The compiled policy from within: built by compile.c and its helpers, read by decide.c, mounts.c, show.c, explain.c. */
+/* The compiled policy from within: built by the files load.c calls, read by decide.c, show.c, explain.c. */
 #ifndef CALLGATE_POLICY_MODEL_H
 #define CALLGATE_POLICY_MODEL_H
 

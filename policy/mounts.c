@@ -63,9 +63,11 @@ static void merge(struct compiler *compiler, struct policy_mount *mount, const s
 	} else if (mount->redirect) {
 		return; /* rights on the name; where it leads stays as it is */
 	} else if (strcmp(mount->host, other.host) != 0) {
-		compiler_fail(compiler, rule->where,
-			      "%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
-			      "another name by \"workdir\"", mount->virt, mount->virt);
+		compiler_fail(
+			compiler, rule->where,
+			"%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
+			"another name by \"workdir\"",
+			mount->virt, mount->virt);
 	} else {
 		mount->filtered = mount->filtered && other.filtered;
 		if (strcmp(mount->written, mount->virt) == 0)
@@ -238,14 +240,15 @@ void compile_mounts(struct compiler *compiler)
 	for (size_t i = 0; i < policy->tree.count; i++)
 		policy->tree.node[i].mount = 0;
 	for (size_t i = 0; i < policy->mount_count; i++) {
-		const struct policy_mount *mount = &policy->mount[i], *outer = enclosing(mount, 0, mount->virt);
+		const struct policy_mount *mount = &policy->mount[i];
+		const struct policy_mount *outer = enclosing(policy->mount, i, mount->virt);
 		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
 
-		outer = enclosing(policy->mount, i, mount->virt);
 		node->mount = (uint32_t)i + 1;
-		node->border = outer ? !same_content(outer, mount) :
-				       mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
-		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE :
-				mount->redirect			    ? VERDICT_REDIRECT : VERDICT_ALLOW;
+		node->border = outer ? !same_content(outer, mount)
+				     : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
+		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
+				: mount->redirect                   ? VERDICT_REDIRECT
+								    : VERDICT_ALLOW;
 	}
 }

@@ -64,9 +64,11 @@ static bool check_name(struct compiler *compiler, const struct source_rule *from
 	else if (!deny && strcmp(path, "/dev") == 0)
 		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");
 	else if (is_made(from->kind) && strcmp(path, "/") == 0)
-		compiler_fail(compiler, from->path.where, "\"/\" cannot be redirected or provided; name something below");
+		compiler_fail(compiler, from->path.where,
+			      "\"/\" cannot be redirected or provided; name something below");
 	else if (is_made(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
-		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided", path);
+		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
+			      path);
 	else
 		return true;
 	return false;
@@ -100,7 +102,8 @@ static void take_name(struct compiler *compiler, void *ctx, const struct expande
 			      .source = pending->index,
 			      .where = from->path.where,
 			      .name = *expanded,
-			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path) : from->to.text};
+			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path)
+								  : from->to.text};
 	rule->label = arena_printf(&policy->arena, "%s: %s %s", pending->source->label, from->key, from->path.text);
 	if (!rule->label || (from->kind == RULE_DECOY && !rule->content))
 		compiler->no_memory = true;
@@ -121,8 +124,8 @@ static bool overrides(const struct rule *later, const struct rule *rule)
 {
 	if (later->source <= rule->source)
 		return false;
-	if (is_made(rule->kind) ? !is_made(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE :
-				  !is_grant(rule->kind) || !is_made(later->kind))
+	if (is_made(rule->kind) ? !is_made(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
+				: !is_grant(rule->kind) || !is_made(later->kind))
 		return false;
 	return strcmp(later->name.path, rule->name.path) == 0;
 }

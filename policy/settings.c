@@ -75,8 +75,10 @@ static void take_audit_file(struct compiler *compiler, void *ctx, const struct e
 
 	compiler->policy->audit_file = expanded->path;
 	if (is_writable(compiler->policy, expanded->path))
-		compiler_fail(compiler, from->where, "%s is where the program may write, so it could change its own record; "
-			      "put it elsewhere", expanded->path);
+		compiler_fail(compiler, from->where,
+			      "%s is where the program may write, so it could change its own record; "
+			      "put it elsewhere",
+			      expanded->path);
 }
 
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)

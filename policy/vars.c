@@ -41,7 +41,8 @@ static const char *variable(struct compiler *compiler, const struct source_text 
 	if (!value || !*value)
 		compiler_fail(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
 	else if (path && strchr(value, '*'))
-		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\" in it, which would be a glob", name);
+		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\" in it, which would be a glob",
+			      name);
 	else if (!is_utf8(value))
 		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
 	else
@@ -101,7 +102,8 @@ static bool check_component(struct compiler *compiler, const struct source_text 
 		compiler_fail(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
 	else if (len > 2 && memmem(name, len, "**", 2))
 		compiler_fail(compiler, text->where,
-			      "\"%.*s\": \"**\" must stand alone between slashes; use \"*\" within a name", (int)len, name);
+			      "\"%.*s\": \"**\" must stand alone between slashes; use \"*\" within a name", (int)len,
+			      name);
 	else
 		return true;
 	return false;
@@ -119,7 +121,8 @@ static bool normalise(struct compiler *compiler, const struct source_text *text,
 		if (size && !check_component(compiler, text, path, size, flags))
 			return false;
 		if (size && len + 1 + size >= PATH_MAX) {
-			compiler_fail(compiler, text->where, "is longer than %d bytes, as no path can be", PATH_MAX - 1);
+			compiler_fail(compiler, text->where, "is longer than %d bytes, as no path can be",
+				      PATH_MAX - 1);
 			return false;
 		}
 		if (size) {
@@ -158,11 +161,12 @@ static bool fail_head(struct compiler *compiler, const struct source_text *text,
 		compiler_fail(compiler, text->where, "unknown variable \"%s\"; did you mean \"%s\"?", name, nearest);
 	else if (nearest)
 		compiler_fail(compiler, text->where, "%s cannot stand here%s", name,
-			      strcmp(name, "@scratch") == 0 ?
-				      ": the scratch space has no name in the view; redirect a name to it" : "");
+			      strcmp(name, "@scratch") == 0
+				      ? ": the scratch space has no name in the view; redirect a name to it"
+				      : "");
 	else
-		compiler_fail(compiler, text->where, "unknown variable \"%s\"; there are @workdir, @scratch, @interpreter",
-			      name);
+		compiler_fail(compiler, text->where,
+			      "unknown variable \"%s\"; there are @workdir, @scratch, @interpreter", name);
 	return false;
 }
 
@@ -207,8 +211,8 @@ static bool take_head(struct compiler *compiler, const struct source_text *text,
 		return true;
 	if (flags & VARS_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
-	compiler_fail(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s", text->text,
-		      flags & VARS_DEEP ? ", or **/NAME for a name anywhere" : "");
+	compiler_fail(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
+		      text->text, flags & VARS_DEEP ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }
 
