@@ -1,6 +1,7 @@
 /* From a decoded path to a judged, pinned object. The order of errors is the kernel's: dirfd, walk, policy. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,9 +142,30 @@ static int open_magic(const struct call *call, const struct place *place, int op
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Whether opening for data may wait for somebody: FIFOs and terminals. Asked where the program can make them; elsewhere
+ * the watchdog's EINTR says so, and costs the hot path (the libraries and modules of a start-up) nothing.
+ */
+static bool may_wait(const struct call *call, const struct place *place)
+{
+	const unsigned own = MOUNT_DEVICE | MOUNT_PROC | MOUNT_PROVIDED | MOUNT_SKELETON;
+	struct stat there;
+
+	if (place->mount->flags & own ||
+	    !(policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
+		return false;
+	/* Only its type is looked at: a link on the way can make this untrue, never the open that follows. */
+	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
+}
+
 static int open_place(const struct call *call, const struct place *place, int open_flags)
 {
-	return place->magic ? open_magic(call, place, open_flags) : view_open(place, open_flags, 0);
+	if (place->magic)
+		return open_magic(call, place, open_flags);
+	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && may_wait(call, place))
+		return -EINTR;
+	return view_open(place, open_flags, 0);
 }
 
 /* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */
@@ -250,13 +272,23 @@ static int child_place(struct place *place, const char *last)
 	return view_place(place->mount->view, place);
 }
 
+/* A directory to act in: the host's own, where a stand-in only lists what may be seen of it. */
+static int open_dir(const struct place *place)
+{
+	const int flags = O_PATH | O_DIRECTORY;
+
+	if (place->magic || place->mount->flags & MOUNT_PROC || !view_own_listing(place))
+		return view_open(place, flags, 0);
+	return openat2_call(place->mount->fd, place->rest, flags, 0,
+			    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
 /* The canonical parent as a descriptor; its place in *place. */
 static int open_parent_dir(struct call *call, const char *base, const char *parent, struct place *place)
 {
 	const struct view *view = call->sandbox->view;
-	int flags = O_PATH | O_DIRECTORY;
 	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
-	int fd = r < 0 ? r : view_open(place, flags, 0);
+	int fd = r < 0 ? r : open_dir(place);
 
 	/* ENOTDIR: a link in the last place, which O_DIRECTORY does not follow here */
 	if (fd >= 0 || (!try_again(fd) && fd != -ENOTDIR))
@@ -264,7 +296,7 @@ static int open_parent_dir(struct call *call, const char *base, const char *pare
 	fd = -ELOOP;
 	for (int tries = 0; tries < FILE_TRIES && try_again(fd); tries++) {
 		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
-		fd = r < 0 ? r : view_open(place, flags, 0);
+		fd = r < 0 ? r : open_dir(place);
 		if (r < 0)
 			return r;
 	}

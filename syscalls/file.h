@@ -10,7 +10,8 @@
 /*
  * Resolves call->path[i], judges `want`, opens the object by view_open with `open_flags` (O_PATH for a pin; never
  * O_CREAT/O_TRUNC). follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in call->decision.
- * Returns a descriptor owned by the caller, or -1 with the outcome set (denied, or the native errno of the walk).
+ * Returns a descriptor owned by the caller, or -1 with the outcome set (denied, or the native errno of the walk; EINTR
+ * when open_flags ask for data and that might have to wait: pin it and let OUTCOME_BLOCKING open it).
  * Errors come in the kernel's order: dirfd, walk, policy.
  */
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
