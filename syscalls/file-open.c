@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file-open.h"
 #include "syscalls/file.h"
@@ -256,7 +257,8 @@ static bool open_direct(struct call *call, const struct open_request *request)
 	const unsigned special = O_CREAT | O_TRUNC | O_PATH | O_NOFOLLOW | TMPFILE_BIT;
 	int fd;
 
-	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve)
+	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
+	    path_wants_dir(call->path[0].text)) /* O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, own_flags(request->flags));
 	if (fd >= 0) {
