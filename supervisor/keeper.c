@@ -1,6 +1,7 @@
 #include "supervisor/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -260,6 +261,26 @@ static void judge(struct keeper *keeper)
 	}
 }
 
+/* A filter on us already: another callgate's, which refuses us what a supervisor needs, or a container's. */
+static bool is_filtered(void)
+{
+	_cleanup_free_ char *status = NULL;
+	size_t len;
+
+	return io_read_file(AT_FDCWD, "/proc/self/status", 65536, &status, &len) == 0 &&
+	       strstr(status, "\nSeccomp:\t2") != NULL;
+}
+
+static void explain_failure(struct keeper_outcome *outcome, const char *step, int error)
+{
+	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && is_filtered();
+
+	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot %s: %s%s", step, strerror(-error),
+		       filtered ? "; a seccomp filter is on this process already: is this callgate nested in another, or "
+				  "in a container that forbids it? Run it outside of that"
+				: "");
+}
+
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
 {
 	struct keeper keeper = {.options = options, .outcome = ret_outcome, .signal_fd = -1, .last_shown = '\n'};
@@ -282,8 +303,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		if (keeper.child.pid > 0)
 			(void)kill(keeper.child.pid, SIGKILL);
 		(void)killtree(KILL_TIMEOUT_MS);
-		(void)snprintf(ret_outcome->message, sizeof(ret_outcome->message), "cannot %s: %s", step,
-			       strerror(-error));
+		explain_failure(ret_outcome, step, error);
 	}
 	feed_done(&keeper.feed);
 	keeper_child_done(&keeper.child);
