@@ -3,4 +3,28 @@ EXTRA_DIST += \
 	examples/analysis/analyse.py \
 	examples/analysis/policy.json \
 	examples/analysis/run.sh \
-	examples/analysis/sales.csv
+	examples/analysis/sales.csv \
+	examples/c-build/Makefile \
+	examples/c-build/README.md \
+	examples/c-build/main.c \
+	examples/c-build/policy.json \
+	examples/c-build/run.sh \
+	examples/c-build/words.c \
+	examples/c-build/words.h \
+	examples/git-session/README.md \
+	examples/git-session/policy.json \
+	examples/git-session/run.sh \
+	examples/git-session/session.sh \
+	examples/hostile/README.md \
+	examples/hostile/attempt.py \
+	examples/hostile/files.py \
+	examples/hostile/hostile.py \
+	examples/hostile/kernel.py \
+	examples/hostile/others.py \
+	examples/hostile/policy.json \
+	examples/hostile/run.sh \
+	examples/node/README.md \
+	examples/node/policy.json \
+	examples/node/run.sh \
+	examples/node/sum.js \
+	examples/node/walk.js

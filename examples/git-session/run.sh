@@ -1,0 +1,6 @@
+#!/bin/sh
+# A git session in a fresh workdir; its history is kept as log.txt in OUT (default: ./out).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+exec "${CALLGATE:-callgate}" run -p "$here/policy.json" --input "$here/session.sh" \
+	--output "${1:-out}" --artifact log.txt -- /bin/sh session.sh
