@@ -72,9 +72,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/tree.h \
 	syscalls/view-build.c \
 	syscalls/view-judge.c \
+	syscalls/view-links.c \
 	syscalls/view-listing.c \
+	syscalls/view-mount.c \
 	syscalls/view-name.c \
 	syscalls/view-private.h \
+	syscalls/view-skeleton.c \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h

@@ -18,42 +18,21 @@
 
 #include "base/banned.h"
 
-int view_skeleton_mkdir(const struct view *view, const char *virt)
-{
-	char path[PATH_MAX];
-	size_t len = strlen(virt);
-
-	if (len >= sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, virt, len + 1);
-	for (char *at = path + 1; len > 1 && at; ) {
-		char *slash = strchr(at, '/');
-
-		if (slash)
-			*slash = '\0';
-		if (mkdirat(view->root->fd, path + 1, 0755) < 0 && errno != EEXIST)
-			return -errno;
-		if (slash)
-			*slash = '/';
-		at = slash ? slash + 1 : NULL;
-	}
-	return 0;
-}
-
-static void put_entry(int dirfd, const char *name, mode_t type, const char *target)
+/* The text of a link here is never read (readlink goes through the view), so it leads nowhere. */
+static void put_entry(int dirfd, const char *name, mode_t type)
 {
 	struct stat old;
 	int r;
 
 	if (fstatat(dirfd, name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
-		if ((old.st_mode & S_IFMT) == type && type != S_IFLNK)
+		if ((old.st_mode & S_IFMT) == type)
 			return;
 		(void)io_remove_tree(dirfd, name);
 	}
 	if (type == S_IFDIR)
 		r = mkdirat(dirfd, name, 0755);
 	else if (type == S_IFLNK)
-		r = symlinkat(target, dirfd, name);
+		r = symlinkat(name, dirfd, name);
 	else
 		r = mknodat(dirfd, name, S_IFREG | 0444, 0);
 	(void)r; /* a name that cannot be made is only missing from a listing */
@@ -80,30 +59,20 @@ static bool entry_visible(const struct listing *listing, const char *name, mode_
 
 static void add_host_entry(const struct listing *listing, int host_fd, const char *name)
 {
-	char target[PATH_MAX];
 	struct stat entry;
-	ssize_t len = 0;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	if (!entry_visible(listing, name, entry.st_mode & S_IFMT))
-		return;
-	if (S_ISLNK(entry.st_mode)) {
-		len = readlinkat(host_fd, name, target, sizeof(target) - 1);
-		if (len < 0)
-			return;
-	}
-	target[len] = '\0';
-	put_entry(listing->fd, name, S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG,
-		  target);
+	if (entry_visible(listing, name, entry.st_mode & S_IFMT))
+		put_entry(listing->fd, name,
+			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
 static void add_proc_entry(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
-	/* The links' targets depend on who asks: readlink goes through the view, the text here is never read. */
-	put_entry(listing->fd, name, type, "self");
+	put_entry(listing->fd, name, type);
 }
 
 /* Empties the stand-in of what is no longer there. */
@@ -133,6 +102,7 @@ int view_refresh(const struct place *place)
 	_cleanup_closedir_ DIR *host = NULL;
 	_cleanup_close_ int fd = -1;
 	struct dirent *entry;
+	mode_t program;
 	int host_fd, r = view_skeleton_mkdir(view, place->virt);
 
 	if (r < 0)
@@ -152,11 +122,13 @@ int view_refresh(const struct place *place)
 		return r;
 	}
 	listing.fd = fd;
+	program = umask(022); /* this thread's is the one of whoever created something last */
 	drop_stale(&listing, host_fd);
 	if (place->mount->flags & MOUNT_PROC)
 		proc_each_name(view, add_proc_entry, &listing);
 	else
 		while ((entry = readdir(host)))
 			add_host_entry(&listing, host_fd, entry->d_name);
+	(void)umask(program);
 	return 0;
 }

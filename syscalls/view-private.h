@@ -50,7 +50,25 @@ bool view_in_hole(const struct place *place);
 
 /* Makes the stand-in of place in the skeleton (with its ancestors) and brings its entries up to date. 0 or -errno. */
 int view_refresh(const struct place *place);
+
+/* ---- building ---- */
+
+/*
+ * Takes fd, also on failure. The mount is the view's and stands at virt, unless something does already; "/" becomes the
+ * top. 0 or -ENOMEM.
+ */
+int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
+		   const char *rule);
+/* True when a host tree already shows at this virtual path, so that the skeleton has no say there. */
+bool view_covered(const struct view *view, const char *virt);
+/* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
+/* The parents of a virtual path in the skeleton, and an entry of that type (a link to target) for listings. 0 or -errno. */
+int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
+/* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */
+int view_add_links(struct view *view, const char *written);
+/* Debian's merged /usr: the loader's path /lib64/… is compiled into every program. 0 or -errno. */
+int view_add_merged_usr(struct view *view);
 
 /* ---- /proc ---- */
 enum proc_kind {

@@ -1,0 +1,110 @@
+/* What a view is made of: mounts, and nodes that say at which names they, links and holes stand. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link)
+{
+	size_t len = strlen(virt);
+	uint32_t hash = VIEW_HASH_START;
+	struct node *node;
+
+	for (size_t i = 1; i < len; i++)
+		hash = view_hash_step(hash, virt[i]);
+	if (view_node(view, virt, len, hash))
+		return -EEXIST;
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	node->virt = strdup(virt);
+	node->virt_len = len;
+	node->link = link ? strdup(link) : NULL;
+	if (!node->virt || (link && !node->link)) {
+		free(node->virt);
+		free(node->link);
+		free(node);
+		return -ENOMEM;
+	}
+	node->mount = mount;
+	node->next = view->bucket[hash % VIEW_BUCKETS];
+	view->bucket[hash % VIEW_BUCKETS] = node;
+	return 0;
+}
+
+static void mount_free(struct mount *mount)
+{
+	if (!mount)
+		return;
+	if (mount->fd >= 0)
+		(void)close(mount->fd);
+	free(mount->virt);
+	free(mount->host);
+	free(mount->base);
+	free(mount);
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	for (unsigned i = 0; i < VIEW_BUCKETS; i++) {
+		while (view->bucket[i]) {
+			struct node *node = view->bucket[i];
+
+			view->bucket[i] = node->next;
+			free(node->virt);
+			free(node->link);
+			free(node);
+		}
+	}
+	for (size_t i = 0; i < view->mounts; i++)
+		mount_free(view->mount[i]);
+	free(view->mount);
+	free(view->skeleton_host);
+	if (view->proc_fd >= 0)
+		(void)close(view->proc_fd);
+	free(view);
+}
+
+int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
+		   const char *rule)
+{
+	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list));
+	struct mount *mount = calloc(1, sizeof(*mount));
+	int r = 0;
+
+	if (list)
+		view->mount = list;
+	if (!list || !mount) {
+		free(mount);
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
+				.flags = flags, .rule = rule, .virt_len = strlen(virt), .host_len = strlen(host)};
+	view->mount[view->mounts++] = mount;
+	if (!mount->virt || !mount->host || !mount->base)
+		return -ENOMEM;
+	if (strcmp(virt, "/") == 0)
+		view->top = mount;
+	else
+		r = view_add_node(view, virt, mount, NULL);
+	return r == -EEXIST ? 0 : r;
+}
+
+bool view_covered(const struct view *view, const char *virt)
+{
+	struct place place;
+
+	return view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
+}
+
+void view_set_tree(struct view *view, struct tree *tree)
+{
+	view->tree = tree;
+}

@@ -1,0 +1,99 @@
+/* The skeleton: real directories that hold the ancestors of mounts, and entries that lend listings their names. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+/*
+ * The directory `name` of dirfd, made when it is not there. A listing may have put a link of the host's at this name when
+ * it was one there; following it would make directories outside. O_PATH descriptor, or -errno.
+ */
+static int make_step(int dirfd, const char *name)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, name, flags);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOTDIR || errno == ELOOP)
+		(void)io_remove_tree(dirfd, name); /* mkdirat tells */
+	if (mkdirat(dirfd, name, 0755) < 0)
+		return -errno;
+	fd = openat(dirfd, name, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_way(const struct view *view, char *path)
+{
+	_cleanup_close_ int dir = fcntl(view->root->fd, F_DUPFD_CLOEXEC, 3);
+	char *rest = NULL;
+
+	if (dir < 0)
+		return -errno;
+	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
+		int next = make_step(dir, name);
+
+		if (next < 0)
+			return next;
+		(void)close(dir);
+		dir = next;
+	}
+	return 0;
+}
+
+int view_skeleton_mkdir(const struct view *view, const char *virt)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(virt);
+	mode_t program;
+	int fd, r;
+
+	if (len >= sizeof(path))
+		return -ENAMETOOLONG;
+	if (len <= 1)
+		return 0;
+	memcpy(path, virt, len + 1);
+	fd = openat2_call(view->root->fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	if (fd >= 0) {
+		(void)close(fd);
+		return 0;
+	}
+	program = umask(022); /* this thread's is the one of whoever created something last */
+	r = make_way(view, path);
+	(void)umask(program);
+	return r;
+}
+
+int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target)
+{
+	char path[PATH_MAX];
+	char *slash;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s", virt);
+	if (type == S_IFDIR)
+		return view_skeleton_mkdir(view, virt);
+	slash = strrchr(path, '/');
+	if (slash > path) {
+		*slash = '\0';
+		r = view_skeleton_mkdir(view, path);
+		if (r < 0)
+			return r;
+		*slash = '/';
+	}
+	if (type == S_IFLNK)
+		r = symlinkat(target, view->root->fd, path + 1);
+	else
+		r = mknodat(view->root->fd, path + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
+	return r < 0 && errno != EEXIST ? -errno : 0;
+}
