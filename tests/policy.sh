@@ -163,7 +163,7 @@ fi
 
 # ---- the dispatcher ----
 expect 125 'no verb given'
-expect 125 'did you mean "check"?' chekc
+expect 125 'did you mean "check"?' chexk
 expect 125 'unknown verb "frobnicate"' frobnicate
 expect 0 'Usage' --help
 expect 0 'callgate ' --version

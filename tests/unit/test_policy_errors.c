@@ -23,7 +23,7 @@ static const struct mistake mistakes[] = {
 	{"{\n\"name\": \"a\",\n\"name\": \"b\"}", "p.json:3: duplicate object key"},
 	{"{\"name\": \"a\\u0000b\"}", "NUL"},
 	{"{\n\"filesystm\": {}}", "p.json:2: filesystm: unknown key; did you mean \"filesystem\"?"},
-	{"{\"filesystem\": {\n\n\"raed\": []}}", "p.json:3: filesystem.raed: unknown key; did you mean \"read\"?"},
+	{"{\"filesystem\": {\n\n\"rread\": []}}", "p.json:3: filesystem.rread: unknown key; did you mean \"read\"?"},
 	{"{\"completelyother\": 1}", "unknown key; see callgate-policy(5)"},
 	{"{\"filesystem\": []}", "filesystem: must be an object { ... }, not a list"},
 	{"{\"filesystem\": {\"read\": \"/usr\"}}", "filesystem.read: must be a list of paths [\"/...\"], not a string"},
@@ -126,7 +126,7 @@ START_TEST(test_every_mistake_is_listed)
 	struct rig rig = {0};
 	struct policy *policy;
 
-	ck_assert_int_eq(rig_load(&rig, "{\"nme\": 1,\n\"version\": 3,\n\"filesystem\": {\"read\": [1, \"\"], \"wirte\": []}}", NULL,
+	ck_assert_int_eq(rig_load(&rig, "{\"nme\": 1,\n\"version\": 3,\n\"filesystem\": {\"read\": [1, \"\"], \"wrrite\": []}}", NULL,
 				  &policy), -EINVAL);
 	ck_assert_uint_eq(rig.errors.count, 5);
 	rig_done(&rig);
