@@ -133,8 +133,10 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 			return r;
 		slot.offset = audit->shared->end + room;
 		r = log_append(audit, audit->encoder.line, len);
-		if (r < 0)
+		if (r < 0) {
+			audit->error = audit->error ? audit->error : r;
 			return r;
+		}
 	}
 	audit->shared->seq = slot.seq;
 	audit->shared->records++;
@@ -182,4 +184,9 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 uint64_t audit_records(const struct audit *audit)
 {
 	return audit->shared->records;
+}
+
+int audit_error(const struct audit *audit)
+{
+	return audit->error;
 }

@@ -56,4 +56,7 @@ int audit_recover(const char *path, const char *status);
 
 uint64_t audit_records(const struct audit *audit);
 
+/* 0, or the first -errno of a record that could not be written: calls were refused for it. */
+int audit_error(const struct audit *audit);
+
 #endif

@@ -33,6 +33,7 @@ struct audit {
 	size_t chunk_bytes; /* size of the next window */
 	pthread_t writer;   /* the thread that appends; only it may touch the window */
 	struct encoder encoder;
+	int error; /* the first -errno of a record that could not be written */
 };
 
 /* Kept allocated past the records, so that the trailer finds room on a full disk. */

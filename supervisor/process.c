@@ -51,6 +51,16 @@ static void process_done(struct process *process)
 	json_decref(process->result);
 }
 
+/* What is in the report already stays. */
+static void set_error(struct process *process, int exit_code, const char *code, const char *message)
+{
+	if (!process->result)
+		process->result = json_object();
+	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
+	(void)json_object_set_new(process->result, "error",
+				  json_pack("{s:s, s:o}", "code", code, "message", report_text(message)));
+}
+
 __attribute__((format(printf, 4, 5))) static int fail(struct process *process, int exit_code, const char *code,
 						      const char *format, ...)
 {
@@ -60,9 +70,7 @@ __attribute__((format(printf, 4, 5))) static int fail(struct process *process, i
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	json_decref(process->result);
-	process->result = json_pack("{s:i, s:{s:s, s:o}}", "exit_code", exit_code, "error", "code", code, "message",
-				    report_text(message));
+	set_error(process, exit_code, code, message);
 	return -1;
 }
 
@@ -210,10 +218,7 @@ static void explain_start(struct process *process)
 	struct run_refusal refusal;
 
 	run_refusal(&process->report, process->program, &refusal);
-	(void)json_object_set_new(process->result, "exit_code", json_integer(refusal.exit_code));
-	(void)json_object_set_new(process->result, "error",
-				  json_pack("{s:s, s:o}", "code", refusal.code, "message",
-					    report_text(refusal.message)));
+	set_error(process, refusal.exit_code, refusal.code, refusal.message);
 }
 
 static int watch(struct process *process)
@@ -270,6 +275,12 @@ static void close_audit(struct process *process)
 	struct audit_trailer trailer;
 	int error;
 
+	if (audit_error(process->audit) < 0) {
+		(void)fail(process, RUN_EXIT_ERROR, "audit_failed",
+			   "the log could not be written (%s): calls that could not be recorded were refused",
+			   strerror(-audit_error(process->audit)));
+		exit_code = json_object_get(process->result, "exit_code");
+	}
 	if (exit_code) {
 		ending.exit_code = (int)json_integer_value(exit_code);
 		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
