@@ -132,13 +132,18 @@ static void loop(struct supervisor *supervisor)
 /* Nothing outlives the run: daemons and double forks are our descendants, because we are their subreaper. */
 static void kill_all(struct supervisor *supervisor)
 {
-	int status;
+	int status = SIGKILL;
+	pid_t pid;
 
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
-		/* Stops of a tracee come first; its end comes last. */
-		while (waitpid(supervisor->launch.pid, &status, __WALL) == supervisor->launch.pid && WIFSTOPPED(status))
-			continue;
+		/*
+		 * Whoever comes: the end of a thread that is traced has to be taken before its process has one (ptrace(2)),
+		 * and stops come before that.
+		 */
+		do
+			pid = waitpid(-1, &status, __WALL);
+		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) || (pid < 0 && errno == EINTR));
 		supervisor->report->wait_status = status;
 		supervisor->reaped = true;
 	}
