@@ -1,5 +1,6 @@
 # Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/callgate tests/live/NAME.sh.
 LIVE_TESTS = \
+	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
 	tests/live/diff-deviate.sh \
 	tests/live/diff-dirfd.sh \
@@ -8,8 +9,12 @@ LIVE_TESTS = \
 	tests/live/diff-pair.sh \
 	tests/live/diff-path.sh \
 	tests/live/diff-task.sh \
+	tests/live/examples.sh \
 	tests/live/exec-forms.sh \
+	tests/live/in-container.sh \
 	tests/live/kill-supervisor.sh \
+	tests/live/life.sh \
+	tests/live/man.sh \
 	tests/live/rows.sh \
 	tests/live/threat-01-clone.sh \
 	tests/live/threat-02-exec-race.sh \
