@@ -11,7 +11,7 @@ tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files
 	tests/cases/threat-signals.c
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
-EXTRA_DIST += tests/cases/exec-forms.py
+EXTRA_DIST += tests/cases/exec-forms.py tests/cases/threat-stall.py
 
 # The table with everything its rows point at, so that the test's list cannot differ from the program's.
 check_PROGRAMS += tests/cases/cases-rows

@@ -34,6 +34,7 @@ LIVE_TESTS = \
 	tests/live/threat-15-refusals.sh \
 	tests/live/threat-16-flip.sh \
 	tests/live/threat-17-memory.sh \
+	tests/live/threat-18-stall.sh \
 	tests/live/threat-19-pointers.sh \
 	tests/live/threat-20-swap.sh \
 	tests/live/threat-21-spoof.sh \
