@@ -13,6 +13,7 @@
 #include "syscalls/elf.h"
 #include "syscalls/exec-args.h"
 #include "syscalls/exec.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/file.h"
 #include "syscalls/native.h"
 #include "syscalls/shebang.h"
@@ -241,12 +242,14 @@ static int judge_image(struct attempt *attempt)
 static int plan_detour(struct attempt *attempt)
 {
 	struct call *call = attempt->call;
+	struct fdinfo info;
 	int r = 0;
 
 	if (!attempt->plan->detour || attempt->at == 0)
 		return 0;
 	/* The kernel refuses a script behind a descriptor that will be gone when its interpreter looks for it. */
-	if (!strncmp(attempt->name, "/dev/fd/", 8) && native_cloexec(call->tid, call->path[0].dirfd))
+	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
+	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
 		r = exec_args_take(&attempt->args, &attempt->plan->argv_head);

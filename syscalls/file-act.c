@@ -1,7 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include "base/path.h"
 #include "syscalls/changes.h"
 #include "syscalls/decode.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 
@@ -60,20 +59,9 @@ int file_pin_meta(struct call *call, unsigned at_flags)
 
 bool file_fd_is_path(const struct call *call, int fd)
 {
-	char path[64], text[256];
-	_cleanup_close_ int info = -1;
-	unsigned flags = 0;
-	const char *at;
-	ssize_t len;
+	struct fdinfo info;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", call->tid, fd);
-	info = open(path, O_RDONLY | O_CLOEXEC);
-	len = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
-	if (len <= 0)
-		return true;
-	text[len] = '\0';
-	at = strstr(text, "flags:\t");
-	return !at || sscanf(at, "flags:\t%o", &flags) != 1 || flags & O_PATH;
+	return fdinfo_read(call->tid, fd, &info) < 0 || info.flags & O_PATH;
 }
 
 int file_pin_meta_fd(struct call *call, int fd)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/file.h"
 #include "syscalls/view-private.h"
 
@@ -44,69 +45,45 @@ int file_open_fd(struct call *call, int fd)
 	return object;
 }
 
-int file_info(int proc_fd, const char *leaf, struct file_info *ret_info)
-{
-	char text[256];
-	_cleanup_close_ int fd = openat(proc_fd, leaf, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *flags, *mount, *ino;
-	struct file_info info;
-
-	if (len <= 0)
-		return -ESRCH;
-	text[len] = '\0';
-	flags = strstr(text, "flags:\t");
-	mount = strstr(text, "mnt_id:\t");
-	ino = strstr(text, "ino:\t"); /* since Linux 5.14 */
-	if (!flags || sscanf(flags, "flags:\t%o", &info.flags) != 1 || !mount ||
-	    sscanf(mount, "mnt_id:\t%d", &info.mount) != 1 || !ino || sscanf(ino, "ino:\t%lu", &info.ino) != 1)
-		return -ENODATA;
-	*ret_info = info;
-	return 0;
-}
-
-bool file_info_same(const struct file_info *one, const struct file_info *other)
-{
-	return one->mount == other->mount && one->ino == other->ino;
-}
-
 /* Was this object opened for writing by its holder? Only then may a nameless file's metadata be changed. */
 static bool held_for_writing(const struct call *call, int fd, int object)
 {
-	int proc_fd = call->sandbox->view->proc_fd;
-	struct file_info held, own;
-	char leaf[64];
+	struct fdinfo held, own;
 
-	(void)snprintf(leaf, sizeof(leaf), "%d/fdinfo/%d", call->tid, fd);
-	if (file_info(proc_fd, leaf, &held) < 0)
+	if (fdinfo_read(call->tid, fd, &held) < 0)
 		return false;
-	(void)snprintf(leaf, sizeof(leaf), "self/fdinfo/%d", object);
 	/* The number may mean something else since the object was pinned. */
-	if (file_info(proc_fd, leaf, &own) < 0 || !file_info_same(&held, &own))
+	if (fdinfo_read(0, object, &own) < 0 || !fdinfo_same(&held, &own))
 		return false;
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
+}
+
+int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
+{
+	const struct view *view = call->sandbox->view;
+	char host[PATH_MAX];
+	ssize_t len = readlink(file_link(fd).path, host, sizeof(host) - 1);
+	int r;
+
+	if (len <= 0 || host[0] != '/')
+		return -ENOENT;
+	host[len] = '\0';
+	r = view_name(view, host, (size_t)len, virt, PATH_MAX);
+	return r < 0 || !view_confirm(view, virt, object) ? -ENOENT : r;
 }
 
 /* Judges an object by its name in the view, which must lead to this very object. */
 static bool judge_named(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
 {
 	struct place *place = &call->place[0];
-	char link[32], host[PATH_MAX], virt[PATH_MAX];
-	ssize_t len;
-	int r;
+	char virt[PATH_MAX];
+	int len = file_name(call, object, status, virt);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", object);
-	len = readlink(link, host, sizeof(host) - 1);
-	*ret_named = false;
-	if (len <= 0 || host[0] != '/')
+	*ret_named = len >= 0;
+	if (len < 0)
 		return false;
-	host[len] = '\0';
-	r = view_name(call->sandbox->view, host, (size_t)len, virt, sizeof(virt));
-	if (r < 0 || !view_confirm(call->sandbox->view, virt, status))
-		return false;
-	memcpy(place->virt, virt, (size_t)r + 1);
-	place->virt_len = (size_t)r;
-	*ret_named = true;
+	memcpy(place->virt, virt, (size_t)len + 1);
+	place->virt_len = (size_t)len;
 	if (view_place(call->sandbox->view, place) < 0)
 		return false;
 	call->decision = view_judge(call->sandbox->view, call->task, place, want);

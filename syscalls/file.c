@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/file.h"
 #include "syscalls/view-private.h"
 
@@ -81,34 +82,17 @@ static void refuse_decided(struct call *call)
 	call_fail(call, -call->decision.error);
 }
 
-/* True when the pinned object has a name in the view: that name is to be judged then, not the descriptor. */
-static bool has_name(const struct call *call, int pin, const struct stat *object)
-{
-	const struct view *view = call->sandbox->view;
-	char host[PATH_MAX], virt[PATH_MAX];
-	ssize_t len = readlink(file_link(pin).path, host, sizeof(host) - 1);
-
-	if (len <= 0 || host[0] != '/')
-		return false;
-	host[len] = '\0';
-	return view_name(view, host, (size_t)len, virt, sizeof(virt)) >= 0 && view_confirm(view, virt, object);
-}
-
 /* The access its holder has: may the object be opened with these flags? -EAGAIN: it is another one by now. */
-static int check_held(const struct call *call, const struct place *place, int pin, int open_flags)
+static int check_held(const struct place *place, int pin, int open_flags)
 {
 	const char *slash = strrchr(place->rest, '/');
-	char leaf[64];
-	struct file_info held, own;
+	struct fdinfo held, own;
 
-	(void)snprintf(leaf, sizeof(leaf), "%d/fdinfo/%s", (int)strtol(place->rest, NULL, 10), slash + 1);
-	if (file_info(call->sandbox->view->proc_fd, leaf, &held) < 0)
-		return -EACCES;
-	(void)snprintf(leaf, sizeof(leaf), "self/fdinfo/%d", pin);
-	if (file_info(call->sandbox->view->proc_fd, leaf, &own) < 0)
+	if (fdinfo_read((pid_t)strtol(place->rest, NULL, 10), (int)strtol(slash + 1, NULL, 10), &held) < 0 ||
+	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* Numbers change their meaning (dup2): the flags count only for the very object that is pinned. */
-	if (!file_info_same(&held, &own))
+	if (!fdinfo_same(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
 		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
@@ -122,6 +106,7 @@ static int check_held(const struct call *call, const struct place *place, int pi
 static int open_magic(const struct call *call, const struct place *place, int open_flags)
 {
 	_cleanup_close_ int pin = view_open(place, O_PATH, 0);
+	char virt[PATH_MAX];
 	struct stat object;
 	int fd, r;
 
@@ -129,13 +114,13 @@ static int open_magic(const struct call *call, const struct place *place, int op
 		return pin;
 	if (fstat(pin, &object) < 0)
 		return -errno;
-	if (has_name(call, pin, &object))
-		return -EAGAIN;
+	if (file_name(call, pin, &object, virt) >= 0)
+		return -EAGAIN; /* that name is to be judged, not the descriptor */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)
 		return steal_fd(&pin);
-	r = S_ISFIFO(object.st_mode) ? 0 : check_held(call, place, pin, open_flags);
+	r = S_ISFIFO(object.st_mode) ? 0 : check_held(place, pin, open_flags);
 	if (r < 0)
 		return r;
 	fd = open(file_link(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);

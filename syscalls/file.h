@@ -2,7 +2,9 @@
 #ifndef CALLGATE_SYSCALLS_FILE_H
 #define CALLGATE_SYSCALLS_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "syscalls/call.h"
@@ -48,6 +50,12 @@ int file_open_fd(struct call *call, int fd);
 int file_pin_fd(struct call *call, int fd, unsigned want);
 
 /*
+ * The name in the view of the object our descriptor fd holds, which must lead to this very object. Its length, or -ENOENT
+ * when it has none: unlinked, outside, a pipe, a memfd.
+ */
+int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX]);
+
+/*
  * "/proc/self/fd/N" of a descriptor of ours: lets path-taking calls act on a pinned object (chmod, setxattr,
  * truncate, reopen): see proc(5).
  */
@@ -64,16 +72,5 @@ int file_use_umask(struct call *call);
 
 /* True, and the call refused with EPERM, when a mode asks for set-id bits. */
 bool file_refuse_setid(struct call *call, mode_t mode);
-
-/* What /proc says about a descriptor. mount and ino tell whether two descriptors are of the same object. */
-struct file_info {
-	unsigned flags; /* as open(2), in the kernel's numbers */
-	int mount;
-	unsigned long ino;
-};
-
-/* Reads the fdinfo file `leaf` below the host's /proc. 0, -ESRCH when it is not there, -ENODATA before Linux 5.14. */
-int file_info(int proc_fd, const char *leaf, struct file_info *ret_info);
-bool file_info_same(const struct file_info *one, const struct file_info *other);
 
 #endif

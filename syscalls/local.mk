@@ -24,6 +24,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec-judge.h \
 	syscalls/exec.c \
 	syscalls/exec.h \
+	syscalls/fdinfo.c \
+	syscalls/fdinfo.h \
 	syscalls/file-access.c \
 	syscalls/file-act.c \
 	syscalls/file-act.h \

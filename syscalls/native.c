@@ -1,12 +1,8 @@
 #include "syscalls/native.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/io.h"
 
 #include "base/banned.h"
 
@@ -38,18 +34,4 @@ void native_exec_name(const struct call *call, char *out, size_t cap)
 		(void)snprintf(out, cap, "/dev/fd/%d", path->dirfd);
 	else
 		(void)snprintf(out, cap, "/dev/fd/%d/%s", path->dirfd, path->text);
-}
-
-bool native_cloexec(pid_t tid, int fd)
-{
-	_cleanup_free_ char *text = NULL;
-	const char *flags;
-	char path[64];
-	size_t len;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tid, fd); /* always fits */
-	if (io_read_file(AT_FDCWD, path, 65536, &text, &len) < 0)
-		return true;
-	flags = strstr(text, "flags:");
-	return !flags || strtoul(flags + 6, NULL, 8) & O_CLOEXEC;
 }

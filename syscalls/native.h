@@ -18,7 +18,4 @@ bool native_same(const struct call *call, int dirfd, const char *text, unsigned 
 /* The name execve(2) gives path 0 of the call: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
 void native_exec_name(const struct call *call, char *out, size_t cap);
 
-/* True when the task's descriptor closes on exec; also when that cannot be found out. */
-bool native_cloexec(pid_t tid, int fd);
-
 #endif

@@ -6,15 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "syscalls/decode.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/handlers.h"
 #include "syscalls/signal-group.h"
 #include "syscalls/target.h"
@@ -207,7 +204,7 @@ void sys_pidfd_open(struct call *call)
 	call_give_fd(call, steal_fd(&fd), true);
 }
 
-/* What /proc/PID/fdinfo says of a pidfd of the program. */
+/* A pidfd of the program. */
 struct pidfd_info {
 	pid_t pid;
 	bool thread;
@@ -216,21 +213,12 @@ struct pidfd_info {
 /* 0; -EBADF: no descriptor or no pidfd; -ESRCH: of a task that is gone. */
 static int read_pidfd(const struct call *call, int fd, struct pidfd_info *ret_info)
 {
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	const char *flags, *pid;
-	size_t len;
+	struct fdinfo info;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", call->tid, fd); /* bounded by two ints */
-	if (fd < 0 || io_read_file(AT_FDCWD, path, 65536, &text, &len) < 0)
+	if (fdinfo_read(call->tid, fd, &info) < 0 || info.pid == 0)
 		return -EBADF;
-	flags = strstr(text, "flags:\t");
-	pid = strstr(text, "\nPid:\t");
-	if (!flags || !pid)
-		return -EBADF;
-	ret_info->thread = strtoul(flags + strlen("flags:\t"), NULL, 8) & O_EXCL;
-	ret_info->pid = (pid_t)strtol(pid + strlen("\nPid:\t"), NULL, 10);
-	return ret_info->pid > 0 ? 0 : -ESRCH;
+	*ret_info = (struct pidfd_info){.pid = info.pid, .thread = info.flags & O_EXCL};
+	return info.pid > 0 ? 0 : -ESRCH;
 }
 
 static void send_by_pidfd(struct call *call, const struct pidfd_info *target, int sig, unsigned flags)
