@@ -18,3 +18,10 @@ check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
 tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+
+# Attacks that worked once, and random calls.
+check_PROGRAMS += tests/cases/cases-attack tests/cases/attack-fuzz
+tests_cases_cases_attack_SOURCES = tests/cases/attack.c
+tests_cases_cases_attack_LDADD = -lpthread
+tests_cases_attack_fuzz_SOURCES = tests/cases/attack-fuzz.c
+tests_cases_attack_fuzz_LDADD = -lpthread

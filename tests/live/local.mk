@@ -1,5 +1,10 @@
 # Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/callgate tests/live/NAME.sh.
 LIVE_TESTS = \
+	tests/live/attack-fuzz.sh \
+	tests/live/attack-glob-write.sh \
+	tests/live/attack-reopen.sh \
+	tests/live/attack-scratch.sh \
+	tests/live/attack-traced-end.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
 	tests/live/diff-deviate.sh \

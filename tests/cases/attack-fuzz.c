@@ -1,0 +1,206 @@
+/*
+ * attack-fuzz SECONDS SEED [THREADS]: calls the kernel with numbers and arguments drawn at random, from several threads,
+ * and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must not notice: it ends
+ * with 0 when the time is over, however often a child was killed by what it asked for.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define THREADS_MAX 16
+#define NUMBERS 470 /* of x86_64 and of aarch64 up to Linux 6.18 */
+#define CHILD_S 3   /* a generation: what it broke (its limits, its descriptors) goes with it */
+#define PAGE 4096
+
+static unsigned char *area;   /* three pages, the middle one read-only, an unmapped one behind */
+static volatile bool over;
+
+static const char *const paths[] = {
+	".", "..", "/", "a", "b", "d", "d/a", "link", "loop", "fifo", "/proc", "/proc/self", "/proc/self/fd/3", "/proc/self/fd/9",
+	"/proc/thread-self/cwd", "/proc/self/exe", "/proc/self/root/etc", "/proc/1/environ", "/dev/null", "/dev/tty", "/dev/fd/5",
+	"/etc/passwd", "/etc/shadow", "/tmp/x", "/tmp/../root", "/usr/lib", "/usr/bin/true", "/lib64", "d/../../..", "./././a/",
+	"//a//b", "", "a/", "d/.", "link/..", "/dev/shm/y", "/proc/self/task", "/proc/self/maps", "/nonexistent/x",
+};
+
+static uint64_t next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static const char *any_path(uint64_t *state, char out[PATH_MAX + 16])
+{
+	uint64_t kind = next(state) % 16;
+	size_t len;
+
+	if (kind < 13)
+		return paths[next(state) % (sizeof(paths) / sizeof(paths[0]))];
+	len = kind == 13 ? PATH_MAX + 8 : kind == 14 ? NAME_MAX + next(state) % 3 : next(state) % 40;
+	for (size_t i = 0; i < len; i++)
+		out[i] = (char)(next(state) % 8 ? 'a' + (char)(next(state) % 3) : (char)next(state));
+	out[len] = '\0';
+	return out;
+}
+
+static uint64_t any_pointer(uint64_t *state)
+{
+	switch (next(state) % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return (uint64_t)(uintptr_t)area + 3 * PAGE - next(state) % 32; /* runs over the end */
+	case 2:
+		return (uint64_t)(uintptr_t)area + PAGE + next(state) % 64; /* read-only */
+	case 3:
+		return next(state);
+	default:
+		return (uint64_t)(uintptr_t)area + (next(state) % 32) * 8;
+	}
+}
+
+static uint64_t any_argument(uint64_t *state, char text[PATH_MAX + 16])
+{
+	switch (next(state) % 10) {
+	case 0:
+	case 1:
+	case 2:
+		return (uint64_t)(uintptr_t)any_path(state, text);
+	case 3:
+	case 4:
+		return any_pointer(state);
+	case 5:
+		return next(state) % 12; /* a descriptor, a small number */
+	case 6:
+		return (uint64_t)(int64_t)-100; /* AT_FDCWD */
+	case 7:
+		return UINT64_C(1) << (next(state) % 64);
+	case 8:
+		return next(state) & 0xffff;
+	default:
+		return next(state);
+	}
+}
+
+/* Of those that act natively: what would end or stall the fuzzer itself and tells nothing about the supervisor. */
+static bool is_dull(long nr)
+{
+	static const long dull[] = {
+		SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_munmap, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise,
+		SYS_futex, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_clock_nanosleep, SYS_nanosleep, SYS_ppoll, SYS_pselect6,
+		SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_recvfrom, SYS_wait4, SYS_waitid, SYS_epoll_pwait, SYS_accept,
+		SYS_accept4, SYS_flock, SYS_clone, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_write, SYS_writev,
+		SYS_mlockall, SYS_sync, SYS_syncfs, SYS_setrlimit, SYS_seccomp, SYS_landlock_restrict_self, SYS_restart_syscall,
+#ifdef SYS_pause
+		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_fork, SYS_vfork, SYS_alarm,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(dull) / sizeof(dull[0]); i++)
+		if (dull[i] == nr)
+			return true;
+	return nr == 449 || (nr >= 454 && nr <= 456); /* futex_waitv, futex_wake, futex_wait, futex_requeue */
+}
+
+static void *fuzz(void *seed)
+{
+	uint64_t state = *(const uint64_t *)seed;
+	static _Thread_local char text[6][PATH_MAX + 16];
+
+	while (!over) {
+		long nr = (long)(next(&state) % NUMBERS);
+		uint64_t arg[6];
+
+		/* Mostly calls with paths, which are what the supervisor works on. */
+		if (is_dull(nr))
+			continue;
+		for (unsigned i = 0; i < 6; i++)
+			arg[i] = any_argument(&state, text[i]);
+		if (nr == SYS_prctl && (uint32_t)arg[0] == 22) /* PR_SET_SECCOMP, strict: no exit any more */
+			continue;
+		if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill) /* its parent is not to be killed or stopped */
+			arg[1] = 0;
+		(void)syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+		if (next(&state) % 64 == 0) /* descriptors 3 and up are for the calls: not all of them in the end */
+			(void)close((int)(3 + next(&state) % 60));
+	}
+	return NULL;
+}
+
+static void generation(uint64_t seed, unsigned threads)
+{
+	const struct rlimit files = {64, 64}, size = {1 << 20, 1 << 20};
+	static uint64_t seeds[THREADS_MAX];
+	pthread_t thread;
+
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)setrlimit(RLIMIT_FSIZE, &size);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)mkdir("d", 0755);
+	(void)!symlink("d", "link");
+	(void)!symlink("loop", "loop");
+	(void)mkfifo("fifo", 0600);
+	(void)alarm(CHILD_S + 2);
+	for (unsigned i = 0; i < threads; i++) {
+		seeds[i] = seed * 1000003 + i * 7919 + 1;
+		if (pthread_create(&thread, NULL, fuzz, &seeds[i]) != 0)
+			break;
+	}
+	(void)sleep(CHILD_S);
+	over = true;
+	syscall(SYS_exit_group, 0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned threads = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 4, killed = 0, generations = 0;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	time_t end = time(NULL) + (argc > 1 ? strtol(argv[1], NULL, 10) : 20);
+
+	if (access("/proc/1", F_OK) == 0) {
+		fputs("attack-fuzz: this is the host: it would harm it\n", stderr);
+		return 2;
+	}
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	area = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || mprotect(area + PAGE, PAGE, PROT_READ) < 0 || munmap(area + 3 * PAGE, PAGE) < 0) {
+		perror("attack-fuzz: mmap");
+		return 2;
+	}
+	while (time(NULL) < end) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0)
+			generation(seed + generations, threads);
+		if (child < 0) {
+			perror("attack-fuzz: fork");
+			return 2;
+		}
+		generations++;
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		killed += WIFSIGNALED(status);
+	}
+	printf("attack-fuzz: %u generations, %u killed by a signal\n", generations, killed);
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* cases-attack NAME [ARG…]: attacks that worked once, run inside callgate. 0: refused; 1: it worked, and how. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define FLIPPED 50 /* a number that means a file of ours and a read-only one by turns */
+#define THREADS 16
+
+static int own_fd, read_only_fd;
+static volatile bool over;
+
+static void *flip(void *unused)
+{
+	while (!over) {
+		(void)dup2(own_fd, FLIPPED);
+		(void)dup2(read_only_fd, FLIPPED);
+	}
+	return unused;
+}
+
+static bool same_object(int one, int other)
+{
+	struct stat left, right;
+
+	return fstat(one, &left) == 0 && fstat(other, &right) == 0 && left.st_ino == right.st_ino &&
+	       left.st_dev == right.st_dev;
+}
+
+/* reopen FILE SECONDS: /proc/self/fd/N is judged as the one object and opened as the other. */
+static int reopen(char **arg)
+{
+	char link[32];
+	pthread_t thread;
+	unsigned got = 0, own = 0;
+	time_t end = time(NULL) + strtol(arg[1], NULL, 10);
+	struct stat before, after;
+
+	own_fd = memfd_create("own", 0);
+	read_only_fd = open(arg[0], O_RDONLY);
+	if (own_fd < 0 || read_only_fd < 0 || dup2(own_fd, FLIPPED) < 0 || fstat(read_only_fd, &before) < 0 ||
+	    pthread_create(&thread, NULL, flip, NULL) != 0) {
+		perror("reopen");
+		return 2;
+	}
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", FLIPPED);
+	while (time(NULL) < end) {
+		int fd = open(link, O_RDWR | O_CLOEXEC);
+
+		if (fd >= 0 && same_object(fd, read_only_fd))
+			got++;
+		else if (fd >= 0)
+			own++;
+		if (fd >= 0)
+			(void)close(fd);
+		(void)!truncate(link, 1);
+		(void)chmod(link, 0604);
+		(void)fchmod(FLIPPED, 0604);
+	}
+	over = true;
+	(void)pthread_join(thread, NULL);
+	if (fstat(read_only_fd, &after) < 0 || after.st_mode != before.st_mode || after.st_size != before.st_size)
+		got++;
+	printf("reopen: %u of the read-only file, %u of our own\n", got, own);
+	return got || !own;
+}
+
+static void *wander(void *unused)
+{
+	(void)unshare(CLONE_FS);
+	for (;;) {
+		(void)!chdir("/tmp");
+		(void)!chdir("/");
+	}
+	return unused;
+}
+
+/* wander: threads whose calls are made with the tracer's help, until the run is ended. */
+static int wander_forever(char **arg)
+{
+	pthread_t thread;
+
+	(void)arg;
+	for (unsigned i = 0; i < THREADS; i++)
+		if (pthread_create(&thread, NULL, wander, NULL) != 0)
+			return 2;
+	for (;;)
+		(void)pause();
+}
+
+static const struct {
+	const char *name;
+	int args;
+	int (*run)(char **arg);
+} attacks[] = {
+	{"reopen", 2, reopen},
+	{"wander", 0, wander_forever},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
+		if (strcmp(argv[1], attacks[i].name) == 0 && argc - 2 == attacks[i].args)
+			return attacks[i].run(argv + 2);
+	fputs("usage: cases-attack reopen FILE SECONDS | wander\n", stderr);
+	return 2;
+}
