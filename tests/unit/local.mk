@@ -82,3 +82,8 @@ tests_unit_test_policy_compose_SOURCES = tests/unit/test_policy_compose.c $(POLI
 tests_unit_test_policy_compose_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
 tests_unit_test_policy_schema_LDADD = $(POLICY_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_capture tests/unit/test_scratch tests/unit/test_utf8
+tests_unit_test_capture_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_scratch_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_utf8_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)

@@ -1,0 +1,218 @@
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/capture.h"
+
+#include "base/banned.h"
+
+static char where[PATH_MAX];
+static int where_fd = -1;
+static struct capture capture;
+static int program_fd = -1;
+
+static void enter(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)snprintf(where, sizeof(where), "%s/callgate-test-capture-XXXXXX", tmp ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(where));
+	where_fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(where_fd, 0);
+}
+
+static void leave(void)
+{
+	capture_done(&capture);
+	(void)close(program_fd);
+	(void)close(where_fd);
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, where), 0);
+}
+
+static void begin(int forward_fd, bool keep, uint64_t limit)
+{
+	const struct capture_options options = {.forward_fd = forward_fd,
+						.keep = keep,
+						.limit_bytes = limit,
+						.spill_dirfd = where_fd,
+						.spill_name = "spill"};
+
+	ck_assert_int_eq(capture_init(&capture, &options, &program_fd), 0);
+}
+
+/* The program writes, and the keeper moves until nothing is ready. */
+static void say(const char *text)
+{
+	ck_assert_int_eq(io_write_full(program_fd, text, strlen(text)), 0);
+	for (;;) {
+		struct pollfd ready;
+
+		capture_poll(&capture, &ready);
+		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
+			return;
+		(void)capture_move(&capture);
+	}
+}
+
+static void check_spill(const char *expected)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+
+	ck_assert_int_eq(io_read_file(where_fd, "spill", 1 << 20, &text, &len), 0);
+	ck_assert_str_eq(text, expected);
+}
+
+START_TEST(test_keep)
+{
+	begin(-1, true, 100);
+	say("one");
+	say("two");
+	ck_assert_uint_eq(capture.kept_len, 6);
+	ck_assert_mem_eq(capture.kept, "onetwo", 6);
+	ck_assert(!capture.truncated);
+	ck_assert_int_lt(capture.spill_fd, 0);
+	(void)close(program_fd);
+	program_fd = -1;
+	(void)capture_move(&capture);
+	ck_assert(capture_ended(&capture));
+	ck_assert_int_eq(capture_spill_all(&capture), 0);
+	check_spill("onetwo");
+}
+END_TEST
+
+START_TEST(test_limit)
+{
+	begin(-1, true, 4);
+	say("one");
+	say("two");
+	say("three");
+	ck_assert(capture.truncated);
+	ck_assert_uint_eq(capture.bytes, 11);
+	ck_assert_uint_eq(capture.kept_len, 4);
+	ck_assert_mem_eq(capture.kept, "onet", 4);
+	check_spill("onetwothree");
+}
+END_TEST
+
+/* Exactly the limit is not past it. */
+START_TEST(test_limit_exact)
+{
+	begin(-1, true, 3);
+	say("one");
+	ck_assert(!capture.truncated);
+	say("x");
+	ck_assert(capture.truncated);
+	check_spill("onex");
+}
+END_TEST
+
+START_TEST(test_forward)
+{
+	int fds[2];
+	char text[16] = "";
+
+	ck_assert_int_eq(pipe(fds), 0);
+	begin(fds[1], true, 5);
+	say("one");
+	say("two");
+	say("three");
+	ck_assert_int_eq(read(fds[0], text, sizeof(text) - 1), 5);
+	ck_assert_str_eq(text, "onetw");
+	check_spill("onetwothree");
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+END_TEST
+
+/* A reader that takes nothing holds the program back, and is left behind when told so. */
+START_TEST(test_slow_reader)
+{
+	static char block[60000]; /* of the 65536 that a pipe holds */
+	struct pollfd ready;
+	int fds[2];
+
+	memset(block, 'x', sizeof(block) - 1);
+	ck_assert_int_eq(pipe(fds), 0);
+	begin(fds[1], false, CAPTURE_NO_LIMIT);
+	say(block);
+	say("more");
+	capture_poll(&capture, &ready);
+	ck_assert_int_eq(ready.fd, capture.pipe_fd);
+	say(block);
+	capture_poll(&capture, &ready);
+	ck_assert_int_eq(ready.fd, fds[1]);
+	ck_assert_int_eq(poll(&ready, 1, 0), 0);
+	(void)close(program_fd);
+	program_fd = -1;
+	capture_hurry(&capture);
+	ck_assert(capture_ended(&capture));
+	ck_assert_uint_eq(capture.bytes, 2 * (sizeof(block) - 1) + 4);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+END_TEST
+
+/* The reader is gone: the program gets EPIPE as it would natively. */
+START_TEST(test_closed_reader)
+{
+	int fds[2];
+
+	ck_assert_int_eq(pipe(fds), 0);
+	(void)close(fds[0]);
+	begin(fds[1], false, CAPTURE_NO_LIMIT);
+	say("one");
+	ck_assert(capture.reader_gone);
+	ck_assert(capture_ended(&capture));
+	ck_assert_int_eq(io_write_full(program_fd, "two", 3), -EPIPE);
+	(void)close(fds[1]);
+}
+END_TEST
+
+/* A full disk is not the program's: it is drained. */
+START_TEST(test_full_output)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	ck_assert_int_ge(full, 0);
+	begin(full, false, CAPTURE_NO_LIMIT);
+	say("one");
+	say("two");
+	ck_assert_int_eq(capture.forward_error, ENOSPC);
+	ck_assert(!capture.reader_gone);
+	ck_assert_uint_eq(capture.bytes, 6);
+	(void)close(full);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("capture");
+	TCase *tcase = tcase_create("capture");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, enter, leave);
+	tcase_add_test(tcase, test_keep);
+	tcase_add_test(tcase, test_limit);
+	tcase_add_test(tcase, test_limit_exact);
+	tcase_add_test(tcase, test_forward);
+	tcase_add_test(tcase, test_slow_reader);
+	tcase_add_test(tcase, test_closed_reader);
+	tcase_add_test(tcase, test_full_output);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

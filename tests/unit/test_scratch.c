@@ -1,0 +1,155 @@
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/scratch.h"
+
+#include "base/banned.h"
+
+static char where[PATH_MAX];
+static char base[PATH_MAX + 32];
+static struct policy_error error;
+
+static void enter(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)snprintf(where, sizeof(where), "%s/callgate-test-scratch-XXXXXX", tmp ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(where));
+	ck_assert_int_eq(setenv("TMPDIR", where, 1), 0);
+	(void)snprintf(base, sizeof(base), "%s/callgate-%u", where, geteuid());
+}
+
+static void leave(void)
+{
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, where), 0);
+}
+
+static int entries(const char *path)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	int count = 0;
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		count++;
+	return count - 2;
+}
+
+START_TEST(test_life)
+{
+	struct scratch scratch;
+	struct stat st;
+
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	ck_assert_uint_eq(strlen(scratch.id), SCRATCH_ID_SIZE - 1);
+	ck_assert_int_eq(fstat(scratch.fd, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0700);
+	ck_assert_int_eq(fstatat(scratch.fd, "tmp", &st, 0), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 01777);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
+
+START_TEST(test_sweep)
+{
+	struct scratch living, next;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct scratch dead;
+
+		_exit(scratch_create(&dead, &error) == 0 ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(entries(base), 1);
+	ck_assert_int_eq(scratch_create(&living, &error), 0);
+	ck_assert_int_eq(entries(base), 1); /* the dead one's is gone */
+	ck_assert_int_eq(scratch_create(&next, &error), 0);
+	ck_assert_int_eq(entries(base), 2); /* the living one's is not */
+	ck_assert_int_eq(scratch_remove(&next), 0);
+	ck_assert_int_eq(scratch_remove(&living), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
+
+START_TEST(test_keep)
+{
+	struct scratch scratch;
+	_cleanup_free_ char *path = NULL;
+	int fd;
+
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	fd = openat(scratch.out_fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+	path = scratch_keep(&scratch, "raw");
+	ck_assert_ptr_nonnull(path);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(path, F_OK), 0);
+}
+END_TEST
+
+/* In /tmp anybody may have made the directory, or a link of its name, first. */
+START_TEST(test_foreign_base)
+{
+	struct scratch scratch;
+	int created;
+
+	ck_assert_int_eq(symlink("/", base), 0);
+	created = scratch_create(&scratch, &error);
+	ck_assert_int_lt(created, 0);
+	ck_assert_ptr_nonnull(strstr(error.text, "TMPDIR"));
+	ck_assert_int_eq(unlink(base), 0);
+	ck_assert_int_eq(mkdir(base, 0700), 0);
+	ck_assert_int_eq(chmod(base, 0770), 0);
+	ck_assert_int_eq(scratch_create(&scratch, &error), -EPERM);
+	ck_assert_ptr_nonnull(strstr(error.text, "open to others"));
+}
+END_TEST
+
+START_TEST(test_no_tmpdir)
+{
+	struct scratch scratch;
+	int created;
+
+	ck_assert_int_eq(setenv("TMPDIR", "/nonexistent/callgate", 1), 0);
+	created = scratch_create(&scratch, &error);
+	ck_assert_int_lt(created, 0);
+	ck_assert_ptr_nonnull(strstr(error.text, "/nonexistent/callgate"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("scratch");
+	TCase *tcase = tcase_create("scratch");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, enter, leave);
+	tcase_add_test(tcase, test_life);
+	tcase_add_test(tcase, test_sweep);
+	tcase_add_test(tcase, test_keep);
+	tcase_add_test(tcase, test_foreign_base);
+	tcase_add_test(tcase, test_no_tmpdir);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
