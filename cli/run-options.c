@@ -84,7 +84,8 @@ static int add(struct cli_list *list, const char *value)
 static int take_events(struct run_options *options, const char *value)
 {
 	static const char *const names[] = {
-		[SUMMARY_NONE] = "none", [SUMMARY_SUMMARY] = "summary", [SUMMARY_BLOCKED] = "blocked", [SUMMARY_ALL] = "all"
+		[SUMMARY_NONE] = "none", [SUMMARY_SUMMARY] = "summary", [SUMMARY_BLOCKED] = "blocked",
+		[SUMMARY_ALL] = "all",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -39,7 +39,8 @@ static void run_done(struct run *run)
 
 	policy_free(run->policy);
 	if (run->scratch_ready) {
-		_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL; /* removing frees it */
+		/* removing frees it */
+		_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL;
 
 		error = scratch_remove(&run->scratch);
 		if (error < 0)

@@ -276,8 +276,8 @@ static void explain_failure(struct keeper_outcome *outcome, const char *step, in
 	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && is_filtered();
 
 	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot %s: %s%s", step, strerror(-error),
-		       filtered ? "; a seccomp filter is on this process already: is this callgate nested in another, or "
-				  "in a container that forbids it? Run it outside of that"
+		       filtered ? "; a seccomp filter is on this process already: is this callgate nested in "
+				  "another, or in a container that forbids it? Run it outside of that"
 				: "");
 }
 

@@ -41,9 +41,9 @@ struct keeper_outcome {
 };
 
 /*
- * Runs the program from fork to end. 0 with an outcome (keeper_outcome_done releases it), also when it could not start or
- * the supervisor died; -errno when nothing was started, with a message in ret_outcome->message.
- * Changes the calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
+ * Runs the program from fork to end. 0 with an outcome (keeper_outcome_done releases it), also when it could not
+ * start or the supervisor died; -errno when nothing was started, with a message in ret_outcome->message. Changes the
+ * calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
  */
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
 void keeper_outcome_done(struct keeper_outcome *outcome);

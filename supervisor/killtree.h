@@ -3,9 +3,9 @@
 #define CALLGATE_SUPERVISOR_KILLTREE_H
 
 /*
- * Kills every descendant with SIGKILL and reaps, again and again until none is left: what is forked meanwhile, or handed
- * to us by a dying parent, is met in the next round. 0, or -ETIMEDOUT when some still live after timeout_ms (a task in
- * uninterruptible sleep). Also reaps children that ended by themselves.
+ * Kills every descendant with SIGKILL and reaps, again and again until none is left: what is forked meanwhile, or
+ * handed to us by a dying parent, is met in the next round. 0, or -ETIMEDOUT when some still live after timeout_ms (a
+ * task in uninterruptible sleep). Also reaps children that ended by themselves.
  */
 int killtree(unsigned timeout_ms);
 

@@ -40,7 +40,10 @@ static int page_state(const struct launch_page *page)
 	return __atomic_load_n(&page->state, __ATOMIC_SEQ_CST);
 }
 
-/* Returns when the state may have changed, or after 50 ms so that the waiter can look whether the other end still lives. */
+/*
+ * Returns when the state may have changed, or after 50 ms so that the waiter can look whether the other end still
+ * lives.
+ */
 static void page_wait(struct launch_page *page, int while_state)
 {
 	struct timespec patience = {.tv_nsec = 50000000};
@@ -74,7 +77,10 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	reset_signals();
 	if (setsid() < 0)
 		return -errno;
-	/* The keeper kills the tree when the supervisor dies; this is merely faster, for the one process it holds for. */
+	/*
+	 * The keeper kills the tree when the supervisor dies; this is merely faster, for the one process it holds
+	 * for.
+	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
 	if (getppid() != parent)
@@ -86,7 +92,10 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 		return -errno;
 	if (privs_drop() < 0)
 		return -EPERM;
-	/* Inherited 0 from the supervisor; its process_vm_readv of our execve arguments needs 1 (capset may reset it, so last). */
+	/*
+	 * Inherited 0 from the supervisor; its process_vm_readv of our execve arguments needs 1 (capset may reset it,
+	 * so last).
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
 	return 0;
@@ -178,7 +187,10 @@ static int await_ready(pid_t pid, struct launch_page *page)
 
 static int limit_open_files(pid_t pid, const struct rlimit *limit)
 {
-	/* From here, because prlimit64 is a judged call in the child, and before the filter it would cap the shared table. */
+	/*
+	 * From here, because prlimit64 is a judged call in the child, and before the filter it would cap the shared
+	 * table.
+	 */
 	if (limit->rlim_max == 0)
 		return 0;
 	return prlimit(pid, RLIMIT_NOFILE, limit, NULL) < 0 ? -errno : 0;

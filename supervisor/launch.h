@@ -1,6 +1,7 @@
 /*
- * Starts the program: a child that shares the supervisor's descriptor table until the filter is on (so that the listener
- * is at hand without pidfd_getfd and without a message the filter would catch), then gets its own table with 0-2 only.
+ * Starts the program: a child that shares the supervisor's descriptor table until the filter is on (so that the
+ * listener is at hand without pidfd_getfd and without a message the filter would catch), then gets its own table with
+ * 0-2 only.
  */
 #ifndef CALLGATE_SUPERVISOR_LAUNCH_H
 #define CALLGATE_SUPERVISOR_LAUNCH_H

@@ -12,7 +12,10 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* A file that only the host has: to be told apart from a typing error. Host and virtual names agree but for redirects. */
+/*
+ * A file that only the host has: to be told apart from a typing error. Host and virtual names agree but for
+ * redirects.
+ */
 static bool on_host(const char *path)
 {
 	struct stat st;

@@ -107,7 +107,10 @@ static int keep_one(const struct output_options *options, int workdir_fd, const 
 	struct stat st;
 	int error;
 
-	/* A file the run left unreadable for its owner is told as an error; a link or a vanished name is none to keep. */
+	/*
+	 * A file the run left unreadable for its owner is told as an error; a link or a vanished name is none to
+	 * keep.
+	 */
 	if (from == -EACCES)
 		return from;
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))

@@ -20,9 +20,9 @@ struct output_options {
 int output_open(const char *directory, struct policy_error *ret_error);
 
 /*
- * Copies regular files, with the directories they are in, by the result's "changes"; an existing file is replaced. Links
- * and special files are left out: a link that the program made may lead anywhere once it is outside. 0 with the number
- * of files, or -errno with a message.
+ * Copies regular files, with the directories they are in, by the result's "changes"; an existing file is replaced.
+ * Links and special files are left out: a link that the program made may lead anywhere once it is outside. 0 with the
+ * number of files, or -errno with a message.
  */
 int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error);

@@ -43,7 +43,10 @@ static int drop_capabilities(void)
 int privs_drop(void)
 {
 	drop_bounding_set();
-	/* Both need CAP_SETPCAP, which an ordinary user lacks; without capabilities there is nothing for them to lock. */
+	/*
+	 * Both need CAP_SETPCAP, which an ordinary user lacks; without capabilities there is nothing for them to
+	 * lock.
+	 */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

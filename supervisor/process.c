@@ -254,7 +254,10 @@ static int watch(struct process *process)
 	return 0;
 }
 
-/* What the keeper has written to the control pipe by now; when it is dead nothing can be read, which is a SIGKILL to it. */
+/*
+ * What the keeper has written to the control pipe by now; when it is dead nothing can be read, which is a SIGKILL to
+ * it.
+ */
 static unsigned read_end(int control_fd)
 {
 	struct pollfd control = {.fd = control_fd, .events = POLLIN};

@@ -14,8 +14,8 @@
 json_t *report_json(const struct supervise_report *report, const struct view *view);
 
 /*
- * Bytes that need not be UTF-8 as a JSON string, lossless as in the audit log (base/text.h); null for NULL. Owned by the
- * caller.
+ * Bytes that need not be UTF-8 as a JSON string, lossless as in the audit log (base/text.h); null for NULL. Owned by
+ * the caller.
  */
 json_t *report_text(const char *bytes);
 

@@ -21,8 +21,8 @@ struct scratch {
 
 /*
  * Makes the directory with work, tmp, shm, provided and out in it, and removes dead runs' (for at most about half a
- * second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or -errno with
- * a message. scratch_remove releases.
+ * second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
+ * -errno with a message. scratch_remove releases.
  */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
@@ -32,7 +32,10 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
  */
 char *scratch_keep(const struct scratch *scratch, const char *name);
 
-/* Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the removal. */
+/*
+ * Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the
+ * removal.
+ */
 int scratch_remove(struct scratch *scratch);
 
 #endif

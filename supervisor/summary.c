@@ -52,9 +52,7 @@ static void print_denials(FILE *out, const json_t *result, size_t most)
 	json_t *denials = json_object_get(result, "denials"), *denial;
 	size_t count = json_array_size(denials), i;
 
-	json_array_foreach(denials, i, denial)
-		if (i < most)
-			print_denial(out, denial);
+	json_array_foreach(denials, i, denial) if (i < most) print_denial(out, denial);
 	if (count > most)
 		(void)fprintf(out, "callgate: … and %zu other denials; --events blocked shows all\n", count - most);
 }
@@ -64,7 +62,8 @@ static void print_list(FILE *out, const json_t *list, const char *verb, const ch
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		(void)fprintf(out, "callgate: %s ", verb);
 		put_clean(out, text_of(item, first, ""));
 		(void)fputs(" ", out);
@@ -80,12 +79,15 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 
 	if (events == SUMMARY_NONE)
 		return;
-	print_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : json_array_size(json_object_get(result, "denials")));
+	print_denials(out, result,
+		      events == SUMMARY_SUMMARY ? SUMMARY_FIRST : json_array_size(json_object_get(result, "denials")));
 	if (events == SUMMARY_ALL) {
 		print_list(out, json_object_get(result, "redirects"), "redirected", "from", "to");
 		print_list(out, json_object_get(result, "changes"), "changed", "kind", "path");
 	}
 	if (events == SUMMARY_ALL || denied > 0)
-		(void)fprintf(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied\n",
-			      text_of(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")), denied);
+		(void)fprintf(out,
+			      "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied\n",
+			      text_of(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")),
+			      denied);
 }
