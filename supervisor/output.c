@@ -45,21 +45,29 @@ int output_open(const char *directory, struct policy_error *ret_error)
 	return error;
 }
 
-/* The directory of the last component below dirfd, made step by step. A descriptor owned by the caller or -errno. */
+/*
+ * The directory of the last component below dirfd, made step by step and through no link: --output may lie where the
+ * program could write. A descriptor owned by the caller or -errno.
+ */
 static int make_parents(int dirfd, char *path)
 {
-	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+	_cleanup_close_ int dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	char *name = path;
+
+	for (char *slash = strchr(path, '/'); dir >= 0 && slash; slash = strchr(name, '/')) {
+		int next;
+
 		*slash = '\0';
-		if (mkdirat(dirfd, path, 0777) < 0 && errno != EEXIST) {
-			*slash = '/';
+		if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
 			return -errno;
-		}
-		*slash = '/';
+		next = open_below(dir, name, O_RDONLY | O_DIRECTORY);
+		if (next < 0)
+			return next;
+		(void)close(dir);
+		dir = next;
+		name = slash + 1;
 	}
-	if (!strrchr(path, '/'))
-		return dup(dirfd);
-	*strrchr(path, '/') = '\0';
-	return open_below(dirfd, path, O_RDONLY | O_DIRECTORY);
+	return dir < 0 ? -errno : steal_fd(&dir);
 }
 
 /* Written aside and renamed, so that a reader of --output never meets half a file and a link there is replaced. */

@@ -165,12 +165,14 @@ static int find_program(struct process *process)
 	return copy_argv(process);
 }
 
-/* A log that the program may write proves nothing. */
+/* A log that the program may write proves nothing: by a grant of its directory, or of its own name (a file, a glob). */
 static int check_audit_place(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
-	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX];
-	int len;
+	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
+	const struct policy *policy = process->options->policy;
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int len, whole;
 
 	if (!copy)
 		return fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
@@ -180,11 +182,16 @@ static int check_audit_place(struct process *process, const char *path)
 	if (!real)
 		return fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
 			    strerror(errno));
-	len = view_name(process->view, real, strlen(real), virt, sizeof(virt));
-	if (len >= 0 && policy_rights(process->options->policy, virt, (size_t)len) & POLICY_WRITE)
+	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
+	if (len < 0)
+		return 0;
+	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
+	if (whole >= (int)sizeof(virt))
+		return fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
+			    strerror(ENAMETOOLONG));
+	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
 		return fail(process, RUN_EXIT_ERROR, "audit_failed",
-			    "the log %s would lie in %s, which the program may write; choose a place outside", path,
-			    virt);
+			    "the log %s could be written by the program, as %s; choose a place outside", path, virt);
 	return 0;
 }
 

@@ -12,10 +12,12 @@ static void put_clean(FILE *out, const char *text)
 {
 	for (; *text; text++) {
 		unsigned char byte = (unsigned char)*text;
-		/* C1 controls are two bytes in UTF-8 */
+		/* C1 controls are two bytes in UTF-8; the second one alone is a control where text is Latin-1 */
 		bool c1 = byte == 0xc2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0;
 
-		if (byte < 0x20 || byte == 0x7f || c1)
+		if (c1)
+			(void)fprintf(out, "\\x%02x\\x%02x", byte, (unsigned char)*++text);
+		else if (byte < 0x20 || byte == 0x7f)
 			(void)fprintf(out, "\\x%02x", byte);
 		else
 			(void)fputc(byte, out);
