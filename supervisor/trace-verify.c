@@ -1,6 +1,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/trace-private.h"
+#include "syscalls/guest.h"
 
 #include "base/banned.h"
 
@@ -69,11 +71,30 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan)
 	return NULL;
 }
 
+/*
+ * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what tells
+ * an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
+ */
+static const char *verify_name(pid_t pid, const struct exec_plan *plan)
+{
+	char name[PATH_MAX + 32];
+	uint64_t addr;
+
+	if (plan->detour)
+		return NULL; /* the interpreter itself was run: see verify_rename */
+	if (read_auxv(pid, AT_EXECFN, &addr) < 0 ||
+	    guest_string(&guest_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
+		return "exec_unreadable";
+	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
+}
+
 const char *verify_exec(pid_t pid, const struct exec_plan *plan)
 {
 	const char *reason = verify_program(pid, &plan->image);
 
-	return reason ? reason : verify_loader(pid, plan);
+	if (!reason)
+		reason = verify_loader(pid, plan);
+	return reason ? reason : verify_name(pid, plan);
 }
 
 int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
