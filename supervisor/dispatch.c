@@ -153,6 +153,12 @@ static void answer(struct dispatch *dispatch)
 		if (traced != TRACE_FAIL)
 			return; /* how it ends is seen, and recorded, by the tracer */
 		break;
+	case OUTCOME_PATHFD:
+		traced = trace_pathfd(dispatch->tracer, call, outcome->fd, outcome->fd_cloexec, &error);
+		result = answer_traced(call, traced, error);
+		if (traced != TRACE_FAIL)
+			return;
+		break;
 	case OUTCOME_BLOCKING:
 		result = blocking_start(dispatch->blocking, call);
 		if (result == 0)

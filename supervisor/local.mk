@@ -26,6 +26,7 @@ libcallgate_supervisor_a_SOURCES += \
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-blob.c \
 	supervisor/trace-later.c \
+	supervisor/trace-pathfd.c \
 	supervisor/trace-private.h \
 	supervisor/trace-stop.c \
 	supervisor/trace-verify.c \

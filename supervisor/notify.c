@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -57,13 +59,39 @@ int notify_continue(int listener_fd, uint64_t id)
 	return respond(listener_fd, &response);
 }
 
+/*
+ * Our own wake-ups (the watchdog's, a cancelled worker's) stay out of it: the kernel counts a call with ADDFD_FLAG_SEND as
+ * answered before the task has taken the descriptor, and an interrupted wait for that takes the descriptor back but not
+ * the answer, whose value then is 0 (seccomp_notify_addfd() in kernel/seccomp.c): the program would take it for its stdin.
+ */
+static int add_fd(int listener_fd, struct seccomp_notif_addfd *addfd)
+{
+	sigset_t wakeup, saved;
+	int r;
+
+	(void)sigemptyset(&wakeup);
+	(void)sigaddset(&wakeup, SIGUSR1);
+	(void)pthread_sigmask(SIG_BLOCK, &wakeup, &saved);
+	r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
+	if (r < 0)
+		r = -errno;
+	(void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return r;
+}
+
 int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd addfd = {.id = id,
 					    .flags = SECCOMP_ADDFD_FLAG_SEND,
 					    .srcfd = (unsigned)fd,
 					    .newfd_flags = cloexec ? O_CLOEXEC : 0};
-	int r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 
-	return r < 0 ? -errno : r;
+	return add_fd(listener_fd, &addfd);
+}
+
+int notify_add(int listener_fd, uint64_t id, int fd)
+{
+	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = O_CLOEXEC};
+
+	return add_fd(listener_fd, &addfd);
 }

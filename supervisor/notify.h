@@ -19,4 +19,7 @@ int notify_continue(int listener_fd, uint64_t id);
 /* Injects fd and answers with its number in one step; returns the number. Borrows fd. */
 int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec);
 
+/* Injects fd, close-on-exec, without an answer: the call goes on waiting. Returns the number or -errno. Borrows fd. */
+int notify_add(int listener_fd, uint64_t id, int fd);
+
 #endif

@@ -42,7 +42,10 @@ struct pending {
 	uint64_t rerun[6];       /* as it will come round again */
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* 0: not written */
-	struct exec_plan *plan;  /* NULL: chdir. Owned */
+	struct exec_plan *plan;  /* NULL: chdir or a descriptor. Owned */
+	bool carries;            /* the call is an open with O_PATH: a socket in the task holds its descriptor */
+	int carrier;             /* that socket's number there */
+	bool cloexec;
 	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
@@ -72,6 +75,14 @@ int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_pl
 /* trace-stop.c: what to do with a task that stopped. */
 void stop_exec(struct tracer *tracer, pid_t pid);
 void stop_other(struct tracer *tracer, pid_t pid, int status);
+
+/* Writes bytes into the stopped task, growing its stack where need be. 0 or -ENOMEM. */
+int stop_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
+
+/* trace-pathfd.c: a socket whose queue holds fd, for notify_add. A descriptor owned by the caller or -errno. */
+int pathfd_carrier(int fd);
+/* Makes the stopped task take the descriptor out of its carrier. Its number or the errno for the program. */
+int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending);
 
 /*
  * trace-later.c: PTRACE_SEIZE takes the mutex that an exec of any thread of the target holds while it waits for the other

@@ -142,15 +142,13 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 /* ---- the rewind ---- */
 
 /* process_vm_writev does not grow a stack since Linux 6.5, a poke does; once it has grown the rest follows. */
-static int write_blob(const struct tracer *tracer, const struct pending *pending, uint64_t addr)
+int stop_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
 	const struct guest_ops *guest = tracer->sandbox->guest;
-	const struct trace_blob *blob = &pending->blob;
 
-	if (guest_write(guest, pending->tid, addr, blob->bytes, blob->len) == 0)
+	if (guest_write(guest, tid, addr, bytes, len) == 0)
 		return 0;
-	if (ptrace(PTRACE_POKEDATA, pending->tid, addr, 0) < 0 ||
-	    guest_write(guest, pending->tid, addr, blob->bytes, blob->len) < 0)
+	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || guest_write(guest, tid, addr, bytes, len) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -184,7 +182,7 @@ static int rewind_call(struct tracer *tracer, struct pending *pending)
 	addr = arch_stack(&regs) - arch_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
 	blob_relocate(&pending->blob, addr);
-	r = write_blob(tracer, pending, addr);
+	r = stop_write(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
 		(void)arch_write_regs(pending->tid, &regs); /* failing, it keeps EINTR or is dead */
@@ -198,9 +196,9 @@ static int rewind_call(struct tracer *tracer, struct pending *pending)
 
 static void stop_answered(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
-	int r = rewind_call(tracer, pending);
+	int64_t r = pending->carries ? pathfd_receive(tracer, pending) : rewind_call(tracer, pending);
 
-	if (r == 0) {
+	if (r == 0 && !pending->carries) {
 		pending->state = PENDING_REWOUND;
 		resume(pending->tid, signal, group_stop);
 		return;

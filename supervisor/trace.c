@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "supervisor/notify.h"
 #include "supervisor/trace-private.h"
 
 #include "base/banned.h"
@@ -70,6 +71,7 @@ static void pending_clear(struct pending *pending)
 	blob_done(&pending->blob);
 	pending->blob_addr = 0;
 	pending->patient = false;
+	pending->carries = false;
 	pending->others = 0;
 }
 
@@ -223,6 +225,36 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 		return TRACE_FAIL;
 	}
 	pending->blob = blob; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
+	return TRACE_INTERRUPT;
+}
+
+enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error)
+{
+	_cleanup_close_ int owned = fd;
+	_cleanup_close_ int carrier = -1;
+	struct pending *pending;
+	int r;
+
+	/* Another thread's exec is about to end this one, see later_needed: no answer matters. */
+	*ret_error = -EINTR;
+	if (later_needed(tracer, call))
+		return TRACE_FAIL;
+	carrier = pathfd_carrier(owned);
+	r = carrier < 0 ? carrier : begin(tracer, call, PENDING_ANSWERED, &pending);
+	if (r < 0) {
+		*ret_error = r;
+		return TRACE_FAIL;
+	}
+	r = notify_add(tracer->sandbox->listener_fd, call->id, carrier); /* after the seize: else it might stay there */
+	if (r < 0) {
+		pending->slot.seq = 0; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
+		pending_drop(tracer, pending);
+		*ret_error = r;
+		return TRACE_FAIL;
+	}
+	pending->carries = true;
+	pending->carrier = r;
+	pending->cloexec = cloexec;
 	return TRACE_INTERRUPT;
 }
 

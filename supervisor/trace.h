@@ -30,6 +30,9 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 /* chdir to another host path than the program named. Takes host. */
 enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, char *host, int *ret_error);
 
+/* Hands an O_PATH descriptor over. Takes fd. Never TRACE_CONTINUE or TRACE_LATER. */
+enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error);
+
 /*
  * To be asked for every notification of a task with a detour or an exec under way, before decoding. True: it is the
  * approved call coming round again; reply CONTINUE. False: a new call (whatever was pending for this task is dropped).

@@ -18,6 +18,11 @@ uint32_t arch_audit(void)
 	return AUDIT_ARCH_AARCH64;
 }
 
+uint64_t arch_pc(const struct arch_regs *regs)
+{
+	return regs->word[REG_PC];
+}
+
 uint64_t arch_stack(const struct arch_regs *regs)
 {
 	return regs->word[REG_SP];

@@ -17,6 +17,11 @@ uint32_t arch_audit(void)
 	return AUDIT_ARCH_X86_64;
 }
 
+uint64_t arch_pc(const struct arch_regs *regs)
+{
+	return regs->word[REG(rip)];
+}
+
 uint64_t arch_stack(const struct arch_regs *regs)
 {
 	return regs->word[REG(rsp)];

@@ -20,6 +20,8 @@ struct arch_regs {
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
+/* Where the task goes on: right behind the call it has just made. */
+uint64_t arch_pc(const struct arch_regs *regs);
 uint64_t arch_stack(const struct arch_regs *regs);
 /* Bytes below the stack pointer that leaf functions use without moving it: not to be written over. */
 size_t arch_red_zone_bytes(void);

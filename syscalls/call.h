@@ -48,6 +48,7 @@ enum outcome_kind {
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
 	OUTCOME_CHDIR,    /* detour: the call is rewound and run with the host path */
+	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
 	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
 };
@@ -57,7 +58,7 @@ struct exec_plan; /* exec.h */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_BLOCKING: owned */
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */

@@ -193,39 +193,51 @@ static void open_magic(struct call *call, unsigned want, unsigned flags)
 }
 
 /*
- * A descriptor opened with O_PATH cannot be handed over: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which knows none
- * (EBADF). Reading was judged, so a readable descriptor of the same object grants nothing more and serves *at calls,
- * fchdir and fexecve as well. Links and sockets have no other descriptor, and opening a FIFO wakes its writers.
+ * A descriptor opened with O_PATH cannot be injected: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which knows none
+ * (EBADF). One opened for reading would not do: links and sockets have none, opening a FIFO wakes its writers.
  */
-static bool has_stand_in(const struct stat *status)
+static void end_path(struct call *call, int *pin, unsigned flags)
 {
-	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) || S_ISCHR(status->st_mode);
+	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* as O_PATH does; and openat2 takes no others */
+	int fd;
+
+	/* Not the pin: F_GETFL shows the flags, and stand-in directories are brought up to date. */
+	if (call->place[0].magic)
+		fd = steal_fd(pin);
+	else
+		fd = view_open(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
+	call->outcome.kind = OUTCOME_PATHFD;
+	call->outcome.fd = fd;
+	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
 /* An existing object was pinned. Errors in the order of do_open() in fs/namei.c. */
 static void open_pinned(struct call *call, int *pin, unsigned want, unsigned flags)
 {
-	unsigned real = flags & O_PATH ? flags & ~(unsigned)O_PATH : flags; /* O_PATH leaves no access mode: O_RDONLY */
 	struct stat status;
 
 	if (fstat(*pin, &status) < 0) {
 		call_fail(call, -errno);
-	} else if (flags & O_PATH && !has_stand_in(&status)) {
-		call_refuse(call, S_ISLNK(status.st_mode) ? -ELOOP : -ENXIO, NULL, "path_descriptor");
 	} else if (flags & O_CREAT && S_ISDIR(status.st_mode)) {
 		call_fail(call, -EISDIR);
-	} else if (S_ISLNK(status.st_mode)) {
-		call_fail(call, flags & O_DIRECTORY ? -ENOTDIR : -ELOOP);
 	} else if (flags & O_DIRECTORY && !S_ISDIR(status.st_mode)) {
 		call_fail(call, -ENOTDIR);
+	} else if (flags & O_PATH) {
+		end_path(call, pin, flags);
+	} else if (S_ISLNK(status.st_mode)) {
+		call_fail(call, -ELOOP);
 	} else if (want & POLICY_WRITE && file_begin(call, 0) < 0) {
 		return;
-	} else if (may_block(call, &status, real)) {
-		end_blocking(call, pin, real);
+	} else if (may_block(call, &status, flags)) {
+		end_blocking(call, pin, flags);
 	} else if (call->place[0].magic) {
-		open_magic(call, want, real);
+		open_magic(call, want, flags);
 	} else {
-		end_open(call, reopen(call, *pin, &status, real), flags);
+		end_open(call, reopen(call, *pin, &status, flags), flags);
 	}
 }
 
