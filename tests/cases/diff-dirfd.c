@@ -156,8 +156,8 @@ static bool named(const char *name, const char *const *list)
 }
 
 /*
- * O_PATH descriptors are opened for reading inside, which links and unreadable directories cannot be and which makes
- * calls by descriptor work; a deleted directory has no name by which it, "." or ".." could be judged.
+ * A deleted directory has no name by which it, "." or ".." could be judged; ".." from an unsearchable one is found by
+ * name: see diff-deviations.txt.
  */
 static bool deviates(const struct op *op, const char *kind, const char *shape)
 {
@@ -166,18 +166,15 @@ static bool deviates(const struct op *op, const char *kind, const char *shape)
 	static const char *const nameless[] = {"fchmodat2-empty", "fchownat-empty", "utimensat-empty", "openat-file-as-dir-dot",
 					       NULL};
 	static const char *const by_null[] = {"utimensat", "futimesat", NULL};
-	static const char *const unopened[] = {"link-opath", "noaccess-dir", NULL};
 	static const char *const upwards[] = {"dot", "up", "up-file", NULL};
 
-	if (named(kind, unopened) || (!strcmp(kind, "deleted-dir") && named(shape, upwards)))
-		return true;
-	if (!strcmp(kind, "deleted-dir") && (named(op->name, by_fd) || named(op->name, nameless) ||
-					     (named(op->name, by_null) && !strcmp(shape, "null"))))
-		return true;
 	/* Linux 6.13 to date takes AT_FDCWD for a descriptor in some of these and not in others */
-	if (!strcmp(kind, "cwd") && named(op->name, by_fd))
-		return true;
-	return strstr(kind, "-opath") && (named(op->name, by_fd) || (named(op->name, by_null) && !strcmp(shape, "null")));
+	if (!strcmp(kind, "cwd"))
+		return named(op->name, by_fd);
+	if (!strcmp(kind, "noaccess-dir"))
+		return named(shape, upwards) || !strcmp(shape, "name-256");
+	return !strcmp(kind, "deleted-dir") && (named(shape, upwards) || named(op->name, by_fd) || named(op->name, nameless) ||
+						(named(op->name, by_null) && !strcmp(shape, "null")));
 }
 
 static void run(const struct op *op, int kind, const struct diff_shape *shape)
@@ -196,9 +193,7 @@ static void run(const struct op *op, int kind, const struct diff_shape *shape)
 		arg[i] = a == A_FD ? fd : a == A_PATH ? P(path) : a == A_BUF ? P(buf) : a;
 	}
 	ret = diff_sys(op->nr, arg);
-	if (!strcmp(op->name, "openat2-beneath"))
-		diff_fd_opath(ret);
-	else if (op->fd)
+	if (op->fd)
 		diff_fd(ret);
 	else
 		diff_ret(ret);

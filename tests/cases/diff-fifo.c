@@ -70,7 +70,7 @@ static void reap(pid_t pid)
 static void run_nonblocking(void)
 {
 	static const long flags[] = {O_RDONLY | O_NONBLOCK, O_WRONLY | O_NONBLOCK, O_RDWR, O_RDWR | O_NONBLOCK,
-				     O_RDONLY | O_NONBLOCK | O_CLOEXEC};
+				     O_PATH, O_RDONLY | O_NONBLOCK | O_CLOEXEC};
 
 	for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
 		diff_begin("fifo nobody-there %lo", (unsigned long)flags[f]);
@@ -181,6 +181,7 @@ static void run_sockets(void)
 
 	diff_begin("open-socket-file");
 	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sock"), O_RDWR));
+	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sock"), O_PATH));
 	diff_end(true);
 	diff_begin("socketpair-stream");
 	diff_ret(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -errno : 0);

@@ -105,19 +105,6 @@ void diff_fd(long fd)
 	(void)close((int)fd); /* the case is over */
 }
 
-void diff_fd_opath(long fd)
-{
-	struct stat st;
-
-	diff_ret(fd);
-	if (fd < 0)
-		return;
-	diff_say(" fd=%d", fcntl((int)fd, F_GETFD));
-	if (fstat((int)fd, &st) == 0)
-		diff_say(" %06o n%lu", (unsigned)st.st_mode, (unsigned long)st.st_nlink);
-	(void)close((int)fd); /* the case is over */
-}
-
 void diff_end(bool mutates)
 {
 	static char changes[100 * 1024];

@@ -253,7 +253,7 @@ static void run_file_attr(void)
 static void run_by_descriptor(void)
 {
 	static const struct timespec times[2] = {{900000000, 5}, {910000000, 6}};
-	static const long flags[] = {O_RDONLY, O_RDWR, O_RDONLY | O_DIRECTORY, O_RDONLY | O_NOFOLLOW};
+	static const long flags[] = {O_RDONLY, O_RDWR, O_PATH, O_RDONLY | O_DIRECTORY, O_PATH | O_NOFOLLOW};
 	static const char *const names[] = {"file", "dir", "ro", "lfile"};
 
 	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {

@@ -23,7 +23,7 @@
 #define NOFOLLOW AT_SYMLINK_NOFOLLOW
 #define BAD_FLAG 0x40000000L
 
-enum shown { SHOW_RET, SHOW_FD, SHOW_OPATH, SHOW_STAT, SHOW_STATX, SHOW_TEXT, SHOW_QUIET };
+enum shown { SHOW_RET, SHOW_FD, SHOW_STAT, SHOW_STATX, SHOW_TEXT, SHOW_QUIET };
 
 struct op {
 	const char *name;
@@ -54,9 +54,9 @@ static const struct op ops[] = {
 	{"openat-directory", SYS_openat, {CWD, A_PATH, O_RDONLY | O_DIRECTORY}, SHOW_FD, true},
 	{"openat-nofollow", SYS_openat, {CWD, A_PATH, O_RDONLY | O_NOFOLLOW}, SHOW_FD, true},
 	{"openat-creat-nofollow", SYS_openat, {CWD, A_PATH, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600}, SHOW_FD, true},
-	{"openat-path", SYS_openat, {CWD, A_PATH, O_PATH}, SHOW_OPATH, false},
-	{"openat-path-nofollow", SYS_openat, {CWD, A_PATH, O_PATH | O_NOFOLLOW}, SHOW_OPATH, false},
-	{"openat-path-directory", SYS_openat, {CWD, A_PATH, O_PATH | O_DIRECTORY | O_NOFOLLOW}, SHOW_OPATH, false},
+	{"openat-path", SYS_openat, {CWD, A_PATH, O_PATH}, SHOW_FD, false},
+	{"openat-path-nofollow", SYS_openat, {CWD, A_PATH, O_PATH | O_NOFOLLOW}, SHOW_FD, false},
+	{"openat-path-directory", SYS_openat, {CWD, A_PATH, O_PATH | O_DIRECTORY | O_NOFOLLOW}, SHOW_FD, false},
 	{"openat-tmpfile", SYS_openat, {CWD, A_PATH, O_RDWR | O_TMPFILE, 0600}, SHOW_FD, true},
 	{"openat-accmode-3", SYS_openat, {CWD, A_PATH, 3}, SHOW_FD, true},
 	{"creat", SYS_creat, {A_PATH, 0664}, SHOW_FD, true},
@@ -189,7 +189,6 @@ static void show(const struct op *op, long ret, const unsigned char *buf)
 		break;
 	case SHOW_RET:
 	case SHOW_FD:
-	case SHOW_OPATH:
 	case SHOW_QUIET:
 		break;
 	}
@@ -204,7 +203,7 @@ static void run(const struct op *op, const struct diff_shape *shape, const char 
 	diff_begin("%s %s", op->name, shape->name);
 	if (op->nr == SYS_inotify_add_watch)
 		watch = inotify_init1(IN_CLOEXEC);
-	else if (op->shown == SHOW_FD || op->shown == SHOW_OPATH)
+	else if (op->shown == SHOW_FD)
 		hold = open("fifo", O_RDWR | O_CLOEXEC); /* no open of the FIFO blocks then */
 	memset(buf, 0, sizeof(buf));
 	for (int i = 0; i < 6; i++) {
@@ -216,8 +215,6 @@ static void run(const struct op *op, const struct diff_shape *shape, const char 
 	ret = diff_sys(op->nr, arg);
 	if (op->shown == SHOW_FD)
 		diff_fd(ret);
-	else if (op->shown == SHOW_OPATH)
-		diff_fd_opath(ret);
 	else
 		show(op, ret, buf);
 	if (watch >= 0)
@@ -227,21 +224,10 @@ static void run(const struct op *op, const struct diff_shape *shape, const char 
 	diff_end(op->mutates);
 }
 
-/* What O_PATH gets although it cannot be opened for reading: see diff-deviations.txt. */
+/* A blocking open is done again on the pinned object, without O_NOFOLLOW: see diff-deviations.txt. */
 static bool deviates(const struct op *op, const struct diff_shape *shape)
 {
-	static const char *const objects[] = {"fifo", "sock", "noaccess-file"};
-
-	if (op->nr == SYS_openat && op->arg[2] & O_NOFOLLOW && !strcmp(shape->name, "fifo"))
-		return true; /* a blocking open is done again on the pinned object, without O_NOFOLLOW */
-	if (op->shown != SHOW_OPATH)
-		return false;
-	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
-		if (!strcmp(shape->name, objects[i]))
-			return true;
-	/* a symbolic link itself: only these names end in one */
-	return op->arg[2] == (O_PATH | O_NOFOLLOW) && shape->kind == SHAPE_TEXT && shape->text[strlen(shape->text) - 1] != '/' &&
-	       (strchr("l", shape->text[0]) || !strncmp(shape->text, "dangling", 8)) && !strchr(shape->text, '/');
+	return op->nr == SYS_openat && op->arg[2] & O_NOFOLLOW && !(op->arg[2] & O_PATH) && !strcmp(shape->name, "fifo");
 }
 
 void diff_group_path(void)

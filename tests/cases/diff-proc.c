@@ -167,7 +167,7 @@ static void run_devices(void)
 		"/dev/../dev/null", "/dev//./zero",
 	};
 	static const long flags[] = {O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_TRUNC, O_WRONLY | O_CREAT | O_TRUNC,
-				     O_RDWR | O_APPEND, O_RDONLY | O_DIRECTORY};
+				     O_RDWR | O_APPEND, O_PATH, O_RDONLY | O_DIRECTORY};
 	char byte = 0;
 
 	for (size_t d = 0; d < sizeof(devices) / sizeof(devices[0]); d++) {

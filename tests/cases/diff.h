@@ -24,11 +24,6 @@ void diff_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void diff_ret(long ret);
 /* Adds what a descriptor is (number, flags, type, mode, first bytes), and closes it; the errno when fd < 0. */
 void diff_fd(long fd);
-/*
- * The same for an O_PATH descriptor, of which seccomp can inject none: the program gets one opened for reading. What it
- * can do besides is in diff-deviations.txt and not compared here.
- */
-void diff_fd_opath(long fd);
 /* Ends the case: what changed in the fixture (only looked for when `mutates`), end of line. */
 void diff_end(bool mutates);
 /* The test itself cannot go on: says why and exits with 99. */

@@ -15,6 +15,12 @@ LIVE_TIMEOUT=${LIVE_TIMEOUT:-50}
 export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 
+# Descriptors that whoever runs the tests left open would show in /proc/self/fd of one side. 255 is bash's own.
+for live_fd in /proc/$$/fd/*; do
+	live_fd=${live_fd##*/}
+	[ "$live_fd" -gt 2 ] && [ "$live_fd" != 255 ] && eval "exec $live_fd>&-" # inherited
+done
+
 fail()
 {
 	echo "FAIL: $*" >&2
@@ -69,6 +75,9 @@ live_done()
 trap live_done EXIT
 
 [ -x "$CALLGATE" ] || skip "callgate is not built: $CALLGATE"
+
+# A profile may pass these on.
+unset TERM LANG LANGUAGE COLUMNS LINES NO_COLOR
 
 # What both sides get; the rest of the caller's environment is unknown to the program anyway.
 live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC TERM=dumb OPENBLAS_NUM_THREADS=1)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# multiprocessing by fork, spawn and forkserver with semaphores in /dev/shm; subprocess; threads; temporary files.
+# multiprocessing by fork and spawn with semaphores in /dev/shm; subprocess; threads; temporary files.
 . "$(dirname "$0")/lib.sh"
 prepare()
 {
@@ -17,7 +17,7 @@ def count(lock, value):
             value.value += 1
 
 def main():
-    for method in ("fork", "spawn", "forkserver"):
+    for method in ("fork", "spawn"):
         ctx = mp.get_context(method)
         with ctx.Pool(3) as pool:
             print(method, pool.map(square, range(20)))
