@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,12 +98,56 @@ static int wander_forever(char **arg)
 		(void)pause();
 }
 
+static const char *approved, *refused;
+static char *shown; /* the path of the exec, in memory that a child shares */
+
+static void *rewrite(void *unused)
+{
+	size_t len = strlen(approved) + 1;
+
+	while (!over) {
+		memcpy(shown, approved, len);
+		memcpy(shown, refused, len);
+	}
+	return unused;
+}
+
+/* script APPROVED REFUSED: paths of one length, one of which becomes the other while the kernel reads it again. */
+static int script(char **arg)
+{
+	unsigned ran = 0, rounds = 300;
+	char *const argv[] = {arg[0], NULL};
+	pthread_t thread;
+
+	approved = arg[0];
+	refused = arg[1];
+	shown = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shown == MAP_FAILED || strlen(approved) != strlen(refused) || strlen(approved) >= 4096 ||
+	    pthread_create(&thread, NULL, rewrite, NULL) != 0)
+		return 2;
+	for (unsigned i = 0; i < rounds; i++) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)execv(shown, argv);
+			_exit(1);
+		}
+		if (child < 0 || waitpid(child, &status, 0) < 0)
+			return 2;
+		ran += status == 0;
+	}
+	fprintf(stderr, "script: %u of %u ran\n", ran, rounds);
+	_exit(ran == 0);
+}
+
 static const struct {
 	const char *name;
 	int args;
 	int (*run)(char **arg);
 } attacks[] = {
 	{"reopen", 2, reopen},
+	{"script", 2, script},
 	{"wander", 0, wander_forever},
 };
 
@@ -111,6 +156,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
 		if (strcmp(argv[1], attacks[i].name) == 0 && argc - 2 == attacks[i].args)
 			return attacks[i].run(argv + 2);
-	fputs("usage: cases-attack reopen FILE SECONDS | wander\n", stderr);
+	fputs("usage: cases-attack reopen FILE SECONDS | script APPROVED REFUSED | wander\n", stderr);
 	return 2;
 }

@@ -4,6 +4,7 @@ LIVE_TESTS = \
 	tests/live/attack-glob-write.sh \
 	tests/live/attack-reopen.sh \
 	tests/live/attack-scratch.sh \
+	tests/live/attack-script.sh \
 	tests/live/attack-traced-end.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
@@ -69,5 +70,5 @@ LIVE_TESTS = \
 	tests/live/workload-shell.sh \
 	tests/live/workload-sqlite.sh
 TESTS += $(LIVE_TESTS)
-dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/diff.sh
+dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/diff.sh
 EXTRA_DIST += tests/live/lib.sh
