@@ -2,13 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/procstat.h"
 
 #include "base/banned.h"
 
@@ -53,36 +51,16 @@ static bool pid_list_add(struct pid_list *list, pid_t pid, pid_t parent)
 	return true;
 }
 
-/* The parent from /proc/PID/stat. The name before it may hold anything, ')' included, so the last ')' counts. */
-static pid_t parent_of(int proc_fd, const char *pid)
-{
-	char path[32], text[512];
-	_cleanup_close_ int fd = -1;
-	const char *after;
-	ssize_t got;
-
-	(void)snprintf(path, sizeof(path), "%.10s/stat", pid);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return -1;
-	text[got] = '\0';
-	after = strrchr(text, ')');
-	return after && strlen(after) > 4 ? (pid_t)strtol(after + 4, NULL, 10) : -1;
-}
-
 static void list_processes(struct pid_list *list)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
 	while (proc && (entry = readdir(proc))) {
-		pid_t parent;
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		parent = parent_of(dirfd(proc), entry->d_name);
-		if (parent > 0 && !pid_list_add(list, (pid_t)strtol(entry->d_name, NULL, 10), parent))
+		if (parent > 0 && !pid_list_add(list, pid, parent))
 			return; /* out of memory: those listed are killed, the rest in the next round */
 	}
 }
@@ -109,11 +87,8 @@ static const pid_t *find(const struct pid_list *list, pid_t pid)
 static void kill_checked(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	_cleanup_close_ int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char name[16];
 
-	(void)snprintf(name, sizeof(name), "%d", pid);
-	if (pidfd >= 0 && parent_of(proc_fd, name) == parent)
+	if (pidfd >= 0 && procstat_parent(pid) == parent)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: gone by itself */
 }
 

@@ -1,14 +1,11 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
+#include "base/procstat.h"
 #include "syscalls/signal-group.h"
 #include "syscalls/target.h"
 
@@ -20,22 +17,11 @@
  */
 #define ROUNDS_MAX 8
 
-pid_t signal_group_of(const char *stat)
-{
-	const char *end = strrchr(stat, ')');
-	int group;
-
-	return end && sscanf(end, ") %*c %*d %d", &group) == 1 ? group : -ESRCH;
-}
-
 static pid_t group_of(pid_t pid)
 {
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	size_t len;
+	struct procstat stat;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* bounded by an int */
-	return io_read_file(AT_FDCWD, path, 65536, &text, &len) < 0 ? -ESRCH : signal_group_of(text);
+	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.group;
 }
 
 struct round {

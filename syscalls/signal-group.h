@@ -7,7 +7,4 @@
 /* who as kill(2) takes it: 0 the caller's group, -1 all but the caller's process, below that group -who. */
 void signal_group(struct call *call, pid_t who, int sig);
 
-/* Field 5 of the text of /proc/PID/stat; the name in field 2 may hold anything, parentheses too. -ESRCH: not there. */
-pid_t signal_group_of(const char *stat);
-
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procstat.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 
@@ -96,21 +97,6 @@ long tree_status(pid_t tid, const char *field, int base)
 	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
 	at = strstr(text, key);
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
-}
-
-/* Parent's tgid from /proc/PID/stat, whose comm may hold anything: the fields begin after the last ')'. */
-static pid_t parent_of(pid_t pid)
-{
-	char text[512];
-	const char *end;
-	int parent;
-
-	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
-		return -ESRCH;
-	end = strrchr(text, ')');
-	if (!end || sscanf(end, ") %*c %d", &parent) != 1)
-		return -ESRCH;
-	return parent;
 }
 
 static char *image_name(const struct tree *tree, pid_t tid)
@@ -239,7 +225,7 @@ bool tree_holds(struct tree *tree, pid_t pid)
 		return false;
 	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
 	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-		pid = parent_of(pid);
+		pid = procstat_parent(pid);
 		if (pid == tree->root)
 			return true;
 	}
@@ -261,7 +247,7 @@ static struct process *read_processes(size_t *ret_count)
 
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		pid_t parent = pid > 0 ? parent_of(pid) : -ESRCH;
+		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH;
 
 		if (parent < 0)
 			continue;

@@ -1,0 +1,44 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/procstat.h"
+
+#include "base/banned.h"
+
+int procstat_parse(const char *text, struct procstat *ret_stat)
+{
+	/* The name in field 2 may hold anything, parentheses and newlines too: the fields begin after the last ')'. */
+	const char *end = strrchr(text, ')');
+	struct procstat stat;
+
+	if (!end || sscanf(end, ") %*c %d %d", &stat.parent, &stat.group) != 2)
+		return -ESRCH;
+	*ret_stat = stat;
+	return 0;
+}
+
+int procstat_read(pid_t pid, struct procstat *ret_stat)
+{
+	char path[32], text[512]; /* the group ends before byte 110 */
+	_cleanup_close_ int fd = -1;
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* bounded by an int */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return -ESRCH;
+	text[got] = '\0';
+	return procstat_parse(text, ret_stat);
+}
+
+pid_t procstat_parent(pid_t pid)
+{
+	struct procstat stat;
+
+	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.parent;
+}
