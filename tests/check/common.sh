@@ -12,10 +12,10 @@ die()
 usable_checkout()
 {
 	user=$(id -un 2>/dev/null || id -u)
-	for place in . build configure aclocal.m4 build-aux; do
+	for place in "$top" "$top"/build "$top"/configure "$top"/aclocal.m4 "$top"/build-aux; do
 		[ -e "$place" ] || continue
-		[ -w "$place" ] || die "$(pwd)/$place cannot be written by $user; use a checkout that $user owns" \
-			"(git clone $(pwd) ~/callgate)"
+		[ -w "$place" ] || die "$place cannot be written by $user; use a checkout that $user owns" \
+			"(cp -r $top ~/callgate)"
 	done
 	[ ! -e config.status ] || die "the tree is configured in place, which keeps other build directories from" \
 		"working; run 'make distclean' first"
