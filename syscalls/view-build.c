@@ -58,36 +58,6 @@ static int make_private(const char *host)
 	return chmod(path, 01777) < 0 ? -errno : 0;
 }
 
-/*
- * A grant that lies below one of the run's own directories (a workdir in /tmp, which is redirected): its ancestors and an
- * entry for it are made there, so that paths lead to it step by step and listings show it.
- */
-static int add_to_private(const struct build *build, const char *virt, mode_t type)
-{
-	char host[PATH_MAX];
-	struct place place;
-	struct stat there;
-	size_t start;
-	int r = view_locate(build->view, NULL, "/", virt, 0, &place);
-
-	if (r < 0 || !(place.mount->flags & MOUNT_PRIVATE) || place.mount->flags & MOUNT_FILE)
-		return 0;
-	r = view_host(&place, host, sizeof(host));
-	if (r < 0)
-		return r;
-	start = strlen(place.mount->host) + 1;
-	for (char *slash = strchr(host + start, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(host, 0755) < 0 && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	if (lstat(host, &there) == 0)
-		return 0;
-	r = type == S_IFDIR ? mkdir(host, 0755) : mknod(host, S_IFREG | 0444, 0);
-	return r < 0 ? -errno : 0;
-}
-
 /* A grant of a single file is held by its directory, so that a host that replaces the file is followed. */
 static int add_file(struct build *build, const char *virt, const char *host, unsigned flags, const char *rule)
 {
@@ -101,7 +71,7 @@ static int add_file(struct build *build, const char *virt, const char *host, uns
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = view_covered(build->view, virt) ? add_to_private(build, virt, S_IFREG) : view_skeleton_entry(build->view, virt, S_IFREG, NULL);
+	r = view_show_name(build->view, virt, S_IFREG, NULL);
 	if (r < 0) {
 		(void)close(fd);
 		return r;
@@ -124,8 +94,7 @@ static int add_grant(struct build *build, const struct policy_mount *grant)
 		return add_file(build, grant->virt, grant->host, flags, grant->rule);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno; /* what cannot be reached cannot be granted */
-	r = view_covered(build->view, grant->virt) ? add_to_private(build, grant->virt, S_IFDIR)
-					      : view_skeleton_entry(build->view, grant->virt, S_IFDIR, NULL);
+	r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
 	if (r < 0) {
 		(void)close(fd);
 		return r;
@@ -235,8 +204,9 @@ static int add_holes(const struct build *build)
 
 static int build_all(struct build *build, const struct policy *policy)
 {
-	size_t count;
+	size_t count, links;
 	const struct policy_mount *grant = policy_mounts(policy, &count);
+	const struct policy_link *link = policy_links(policy, &links);
 	int r = add_root(build);
 
 	if (r != 0)
@@ -252,6 +222,8 @@ static int build_all(struct build *build, const struct policy *policy)
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (grant[i].written)
 			r = view_add_links(build->view, grant[i].written);
+	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
+		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
 	if (r == 0)

@@ -1,5 +1,6 @@
 /* The view's own links: those of the host that lead into a grant, so that other ways of writing it work as well. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,38 +8,76 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
 
+/* One link of the host on the way, at its canonical name: shown in the view unless a mount shows it already. */
+static int add_link(struct view *view, const char *path, const char *target)
+{
+	struct place place;
+	int r;
+
+	if (view_covered(view, path)) {
+		_cleanup_close_ int fd = -1;
+
+		r = view_locate(view, NULL, "/", path, 0, &place);
+		fd = r < 0 ? r : view_open(&place, O_PATH | O_NOFOLLOW, 0);
+		if (fd >= 0)
+			return 0;
+	}
+	r = view_show_name(view, path, S_IFLNK, target);
+	if (r == 0)
+		r = view_add_node(view, path, NULL, target);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* What stands at the canonical path `at`, resolved so far: 1 and its target when it is a link, 0 otherwise. */
+static int read_link(const char *at, char target[PATH_MAX])
+{
+	ssize_t len = readlink(at, target, PATH_MAX - 1);
+
+	if (len <= 0)
+		return 0;
+	target[len] = '\0';
+	return 1;
+}
+
+/*
+ * Follows the path as the host resolves it (realpath(3)), so that each link is met at its canonical name: of /bin/sh those
+ * are /bin -> usr/bin and /usr/bin/sh -> dash.
+ */
 int view_add_links(struct view *view, const char *written)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	struct stat object;
+	char at[PATH_MAX] = "/", todo[PATH_MAX * 2], rest[PATH_MAX * 2], target[PATH_MAX];
+	unsigned links = 0;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s", written) >= sizeof(path))
+	if ((size_t)snprintf(todo, sizeof(todo), "%s", written) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	for (char *at = path + 1; at && *at;) {
-		char *slash = strchr(at, '/');
-		ssize_t len;
+	while (todo[strspn(todo, "/")] && links < VIEW_LINKS_MAX) {
+		const char *name = todo + strspn(todo, "/");
+		size_t name_len = strcspn(name, "/"), parent_len = strlen(at);
+		char parent[PATH_MAX];
+		bool lexical;
 		int r;
 
-		if (slash)
-			*slash = '\0';
-		if (lstat(path, &object) == 0 && S_ISLNK(object.st_mode) && !view_covered(view, path)) {
-			len = readlink(path, target, sizeof(target) - 1);
-			if (len > 0) {
-				target[len] = '\0';
-				r = view_add_node(view, path, NULL, target);
-				if (r == 0)
-					r = view_skeleton_entry(view, path, S_IFLNK, target);
-				if (r < 0 && r != -EEXIST)
-					return r;
-			}
-		}
-		if (slash)
-			*slash = '/';
-		at = slash ? slash + 1 : NULL;
+		(void)snprintf(rest, sizeof(rest), "%s", name + name_len);
+		(void)snprintf(target, sizeof(target), "%.*s", (int)name_len, name);
+		memcpy(parent, at, parent_len + 1);
+		r = path_join(parent, target, at, sizeof(at), &lexical);
+		if (r < 0)
+			return r;
+		memcpy(todo, rest, strlen(rest) + 1);
+		if (!read_link(at, target))
+			continue;
+		links++;
+		r = add_link(view, at, target);
+		if (r < 0)
+			return r;
+		at[target[0] == '/' || parent_len == 1 ? 1 : parent_len] = '\0';
+		if ((size_t)snprintf(todo, sizeof(todo), "%s%s", target, rest) >= sizeof(todo))
+			return -ENAMETOOLONG;
 	}
 	return 0;
 }
@@ -51,7 +90,9 @@ int view_add_merged_usr(struct view *view)
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
 		_cleanup_free_ char *real = realpath(links[i], NULL);
 
-		if (real && strcmp(real, links[i]) != 0 && view_covered(view, real))
+		/* Worth a link when something is granted there, or below. */
+		if (real && strcmp(real, links[i]) != 0 &&
+		    (view_covered(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
 			r = view_add_links(view, links[i]);
 	}
 	return r;

@@ -63,6 +63,8 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 bool view_covered(const struct view *view, const char *virt);
 /* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
+/* The same wherever the path lies: in the skeleton, or in one of the run's own directories. A host tree is left alone. */
+int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
 /* The parents of a virtual path in the skeleton, and an entry of that type (a link to target) for listings. 0 or -errno. */
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */

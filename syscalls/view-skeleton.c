@@ -97,3 +97,51 @@ int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, 
 		r = mknodat(view->root->fd, path + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	return r < 0 && errno != EEXIST ? -errno : 0;
 }
+
+static int make_entry(const char *host, mode_t type, const char *target)
+{
+	struct stat there;
+	int r;
+
+	if (lstat(host, &there) == 0)
+		return 0;
+	if (type == S_IFDIR)
+		r = mkdir(host, 0755);
+	else if (type == S_IFLNK)
+		r = symlink(target, host);
+	else
+		r = mknod(host, S_IFREG | 0444, 0);
+	return r < 0 ? -errno : 0;
+}
+
+/*
+ * A name below one of the run's own directories (a workdir in /tmp, which is redirected): its ancestors and an entry for
+ * it are made there, so that paths lead to it step by step and listings show it. The program does not run yet.
+ */
+static int show_in_private(const struct place *place, mode_t type, const char *target)
+{
+	char host[PATH_MAX];
+	int r = view_host(place, host, sizeof(host));
+
+	if (r < 0)
+		return r;
+	for (char *slash = strchr(host + place->mount->host_len + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(host, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return make_entry(host, type, target);
+}
+
+int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target)
+{
+	struct place place;
+
+	if (!view_covered(view, virt))
+		return view_skeleton_entry(view, virt, type, target);
+	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
+	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
+		return 0;
+	return show_in_private(&place, type, target);
+}

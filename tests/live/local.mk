@@ -21,6 +21,7 @@ LIVE_TESTS = \
 	tests/live/kill-supervisor.sh \
 	tests/live/life.sh \
 	tests/live/man.sh \
+	tests/live/links.sh \
 	tests/live/rows.sh \
 	tests/live/threat-01-clone.sh \
 	tests/live/threat-02-exec-race.sh \

@@ -28,6 +28,13 @@ const struct policy_mount *policy_mounts(const struct policy *policy, size_t *re
 	return grants;
 }
 
+const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count)
+{
+	(void)policy;
+	*ret_count = 0;
+	return NULL;
+}
+
 unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
