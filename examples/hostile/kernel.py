@@ -83,7 +83,7 @@ def _():
 def _():
     if not X86:
         raise Refused("x86 only")
-    return "descriptor %d" % call(0x40000000 | NR["open"], SHADOW.encode(), os.O_RDONLY)
+    return executes(lambda: os._exit(call(0x40000000 | NR["open"], SHADOW.encode(), 0) and MARKER))
 
 
 # Running what was not granted.

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +65,8 @@ void threat_refused2(const char *what, long ret, int error, int other)
 
 	if (ret >= 0)
 		threat_got("%s gave %ld", what, ret);
+	else if ((err == EPERM || err == ENOSYS) && getenv("OUTER_FILTER"))
+		return; /* a container's filter answers before callgate is asked */
 	else if (error && err != error && err != other)
 		threat_missed("%s is refused with %s, not %s", what, strerrorname_np(err), strerrorname_np(error));
 }

@@ -1,14 +1,15 @@
 #!/bin/bash
-# Root is not needed: the core of the live suite once more as an unprivileged user, who is in no group and no passwd.
+# Root is not needed. The core of the live suite once more as an unprivileged user, who is in no group and no passwd.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 [ "$(id -u)" = 0 ] || skip "not root: the whole suite runs as a user already"
-LIVE_MAY_LEAVE=1 # the scratch space below $T/user is looked at by the tests themselves
 USER_ID=${LIVE_USER:-54321}
 
 # A copy, because the user may have no way into the source and build directories.
 top_srcdir=$SRC top_builddir=$BUILD "$SRC/tests/live/core.sh" copy "$T/tree" || die "cannot copy the tests"
-mkdir -m 700 "$T/user" && chown "$USER_ID:$USER_ID" "$T/user" && chmod 711 "$T" || die "cannot prepare $T"
+chmod 711 "$T"
+mkdir -m 700 "$T/user" || die "mkdir"
+chown "$USER_ID:$USER_ID" "$T/user" || die "chown"
 as_user=(setpriv "--reuid=$USER_ID" "--regid=$USER_ID" --clear-groups --inh-caps=-all --bounding-set=-all --)
 cd "$T/user" || die "cd"
 timeout -k 5 280 "${as_user[@]}" env -i PATH="$PATH" LIVE_TMP="$T/user" HOME="$T/user" TMPDIR="$T/user" \

@@ -81,6 +81,8 @@ unset TERM LANG LANGUAGE COLUMNS LINES NO_COLOR
 
 # What both sides get; the rest of the caller's environment is unknown to the program anyway.
 live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC TERM=dumb OPENBLAS_NUM_THREADS=1)
+# Below a container's seccomp filter: refusals may have its errno, and there is no pidfd_getfd for inotify.
+[ -z "${OUTER_FILTER:-}" ] || live_env+=(OUTER_FILTER=1)
 
 # native COMMAND…: as callgate's program runs: no capabilities, no new privileges, nothing on stdin, same environment.
 native()
