@@ -88,7 +88,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$T/small"
 	# shellcheck disable=SC2016 # expanded in there
 	refused log-disk-full 125 'audit|log' unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 20 "$@" --audit "$0/log" \
-		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" "$T" "$CALLGATE" run --profile minimal
+		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" "$T" "$CALLGATE" run --profile minimal -x /bin/sh
 fi
 closed_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
 refused closed-stdout 125 'standard output|stdout' closed_stdout
@@ -98,5 +98,5 @@ refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --jso
 
 # callgate inside of callgate: there is a listener already
 LINES_MAX=4
-nested() { cg_run extended -x "$CALLGATE" -r "$SRC" -r "$BUILD" -- "$CALLGATE" run --profile minimal -- /bin/true; }
+nested() { cg_run extended -e CALLGATE_PROFILES -x "$CALLGATE" -r "$SRC" -r "$BUILD" -- "$CALLGATE" run --profile minimal -- /bin/true; }
 refused nested 125 'listener|seccomp|nested' nested
