@@ -73,6 +73,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/tree.c \
 	syscalls/tree.h \
 	syscalls/view-build.c \
+	syscalls/view-holes.c \
 	syscalls/view-judge.c \
 	syscalls/view-links.c \
 	syscalls/view-listing.c \

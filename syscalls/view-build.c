@@ -58,6 +58,21 @@ static int make_private(const char *host)
 	return chmod(path, 01777) < 0 ? -errno : 0;
 }
 
+/* The directory of a grant, O_PATH. -errno, with a message when there is more to say. */
+static int open_dir(const struct build *build, const char *host)
+{
+	_cleanup_close_ int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (!view_is_procfs(fd))
+		return steal_fd(&fd);
+	(void)snprintf(build->error->text, sizeof(build->error->text),
+		       "%s is a procfs, which shows the supervisor: the program has its own /proc; remove the grant",
+		       host);
+	return -EPERM;
+}
+
 /* A grant of a single file is held by its directory, so that a host that replaces the file is followed. */
 static int add_file(struct build *build, const char *virt, const char *host, unsigned flags, const char *rule)
 {
@@ -68,9 +83,9 @@ static int add_file(struct build *build, const char *virt, const char *host, uns
 	(void)snprintf(dir, sizeof(dir), "%s", host);
 	slash = strrchr(dir, '/');
 	slash[slash == dir] = '\0';
-	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = open_dir(build, dir);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = view_show_name(build->view, virt, S_IFREG, NULL);
 	if (r < 0) {
 		(void)close(fd);
@@ -89,11 +104,11 @@ static int add_grant(struct build *build, const struct policy_mount *grant)
 		if (r < 0)
 			return r;
 	}
-	fd = open(grant->host, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOTDIR)
+	fd = open_dir(build, grant->host);
+	if (fd == -ENOTDIR)
 		return add_file(build, grant->virt, grant->host, flags, grant->rule);
 	if (fd < 0)
-		return errno == ENOENT || errno == EACCES ? 0 : -errno; /* what cannot be reached cannot be granted */
+		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* what cannot be reached cannot be granted */
 	r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
 	if (r < 0) {
 		(void)close(fd);
@@ -178,30 +193,6 @@ static int add_root(struct build *build)
 	return 0;
 }
 
-/* Other runs' scratch space, and our own beyond what is mounted, is nowhere, by whichever names it was granted. */
-static int add_holes(const struct build *build)
-{
-	const struct view *view = build->view;
-	const char *base = build->options->scratch_base;
-
-	for (size_t i = 0; i < view->mounts; i++) {
-		const struct mount *mount = view->mount[i];
-		const char *rest = path_rest(base, mount->host);
-		char virt[PATH_MAX];
-		int r;
-
-		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
-			continue;
-		if ((size_t)snprintf(virt, sizeof(virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest) >=
-		    sizeof(virt))
-			return -ENAMETOOLONG;
-		r = view_add_node(build->view, virt, NULL, NULL);
-		if (r < 0 && r != -EEXIST)
-			return r;
-	}
-	return 0;
-}
-
 static int build_all(struct build *build, const struct policy *policy)
 {
 	size_t count, links;
@@ -213,6 +204,8 @@ static int build_all(struct build *build, const struct policy *policy)
 		return fail(build, r, "cannot make the view in", build->options->scratch_host);
 	for (size_t i = 0; i < count; i++) {
 		r = grant[i].kind == POLICY_MOUNT_PROVIDE ? add_provided(build, &grant[i], i) : add_grant(build, &grant[i]);
+		if (r < 0 && build->error->text[0])
+			return r;
 		if (r < 0)
 			return fail(build, r, "cannot mount in the view", grant[i].virt);
 	}
@@ -227,7 +220,7 @@ static int build_all(struct build *build, const struct policy *policy)
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
 	if (r == 0)
-		r = add_holes(build);
+		r = view_add_holes(build->view, build->options->scratch_base);
 	return r < 0 ? fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 
@@ -241,6 +234,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 
 	if (!view)
 		return -ENOMEM;
+	ret_error->text[0] = '\0';
 	view->policy = policy;
 	view->proc_fd = -1;
 	old = umask(022);

@@ -69,6 +69,10 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */
 int view_add_links(struct view *view, const char *written);
+/* Hides the scratch space of all runs, and any procfs but /proc, below what is mounted by now. 0 or -errno. */
+int view_add_holes(struct view *view, const char *scratch_base);
+/* True for a descriptor within a procfs, which no grant may name; also when that cannot be found out. */
+bool view_is_procfs(int fd);
 /* Debian's merged /usr: the loader's path /lib64/… is compiled into every program. 0 or -errno. */
 int view_add_merged_usr(struct view *view);
 

@@ -2,9 +2,11 @@
 LIVE_TESTS = \
 	tests/live/attack-fuzz.sh \
 	tests/live/attack-glob-write.sh \
+	tests/live/attack-procfs.sh \
 	tests/live/attack-reopen.sh \
 	tests/live/attack-scratch.sh \
 	tests/live/attack-script.sh \
+	tests/live/attack-storm.sh \
 	tests/live/attack-traced-end.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
