@@ -4,11 +4,13 @@
 need gcc make
 [ -x "$SRC/configure" ] || skip "no configure script: run autogen.sh"
 LIVE_TIMEOUT=240
+# one copy for both sides: the tree may be edited meanwhile
+mkdir -p "$T/tree/tests/unit" "$T/tree/b"
+(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=autom4te.cache --exclude='./tests/*' -cf - .) | tar -C "$T/tree" -xf -
+(cd "$SRC" && find tests -name '*.mk' -print0 | tar --null -T - -cf -) | tar -C "$T/tree" -xf -
 prepare()
 {
-	(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=./_build --exclude=./_inst --exclude=autom4te.cache --exclude='./tests/*' -cf - . ) | tar -C "$1" -xf -
-	mkdir -p "$1/tests/unit" "$1/b"
-	(cd "$SRC" && find tests -name '*.mk' -print0 | tar --null -T - -cf -) | tar -C "$1" -xf -
+	cp -a "$T/tree/." "$1"
 }
 # logs tell process ids and host facts; dates are nowhere in the objects
 TREE_SKIP='config\.log$|config\.status$|confdefs|conf[0-9]|autom4te|\.a$'
