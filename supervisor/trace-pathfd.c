@@ -25,7 +25,13 @@
 #define STACK_ALIGN 16u
 #define YIELDS 200u               /* a step takes microseconds; more only when the task does not get a CPU */
 #define STEP_NS UINT64_C(2000000000) /* none of the three calls can wait for anybody: longer is an attack on us */
+#define ERRAND_NS UINT64_C(250000000) /* of stops that are not the steps': a storm of signals, or code that was changed */
 #define SIGNALS 65u
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
+/* A step ends in SIGTRAP, and what is forced on a task that blocks it kills that one or costs it its handler. */
+#define SYNCHRONOUS                                                                                                  \
+	(SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |  \
+	 SIGNAL_BIT(SIGSYS))
 
 /* What recvmsg needs in the task's memory. */
 struct letter {
@@ -44,6 +50,7 @@ struct errand {
 	const struct pending *pending;
 	struct arch_regs behind; /* as it stood behind its call */
 	bool held[SIGNALS];      /* came meanwhile, sent again afterwards */
+	uint64_t end_ns;
 };
 
 int pathfd_carrier(int fd)
@@ -97,7 +104,7 @@ static int await_stop(pid_t tid, int *ret_status)
 	return 0;
 }
 
-/* One step over the call instruction, whatever signals come in between. */
+/* One step over the call instruction, whatever signals come in between: a timer can make them without end. */
 static int step(struct errand *errand)
 {
 	pid_t tid = errand->pending->tid;
@@ -111,6 +118,8 @@ static int step(struct errand *errand)
 		r = await_stop(tid, &status);
 		if (r < 0)
 			return r;
+		if (io_now_ns() > errand->end_ns)
+			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop: reported again when the task is let go */
 		r = arch_read_regs(tid, &now);
@@ -187,9 +196,24 @@ static int64_t receive(struct errand *errand)
 	return number;
 }
 
+/* Keeps signals that can wait from coming between the steps. */
+static int block_signals(pid_t tid, uint64_t *ret_before)
+{
+	uint64_t mask = ~SYNCHRONOUS, before;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(before), &before) < 0)
+		return -errno;
+	mask |= before & SYNCHRONOUS;
+	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0)
+		return -errno;
+	*ret_before = before;
+	return 0;
+}
+
 int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending)
 {
-	struct errand errand = {.tracer = tracer, .pending = pending};
+	struct errand errand = {.tracer = tracer, .pending = pending, .end_ns = io_now_ns() + ERRAND_NS};
+	uint64_t before;
 	int64_t result;
 	int r = arch_read_regs(pending->tid, &errand.behind);
 
@@ -197,9 +221,14 @@ int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pendin
 		return r;
 	if (!arch_was_call(&errand.behind, pending->row->nr))
 		return -EINTR; /* killed: nothing else makes it leave its call */
+	r = block_signals(pending->tid, &before);
+	if (r < 0)
+		return r;
 	result = receive(&errand);
 	arch_set_result(&errand.behind, result);
-	(void)arch_write_regs(pending->tid, &errand.behind); /* fails only for a dead task */
+	/* Both fail only for a dead task. */
+	(void)arch_write_regs(pending->tid, &errand.behind);
+	(void)ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(before), &before);
 	for (int number = 1; number < (int)SIGNALS; number++)
 		if (errand.held[number])
 			(void)syscall(SYS_tgkill, pending->tgid, pending->tid, number);

@@ -2,12 +2,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +143,50 @@ static int script(char **arg)
 	_exit(ran == 0);
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
+/*
+ * storm: a timer whose signal is always there again, on a thread whose opens need single steps. That thread may not get
+ * anywhere, natively neither; the others must.
+ */
+static void *stormy(void *unused)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+	const struct itimerspec spec = {.it_interval = {.tv_nsec = 1}, .it_value = {.tv_nsec = 2000000}};
+	timer_t timer;
+
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0 || timer_settime(timer, 0, &spec, NULL) < 0)
+		_exit(2);
+	while (!over) {
+		int fd = open("/dev/null", O_PATH);
+
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	return unused;
+}
+
+static int storm(char **arg)
+{
+	const struct sigaction action = {.sa_handler = ignore};
+	time_t end = time(NULL) + 5;
+	unsigned calls = 0;
+	pthread_t thread;
+
+	(void)arg;
+	if (sigaction(SIGUSR1, &action, NULL) < 0 || pthread_create(&thread, NULL, stormy, NULL) != 0)
+		return 2;
+	while (time(NULL) < end && calls < 100000)
+		calls += access("/dev/null", F_OK) == 0;
+	printf("storm: %u calls meanwhile\n", calls);
+	fflush(stdout);
+	_exit(calls < 1000);
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -148,6 +194,7 @@ static const struct {
 } attacks[] = {
 	{"reopen", 2, reopen},
 	{"script", 2, script},
+	{"storm", 0, storm},
 	{"wander", 0, wander_forever},
 };
 
@@ -156,6 +203,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
 		if (strcmp(argv[1], attacks[i].name) == 0 && argc - 2 == attacks[i].args)
 			return attacks[i].run(argv + 2);
-	fputs("usage: cases-attack reopen FILE SECONDS | script APPROVED REFUSED | wander\n", stderr);
+	fputs("usage: cases-attack reopen FILE SECONDS | script APPROVED REFUSED | storm | wander\n", stderr);
 	return 2;
 }
