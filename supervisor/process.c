@@ -80,7 +80,8 @@ static void leave_terminal(void)
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE};
 	sigset_t none;
 
-	(void)setpgid(0, 0); /* fails for a session leader only, which a forked child is not */
+	/* A session of its own, so that a tty device it opens for the program is not the terminal callgate was started on. */
+	(void)setsid(); /* fails for a group leader only, which a forked child is not */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		(void)signal(ignored[i], SIG_IGN);
 	(void)sigemptyset(&none);

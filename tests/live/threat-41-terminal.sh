@@ -12,4 +12,13 @@ EOF
 timeout -k 5 "$LIVE_TIMEOUT" script -qec "bash '$T/inner.sh'; timeout 1 cat" /dev/null <<<"" >"$T/out" 2>&1
 grep -q 'status 0' "$T/out" || fail "$(cat "$T/out")"
 grep -q typed-by-the-program "$T/out" && fail "typed: $(cat "$T/out")"
+
+# A device node that stands for "my terminal" in a granted tree: it is opened by the supervisor, which has none.
+if mkdir "$T/dev" && mknod "$T/dev/tty" c 5 0 2>/dev/null && chmod 666 "$T/dev/tty"; then
+	echo "exec '$CALLGATE' run --json --profile extended -W '$T/dev' -w '$T/w' -- sh -c 'echo printed >\"$T/dev/tty\"'" \
+		>"$T/device.sh"
+	timeout -k 5 "$LIVE_TIMEOUT" script -qec "sh '$T/device.sh'" /dev/null </dev/null >"$T/out" 2>&1
+	grep -q '^printed' "$T/out" && fail "a tty device led to the caller's terminal: $(head -n 3 "$T/out")"
+	grep -q 'No such device' "$T/out" || fail "not refused: $(cat "$T/out")"
+fi
 true
