@@ -38,6 +38,29 @@ static const char *const paths[] = {
 	"//a//b", "", "a/", "d/.", "link/..", "/dev/shm/y", "/proc/self/task", "/proc/self/maps", "/nonexistent/x",
 };
 
+/*
+ * Calls that get somewhere only with arguments of the right kind: d a directory's descriptor, p a path, s a short text, b a
+ * buffer, f flags, m a mode, n a number, i a descriptor, t a pid.
+ */
+static const struct {
+	long nr;
+	const char *shape;
+} shaped[] = {
+#ifdef SYS_open
+	{SYS_open, "pfm"}, {SYS_stat, "pb"}, {SYS_rename, "pp"}, {SYS_link, "pp"}, {SYS_unlink, "p"}, {SYS_mkdir, "pm"},
+	{SYS_rmdir, "p"}, {SYS_chmod, "pm"}, {SYS_readlink, "pbn"}, {SYS_utime, "pb"}, {SYS_creat, "pm"}, {SYS_access, "pf"},
+#endif
+	{SYS_openat, "dpfm"}, {SYS_openat, "dpfm"}, {SYS_openat2, "dpbn"}, {SYS_newfstatat, "dpbf"}, {SYS_statx, "dpffb"},
+	{SYS_faccessat, "dpf"}, {439, "dpff"}, {SYS_readlinkat, "dpbn"}, {SYS_mkdirat, "dpm"}, {SYS_unlinkat, "dpf"},
+	{SYS_renameat2, "dpdpf"}, {SYS_linkat, "dpdpf"}, {SYS_symlinkat, "pdp"}, {SYS_mknodat, "dpmn"}, {SYS_fchmodat, "dpm"},
+	{452, "dpmf"}, {SYS_fchownat, "dpnnf"}, {SYS_utimensat, "dpbf"}, {SYS_truncate, "pn"}, {SYS_statfs, "pb"},
+	{SYS_setxattr, "psbnf"}, {SYS_getxattr, "psbn"}, {SYS_listxattr, "pbn"}, {SYS_removexattr, "ps"}, {SYS_fsetxattr, "isbnf"},
+	{SYS_fchmod, "im"}, {SYS_fchown, "inn"}, {SYS_inotify_add_watch, "ipf"}, {SYS_chdir, "p"}, {SYS_fchdir, "i"},
+	{SYS_getcwd, "bn"}, {SYS_execveat, "dpbbf"}, {SYS_execve, "pbb"}, {SYS_kill, "tn"}, {SYS_pidfd_open, "tn"},
+	{SYS_connect, "ibn"}, {SYS_bind, "ibn"}, {SYS_prlimit64, "tnbb"}, {SYS_sched_setaffinity, "tnb"}, {SYS_close, "i"},
+	{SYS_dup2, "ii"}, {SYS_inotify_init1, "n"}, {SYS_memfd_create, "sn"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
+};
+
 static uint64_t next(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -99,6 +122,44 @@ static uint64_t any_argument(uint64_t *state, char text[PATH_MAX + 16])
 	}
 }
 
+static uint64_t shaped_argument(uint64_t *state, char kind, char text[PATH_MAX + 16])
+{
+	switch (kind) {
+	case 'd':
+		return next(state) % 3 ? (uint64_t)(int64_t)-100 : next(state) % 24;
+	case 'p':
+		return (uint64_t)(uintptr_t)any_path(state, text);
+	case 's':
+		return (uint64_t)(uintptr_t)(next(state) % 2 ? "user.a" : "security.capability");
+	case 'b':
+		return next(state) % 8 ? (uint64_t)(uintptr_t)area + (next(state) % 32) * 8 : any_pointer(state);
+	case 'f':
+		return next(state) % 2 ? UINT64_C(1) << next(state) % 24 | next(state) % 4 : next(state) & next(state) & 0x7fffff;
+	case 'm':
+		return next(state) % 4 ? 0700 : next(state) & 0xffff;
+	case 'i':
+		return next(state) % 24;
+	case 't':
+		return next(state) % 4 ? (uint64_t)getpid() + next(state) % 3 : next(state) % 40000;
+	default:
+		return next(state) % 4 ? next(state) % 300 : next(state);
+	}
+}
+
+/* Draws a call; its number. */
+static long any_call(uint64_t *state, uint64_t arg[6], char text[6][PATH_MAX + 16])
+{
+	size_t which = next(state) % (sizeof(shaped) / sizeof(shaped[0]));
+	const char *shape = shaped[which].shape;
+	size_t len = strlen(shape);
+	bool random = next(state) % 4 == 0;
+
+	for (unsigned i = 0; i < 6; i++)
+		arg[i] = random || i >= len || next(state) % 16 == 0 ? any_argument(state, text[i])
+								     : shaped_argument(state, shape[i], text[i]);
+	return random ? (long)(next(state) % NUMBERS) : shaped[which].nr;
+}
+
 /* Of those that act natively: what would end or stall the fuzzer itself and tells nothing about the supervisor. */
 static bool is_dull(long nr)
 {
@@ -108,8 +169,11 @@ static bool is_dull(long nr)
 		SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_recvfrom, SYS_wait4, SYS_waitid, SYS_epoll_pwait, SYS_accept,
 		SYS_accept4, SYS_flock, SYS_clone, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_write, SYS_writev,
 		SYS_mlockall, SYS_sync, SYS_syncfs, SYS_setrlimit, SYS_seccomp, SYS_landlock_restrict_self, SYS_restart_syscall,
+		SYS_set_robust_list, SYS_rseq, SYS_set_tid_address, SYS_setitimer, SYS_timer_settime, SYS_timer_create, SYS_shmdt,
+		SYS_pkey_mprotect, SYS_mbind, SYS_close_range, SYS_setsid, SYS_unshare, SYS_personality, SYS_capset, SYS_umask,
+		SYS_splice, SYS_tee, SYS_vmsplice, 
 #ifdef SYS_pause
-		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_fork, SYS_vfork, SYS_alarm,
+		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_fork, SYS_vfork, SYS_alarm, SYS_arch_prctl,
 #endif
 	};
 
@@ -125,18 +189,24 @@ static void *fuzz(void *seed)
 	static _Thread_local char text[6][PATH_MAX + 16];
 
 	while (!over) {
-		long nr = (long)(next(&state) % NUMBERS);
 		uint64_t arg[6];
+		long nr = any_call(&state, arg, text);
 
-		/* Mostly calls with paths, which are what the supervisor works on. */
 		if (is_dull(nr))
 			continue;
-		for (unsigned i = 0; i < 6; i++)
-			arg[i] = any_argument(&state, text[i]);
 		if (nr == SYS_prctl && (uint32_t)arg[0] == 22) /* PR_SET_SECCOMP, strict: no exit any more */
 			continue;
-		if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill) /* its parent is not to be killed or stopped */
+		/* Its parent is not to be killed or stopped, and of itself only what it asks for. */
+		if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_rt_sigqueueinfo || nr == SYS_pidfd_send_signal)
 			arg[1] = 0;
+		if (nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo)
+			arg[2] = 0;
+		if (nr == SYS_prlimit64)
+			arg[1] = arg[1] % 2 ? RLIMIT_NOFILE : RLIMIT_FSIZE;
+		if (nr == SYS_execve || nr == SYS_execveat) /* what runs ends soon */
+			arg[nr == SYS_execve ? 1 : 2] = 0;
+		if (nr == SYS_close || nr == SYS_dup2)
+			arg[nr == SYS_close ? 0 : 1] |= 8;
 		(void)syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 		if (next(&state) % 64 == 0) /* descriptors 3 and up are for the calls: not all of them in the end */
 			(void)close((int)(3 + next(&state) % 60));
