@@ -1,4 +1,4 @@
-# Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/callgate tests/live/NAME.sh.
+# Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/check/callgate tests/live/NAME.sh.
 LIVE_TESTS = \
 	tests/live/attack-fuzz.sh \
 	tests/live/attack-glob-write.sh \
