@@ -28,15 +28,18 @@ static int add_hole(struct view *view, const char *host)
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 		const char *rest = path_rest(host, mount->host);
-		char virt[PATH_MAX];
+		struct place place;
 		int r;
 
 		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
 			continue;
-		if ((size_t)snprintf(virt, sizeof(virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest) >=
-		    sizeof(virt))
+		r = snprintf(place.virt, sizeof(place.virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest);
+		if (r < 0 || (size_t)r >= sizeof(place.virt))
 			return -ENAMETOOLONG;
-		r = view_add_node(view, virt, NULL, NULL);
+		place.virt_len = (size_t)r;
+		if (view_place(view, &place) < 0 || place.mount != mount)
+			continue; /* another mount stands over it: /tmp, redirected, below a grant of the root */
+		r = view_add_node(view, place.virt, NULL, NULL);
 		if (r < 0 && r != -EEXIST)
 			return r;
 	}
