@@ -334,7 +334,8 @@ START_TEST(test_quick)
 	}
 	printf("policy_decide: %.0f ns\n", best);
 	ck_assert_int_eq(errors, 0);
-	ck_assert_double_lt(best, 5000);
+	if (!getenv("CALLGATE_SLOW")) /* under valgrind */
+		ck_assert_double_lt(best, 5000);
 	policy_free(policy);
 	rig_done(&rig);
 }
