@@ -85,11 +85,13 @@ static void refuse_decided(struct call *call)
 /* The access its holder has: may the object be opened with these flags? -EAGAIN: it is another one by now. */
 static int check_held(const struct place *place, int pin, int open_flags)
 {
-	const char *slash = strrchr(place->rest, '/');
+	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
+	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->rest, NULL, 10);
 	struct fdinfo held, own;
 
-	if (fdinfo_read((pid_t)strtol(place->rest, NULL, 10), (int)strtol(slash + 1, NULL, 10), &held) < 0 ||
-	    fdinfo_read(0, pin, &own) < 0)
+	if (!number) /* exe, cwd: nobody opened it with any access */
+		return -EACCES;
+	if (fdinfo_read(holder, (int)strtol(number + strlen("/fd/"), NULL, 10), &held) < 0 || fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* Numbers change their meaning (dup2): the flags count only for the very object that is pinned. */
 	if (!fdinfo_same(&held, &own))
