@@ -25,7 +25,7 @@
 /* From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define KILL_TIMEOUT_MS 10000
-#define REPORT_MAX_BYTES (256u << 20)
+#define REPORT_MAX_BYTES (512u << 20) /* above the most that changes.h and denials.h let grow */
 
 struct keeper {
 	const struct keeper_options *options;

@@ -78,7 +78,7 @@ static void explain_exec(const struct supervise_report *report, const char *prog
 	} else if (error == ENOENT) {
 		refusal->code = "not_executable";
 		(void)snprintf(refusal->message, sizeof(refusal->message),
-			       "%s: its interpreter (the #! line or the ELF loader) does not exist in the view",
+			       "%s: it, or its interpreter (the #! line or the ELF loader), does not exist in the view",
 			       program);
 	} else {
 		refusal->code = "not_executable";

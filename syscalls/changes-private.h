@@ -34,6 +34,7 @@ struct changes {
 	struct touched **slot; /* open addressing; owned entries */
 	size_t slots;          /* a power of two, or 0 */
 	size_t count;
+	size_t bytes; /* of all paths */
 	uint64_t unlisted;
 };
 

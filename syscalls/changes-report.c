@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/sha256.h"
 #include "syscalls/changes-private.h"
 
@@ -39,8 +40,14 @@ static bool is_modified(const struct touched *before, const struct stat *now)
 	       !same_time(&before->ctime, &now->st_ctim);
 }
 
+/* What hashing may still cost. */
+struct budget {
+	uint64_t bytes;
+	uint64_t end_ns;
+};
+
 /* Fills the hash of a regular file; leaves it "" when it cannot be read or would take too long. */
-static void add_hash(const struct place *place, struct change *change, uint64_t *left)
+static void add_hash(const struct place *place, struct change *change, struct budget *left)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat file;
@@ -50,15 +57,15 @@ static void add_hash(const struct place *place, struct change *change, uint64_t 
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
-	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > *left)
+	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > left->bytes || io_now_ns() > left->end_ns)
 		return;
-	*left -= bytes;
+	left->bytes -= bytes;
 	if (sha256_fd(fd, change->sha256, &bytes) < 0)
 		change->sha256[0] = '\0';
 }
 
 /* True when the path differs from what it was, with the change. */
-static bool compare(const struct touched *entry, struct change *ret_change, uint64_t *left)
+static bool compare(const struct touched *entry, struct change *ret_change, struct budget *left)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
@@ -89,7 +96,7 @@ int changes_report(struct changes *changes, const struct view *view, void (*each
 		   void *ctx)
 {
 	_cleanup_free_ struct touched **sorted = calloc(changes->count + 1, sizeof(struct touched *));
-	uint64_t left = CHANGES_HASH_TOTAL_BYTES;
+	struct budget left = {.bytes = CHANGES_HASH_TOTAL_BYTES, .end_ns = io_now_ns() + CHANGES_HASH_NS};
 	size_t count = 0;
 
 	(void)view; /* entries keep their mounts, which live as long as the view */

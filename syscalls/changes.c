@@ -130,7 +130,7 @@ int changes_entry(struct changes *changes, const struct place *place, bool known
 		if (*slot)
 			return 0;
 	}
-	if (changes->count >= CHANGES_MAX) {
+	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
@@ -146,6 +146,7 @@ int changes_entry(struct changes *changes, const struct place *place, bool known
 		take_state(entry, place);
 	*find_slot(changes->slot, changes->slots, hash, entry->path, entry->path_len) = entry;
 	changes->count++;
+	changes->bytes += entry->path_len;
 	*ret_entry = entry;
 	return 0;
 }

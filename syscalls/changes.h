@@ -20,9 +20,11 @@ struct change {
 };
 
 #define CHANGES_MAX 500000       /* paths kept; further ones are only counted */
+#define CHANGES_BYTES_MAX (24u << 20) /* of their texts; the report, which the keeper must hold, escapes them */
 #define CHANGES_TREE_MAX 200000  /* entries one directory rename walks */
 #define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* a file past it is reported without its hash: it may be sparse */
 #define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* of one report */
+#define CHANGES_HASH_NS UINT64_C(5000000000)  /* likewise: the keeper's patience after a timeout is twice that */
 
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
@@ -35,7 +37,7 @@ int changes_touch(struct changes *changes, const struct place *place);
 /* The same for the two and everything below: before a directory is renamed from `from` to `to`. */
 int changes_touch_tree(struct changes *changes, const struct place *from, const struct place *to);
 
-/* How many touches found no room (CHANGES_MAX, CHANGES_TREE_MAX): when not 0, the report is not complete. */
+/* How many touches found no room (CHANGES_MAX, _BYTES_MAX, _TREE_MAX): when not 0, the report is not complete. */
 uint64_t changes_unlisted(const struct changes *changes);
 
 /* Compares with the present and calls `each` in path order; the change is valid during the call. 0 or -errno. */

@@ -166,6 +166,24 @@ START_TEST(test_sparse_file_is_not_hashed)
 }
 END_TEST
 
+/* A report that the keeper cannot take in would hide the denials it comes with. */
+START_TEST(test_long_names_are_bounded)
+{
+	struct changes *changes = changes_create();
+	unsigned touches = CHANGES_BYTES_MAX / 4000 + 100;
+	char name[4001];
+
+	memset(name, 'n', sizeof(name));
+	for (unsigned i = 0; i < touches; i++) {
+		(void)snprintf(name + 3990, sizeof(name) - 3990, "%08u", i);
+		ck_assert_int_eq(changes_touch(changes, at(name)), 0);
+	}
+	ck_assert_uint_gt(changes_unlisted(changes), 90);
+	ck_assert_uint_lt(changes_unlisted(changes), 110);
+	changes_free(changes);
+}
+END_TEST
+
 START_TEST(test_many)
 {
 	struct changes *changes = changes_create();
@@ -197,6 +215,7 @@ int main(void)
 	tcase_add_test(tests, test_directory_not_renamed_after_all);
 	tcase_add_loop_test(tests, test_what_is_not_reported, 0, 5);
 	tcase_add_test(tests, test_sparse_file_is_not_hashed);
+	tcase_add_test(tests, test_long_names_are_bounded);
 	tcase_add_test(tests, test_many);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
