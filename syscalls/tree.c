@@ -1,10 +1,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,11 +22,13 @@
 #endif
 
 #define TREE_BUCKETS 256u
+#define TREE_SPARE_FDS 64 /* what judging a call, and a worker each for some that block, need beside the pidfds */
 
 struct tree {
 	pid_t root;
 	const struct view *view;
 	int epoll_fd;
+	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
 	unsigned seen;
 	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
 	struct task *bucket[TREE_BUCKETS];
@@ -33,9 +37,13 @@ struct tree {
 int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
+	struct rlimit limit;
 
 	if (!tree)
 		return -ENOMEM;
+	tree->fd_end = INT_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
+		tree->fd_end = limit.rlim_cur > 2 * TREE_SPARE_FDS ? (int)limit.rlim_cur - TREE_SPARE_FDS : (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
@@ -148,8 +156,8 @@ static int task_hold(const struct tree *tree, struct task *task)
 
 	if (fd < 0)
 		return -errno;
-	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-		int error = -errno;
+	if (fd >= tree->fd_end || epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+		int error = fd >= tree->fd_end ? -EMFILE : -errno;
 
 		(void)close(fd);
 		return error;

@@ -187,11 +187,48 @@ static int storm(char **arg)
 	_exit(calls < 1000);
 }
 
+/* crowd COUNT: more processes at once than the supervisor has descriptors; each can open a file. */
+static int crowd(char **arg)
+{
+	long count = strtol(arg[0], NULL, 10), bad = 0;
+	int hold[2], status;
+	char byte;
+
+	if (pipe(hold) < 0)
+		return 2;
+	for (long i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (child < 0)
+			bad++;
+		if (child != 0)
+			continue;
+		(void)close(hold[1]);
+		status = open("/dev/null", O_RDONLY) < 0;
+		(void)!read(hold[0], &byte, 1); /* until the parent closes its end */
+		_exit(status);
+	}
+	for (int i = 0; i < 50; i++) { /* while all of them are there */
+		int fd = open("/dev/null", O_RDONLY);
+
+		bad += fd < 0;
+		if (fd >= 0)
+			(void)close(fd);
+		(void)usleep(10000);
+	}
+	(void)close(hold[1]);
+	while (wait(&status) > 0)
+		bad += status != 0;
+	printf("crowd: %ld failures\n", bad);
+	return bad != 0;
+}
+
 static const struct {
 	const char *name;
 	int args;
 	int (*run)(char **arg);
 } attacks[] = {
+	{"crowd", 1, crowd},
 	{"reopen", 2, reopen},
 	{"script", 2, script},
 	{"storm", 0, storm},
@@ -203,6 +240,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
 		if (strcmp(argv[1], attacks[i].name) == 0 && argc - 2 == attacks[i].args)
 			return attacks[i].run(argv + 2);
-	fputs("usage: cases-attack reopen FILE SECONDS | script APPROVED REFUSED | storm | wander\n", stderr);
+	fputs("usage: cases-attack crowd COUNT | reopen FILE SECONDS | script APPROVED REFUSED | storm | wander\n", stderr);
 	return 2;
 }

@@ -1,5 +1,6 @@
 # Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/check/callgate tests/live/NAME.sh.
 LIVE_TESTS = \
+	tests/live/attack-crowd.sh \
 	tests/live/attack-fuzz.sh \
 	tests/live/attack-glob-write.sh \
 	tests/live/attack-procfs.sh \
