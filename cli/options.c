@@ -30,8 +30,7 @@ const char *cli_policy_help(void)
 
 /* ---- lists ---- */
 
-/* Takes text (NULL: no memory). */
-static int list_take(struct cli_list *list, char *text)
+int cli_list_take(struct cli_list *list, char *text)
 {
 	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
 
@@ -45,7 +44,7 @@ static int list_take(struct cli_list *list, char *text)
 	return 0;
 }
 
-static void list_done(struct cli_list *list)
+void cli_list_done(struct cli_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		free(list->item[i]);
@@ -55,11 +54,11 @@ static void list_done(struct cli_list *list)
 
 void cli_policy_options_done(struct cli_policy_options *options)
 {
-	list_done(&options->names);
-	list_done(&options->read);
-	list_done(&options->write);
-	list_done(&options->exec);
-	list_done(&options->env);
+	cli_list_done(&options->names);
+	cli_list_done(&options->read);
+	cli_list_done(&options->write);
+	cli_list_done(&options->exec);
+	cli_list_done(&options->env);
 	free(options->workdir);
 	*options = (struct cli_policy_options){0};
 }
@@ -77,7 +76,7 @@ static int take_path(struct cli_list *list, const char *verb, const char *option
 	int ret;
 
 	if (!*value || *value == '@' || *value == '~' || strncmp(value, "${", 2) == 0)
-		return list_take(list, strdup(value));
+		return cli_list_take(list, strdup(value));
 	if (!getcwd(cwd, sizeof(cwd))) {
 		cli_error(verb, "%s %s: the current directory has no name (%s); write an absolute path", option, value,
 			  strerror(errno));
@@ -85,9 +84,9 @@ static int take_path(struct cli_list *list, const char *verb, const char *option
 	}
 	ret = path_join(cwd, value, path, sizeof(path), &lexical);
 	if (ret > 0 && lexical)
-		return list_take(list, strdup(path));
+		return cli_list_take(list, strdup(path));
 	if (ret > 0 && realpath(value, path))
-		return list_take(list, strdup(path));
+		return cli_list_take(list, strdup(path));
 	cli_error(verb, "%s %s: %s", option, value, strerror(ret < 0 ? -ret : errno));
 	return -EINVAL;
 }
@@ -98,14 +97,14 @@ static int take_file(struct cli_list *list, const char *value)
 	char *path;
 
 	if (strchr(value, '/'))
-		return list_take(list, strdup(value));
-	return list_take(list, asprintf(&path, "./%s", value) < 0 ? NULL : path);
+		return cli_list_take(list, strdup(value));
+	return cli_list_take(list, asprintf(&path, "./%s", value) < 0 ? NULL : path);
 }
 
 static int take_profile(struct cli_list *list, const char *verb, const char *value)
 {
 	if (*value && !strchr(value, '/'))
-		return list_take(list, strdup(value));
+		return cli_list_take(list, strdup(value));
 	cli_error(verb, "--profile %s: not a profile's name; use -p for a file", value);
 	return -EINVAL;
 }
@@ -148,7 +147,7 @@ static int take(struct cli_policy_options *options, const char *verb, int opt, c
 	case 'x':
 		return take_path(&options->exec, verb, "-x", value);
 	case 'e':
-		return list_take(&options->env, strdup(value));
+		return cli_list_take(&options->env, strdup(value));
 	case 't':
 		return take_amount(verb, "-t", value, "30, 500ms, 10s, 2m or 1h", text_duration, &options->wall_ns);
 	case CLI_OPT_OUTPUT_LIMIT:
@@ -190,12 +189,12 @@ static int grant_program(const struct cli_policy_options *options, struct cli_ho
 	char *rule;
 
 	for (size_t i = 0; i < options->exec.count; i++)
-		if (list_take(exec, strdup(options->exec.item[i])) < 0)
+		if (cli_list_take(exec, strdup(options->exec.item[i])) < 0)
 			return -ENOMEM;
 	if (options->names.count || !host->program)
 		return 0;
 	rule = program_rule(host);
-	return rule ? list_take(exec, rule) : 0;
+	return rule ? cli_list_take(exec, rule) : 0;
 }
 
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
@@ -224,6 +223,6 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	if (ret == -ENOMEM)
 		cli_error(verb, "out of memory");
 	policy_errors_done(&errors);
-	list_done(&exec);
+	cli_list_done(&exec);
 	return ret;
 }

@@ -58,6 +58,10 @@ struct cli_list {
 	size_t count;
 };
 
+/* Adds text, which it takes also on failure; NULL stands for no memory. 0 or -ENOMEM. */
+int cli_list_take(struct cli_list *list, char *text);
+void cli_list_done(struct cli_list *list);
+
 /* Zero-initialise; cli_policy_options_done releases. */
 struct cli_policy_options {
 	struct cli_list names; /* -p and --profile, in the order given; none: CLI_DEFAULT_PROFILE */

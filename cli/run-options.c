@@ -67,20 +67,6 @@ static int help(void)
 	return ret;
 }
 
-static int add(struct cli_list *list, const char *value)
-{
-	char **more = reallocarray(list->item, list->count + 2, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	list->item = more;
-	list->item[list->count] = strdup(value);
-	if (!list->item[list->count])
-		return -ENOMEM;
-	list->item[++list->count] = NULL;
-	return 0;
-}
-
 static int take_events(struct run_options *options, const char *value)
 {
 	static const char *const names[] = {
@@ -120,12 +106,12 @@ static int take(struct run_options *options, int opt, const char *value)
 		options->audit = value;
 		return 0;
 	case RUN_OPT_INPUT:
-		return add(&options->input, value);
+		return cli_list_take(&options->input, strdup(value));
 	case RUN_OPT_OUTPUT:
 		options->output = value;
 		return 0;
 	case RUN_OPT_ARTIFACT:
-		return add(&options->artifact, value);
+		return cli_list_take(&options->artifact, strdup(value));
 	case RUN_OPT_EVENTS:
 		return take_events(options, value);
 	case RUN_OPT_STATUS_FD:
@@ -187,16 +173,9 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options, in
 	return check(options, argc - optind);
 }
 
-static void list_done(struct cli_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->item[i]);
-	free(list->item);
-}
-
 void run_options_done(struct run_options *options)
 {
 	cli_policy_options_done(&options->policy);
-	list_done(&options->input);
-	list_done(&options->artifact);
+	cli_list_done(&options->input);
+	cli_list_done(&options->artifact);
 }
