@@ -116,23 +116,3 @@ int decode_output(const struct call *call, uint64_t addr, const void *from, size
 {
 	return guest_write(call->sandbox->guest, call->tid, addr, from, len);
 }
-
-int decode_probe_output(const struct call *call, uint64_t addr, size_t len)
-{
-	char bytes[4096];
-
-	/* Writing back what is there is the only probe there is; a program racing with itself over its own output buffer
-	   can at most lose its own store. */
-	while (len) {
-		size_t part = len < sizeof(bytes) ? len : sizeof(bytes);
-		int r = decode_at(call, addr, bytes, part);
-
-		if (r == 0)
-			r = decode_output(call, addr, bytes, part);
-		if (r < 0)
-			return r;
-		addr += part;
-		len -= part;
-	}
-	return 0;
-}

@@ -24,8 +24,7 @@ int decode_extensible(const struct call *call, unsigned arg, void *out, size_t k
 int decode_at(const struct call *call, uint64_t addr, void *out, size_t len);
 ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long);
 
-/* Output: probes that a buffer is writable without changing it, before a side effect; and writes it. 0 or -EFAULT. */
-int decode_probe_output(const struct call *call, uint64_t addr, size_t len);
+/* Writes an output buffer of the program. 0 or -EFAULT. No call has both an output and a side effect: nothing probes. */
 int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len);
 
 #endif

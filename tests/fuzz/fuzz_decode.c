@@ -87,7 +87,7 @@ static void check_structs(const struct call *call, size_t usize, size_t ksize, s
 	promise(out[ksize] == 'x');
 	(void)decode_string_at(call, call->arg[3], out, ksize, -ENAMETOOLONG);
 	promise(out[ksize] == 'x');
-	(void)decode_probe_output(call, call->arg[4], usize);
+	(void)decode_output(call, call->arg[4], out, ksize);
 	free(out);
 }
 
