@@ -137,6 +137,21 @@ static int add_provided(struct build *build, const struct policy_mount *grant, s
 	return add_file(build, grant->virt, host, MOUNT_PROVIDED | MOUNT_PRIVATE, grant->rule);
 }
 
+/*
+ * A grant of "/" is one of files: /dev stays the view's own, or it would hold the caller's terminal. Who wants a device
+ * grants it (or /dev) by name.
+ */
+static int keep_dev(const struct build *build)
+{
+	struct place place;
+	int r = view_locate(build->view, NULL, "/", "/dev", 0, &place);
+
+	if (r < 0 || place.mount->flags & MOUNT_SKELETON || place.mount->virt_len > 1)
+		return r;
+	r = view_skeleton_mkdir(build->view, "/dev");
+	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
+}
+
 static int add_devices(struct build *build)
 {
 	static const char *const device[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -210,6 +225,8 @@ static int build_all(struct build *build, const struct policy *policy)
 			return fail(build, r, "cannot mount in the view", grant[i].virt);
 	}
 	r = add_proc(build);
+	if (r == 0)
+		r = keep_dev(build);
 	if (r == 0)
 		r = add_devices(build);
 	for (size_t i = 0; r == 0 && i < count; i++)

@@ -8,6 +8,7 @@ LIVE_TESTS = \
 	tests/live/attack-scratch.sh \
 	tests/live/attack-script.sh \
 	tests/live/attack-storm.sh \
+	tests/live/attack-terminal.sh \
 	tests/live/attack-traced-end.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
