@@ -56,7 +56,8 @@ BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake 
 # Tools of ./check, and the programs that the tests run inside.
 CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
-	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl python3-venv procps=ps podman=podman"
+	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
+	python3-venv procps=ps"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.
