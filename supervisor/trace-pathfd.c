@@ -37,11 +37,11 @@
 struct letter {
 	struct msghdr message;
 	struct iovec vector;
+	char byte;
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	char byte;
 };
 
 /* A task in the middle of it. */

@@ -38,7 +38,7 @@ void diff_die(const char *what)
 	_exit(99);
 }
 
-static void append(const char *fmt, va_list ap)
+static void __attribute__((format(printf, 1, 0))) append(const char *fmt, va_list ap)
 {
 	int len = vsnprintf(line + line_len, sizeof(line) - line_len, fmt, ap);
 

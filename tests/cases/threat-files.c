@@ -271,7 +271,7 @@ int threat_names(char **arg)
 {
 	static const char *const names[] = {
 		"/odd/new\nline", "/odd/cr\rlf\n{\"seq\":1}", "/odd/\x1b[2J\x1b[31mred", "/odd/\xff\xfe\x80invalid",
-		"/odd/quote\"and\\slash", "/odd/tab\tnull", "/odd/\xe2\x80\xae" "rtl", "/odd/\x7f\x01", "/odd/\xed\xa0\x80half",
+		"/odd/quote\"and\\slash", "/odd/tab\tnull", "/odd/\xe2\x80\xaeright-to-left", "/odd/\x7f\x01", "/odd/\xed\xa0\x80half",
 		"/odd/\xf4\x90\x80\x80high", "/odd/\xc0\xaf", "/odd/,\n\"verdict\":\"allow\"",
 	};
 

@@ -32,7 +32,7 @@ static const struct {
 	{"linger", threat_linger},
 };
 
-static void say(const char *what, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0))) say(const char *what, const char *fmt, va_list ap)
 {
 	failures++;
 	printf("%s: ", what);

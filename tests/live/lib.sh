@@ -16,7 +16,7 @@ export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 
 # Descriptors that whoever runs the tests left open would show in /proc/self/fd of one side. 255 is bash's own.
-for live_fd in /proc/$$/fd/*; do
+for live_fd in "/proc/$$/fd"/*; do
 	live_fd=${live_fd##*/}
 	[ "$live_fd" -gt 2 ] && [ "$live_fd" != 255 ] && eval "exec $live_fd>&-" # inherited
 done
