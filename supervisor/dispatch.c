@@ -67,7 +67,6 @@ static void refuse_unknown(struct dispatch *dispatch, const struct seccomp_notif
 	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
 	row.name = name;
 	begin(dispatch, notification, &row);
-	dispatch->call->task = tree_task(dispatch->sandbox->tree, dispatch->call->tid);
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
 }
 
@@ -205,6 +204,26 @@ static void count(struct dispatch *dispatch)
 	redirects_note(&dispatch->redirects, call);
 }
 
+/*
+ * Who calls. False: it died, and nobody waits. A caller that cannot be looked up (no memory, no descriptor) is refused, and
+ * on record by its number alone.
+ */
+static bool find_caller(struct call *call)
+{
+	static char nothing[] = "";
+	static struct task unknown = {.pidfd = -1, .exe = nothing};
+
+	call->task = tree_task(call->sandbox->tree, call->tid);
+	if (call->task)
+		return true;
+	if (!call_valid(call))
+		return false;
+	unknown.tid = unknown.tgid = call->tid;
+	call->task = &unknown;
+	call_refuse(call, -EPERM, NULL, "caller_unknown");
+	return true;
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -218,18 +237,13 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	if (notification->data.arch == seccomp_arch_native())
 		row = table_find(notification->data.nr);
-	if (row) {
-		begin(dispatch, notification, row);
-		call->task = tree_task(sandbox->tree, call->tid);
-	} else {
-		refuse_unknown(dispatch, notification);
-	}
-	if (!call->task) {
-		/* It died, or /proc is out of reach: nothing can be judged for it. */
-		(void)notify_error(sandbox->listener_fd, notification->id, -EPERM);
-		return;
-	}
 	if (row)
+		begin(dispatch, notification, row);
+	else
+		refuse_unknown(dispatch, notification);
+	if (!find_caller(call))
+		return;
+	if (row && call->decision.verdict != VERDICT_DENY)
 		perform(call);
 	count(dispatch);
 	prepared = call->outcome;
