@@ -252,7 +252,7 @@ enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, i
 		*ret_error = r;
 		return TRACE_FAIL;
 	}
-	pending->carries = true;
+	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
 	pending->carrier = r;
 	pending->cloexec = cloexec;
 	return TRACE_INTERRUPT;
