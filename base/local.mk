@@ -5,6 +5,7 @@ libcallgate_base_a_SOURCES += \
 	base/io.c base/io.h \
 	base/path.c base/path.h \
 	base/procstat.c base/procstat.h \
+	base/proctree.c base/proctree.h \
 	base/remove.c \
 	base/sha256.c base/sha256.h \
 	base/text.c base/text.h \

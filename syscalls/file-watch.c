@@ -12,10 +12,6 @@
 
 #include "base/banned.h"
 
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* linux/pidfd.h, Linux 6.9 */
-#endif
-
 /*
  * pidfd_getfd(2) needs what ptrace needs, which an ancestor has; where a container's filter forbids it, there is no
  * other way to an inotify object (/proc/PID/fd/N of one cannot be opened), and programs fall back to polling on

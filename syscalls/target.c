@@ -8,10 +8,6 @@
 
 #include "base/banned.h"
 
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9, pidfd_open(2) */
-#endif
-
 void target_allow(struct call *call)
 {
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};

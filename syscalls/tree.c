@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,14 +11,11 @@
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
+#include "base/proctree.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 
 #include "base/banned.h"
-
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9, pidfd_open(2) */
-#endif
 
 #define TREE_BUCKETS 256u
 #define TREE_SPARE_FDS 64 /* what judging a call, and a worker each for some that block, need beside the pidfds */
@@ -240,64 +236,21 @@ bool tree_holds(struct tree *tree, pid_t pid)
 	return false;
 }
 
-struct process {
-	pid_t pid;
-	pid_t parent;
-	bool ours;
-};
-
-static struct process *read_processes(size_t *ret_count)
-{
-	_cleanup_closedir_ DIR *dir = opendir("/proc");
-	struct process *list = NULL;
-	size_t count = 0, cap = 0;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH;
-
-		if (parent < 0)
-			continue;
-		if (count == cap) {
-			struct process *more = reallocarray(list, cap ? cap * 2 : 64, sizeof(*list));
-
-			if (!more)
-				break;
-			list = more;
-			cap = cap ? cap * 2 : 64;
-		}
-		list[count++] = (struct process){.pid = pid, .parent = parent};
-	}
-	*ret_count = count;
-	return list;
-}
-
-static bool is_ours(const struct process *list, size_t count, pid_t pid)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i].pid == pid)
-			return list[i].ours;
-	return false;
-}
-
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
 {
-	size_t count, found = 0;
-	_cleanup_free_ struct process *list = read_processes(&count);
-	bool grew = true;
+	struct proctree all;
+	size_t found = 0;
 
-	while (grew) {
-		grew = false;
-		for (size_t i = 0; i < count; i++) {
-			if (list[i].ours || (list[i].parent != tree->root && !is_ours(list, count, list[i].parent)))
-				continue;
-			list[i].ours = grew = true;
-			if (found < cap)
-				out[found] = list[i].pid;
-			found++;
-		}
+	(void)proctree_read(&all); /* memory gone: who was met before is answered for */
+	proctree_mark(&all, tree->root);
+	for (size_t i = 0; i < all.count; i++) {
+		if (all.entry[i].place != PROCTREE_BELOW)
+			continue;
+		if (found < cap)
+			out[found] = all.entry[i].pid;
+		found++;
 	}
+	proctree_done(&all);
 	return found;
 }
 

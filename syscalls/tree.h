@@ -5,9 +5,14 @@
 #ifndef CALLGATE_SYSCALLS_TREE_H
 #define CALLGATE_SYSCALLS_TREE_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9, pidfd_open(2): the descriptor is of the thread, not of its process */
+#endif
 
 struct tree;
 
@@ -39,7 +44,7 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 /* True when pid (a tgid) or tid belongs to the run. Asks /proc; costs a few reads. */
 bool tree_holds(struct tree *tree, pid_t pid);
 
-/* The tgids of the run at this moment, at most `cap`; returns how many there are. */
+/* The tgids of the run at this moment, ascending, at most `cap`; returns how many there are. */
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
 
 /* A numeric field of /proc/PID/status ("Tgid", "PPid", "Umask" is octal). -ESRCH when the task or the field is gone. */

@@ -20,6 +20,9 @@ tests_unit_test_io_LDADD = libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_path
 tests_unit_test_path_LDADD = libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_proctree
+tests_unit_test_proctree_LDADD = libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 

@@ -1,0 +1,107 @@
+#include "base/proctree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/procstat.h"
+
+#include "base/banned.h"
+
+#define STEP 256u
+
+static int add(struct proctree *tree, pid_t pid, pid_t parent)
+{
+	if (tree->count % STEP == 0) {
+		/* Doubling would save little: each entry costs three system calls. */
+		struct proctree_entry *more = reallocarray(tree->entry, tree->count + STEP, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		tree->entry = more;
+	}
+	tree->entry[tree->count++] = (struct proctree_entry){.pid = pid, .parent = parent};
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct proctree_entry *left = a, *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+/* readdir says an error by errno alone. */
+static int next_name(DIR *dir, const char **ret_name)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(dir);
+	*ret_name = entry ? entry->d_name : NULL;
+	return -errno;
+}
+
+int proctree_read(struct proctree *ret_tree)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	const char *name = NULL;
+	int r = dir ? 0 : -errno;
+
+	*ret_tree = (struct proctree){0};
+	if (dir)
+		r = next_name(dir, &name);
+	while (r == 0 && name) {
+		pid_t pid = (pid_t)strtol(name, NULL, 10);
+		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH; /* ESRCH: ended since, or no process at all */
+
+		if (parent >= 0)
+			r = add(ret_tree, pid, parent);
+		if (r == 0)
+			r = next_name(dir, &name);
+	}
+	if (ret_tree->count > 0)
+		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), by_pid);
+	return r;
+}
+
+static struct proctree_entry *find(const struct proctree *tree, pid_t pid)
+{
+	struct proctree_entry key = {.pid = pid};
+
+	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), by_pid) : NULL;
+}
+
+/* Walks up from an entry until the answer is known. */
+static enum proctree_place place_of(const struct proctree *tree, const struct proctree_entry *entry, pid_t root)
+{
+	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
+		if (entry->place != PROCTREE_UNKNOWN)
+			return entry->place;
+		if (entry->parent == root)
+			return PROCTREE_BELOW;
+		entry = find(tree, entry->parent);
+	}
+	return PROCTREE_ELSEWHERE;
+}
+
+void proctree_mark(struct proctree *tree, pid_t root)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
+	for (size_t i = 0; i < tree->count; i++) {
+		struct proctree_entry *entry = &tree->entry[i];
+		enum proctree_place place = place_of(tree, entry, root);
+
+		/* It holds for all on the way, which the next walk need not pass again. */
+		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = find(tree, entry->parent))
+			entry->place = place;
+	}
+}
+
+void proctree_done(struct proctree *tree)
+{
+	free(tree->entry);
+	*tree = (struct proctree){0};
+}

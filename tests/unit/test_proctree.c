@@ -1,0 +1,150 @@
+/* Who descends from whom: on made-up lists, and among real processes. */
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/proctree.h"
+
+#include "base/banned.h"
+
+#define ROOT 50
+#define B PROCTREE_BELOW
+#define E PROCTREE_ELSEWHERE
+
+struct case_entry {
+	pid_t pid, parent;
+	enum proctree_place place;
+};
+
+struct mark_case {
+	struct case_entry entry[8];
+};
+
+static const struct mark_case marks[] = {
+	{{{1, 0, E}, {2, 0, E}, {40, 1, E}, {50, 40, E}, {51, 50, B}, {52, 51, B}, {53, 40, E}}},
+	{{{1, 0, E}, {5, 60, B}, {7, 5, B}, {50, 1, E}, {60, 50, B}, {61, 7, B}}}, /* numbers began anew */
+	{{{1, 0, E}, {51, 50, B}, {52, 51, B}, {99, 77, E}}}, /* the root itself and 77 ended, or are not seen */
+	{{{3, 4, E}, {4, 5, E}, {5, 3, E}, {6, 5, E}, {50, 51, E}, {51, 50, B}, {52, 51, B}}}, /* circles of two moments */
+	{{{7, 7, E}, {50, 50, E}}},
+	{{{0, 0, E}}},
+};
+
+START_TEST(marks_descendants)
+{
+	struct proctree_entry entry[8];
+	struct proctree tree = {.entry = entry};
+
+	for (const struct case_entry *c = marks[_i].entry; tree.count < 8 && c->pid > 0; c++)
+		entry[tree.count++] = (struct proctree_entry){.pid = c->pid, .parent = c->parent};
+	for (int round = 0; round < 2; round++) { /* the second time over marks that are there */
+		proctree_mark(&tree, ROOT);
+		for (size_t i = 0; i < tree.count; i++)
+			ck_assert_msg(entry[i].place == marks[_i].entry[i].place, "pid %d: %d", entry[i].pid, entry[i].place);
+	}
+	proctree_mark(&tree, 12345);
+	for (size_t i = 0; i < tree.count; i++)
+		ck_assert_int_eq(entry[i].place, PROCTREE_ELSEWHERE);
+}
+END_TEST
+
+/* One chain as long as pids allow, worst in both orders: a walk from each to the root would be for minutes. */
+START_TEST(marks_crowds)
+{
+	const size_t count = 400000;
+	struct proctree tree = {.entry = calloc(count, sizeof(*tree.entry)), .count = count};
+
+	ck_assert_ptr_nonnull(tree.entry);
+	for (size_t i = 0; i < count; i++) {
+		pid_t pid = (pid_t)i + 100;
+
+		tree.entry[i].pid = pid;
+		tree.entry[i].parent = _i == 0 ? pid - 1 : i + 1 == count ? 99 : pid + 1;
+	}
+	proctree_mark(&tree, 99);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_eq(tree.entry[i].place, PROCTREE_BELOW);
+	proctree_done(&tree);
+	ck_assert_uint_eq(tree.count, 0);
+}
+END_TEST
+
+static const struct proctree_entry *entry_of(const struct proctree *tree, pid_t pid)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->entry[i].pid == pid)
+			return &tree->entry[i];
+	return NULL;
+}
+
+/* A child that tells its own child's pid and waits with it for the end. */
+static pid_t start_two(pid_t *ret_inner)
+{
+	int ends[2];
+	pid_t outer;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	outer = fork();
+	if (outer == 0) {
+		pid_t inner = fork();
+
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (inner > 0 && write(ends[1], &inner, sizeof(inner)) < 0)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	ck_assert_int_gt(outer, 0);
+	ck_assert_int_eq(read(ends[0], ret_inner, sizeof(*ret_inner)), sizeof(*ret_inner));
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return outer;
+}
+
+START_TEST(reads_processes)
+{
+	pid_t inner, outer = start_two(&inner);
+	const struct proctree_entry *entry;
+	struct proctree tree;
+
+	ck_assert_int_eq(proctree_read(&tree), 0);
+	for (size_t i = 1; i < tree.count; i++)
+		ck_assert_int_gt(tree.entry[i].pid, tree.entry[i - 1].pid);
+	proctree_mark(&tree, getpid());
+	entry = entry_of(&tree, outer);
+	ck_assert(entry && entry->parent == getpid() && entry->place == PROCTREE_BELOW);
+	entry = entry_of(&tree, inner);
+	ck_assert(entry && entry->parent == outer && entry->place == PROCTREE_BELOW);
+	entry = entry_of(&tree, getpid());
+	ck_assert(entry && entry->parent == getppid() && entry->place == PROCTREE_ELSEWHERE);
+	entry = entry_of(&tree, getppid());
+	ck_assert(!entry || entry->place == PROCTREE_ELSEWHERE);
+	proctree_mark(&tree, outer);
+	ck_assert_int_eq(entry_of(&tree, outer)->place, PROCTREE_ELSEWHERE);
+	ck_assert_int_eq(entry_of(&tree, inner)->place, PROCTREE_BELOW);
+	proctree_done(&tree);
+	(void)kill(inner, SIGKILL);
+	(void)kill(outer, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		continue;
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proctree");
+	TCase *tcase = tcase_create("proctree");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, marks_descendants, 0, sizeof(marks) / sizeof(marks[0]));
+	tcase_add_loop_test(tcase, marks_crowds, 0, 2);
+	tcase_add_test(tcase, reads_processes);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}
