@@ -1,3 +1,4 @@
+EXTRA_DIST += policy/README.md
 libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/arena.c policy/arena.h policy/borders.c policy/canon.c policy/decide.c policy/decoy.c policy/decoy.h \
 	policy/errors.c policy/errors.h policy/explain.c policy/explain.h policy/glob.c policy/glob.h policy/index.c policy/keys.c policy/keys.h \

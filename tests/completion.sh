@@ -1,0 +1,47 @@
+#!/bin/bash
+# The bash completion offers the verbs, each verb's options, profiles, and files behind "--".
+set -u
+
+callgate=${CALLGATE:-callgate}
+command -v "$callgate" >/dev/null || {
+	echo "SKIP: no program to test: $callgate"
+	exit 77
+}
+# shellcheck source=doc/callgate.bash-completion
+. "${top_srcdir:-.}/doc/callgate.bash-completion"
+passed=0 failed=0
+
+# offers WANTED WORD...: with these words typed, the last one unfinished, WANTED is among what is offered.
+offers()
+{
+	local wanted=$1 word
+	shift
+	COMP_WORDS=("$callgate" "$@")
+	COMP_CWORD=$#
+	_callgate 2>/dev/null # compopt complains outside of a completion
+	for word in "${COMPREPLY[@]}"; do
+		[ "$word" = "$wanted" ] || continue
+		passed=$((passed + 1))
+		return
+	done
+	failed=$((failed + 1))
+	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
+}
+
+for verb in run check show why audit; do
+	offers "$verb" ''
+	offers --help "$verb" --h
+done
+offers --version --v
+for option in -p --policy --profile --allow-read --workdir --json --audit --input --output --timeout --; do
+	[ "$option" = -- ] || offers "$option" run "${option%?}"
+done
+offers --open why --o
+offers --exec why --e
+offers stats audit st
+offers python run --profile py
+offers blocked run --events b
+offers ls run -- l
+offers /etc/passwd run -- cat /etc/pass
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
