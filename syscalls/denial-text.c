@@ -164,6 +164,16 @@ static void put_word(struct buf *buf, const char *word, size_t len)
 	buf_puts(buf, "'");
 }
 
+/*
+ * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
+ * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
+ * and its name here cannot be granted at all.
+ */
+static const char *redirect_grant(const struct mount *mount, bool exec)
+{
+	return exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
+}
+
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
 static size_t grant_len(const struct call *call, const char *path, bool write)
 {
@@ -190,6 +200,10 @@ char *denial_suggest(const struct call *call)
 		return buf_take(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 && strcmp(reason, "not_executable") != 0)
+		return NULL;
+	if (mount->flags & MOUNT_REDIRECT)
+		path = redirect_grant(mount, exec);
+	if (!path)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
 	put_word(&buf, path, grant_len(call, path, write));

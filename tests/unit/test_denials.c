@@ -12,6 +12,9 @@
 #include "base/banned.h"
 
 static struct mount tree, proc = {.flags = MOUNT_PROC};
+static char slash_tmp[] = "/tmp";
+static struct mount scratch = {.flags = MOUNT_REDIRECT | MOUNT_PRIVATE, .virt = slash_tmp, .virt_len = 4};
+static struct mount host = {.flags = MOUNT_REDIRECT, .virt = slash_tmp, .virt_len = 4};
 static char python[] = "/usr/bin/python3.11", git[] = "/usr/bin/git";
 static struct task task = {.tid = 8, .tgid = 7, .exe = python};
 static struct denials *denials;
@@ -153,6 +156,21 @@ START_TEST(test_nothing_to_grant)
 }
 END_TEST
 
+/* A grant of the name below a redirect means the host's file of that name, or is refused by the compiler. */
+START_TEST(test_redirects)
+{
+	const struct mount *mount = _i == 0 ? &scratch : &host;
+	struct call *call = refused(&execve_row, EACCES, "not_executable");
+
+	with_path(call, mount, "/tmp/K");
+	denials_add(denials, call);
+	if (_i == 0)
+		ck_assert_str_eq(only(1)->suggest, "-x /tmp");
+	else
+		ck_assert_ptr_null(only(1)->suggest);
+}
+END_TEST
+
 START_TEST(test_without_path)
 {
 	struct call *call = refused(_i ? &socket_row : &kill_row, EPERM, "not_permitted");
@@ -225,6 +243,7 @@ int main(void)
 	tcase_add_test(tests, test_deny_rule);
 	tcase_add_test(tests, test_second_path);
 	tcase_add_test(tests, test_nothing_to_grant);
+	tcase_add_loop_test(tests, test_redirects, 0, 2);
 	tcase_add_loop_test(tests, test_without_path, 0, 2);
 	tcase_add_test(tests, test_repeated_and_too_many);
 	tcase_add_test(tests, test_another_program_is_another_denial);
