@@ -125,7 +125,8 @@ static void *run_job(void *argument)
 		(void)close(fd);
 	}
 	if (result < 0)
-		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : result); /* -ENOENT: the caller is gone, nobody to tell */
+		/* Fails when the caller is gone: there is nobody to tell then. */
+		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : result);
 	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
 	(void)pthread_mutex_lock(&blocking->lock);
 	job->done = true;
