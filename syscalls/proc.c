@@ -130,13 +130,11 @@ bool proc_writable(const struct task *task, const char *rest)
 	return strcmp(leaf, "comm") == 0 || strcmp(leaf, "oom_score_adj") == 0;
 }
 
-void proc_each_name(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
-	pid_t pids[4096];
-	size_t count = view->tree ? tree_list(view->tree, pids, sizeof(pids) / sizeof(pids[0])) : 0;
 	char name[16];
 
-	for (size_t i = 0; i < count && i < sizeof(pids) / sizeof(pids[0]); i++) {
+	for (size_t i = 0; i < count; i++) {
 		(void)snprintf(name, sizeof(name), "%d", pids[i]);
 		each(ctx, name, S_IFDIR);
 	}

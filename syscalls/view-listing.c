@@ -8,12 +8,14 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/tree.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
@@ -38,11 +40,35 @@ static void put_entry(int dirfd, const char *name, mode_t type)
 	(void)r; /* a name that cannot be made is only missing from a listing */
 }
 
+#define MEMBERS_MAX 4096
+
 struct listing {
 	const struct view *view;
 	const struct place *place;
-	int fd;             /* the stand-in */
+	int fd;                    /* the stand-in */
+	pid_t member[MEMBERS_MAX]; /* of /proc: who is in the run, ascending. A run of more lists these */
+	size_t members;
 };
+
+static void list_members(struct listing *listing)
+{
+	struct tree *tree = listing->view->tree;
+	size_t count = tree ? tree_list(tree, listing->member, MEMBERS_MAX) : 0;
+
+	listing->members = count < MEMBERS_MAX ? count : MEMBERS_MAX;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static bool is_member(const struct listing *listing, pid_t pid)
+{
+	return bsearch(&pid, listing->member, listing->members, sizeof(pid), by_pid);
+}
 
 /* Which entry of a filtered directory may be seen. */
 static bool entry_visible(const struct listing *listing, const char *name, mode_t type)
@@ -75,22 +101,27 @@ static void add_proc_entry(void *ctx, const char *name, mode_t type)
 	put_entry(listing->fd, name, type);
 }
 
+/* Of /proc, the names of processes alone come and go: one that ended, its number used again by an outsider or not. */
+static bool is_stale(const struct listing *listing, int host_fd, const char *name)
+{
+	struct stat there;
+
+	if (listing->place->mount->flags & MOUNT_PROC)
+		return name[0] >= '1' && name[0] <= '9' && !is_member(listing, (pid_t)strtol(name, NULL, 10));
+	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       !entry_visible(listing, name, there.st_mode & S_IFMT);
+}
+
 /* Empties the stand-in of what is no longer there. */
 static void drop_stale(const struct listing *listing, int host_fd)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fcntl(listing->fd, F_DUPFD_CLOEXEC, 0));
 	struct dirent *entry;
-	struct stat there;
 
 	while (dir && (entry = readdir(dir))) {
-		bool own = view_own_listing(listing->place) && listing->place->mount->flags & MOUNT_PROC;
-
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (own ? entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-				  faccessat(host_fd, entry->d_name, F_OK, 0) < 0
-			: fstatat(host_fd, entry->d_name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
-				  !entry_visible(listing, entry->d_name, there.st_mode & S_IFMT))
+		if (is_stale(listing, host_fd, entry->d_name))
 			(void)io_remove_tree(listing->fd, entry->d_name);
 	}
 }
@@ -98,7 +129,7 @@ static void drop_stale(const struct listing *listing, int host_fd)
 int view_refresh(const struct place *place)
 {
 	const struct view *view = place->mount->view;
-	struct listing listing = {.view = view, .place = place, .fd = -1};
+	struct listing listing;
 	_cleanup_closedir_ DIR *host = NULL;
 	_cleanup_close_ int fd = -1;
 	struct dirent *entry;
@@ -121,11 +152,15 @@ int view_refresh(const struct place *place)
 		(void)close(host_fd);
 		return r;
 	}
+	listing.view = view;
+	listing.place = place;
 	listing.fd = fd;
+	if (place->mount->flags & MOUNT_PROC)
+		list_members(&listing);
 	program = umask(022); /* this thread's is the one of whoever created something last */
 	drop_stale(&listing, host_fd);
 	if (place->mount->flags & MOUNT_PROC)
-		proc_each_name(view, add_proc_entry, &listing);
+		proc_each_name(listing.member, listing.members, add_proc_entry, &listing);
 	else
 		while ((entry = readdir(host)))
 			add_host_entry(&listing, host_fd, entry->d_name);

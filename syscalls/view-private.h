@@ -87,8 +87,8 @@ enum proc_kind {
 enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
 /* True when the task may write it (its own comm, oom_score_adj). */
 bool proc_writable(const struct task *task, const char *rest);
-/* Calls each with the names that /proc itself lists. */
-void proc_each_name(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+/* Calls each with the names that /proc itself lists, when these are the processes of the run. */
+void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 

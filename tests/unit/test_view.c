@@ -2,15 +2,18 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "syscalls/tree.h"
 #include "syscalls/view.h"
 
 #include "base/banned.h"
@@ -268,6 +271,45 @@ START_TEST(listings_show_what_is_granted)
 }
 END_TEST
 
+/* A number in the stand-in of /proc whose process is not the run's (any more) goes, whoever has it now. */
+START_TEST(proc_lists_the_run)
+{
+	static struct place place;
+	_cleanup_close_ int fd = -1;
+	char mine[16], parent[16];
+	struct tree *tree;
+	pid_t pid;
+
+	pid = fork();
+	if (pid == 0) {
+		for (;;)
+			(void)pause();
+	}
+	ck_assert_int_gt(pid, 0);
+	(void)snprintf(mine, sizeof(mine), "%d", pid);
+	(void)snprintf(parent, sizeof(parent), "%d", getppid());
+	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &tree), 0);
+	view_set_tree(view, tree);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/proc", 0, &place), 0);
+	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(faccessat(fd, mine, F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
+	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
+	ck_assert_int_eq(mkdirat(fd, parent, 0755), 0);
+	(void)kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	(void)close(fd);
+	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_lt(faccessat(fd, mine, F_OK, 0), 0);
+	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
+	view_set_tree(view, NULL);
+	tree_free(tree);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("view");
@@ -283,6 +325,7 @@ int main(void)
 	tcase_add_test(tests, roots_of_mounts_stay);
 	tcase_add_test(tests, scratch_is_nowhere);
 	tcase_add_test(tests, listings_show_what_is_granted);
+	tcase_add_test(tests, proc_lists_the_run);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
