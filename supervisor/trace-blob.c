@@ -10,6 +10,7 @@
 
 #define ARGV_MAX 131072u /* a megabyte of pointers: far beyond what fits an exec's argument space with texts */
 #define ARGV_STEP 64u
+#define KEPT_MAX (64u << 20) /* of all tasks: threads that leave an exec by longjmp would keep eight each, and never end */
 
 struct pointers {
 	uint64_t *item; /* owned */
@@ -89,7 +90,20 @@ static int pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 	return 0;
 }
 
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, struct trace_blob *ret_blob)
+/* The memory for blob->len bytes, counted. 0 or -E2BIG, -ENOMEM. */
+static int blob_allocate(struct trace_blob *blob, size_t *budget)
+{
+	if (blob->len > KEPT_MAX || *budget > KEPT_MAX - blob->len)
+		return -E2BIG;
+	blob->bytes = malloc(blob->len);
+	if (!blob->bytes)
+		return -ENOMEM;
+	blob->budget = budget;
+	*budget += blob->len;
+	return 0;
+}
+
+int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob)
 {
 	bool at = call->row->arg[0].kind == ARG_DIRFD; /* execveat */
 	struct trace_blob blob = {0};
@@ -110,10 +124,10 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, struct 
 	blob.len = head + strlen(host) + 1;
 	for (size_t i = 0; i < blob.pointers; i++)
 		blob.len += strlen(plan->argv_head[i]) + 1;
-	blob.bytes = malloc(blob.len);
-	if (!blob.bytes) {
+	r = blob_allocate(&blob, budget);
+	if (r < 0) {
 		free(rest.item);
-		return -ENOMEM;
+		return r;
 	}
 	end = head;
 	put_text(&blob, &end, host);
@@ -124,12 +138,14 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, struct 
 	return 0;
 }
 
-int blob_for_chdir(const char *host, struct trace_blob *ret_blob)
+int blob_for_chdir(const char *host, size_t *budget, struct trace_blob *ret_blob)
 {
-	struct trace_blob blob = {.bytes = strdup(host), .len = strlen(host) + 1};
+	struct trace_blob blob = {.len = strlen(host) + 1};
+	int r = blob_allocate(&blob, budget);
 
-	if (!blob.bytes)
-		return -ENOMEM;
+	if (r < 0)
+		return r == -E2BIG ? -ENOMEM : r; /* which chdir(2) knows */
+	memcpy(blob.bytes, host, blob.len);
 	*ret_blob = blob;
 	return 0;
 }
@@ -147,6 +163,8 @@ void blob_relocate(struct trace_blob *blob, uint64_t addr)
 
 void blob_done(struct trace_blob *blob)
 {
+	if (blob->budget)
+		*blob->budget -= blob->len;
 	free(blob->bytes);
 	memset(blob, 0, sizeof(*blob));
 }

@@ -20,6 +20,7 @@ enum pending_state {
 /* What a detour puts into the task's memory: the argument array, then texts. */
 struct trace_blob {
 	char *bytes;       /* owned */
+	size_t *budget;    /* the tracer's count that len is part of; NULL: none */
 	size_t len;
 	size_t host_at;    /* offset of the host path */
 	size_t pointers;   /* entries of the array at offset 0 that point into the blob, as offsets until relocated */
@@ -58,11 +59,15 @@ struct tracer {
 	struct sandbox *sandbox;
 	struct pending *pending;
 	struct later *later;
+	size_t blob_bytes; /* of all pending entries */
 };
 
-/* trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). */
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, struct trace_blob *ret_blob);
-int blob_for_chdir(const char *host, struct trace_blob *ret_blob);
+/*
+ * trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). *budget counts the bytes of all
+ * blobs that are kept, which a program cannot make grow without end; it must outlive the blob.
+ */
+int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob);
+int blob_for_chdir(const char *host, size_t *budget, struct trace_blob *ret_blob);
 /* Makes the array's offsets addresses. Once. */
 void blob_relocate(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);

@@ -193,7 +193,7 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 
 	if (later_needed(tracer, call))
 		return later_add(tracer, call, plan, NULL, ret_error);
-	r = plan->detour ? blob_for_exec(call, plan, &blob) : 0;
+	r = plan->detour ? blob_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 	if (r == 0)
 		r = begin(tracer, call, state, &pending);
 	if (r != 0) {
@@ -216,7 +216,7 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 
 	if (later_needed(tracer, call))
 		return later_add(tracer, call, NULL, steal_pointer(&owned), ret_error);
-	r = blob_for_chdir(owned, &blob);
+	r = blob_for_chdir(owned, &tracer->blob_bytes, &blob);
 	if (r == 0)
 		r = begin(tracer, call, PENDING_ANSWERED, &pending);
 	if (r != 0) {

@@ -60,6 +60,9 @@ tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c t
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_trace_blob
+tests_unit_test_trace_blob_LDADD = $(tests_unit_test_trace_LDADD)
+
 UNIT_TESTS += tests/unit/test_changes
 tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)

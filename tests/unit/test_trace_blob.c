@@ -1,0 +1,92 @@
+/* What a detour keeps of a program's own arguments has an end, over all tasks. The program is this one. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/trace-private.h"
+
+#include "base/banned.h"
+
+#define LIMIT ((size_t)64 << 20)
+#define WORDS 100000u
+
+static ssize_t read_own(pid_t tid, uint64_t addr, void *out, size_t len)
+{
+	(void)tid;
+	memcpy(out, (const void *)(uintptr_t)addr, len);
+	return (ssize_t)len;
+}
+
+static const struct guest_ops own = {.read = read_own};
+static struct sandbox sandbox = {.guest = &own};
+static const struct syscall_row row = {.name = "execve", .arg = {{ARG_PATH, "path"}}};
+static char shell[] = "/bin/sh", script[] = "/s";
+static char *head[] = {shell, script, NULL};
+static struct exec_plan plan = {.detour = true, .host = shell, .execfn = script, .argv_head = head};
+static uint64_t argv[WORDS + 64]; /* reading goes on a step behind its end */
+
+START_TEST(exec_blobs_end)
+{
+	static struct trace_blob blob[256];
+	struct call *call = calloc(1, sizeof(*call));
+	size_t budget = 0, each, kept = 0;
+	int r;
+
+	ck_assert_ptr_nonnull(call);
+	call->sandbox = &sandbox;
+	call->row = &row;
+	call->arg[1] = (uint64_t)(uintptr_t)argv;
+	for (size_t i = 0; i < WORDS; i++)
+		argv[i] = 4711;
+	while ((r = blob_for_exec(call, &plan, &budget, &blob[kept])) == 0)
+		ck_assert_uint_lt(++kept, 256);
+	ck_assert_int_eq(r, -E2BIG);
+	ck_assert_ptr_null(blob[kept].bytes);
+	ck_assert_uint_ge(kept, 2);
+	each = blob[0].len;
+	ck_assert_uint_gt(each, WORDS * sizeof(uint64_t));
+	ck_assert_uint_eq(budget, kept * each);
+	ck_assert_uint_gt(budget + each, LIMIT);
+	ck_assert_uint_le(budget, LIMIT);
+	blob_done(&blob[0]); /* one that ends makes room for another */
+	ck_assert_int_eq(blob_for_exec(call, &plan, &budget, &blob[0]), 0);
+	for (size_t i = 0; i < kept; i++)
+		blob_done(&blob[i]);
+	ck_assert_uint_eq(budget, 0);
+	blob_done(&blob[0]); /* nothing left to take back */
+	ck_assert_uint_eq(budget, 0);
+	free(call);
+}
+END_TEST
+
+START_TEST(chdir_blobs_end)
+{
+	size_t budget = LIMIT - 5;
+	struct trace_blob blob = {0};
+
+	ck_assert_int_eq(blob_for_chdir("/home", &budget, &blob), -ENOMEM);
+	ck_assert_uint_eq(budget, LIMIT - 5);
+	ck_assert_int_eq(blob_for_chdir("/usr", &budget, &blob), 0);
+	ck_assert_uint_eq(budget, LIMIT);
+	ck_assert_str_eq(blob.bytes, "/usr");
+	blob_done(&blob);
+	ck_assert_uint_eq(budget, LIMIT - 5);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace-blob");
+	TCase *tests = tcase_create("trace-blob");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tests, exec_blobs_end);
+	tcase_add_test(tests, chdir_blobs_end);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
