@@ -109,27 +109,35 @@ static int move_window(struct audit *audit, size_t len)
 	return r < 0 ? r : 0;
 }
 
-int log_append_direct(struct audit *audit, const char *line, size_t len)
+int log_write(int fd, const char *line, size_t len, uint64_t end)
 {
-	uint64_t end = audit->shared->end;
 	size_t done = 0;
 
 	if (past_size_limit(end + len))
 		return -EFBIG;
 	while (done < len) {
-		ssize_t n = pwrite(audit->fd, line + done, len - done, (off_t)(end + done));
+		ssize_t n = pwrite(fd, line + done, len - done, (off_t)(end + done));
 
 		if (n > 0) {
 			done += (size_t)n;
 		} else if (n == 0 || errno != EINTR) {
 			int error = n == 0 ? EIO : errno;
 
-			(void)!ftruncate(audit->fd, (off_t)end); /* best effort: a torn tail is cut by readers as well */
+			(void)!ftruncate(fd, (off_t)end); /* best effort: a torn tail is cut by readers as well */
 			return -error;
 		}
 	}
-	__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
 	return 0;
+}
+
+int log_append_direct(struct audit *audit, const char *line, size_t len)
+{
+	uint64_t end = audit->shared->end;
+	int r = log_write(audit->fd, line, len, end);
+
+	if (r == 0)
+		__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
+	return r;
 }
 
 int log_append(struct audit *audit, const char *line, size_t len)

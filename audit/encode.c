@@ -25,7 +25,7 @@ static inline char *put_bytes(char *out, const char *bytes, size_t len)
 	return out + len;
 }
 
-static char *put_uint(char *out, uint64_t value)
+char *encode_uint(char *out, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -40,9 +40,9 @@ static char *put_uint(char *out, uint64_t value)
 static char *put_int(char *out, int64_t value)
 {
 	if (value >= 0)
-		return put_uint(out, (uint64_t)value);
+		return encode_uint(out, (uint64_t)value);
 	*out++ = '-';
-	return put_uint(out, -(uint64_t)value);
+	return encode_uint(out, -(uint64_t)value);
 }
 
 /* Powers of two digits: 3 bits a digit for modes, 4 for flags and addresses. */
@@ -183,9 +183,9 @@ static char *put_who(struct encoder *encoder, char *out, const struct audit_reco
 	const char *time;
 	uint64_t mono_ns = audit_clock_now(&encoder->clock, &time);
 
-	out = put_uint(PUT(out, "{\"seq\":"), seq);
+	out = encode_uint(PUT(out, "{\"seq\":"), seq);
 	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
-	out = put_uint(PUT(out, "\",\"mono_ns\":"), mono_ns);
+	out = encode_uint(PUT(out, "\",\"mono_ns\":"), mono_ns);
 	out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
 	out = put_int(PUT(out, "\",\"pid\":"), record->pid);
 	if (record->tid != record->pid)

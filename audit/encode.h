@@ -54,6 +54,9 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 void encode_outcome(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
 void encode_empty_room(char room[AUDIT_ROOM_BYTES]);
 
+/* Puts the decimal digits (20 at most, no NUL) and returns where they end. */
+char *encode_uint(char *out, uint64_t value);
+
 /* The first and the last line of a run, owned by the caller. NULL when memory ran out. */
 char *encode_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
 char *encode_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,

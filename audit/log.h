@@ -43,6 +43,8 @@ struct audit {
 int log_append(struct audit *audit, const char *line, size_t len);
 /* The same by pwrite(2), for header and trailer. */
 int log_append_direct(struct audit *audit, const char *line, size_t len);
+/* Writes all of it at `end` of the file, which is as long as before on failure. 0 or -errno. */
+int log_write(int fd, const char *line, size_t len, uint64_t end);
 /* True when [offset, offset + len) may be written through the window by this thread. */
 bool log_in_window(const struct audit *audit, uint64_t offset, size_t len);
 void log_unmap(struct audit *audit);

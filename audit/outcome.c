@@ -39,19 +39,6 @@ static void store16(char *to, const char *from)
 	*(volatile word16 *)to = word;
 }
 
-static size_t put_number(char *out, uint64_t value)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	memcpy(out, digits + at, sizeof(digits) - at);
-	return sizeof(digits) - at;
-}
-
 static void store_error(const struct encoder *encoder, char *room, uint64_t error)
 {
 	char text[VALUE_BYTES + 1];
@@ -61,7 +48,7 @@ static void store_error(const struct encoder *encoder, char *room, uint64_t erro
 	store8(room, "\"errno\":");
 	memset(text, ' ', sizeof(text));
 	if (!name || !name->text || name->len > VALUE_BYTES - 2) { /* a number without a name */
-		len = put_number(text, error <= VALUE_MAX ? error : VALUE_MAX);
+		(void)encode_uint(text, error <= VALUE_MAX ? error : VALUE_MAX);
 		store16(room + AUDIT_ROOM_VALUE, text);
 		return;
 	}
@@ -84,12 +71,12 @@ static void store_error(const struct encoder *encoder, char *room, uint64_t erro
 static void store_value(char *room, uint64_t value)
 {
 	char text[VALUE_BYTES + 4];
-	size_t len;
+	const char *end;
 
 	memset(text, ' ', sizeof(text));
-	len = put_number(text, value <= VALUE_MAX ? value : VALUE_MAX);
+	end = encode_uint(text, value <= VALUE_MAX ? value : VALUE_MAX);
 	store16(room + AUDIT_ROOM_VALUE, text);
-	if (len > 16)
+	if (end > text + 16)
 		store16(room + AUDIT_ROOM_VALUE + 1, text + 1);
 }
 
@@ -102,7 +89,7 @@ void encode_outcome(const struct encoder *encoder, char *room, int64_t ret, uint
 	else
 		store_value(room, (uint64_t)ret);
 	memset(text, ' ', sizeof(text));
-	(void)put_number(text, ns <= NS_MAX ? ns : NS_MAX); /* 14 digits at most, before what follows */
+	(void)encode_uint(text, ns <= NS_MAX ? ns : NS_MAX); /* 14 digits at most, before what follows */
 	memcpy(text + NS_BYTES, "}\n", 2);
 	store16(room + AUDIT_ROOM_NS, text);
 }

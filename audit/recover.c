@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "audit/encode.h"
+#include "audit/log.h"
 #include "audit/read.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -79,24 +80,13 @@ static int append_trailer(int fd, const struct found *found, uint64_t end, const
 	struct audit_trailer trailer = {.status = status, .exit_code = -1, .judged = found->records, .denied = found->denied};
 	struct audit_clock clock = {.second = -1};
 	_cleanup_free_ char *line = NULL;
-	size_t len, done = 0;
+	size_t len;
 
 	trailer.allowed = found->records - found->denied;
 	line = encode_trailer(&clock, found->run, found->run_len, &trailer, found->seq + 1, found->records, &len);
 	if (!line)
 		return -ENOMEM;
-	while (done < len) {
-		ssize_t n = pwrite(fd, line + done, len - done, (off_t)(end + done));
-
-		if (n == 0 || (n < 0 && errno != EINTR)) {
-			int error = n < 0 ? errno : EIO;
-
-			(void)!ftruncate(fd, (off_t)end);
-			return -error;
-		}
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
+	return log_write(fd, line, len, end);
 }
 
 int audit_recover(const char *path, const char *status)
