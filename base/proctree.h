@@ -23,8 +23,8 @@ struct proctree {
 };
 
 /*
- * Lists /proc, each process once. 0, or -errno with what was met before in *ret_tree, so that a caller with nothing else
- * to go by can act on it. In both cases to be released by proctree_done.
+ * Lists /proc, each process once. 0, or -errno with what was met before in *ret_tree, so that a caller with nothing
+ * else to go by can act on it. In both cases to be released by proctree_done.
  */
 int proctree_read(struct proctree *ret_tree);
 

@@ -10,7 +10,7 @@
 
 #define ARGV_MAX 131072u /* a megabyte of pointers: far beyond what fits an exec's argument space with texts */
 #define ARGV_STEP 64u
-#define KEPT_MAX (64u << 20) /* of all tasks: threads that leave an exec by longjmp would keep eight each, and never end */
+#define KEPT_MAX (64u << 20) /* of all tasks: a thread that leaves its execs by longjmp keeps eight until it ends */
 
 struct pointers {
 	uint64_t *item; /* owned */

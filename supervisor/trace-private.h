@@ -63,8 +63,8 @@ struct tracer {
 };
 
 /*
- * trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). *budget counts the bytes of all
- * blobs that are kept, which a program cannot make grow without end; it must outlive the blob.
+ * trace-blob.c: 0 or the errno for the program (-EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM). *budget counts the bytes of
+ * all blobs that are kept, which a program cannot make grow without end; it must outlive the blob.
  */
 int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob);
 int blob_for_chdir(const char *host, size_t *budget, struct trace_blob *ret_blob);
