@@ -155,6 +155,7 @@ int view_refresh(const struct place *place)
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
+	listing.members = 0;
 	if (place->mount->flags & MOUNT_PROC)
 		list_members(&listing);
 	program = umask(022); /* this thread's is the one of whoever created something last */
