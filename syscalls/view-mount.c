@@ -11,11 +11,9 @@
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link)
 {
 	size_t len = strlen(virt);
-	uint32_t hash = VIEW_HASH_START;
+	uint32_t hash = view_hash(virt, len);
 	struct node *node;
 
-	for (size_t i = 1; i < len; i++)
-		hash = view_hash_step(hash, virt[i]);
 	if (view_node(view, virt, len, hash))
 		return -EEXIST;
 	node = calloc(1, sizeof(*node));

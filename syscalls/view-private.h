@@ -35,6 +35,16 @@ static inline uint32_t view_hash_step(uint32_t hash, char byte)
 	return (hash ^ (unsigned char)byte) * 16777619u;
 }
 
+/* Of a whole virtual path: the slash it begins with is part of none. */
+static inline uint32_t view_hash(const char *virt, size_t len)
+{
+	uint32_t hash = VIEW_HASH_START;
+
+	for (size_t i = 1; i < len; i++)
+		hash = view_hash_step(hash, virt[i]);
+	return hash;
+}
+
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
 /* Adds a node; takes mount; copies the texts. -EEXIST is not an error for links: the first one stays. */
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);

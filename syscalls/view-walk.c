@@ -174,7 +174,7 @@ static int look(struct walk *walk, bool last)
 static int step(struct walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
-	uint32_t hash = VIEW_HASH_START;
+	const struct node *node;
 	const char *target;
 	char buffer[64];
 	int r;
@@ -188,9 +188,8 @@ static int step(struct walk *walk, const char *name, bool last)
 	r = step_down(place, name);
 	if (r < 0)
 		return r;
-	for (size_t i = 1; i < place->virt_len; i++)
-		hash = view_hash_step(hash, place->virt[i]);
-	target = view_link(walk->task, view_node(walk->view, place->virt, place->virt_len, hash), place->virt, buffer);
+	node = view_node(walk->view, place->virt, place->virt_len, view_hash(place->virt, place->virt_len));
+	target = view_link(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
 		return enter_link(walk, target);
 	return look(walk, last);
