@@ -135,6 +135,27 @@ int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 	return err;
 }
 
+int io_copy_sparse(int from_fd, int to_fd)
+{
+	off_t size = lseek(from_fd, 0, SEEK_END), data = 0, hole = 0;
+	uint64_t copied;
+	int r = size < 0 ? -errno : 0;
+
+	while (r == 0 && (data = lseek(from_fd, hole, SEEK_DATA)) >= 0 && data < size) {
+		hole = lseek(from_fd, data, SEEK_HOLE);
+		if (hole < 0 || lseek(from_fd, data, SEEK_SET) < 0 || lseek(to_fd, data, SEEK_SET) < 0)
+			return -errno;
+		r = io_copy(from_fd, to_fd, (uint64_t)(hole - data), &copied);
+		if (r == 0 && copied == 0)
+			break; /* it was cut meanwhile */
+	}
+	if (r == 0 && data < 0 && errno != ENXIO) /* which says that there is but a hole from there on */
+		return -errno;
+	if (r == 0 && ftruncate(to_fd, size) < 0)
+		return -errno;
+	return r;
+}
+
 uint64_t io_now_ns(void)
 {
 	struct timespec now;

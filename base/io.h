@@ -15,6 +15,9 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 
+/* Copies a whole regular file into an empty one. Holes stay holes: they can be of terabytes. 0 or -errno. */
+int io_copy_sparse(int from_fd, int to_fd);
+
 /* Removes what is below dirfd/name and name itself, never following a link; unreadable directories are chmod-ed first. */
 int io_remove_tree(int dirfd, const char *name);
 

@@ -3,6 +3,7 @@ libcallgate_base_a_SOURCES += \
 	base/buf.c base/buf.h \
 	base/cleanup.h \
 	base/io.c base/io.h \
+	base/mounts.c base/mounts.h \
 	base/path.c base/path.h \
 	base/procstat.c base/procstat.h \
 	base/proctree.c base/proctree.h \

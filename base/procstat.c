@@ -13,9 +13,10 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 {
 	/* The name in field 2 may hold anything, parentheses and newlines too: the fields begin after the last ')'. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat;
+	struct procstat stat = {.threads = 1}; /* a text that is cut before them is still good for the rest */
 
-	if (!end || sscanf(end, ") %*c %d %d", &stat.parent, &stat.group) != 2)
+	if (!end || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
+			   &stat.state, &stat.parent, &stat.group, &stat.threads) < 3)
 		return -ESRCH;
 	*ret_stat = stat;
 	return 0;
@@ -23,7 +24,7 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 
 int procstat_read(pid_t pid, struct procstat *ret_stat)
 {
-	char path[32], text[512]; /* the group ends before byte 110 */
+	char path[32], text[768]; /* 19 numbers of at most 20 digits, and a name */
 	_cleanup_close_ int fd = -1;
 	ssize_t got;
 

@@ -1,8 +1,10 @@
 /* io_remove_tree: removal of a tree that an enemy built. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +16,8 @@
 
 /*
  * A program can nest directories far deeper than a process has descriptors or stack. So nothing here recurses: what a
- * subdirectory still holds in directories is renamed up into the top one, until the top one is flat.
+ * subdirectory still holds in directories is renamed up into the top one, until the top one is flat. Where that is not
+ * permitted (EXDEV: a Landlock domain around us) the way down is remembered and walked back.
  */
 struct removal {
 	int top_fd;
@@ -80,6 +83,103 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+/* ---- without renaming ---- */
+
+/* The directories from the one that is removed down to the current one, so that ".." is known to be the way back. */
+struct way {
+	struct way_step {
+		dev_t dev;
+		ino_t ino;
+	} *step; /* owned */
+	size_t depth, room;
+};
+
+static int way_push(struct way *way, int fd)
+{
+	struct way_step *grown;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (way->depth == way->room) {
+		grown = reallocarray(way->step, way->room * 2 + 64, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		way->step = grown;
+		way->room = way->room * 2 + 64;
+	}
+	way->step[way->depth++] = (struct way_step){st.st_dev, st.st_ino};
+	return 0;
+}
+
+/* Opens the parent, if it is still the one we came from. fd or -errno. */
+static int way_back(struct way *way, int fd)
+{
+	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct way_step *from = &way->step[way->depth - 2]; /* two and more: we went down to where fd is */
+	struct stat st;
+
+	if (parent < 0 || fstat(parent, &st) < 0)
+		return -errno;
+	/* NOLINTNEXTLINE(clang-analyzer-core*): it forgets what depth tells */
+	if (st.st_dev != from->dev || st.st_ino != from->ino)
+		return -ESTALE; /* somebody moved it meanwhile */
+	way->depth--;
+	return steal_fd(&parent);
+}
+
+/* Removes all but directories with entries; *ret_child is one of these, or "". 0 or the first failure. */
+static int clear(int fd, char ret_child[NAME_MAX + 1])
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0, err;
+	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	ret_child[0] = '\0';
+	if (!dir) {
+		err = -errno;
+		if (copy >= 0)
+			(void)close(copy);
+		return err;
+	}
+	while ((entry = readdir(dir))) {
+		err = is_dots(entry->d_name) ? 0 : remove_plain(fd, entry->d_name);
+		if (err == -ENOTEMPTY)
+			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
+		else if (first == 0)
+			first = err;
+	}
+	return first;
+}
+
+/* Removes a directory with all below it. 0 or -errno. */
+static int walk_away(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = open_own_dir(dirfd, name);
+	struct way way = {.step = NULL};
+	char child[NAME_MAX + 1];
+	int err = fd < 0 ? fd : way_push(&way, fd), next;
+
+	while (err == 0) {
+		err = clear(fd, child);
+		if (err < 0 || (!child[0] && way.depth == 1))
+			break;
+		next = child[0] ? open_own_dir(fd, child) : way_back(&way, fd);
+		if (next < 0) {
+			err = next;
+			break;
+		}
+		(void)close(fd);
+		fd = next;
+		if (child[0])
+			err = way_push(&way, fd);
+	}
+	free(way.step);
+	return err == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : err;
+}
+
+/* ---- */
+
 /* Empties one subdirectory of the top directory and removes it. */
 static void remove_subdir(struct removal *removal, const char *name)
 {
@@ -100,6 +200,8 @@ static void remove_subdir(struct removal *removal, const char *name)
 		err = remove_plain(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			err = hoist(removal, fd, entry->d_name);
+		if (err == -EXDEV)
+			err = walk_away(fd, entry->d_name);
 		note(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)

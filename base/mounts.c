@@ -1,0 +1,57 @@
+#include "base/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+int mounts_clone(int fd, const char *path)
+{
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+	int mount_fd = (int)syscall(SYS_open_tree, fd, path, flags);
+
+	return mount_fd < 0 ? -errno : mount_fd;
+}
+
+int mounts_make(const char *type, const char *const *options, size_t count)
+{
+	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	int mount_fd;
+
+	if (fs < 0)
+		return -errno;
+	for (size_t i = 0; i + 1 < count; i += 2)
+		if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, options[i], options[i + 1], 0) < 0)
+			return -errno;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return mount_fd < 0 ? -errno : mount_fd;
+}
+
+int mounts_restrict(int mount_fd, unsigned flags)
+{
+	struct mount_attr attr = {.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
+					      (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
+					      (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u)};
+
+	if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return 0;
+}
+
+int mounts_attach(int mount_fd, int dirfd, const char *path)
+{
+	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*path ? 0u : MOVE_MOUNT_T_EMPTY_PATH);
+
+	if (syscall(SYS_move_mount, mount_fd, "", dirfd, path, flags) < 0)
+		return -errno;
+	return 0;
+}
