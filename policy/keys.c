@@ -34,25 +34,29 @@ static const struct policy_key keys[] = {
 
 	{"", "limits", KEY_OBJECT, KEY_ID_NONE, "bounds of a run"},
 	{"limits", "wall", KEY_DURATION, KEY_ID_WALL, "wall-clock time"},
+	{"limits", "cpu", KEY_DURATION, KEY_ID_CPU, "processor time of all processes together"},
+	{"limits", "memory", KEY_AMOUNT, KEY_ID_MEMORY, "memory of all processes together"},
+	{"limits", "pids", KEY_COUNT, KEY_ID_PIDS, "processes and threads at a time"},
+	{"limits", "open_files", KEY_COUNT, KEY_ID_OPEN_FILES, "descriptors of one process"},
+	{"limits", "file_size", KEY_AMOUNT, KEY_ID_FILE_SIZE, "size of one file"},
+	{"limits", "disk", KEY_AMOUNT, KEY_ID_DISK, "what the run adds to the disk, wherever it may write"},
 	{"limits", "stdout", KEY_SIZE, KEY_ID_STDOUT, "bytes shown; the rest is spilled and counted"},
 	{"limits", "stderr", KEY_SIZE, KEY_ID_STDERR, "bytes shown; the rest is spilled and counted"},
-	{"limits", "cpu", KEY_LATER, KEY_ID_NONE, "a CPU time limit"},
-	{"limits", "memory", KEY_LATER, KEY_ID_NONE, "a memory limit"},
-	{"limits", "pids", KEY_LATER, KEY_ID_NONE, "a process limit"},
-	{"limits", "open_files", KEY_LATER, KEY_ID_NONE, "a descriptor limit"},
-	{"limits", "file_size", KEY_LATER, KEY_ID_NONE, "a file size limit"},
-	{"limits", "disk", KEY_LATER, KEY_ID_NONE, "a disk limit"},
+	{"limits", "audit", KEY_AMOUNT, KEY_ID_AUDIT_SIZE, "size of the audit log"},
+
+	{"", "process", KEY_OBJECT, KEY_ID_NONE, "its processes"},
+	{"process", "max", KEY_COUNT, KEY_ID_PROCESS_MAX, "the same as limits.pids"},
 
 	{"", "audit", KEY_OBJECT, KEY_ID_NONE, "the record of decisions"},
 	{"audit", "file", KEY_PATH, KEY_ID_AUDIT_FILE, "where it is written"},
 	{"audit", "allowed", KEY_BOOL, KEY_ID_AUDIT_ALLOWED, "record allowed calls, too"},
 
+	{"", "user", KEY_STRING, KEY_ID_USER, "whom the run is done as when root starts it"},
+	{"", "require", KEY_LAYERS, KEY_ID_REQUIRE, "layers without which nothing is run"},
+
 	{"", "network", KEY_LATER, KEY_ID_NONE, "network rules; every network call is refused"},
-	{"", "process", KEY_LATER, KEY_ID_NONE, "process rules"},
 	{"", "secrets", KEY_LATER, KEY_ID_NONE, "secrets"},
 	{"", "phases", KEY_LATER, KEY_ID_NONE, "phases"},
-	{"", "user", KEY_LATER, KEY_ID_NONE, "another user"},
-	{"", "require", KEY_LATER, KEY_ID_NONE, "required layers of enforcement"},
 	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "another answer than an errno"},
 };
 /* clang-format on */
@@ -81,11 +85,14 @@ const char *policy_key_expects(enum key_type type)
 		[KEY_BOOL] = "true or false",
 		[KEY_DURATION] = "a time such as \"10s\", \"2m\" or \"none\"",
 		[KEY_SIZE] = "a size such as \"64K\" or \"1M\"",
+		[KEY_AMOUNT] = "a size such as \"64K\", \"1G\" or \"none\"",
+		[KEY_COUNT] = "a number such as 64, or \"none\"",
 		[KEY_STRINGS] = "a list of strings [\"...\"]",
 		[KEY_PATHS] = "a list of paths [\"/...\"]",
 		[KEY_OBJECTS] = "a list of objects [{ ... }]",
 		[KEY_TEXTS] = "an object of strings {\"NAME\": \"value\"}",
 		[KEY_PROVIDES] = "an object of files {\"/path\": \"content\"}",
+		[KEY_LAYERS] = "a list of layers [\"landlock\", \"namespaces\"]",
 		[KEY_LATER] = "left out",
 	};
 

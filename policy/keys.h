@@ -12,11 +12,14 @@ enum key_type {
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
+	KEY_AMOUNT,   /* the same, or "none" */
+	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_STRINGS,  /* a list of strings */
 	KEY_PATHS,    /* a list of strings: paths and globs */
 	KEY_OBJECTS,  /* a list of objects: their members are the rows with this section's name and "[]" */
 	KEY_TEXTS,    /* an object with any names and strings as values */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
+	KEY_LAYERS,   /* a list of strings: names of policy/layer-names.h */
 	KEY_LATER,    /* known, but this version does not support it */
 	KEY_TYPE_MAX,
 };
@@ -26,8 +29,13 @@ enum key_id {
 	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR,
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY, KEY_ID_EXEC_DENY,
 	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
-	KEY_ID_WALL, KEY_ID_STDOUT, KEY_ID_STDERR,
+	/* as enum policy_limit */
+	KEY_ID_WALL, KEY_ID_CPU, KEY_ID_MEMORY, KEY_ID_PIDS, KEY_ID_OPEN_FILES, KEY_ID_FILE_SIZE, KEY_ID_DISK, KEY_ID_STDOUT,
+	KEY_ID_STDERR, KEY_ID_AUDIT_SIZE,
+	KEY_ID_PROCESS_MAX,
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED,
+	KEY_ID_REQUIRE,
+	KEY_ID_USER,
 	KEY_ID_MAX,
 };
 

@@ -219,6 +219,23 @@ static int seal(struct policy *policy)
 	return sha256_bytes(text, strlen(text), policy->sha256);
 }
 
+char *policy_peek_user(const char *const *names, const struct policy_host *host)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+	struct policy_errors errors = {0};
+	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = &errors}};
+	char *user = NULL;
+
+	if (!policy)
+		return NULL;
+	load_all(&loader, names, NULL);
+	for (size_t i = loader.count; i > 0 && !user && !loader.compiler.no_memory; i--)
+		user = loader.source[i - 1]->user ? strdup(loader.source[i - 1]->user) : NULL;
+	policy_errors_done(&errors);
+	policy_free(policy);
+	return user;
+}
+
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors)
 {

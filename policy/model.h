@@ -58,7 +58,9 @@ struct policy {
 	struct policy_env *env;
 	size_t env_count;
 	struct policy_limits limits;
+	unsigned required; /* LAYER_BITs */
 	const char *audit_file;
+	const char *user; /* NULL: not said */
 	bool audit_allowed;
 	char sha256[SHA256_HEX_SIZE];
 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/layer-names.h"
 #include "policy/parser.h"
 
 #include "base/banned.h"
@@ -207,9 +208,29 @@ static void take_strings(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
+static void take_layers(struct parser *parser, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name, *nearest;
+		unsigned bits;
+
+		parser_push_index(parser, i);
+		name = parser_text(parser, KEY_STRING, json_array_get(list, i));
+		bits = name ? layer_bits(name, strlen(name)) : 0;
+		nearest = name && !bits ? layer_nearest(name) : NULL;
+		parser->source->required |= bits;
+		if (nearest)
+			parser_fail(parser, "there is no layer \"%s\"; did you mean \"%s\"?", name, nearest);
+		else if (name && !bits)
+			parser_fail(parser, "there is no layer \"%s\"; callgate doctor lists them", name);
+		parser_pop(parser);
+	}
+}
+
 void parser_container(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	bool list = key->type == KEY_STRINGS || key->type == KEY_PATHS || key->type == KEY_OBJECTS;
+	bool list = key->type == KEY_STRINGS || key->type == KEY_PATHS || key->type == KEY_OBJECTS ||
+		    key->type == KEY_LAYERS;
 
 	if (list ? !json_is_array(value) : !json_is_object(value)) {
 		parser_fail_type(parser, key->type, value);
@@ -221,6 +242,8 @@ void parser_container(struct parser *parser, const struct policy_key *key, const
 		take_paths(parser, key, value);
 	else if (key->type == KEY_OBJECTS)
 		take_redirects(parser, value);
+	else if (key->type == KEY_LAYERS)
+		take_layers(parser, value);
 	else if (key->type == KEY_TEXTS)
 		take_env_set(parser, value);
 	else if (key->type == KEY_PROVIDES)

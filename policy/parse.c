@@ -50,43 +50,14 @@ void parser_members(struct parser *parser, const char *section, const json_t *ob
 
 /* ---- values that hold no others ---- */
 
-static void take_duration(struct parser *parser, const json_t *value)
+static void take_user(struct parser *parser, const char *text)
 {
-	struct source *source = parser->source;
-	const char *text = json_string_value(value);
-	char seconds[32];
+	const char *wrong = policy_user_error(text);
 
-	if (json_is_integer(value)) {
-		(void)snprintf(seconds, sizeof(seconds), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-		text = seconds;
-	}
-	source->has_wall = true;
-	source->limits.wall_ns = 0;
-	if (!text)
-		parser_fail_type(parser, KEY_DURATION, value);
-	else if (strcmp(text, "none") == 0)
-		return;
-	else if (text_duration(text, &source->limits.wall_ns) < 0 || source->limits.wall_ns == 0)
-		parser_fail(parser, "\"%s\" is no time; write %s", text, policy_key_expects(KEY_DURATION));
-}
-
-static void take_size(struct parser *parser, const json_t *value, uint64_t *ret_bytes)
-{
-	const char *text = json_string_value(value);
-	uint64_t bytes = 0;
-
-	if (!text && !json_is_integer(value)) {
-		parser_fail_type(parser, KEY_SIZE, value);
-		return;
-	}
-	if (!text && json_integer_value(value) > 0)
-		bytes = (uint64_t)json_integer_value(value);
-	else if (text && text_size(text, &bytes) < 0)
-		bytes = 0;
-	if (!bytes)
-		parser_fail(parser, "%s is no size; write %s", text ? text : "the number",
-			    policy_key_expects(KEY_SIZE));
-	*ret_bytes = bytes;
+	if (wrong)
+		parser_fail(parser, "\"%s\" %s; write \"UID\", \"UID:GID\" or names", text, wrong);
+	else
+		parser->source->user = parser_keep(parser, text);
 }
 
 static void take_string(struct parser *parser, const struct policy_key *key, const json_t *value)
@@ -97,23 +68,12 @@ static void take_string(struct parser *parser, const struct policy_key *key, con
 		return;
 	if (key->id == KEY_ID_NAME)
 		parser->source->name = parser_keep(parser, text);
+	else if (key->id == KEY_ID_USER)
+		take_user(parser, text);
 	else if (key->id == KEY_ID_WORKDIR)
 		parser->source->workdir = parser_keep_here(parser, text);
 	else if (key->id == KEY_ID_AUDIT_FILE)
 		parser->source->audit_file = parser_keep_here(parser, text);
-}
-
-static void take_limit(struct parser *parser, const struct policy_key *key, const json_t *value)
-{
-	struct source *source = parser->source;
-
-	if (key->id == KEY_ID_STDOUT) {
-		source->has_stdout = true;
-		take_size(parser, value, &source->limits.stdout_bytes);
-	} else {
-		source->has_stderr = true;
-		take_size(parser, value, &source->limits.stderr_bytes);
-	}
 }
 
 static void take_value(struct parser *parser, const struct policy_key *key, const json_t *value)
@@ -134,10 +94,13 @@ static void take_value(struct parser *parser, const struct policy_key *key, cons
 		parser->source->audit_allowed = json_is_true(value);
 		return;
 	case KEY_DURATION:
-		take_duration(parser, value);
-		return;
 	case KEY_SIZE:
-		take_limit(parser, key, value);
+	case KEY_AMOUNT:
+	case KEY_COUNT:
+		if (key->id == KEY_ID_PROCESS_MAX)
+			parser_process_max(parser, key, value);
+		else
+			parser_limit(parser, key, value);
 		return;
 	case KEY_LATER:
 		parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
@@ -148,6 +111,7 @@ static void take_value(struct parser *parser, const struct policy_key *key, cons
 	case KEY_OBJECTS:
 	case KEY_TEXTS:
 	case KEY_PROVIDES:
+	case KEY_LAYERS:
 	case KEY_TYPE_MAX:
 		break;
 	}
@@ -197,6 +161,7 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
 	json_decref(root);
+	parser_settle_pids(&parser);
 	if (parser.no_memory)
 		return -ENOMEM;
 	if (parser.failed || !source_check(source, errors))

@@ -41,6 +41,11 @@ const char *parser_text(struct parser *parser, enum key_type type, const json_t 
 /* parse.c: each member of an object by its row in the key table. */
 void parser_members(struct parser *parser, const char *section, const json_t *object);
 
+/* parse-limits.c: a limit; process.max; and, at the end, what the two say together about processes. */
+void parser_limit(struct parser *parser, const struct policy_key *key, const json_t *value);
+void parser_process_max(struct parser *parser, const struct policy_key *key, const json_t *value);
+void parser_settle_pids(struct parser *parser);
+
 /* parse-lists.c: a value that holds others, of the type its key wants. */
 void parser_container(struct parser *parser, const struct policy_key *key, const json_t *value);
 

@@ -37,6 +37,19 @@ const struct policy_link *policy_links(const struct policy *policy, size_t *ret_
 	return policy->link;
 }
 
+bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec)
+{
+	while (*at < policy->rule_count) {
+		const struct rule *rule = &policy->rule[(*at)++];
+
+		if (rule->kind != RULE_EXEC || rule->overridden || !rule->literal || !rule->host)
+			continue;
+		*ret_exec = (struct policy_exec){rule->literal, rule->pattern ? &rule->glob : NULL};
+		return true;
+	}
+	return false;
+}
+
 const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->env_count;
@@ -64,6 +77,11 @@ const struct policy_limits *policy_limits(const struct policy *policy)
 	return &policy->limits;
 }
 
+unsigned policy_required(const struct policy *policy)
+{
+	return policy->required;
+}
+
 const char *policy_workdir(const struct policy *policy)
 {
 	return policy->workdir;
@@ -77,6 +95,11 @@ const char *policy_name(const struct policy *policy)
 const char *policy_sha256(const struct policy *policy)
 {
 	return policy->sha256;
+}
+
+const char *policy_user(const struct policy *policy)
+{
+	return policy->user;
 }
 
 const char *policy_audit_file(const struct policy *policy)

@@ -75,14 +75,62 @@ struct policy_errors {
 };
 void policy_errors_done(struct policy_errors *errors);
 
+/* ---- limits ---- */
+
+struct policy_limits {
+	uint64_t wall_ns;      /* 0: none */
+	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted. 0: not said */
+	uint64_t stderr_bytes;
+	uint64_t cpu_ns;          /* user and system time of the whole run. From here on 0: none */
+	uint64_t memory_bytes;    /* of the whole run, tmpfs and memfds included */
+	uint64_t pids;            /* processes and threads at a time */
+	uint64_t open_files;      /* descriptors of one process */
+	uint64_t file_size_bytes; /* the largest file */
+	uint64_t disk_bytes;      /* what the run adds to all granted trees and its scratch space */
+	uint64_t audit_bytes;     /* of the log */
+};
+
+enum policy_limit {
+	POLICY_LIMIT_WALL,
+	POLICY_LIMIT_CPU,
+	POLICY_LIMIT_MEMORY,
+	POLICY_LIMIT_PIDS,
+	POLICY_LIMIT_OPEN_FILES,
+	POLICY_LIMIT_FILE_SIZE,
+	POLICY_LIMIT_DISK,
+	POLICY_LIMIT_STDOUT,
+	POLICY_LIMIT_STDERR,
+	POLICY_LIMIT_AUDIT,
+	POLICY_LIMIT_MAX,
+};
+
+#define POLICY_LIMIT_BIT(which) (1u << (which))
+
+/* As in a policy's "limits" and a result's. Static. */
+const char *policy_limit_name(enum policy_limit which);
+
+/* True for a time, false for a size or a number. */
+bool policy_limit_is_time(enum policy_limit which);
+
+/* Its field. Borrows. */
+uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit which);
+
+/*
+ * Reads what a user wrote: "10s", "512M", "64", "none" (0; not for stdout and stderr). 0, or -EINVAL with what is wrong
+ * in `why`: "is no size; write …".
+ */
+int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap);
+
 /* Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists. */
 struct policy_cli {
 	const char *const *read;  /* -r */
 	const char *const *write; /* -W */
 	const char *const *exec;  /* -x */
 	const char *const *env;   /* -e NAME or NAME=VALUE */
-	uint64_t wall_ns;         /* -t, 0: not given */
-	uint64_t output_bytes;    /* --output-limit, 0: not given */
+	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
+	unsigned limits_given;    /* which of them: POLICY_LIMIT_BITs */
+	const char *user;         /* --user, NULL: not given */
+	unsigned required;        /* --require: LAYER_BITs of policy/layer-names.h */
 };
 
 /*
@@ -92,6 +140,12 @@ struct policy_cli {
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors);
 void policy_free(struct policy *policy);
+
+/*
+ * What policy_user() would say, before the rest can be known: only reads the files. Owned by the caller; NULL: nothing,
+ * or no memory, or a mistake, which policy_load tells about.
+ */
+char *policy_peek_user(const char *const *names, const struct policy_host *host);
 
 /* ---- judging: pure, no allocation ---- */
 
@@ -130,6 +184,18 @@ struct policy_mount {
 /* All mounts, parents before children, one per virtual path. Borrows. */
 const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count);
 
+/* What one rule of filesystem.exec (or -x) names. */
+struct policy_exec {
+	const char *virt;        /* canonical virtual path: a file, or a directory with all below it */
+	const struct glob *glob; /* not NULL: only what matches it below virt; see policy/glob.h */
+};
+
+/*
+ * Steps through what may be executed: deny rules and what borders hide are not taken out, ask policy_rights. *at starts
+ * with 0. False at the end. Borrows.
+ */
+bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec);
+
 /* A name that rules used and that is a symbolic link on the host (/lib -> /usr/lib): the view shows it as a link. */
 struct policy_link {
 	const char *path;   /* virtual, the shortest one that explains the difference */
@@ -150,16 +216,17 @@ const struct policy_env *policy_env(const struct policy *policy, size_t *ret_cou
 /* True when the caller's variable of this name is passed on (policy_env has it without a value, or a "*" for it). */
 bool policy_env_passes(const struct policy *policy, const char *name);
 
-struct policy_limits {
-	uint64_t wall_ns;      /* 0: none */
-	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted. 0: not said */
-	uint64_t stderr_bytes;
-};
 const struct policy_limits *policy_limits(const struct policy *policy);
+
+/* LAYER_BITs of policy/layer-names.h: those that any of the files or the command line insists on. */
+unsigned policy_required(const struct policy *policy);
 
 const char *policy_workdir(const struct policy *policy); /* virtual path */
 const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
 const char *policy_sha256(const struct policy *policy);  /* of the effective policy's text: hex */
+const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not said */
+/* What is wrong with the form of a "USER[:GROUP]" (its names are not looked up), or NULL. */
+const char *policy_user_error(const char *text);
 const char *policy_audit_file(const struct policy *policy); /* NULL: not said */
 bool policy_audit_allowed(const struct policy *policy);  /* record allows too (default) */
 

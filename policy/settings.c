@@ -40,14 +40,11 @@ static void take_env(struct compiler *compiler, const struct source_env *from)
 	*env = (struct policy_env){from->name.text, value};
 }
 
-static void take_limits(struct policy_limits *limits, const struct source *source)
+static void take_limits(struct policy_limits *limits, struct source *source)
 {
-	if (source->has_wall)
-		limits->wall_ns = source->limits.wall_ns;
-	if (source->has_stdout)
-		limits->stdout_bytes = source->limits.stdout_bytes;
-	if (source->has_stderr)
-		limits->stderr_bytes = source->limits.stderr_bytes;
+	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
+		if (source->limits_given & POLICY_LIMIT_BIT(which))
+			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
 }
 
 /* True when the program could write this host path by some name. */
@@ -91,8 +88,11 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			take_env(compiler, &sources[i]->env[j]);
 		take_limits(&policy->limits, sources[i]);
+		policy->required |= sources[i]->required;
 		if (sources[i]->has_audit_allowed)
 			policy->audit_allowed = sources[i]->audit_allowed;
+		if (sources[i]->user)
+			policy->user = sources[i]->user;
 		if (sources[i]->audit_file.text)
 			file = &sources[i]->audit_file;
 	}

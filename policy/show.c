@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "policy/layer-names.h"
 #include "policy/model.h"
 
 #include "base/banned.h"
@@ -110,24 +111,29 @@ static int show_env(json_t *root, const struct policy *policy)
 	return ret;
 }
 
-static int show_limits(json_t *root, const struct policy_limits *limits)
+static json_t *time_of(uint64_t ns)
 {
-	char wall[64];
-	int ret = 0;
+	char text[64];
 
 	/* text_duration takes six digits behind the point: of a millisecond, that is all nanoseconds */
-	(void)snprintf(wall, sizeof(wall), "%" PRIu64 ".%06" PRIu64 "ms", limits->wall_ns / 1000000,
-		       limits->wall_ns % 1000000);
-	if (limits->wall_ns % 1000000000 == 0)
-		(void)snprintf(wall, sizeof(wall), "%" PRIu64 "s", limits->wall_ns / 1000000000);
-	if (limits->wall_ns)
-		ret |= json_object_set_new(member(root, "limits", false), "wall", json_string(wall));
-	if (limits->stdout_bytes)
-		ret |= json_object_set_new(member(root, "limits", false), "stdout",
-					   json_integer((json_int_t)limits->stdout_bytes));
-	if (limits->stderr_bytes)
-		ret |= json_object_set_new(member(root, "limits", false), "stderr",
-					   json_integer((json_int_t)limits->stderr_bytes));
+	(void)snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64 "ms", ns / 1000000, ns % 1000000);
+	if (ns % 1000000000 == 0)
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "s", ns / 1000000000);
+	return json_string(text);
+}
+
+static int show_limits(json_t *root, struct policy_limits limits)
+{
+	int ret = 0;
+
+	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++) {
+		uint64_t value = *policy_limit_field(&limits, which);
+
+		if (value)
+			ret |= json_object_set_new(member(root, "limits", false), policy_limit_name(which),
+						   policy_limit_is_time(which) ? time_of(value)
+									       : json_integer((json_int_t)value));
+	}
 	return ret;
 }
 
@@ -141,6 +147,16 @@ static int show_audit(json_t *root, const struct policy *policy)
 	return ret;
 }
 
+static int show_required(json_t *root, unsigned required)
+{
+	int ret = 0;
+
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (required & LAYER_BIT(layer))
+			ret |= json_array_append_new(member(root, "require", true), json_string(layer_name(layer)));
+	return ret;
+}
+
 char *policy_show(const struct policy *policy)
 {
 	_cleanup_json_ json_t *root = json_object();
@@ -150,12 +166,15 @@ char *policy_show(const struct policy *policy)
 
 	ret |= json_object_set_new(root, "name", json_string(policy->name));
 	ret |= json_object_set_new(root, "workdir", text_of(policy->workdir));
+	if (policy->user)
+		ret |= json_object_set_new(root, "user", json_string(policy->user));
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (!is_void(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
-	ret |= show_limits(root, &policy->limits);
+	ret |= show_limits(root, policy->limits);
 	ret |= show_audit(root, policy);
+	ret |= show_required(root, policy->required);
 	if (ret)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(2));

@@ -116,14 +116,29 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 			return ret;
 		bad |= ret;
 	}
-	source->has_wall = cli->wall_ns != 0;
-	source->limits.wall_ns = cli->wall_ns;
-	source->has_stdout = source->has_stderr = cli->output_bytes != 0;
-	source->limits.stdout_bytes = source->limits.stderr_bytes = cli->output_bytes;
+	source->limits = cli->limits;
+	source->limits_given = cli->limits_given;
+	source->required = cli->required;
+	source->user = cli->user;
 	if (bad)
 		return -EINVAL;
 	*ret_source = source;
 	return 0;
+}
+
+const char *policy_user_error(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	if (text[strcspn(text, "\n")] || strlen(text) > 256)
+		return "is no user";
+	if (!*text || colon == text)
+		return "names no user";
+	if (!colon)
+		return NULL;
+	if (strchr(colon + 1, ':'))
+		return "has more than one colon";
+	return colon[1] ? NULL : "names no group behind the colon";
 }
 
 /* ---- contradictions ---- */

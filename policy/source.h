@@ -50,15 +50,20 @@ struct source {
 	const char *name;  /* NULL: not said */
 	struct source_text workdir;
 	struct source_text audit_file;
+	const char *user; /* NULL: not said */
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_rule *rule;
 	size_t rule_count;
 	struct source_env *env;
 	size_t env_count;
-	bool has_wall, has_stdout, has_stderr, has_audit_allowed;
+	bool has_audit_allowed;
 	struct policy_limits limits;
+	unsigned limits_given; /* POLICY_LIMIT_BITs */
+	uint64_t process_max;
+	struct source_text process_max_given; /* where NULL: it was not */
 	bool audit_allowed;
+	unsigned required; /* LAYER_BITs */
 };
 
 /*

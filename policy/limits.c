@@ -1,0 +1,111 @@
+/* The limits of a run: their fields, how they are written, and what of it makes sense. One table. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "policy/policy.h"
+
+#include "base/banned.h"
+
+enum unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
+
+struct limit_row {
+	const char *name;
+	enum unit unit;
+	size_t offset;
+	bool none; /* may be "none" */
+	uint64_t least, most;
+	const char *least_text, *most_text; /* as one would write them */
+};
+
+#define FIELD(name) offsetof(struct policy_limits, name)
+#define MOST_NS ((uint64_t)INT64_MAX)
+#define MOST_BYTES (UINT64_C(1) << 60)
+#define ANY_TIME 1, MOST_NS, "1ms", "2562047h"
+#define ANY_SIZE 1, MOST_BYTES, "1", "1048576T"
+#define SIZE_FROM(least, text) least, MOST_BYTES, text, "1048576T"
+
+/*
+ * Least: below it not even the C library's start succeeds, or the meter is too coarse to mean it. Most pids:
+ * PID_MAX_LIMIT of the kernel; most open_files: what fs.nr_open usually allows.
+ */
+/* clang-format off */
+static const struct limit_row rows[] = {
+	[POLICY_LIMIT_WALL] = {"wall", UNIT_TIME, FIELD(wall_ns), true, ANY_TIME},
+	[POLICY_LIMIT_CPU] = {"cpu", UNIT_TIME, FIELD(cpu_ns), true, 10000000, MOST_NS, "10ms", "2562047h"},
+	[POLICY_LIMIT_MEMORY] = {"memory", UNIT_SIZE, FIELD(memory_bytes), true, SIZE_FROM(1 << 20, "1M")},
+	[POLICY_LIMIT_PIDS] = {"pids", UNIT_COUNT, FIELD(pids), true, 1, 4194304, "1", "4194304"},
+	[POLICY_LIMIT_OPEN_FILES] = {"open_files", UNIT_COUNT, FIELD(open_files), true, 8, 1048576, "8", "1048576"},
+	[POLICY_LIMIT_FILE_SIZE] = {"file_size", UNIT_SIZE, FIELD(file_size_bytes), true, ANY_SIZE},
+	[POLICY_LIMIT_DISK] = {"disk", UNIT_SIZE, FIELD(disk_bytes), true, SIZE_FROM(64 << 10, "64K")},
+	[POLICY_LIMIT_STDOUT] = {"stdout", UNIT_SIZE, FIELD(stdout_bytes), false, ANY_SIZE},
+	[POLICY_LIMIT_STDERR] = {"stderr", UNIT_SIZE, FIELD(stderr_bytes), false, ANY_SIZE},
+	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, FIELD(audit_bytes), true, SIZE_FROM(64 << 10, "64K")},
+};
+/* clang-format on */
+_Static_assert(sizeof(rows) / sizeof(rows[0]) == POLICY_LIMIT_MAX, "a row for each limit");
+
+const char *policy_limit_name(enum policy_limit which)
+{
+	return rows[which].name;
+}
+
+bool policy_limit_is_time(enum policy_limit which)
+{
+	return rows[which].unit == UNIT_TIME;
+}
+
+uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit which)
+{
+	return (uint64_t *)(void *)((char *)limits + rows[which].offset);
+}
+
+static const char *expects(const struct limit_row *row)
+{
+	static const char *const words[][2] = {
+		[UNIT_TIME] = {"a time such as \"10s\" or \"2m\"", "a time such as \"10s\", \"2m\" or \"none\""},
+		[UNIT_SIZE] = {"a size such as \"64K\" or \"1M\"", "a size such as \"64K\", \"1G\" or \"none\""},
+		[UNIT_COUNT] = {"a number such as 64", "a number such as 64, or \"none\""},
+	};
+
+	return words[row->unit][row->none];
+}
+
+/* 0 with a value above 0, or -EINVAL. */
+static int parse(const struct limit_row *row, const char *text, uint64_t *ret_value)
+{
+	int r;
+
+	if (row->unit == UNIT_TIME)
+		r = text_duration(text, ret_value);
+	else if (row->unit == UNIT_SIZE)
+		r = text_size(text, ret_value);
+	else
+		r = text_number(text, 0, UINT64_MAX, ret_value);
+	return r < 0 || *ret_value == 0 ? -EINVAL : 0;
+}
+
+int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap)
+{
+	static const char *const nouns[] = {[UNIT_TIME] = "time", [UNIT_SIZE] = "size", [UNIT_COUNT] = "number"};
+	const struct limit_row *row = &rows[which];
+	uint64_t value = 0;
+
+	if (row->none && strcmp(text, "none") == 0) {
+		*ret_value = 0;
+		return 0;
+	}
+	if (parse(row, text, &value) < 0) {
+		(void)snprintf(why, cap, "is no %s; write %s", nouns[row->unit], expects(row));
+		return -EINVAL;
+	}
+	if (value < row->least || value > row->most) {
+		(void)snprintf(why, cap, "is out of range; write a %s from %s to %s%s", nouns[row->unit],
+			       row->least_text, row->most_text, row->none ? ", or \"none\"" : "");
+		return -EINVAL;
+	}
+	*ret_value = value;
+	return 0;
+}
