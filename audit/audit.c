@@ -19,7 +19,7 @@
  * A new file, or an empty one of our own (mktemp(1) made it): never through a link, never one with a second name. The
  * lock tells audit_recover that somebody still writes. *ret_made: the file was not there before, also on failure.
  */
-static int open_file(const char *path, int *ret_fd, bool *ret_made)
+static int open_file(const char *path, bool *ret_made)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
 	struct stat file;
@@ -38,8 +38,7 @@ static int open_file(const char *path, int *ret_fd, bool *ret_made)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
-	*ret_fd = steal_fd(&fd);
-	return 0;
+	return steal_fd(&fd);
 }
 
 static void audit_free(struct audit *audit)
@@ -87,27 +86,46 @@ static int write_header(struct audit *audit, const struct audit_header *header)
 	return line ? log_append_direct(audit, line, len) : -ENOMEM;
 }
 
-int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit)
+int audit_make(const char *path)
 {
+	bool made = false;
+	int fd = open_file(path, &made);
+
+	if (fd < 0 && made)
+		(void)unlink(path);
+	return fd;
+}
+
+int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit)
+{
+	_cleanup_close_ int owned = fd;
 	struct audit *audit;
 	int r = audit_create(header, &audit);
-	bool made;
 
 	if (r < 0)
 		return r;
-	if (path) {
-		r = open_file(path, &audit->fd, &made);
-		if (r == 0)
-			r = write_header(audit, header);
-		if (r < 0) {
-			if (made)
-				(void)unlink(path);
-			audit_free(audit);
-			return r;
-		}
+	audit->fd = steal_fd(&owned);
+	r = write_header(audit, header);
+	if (r < 0) {
+		audit_free(audit);
+		return r;
 	}
 	*ret_audit = audit;
 	return 0;
+}
+
+int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit)
+{
+	bool made = false;
+	int fd, r;
+
+	if (!path)
+		return audit_create(header, ret_audit);
+	fd = open_file(path, &made);
+	r = fd < 0 ? fd : audit_start(fd, header, ret_audit);
+	if (r < 0 && made)
+		(void)unlink(path);
+	return r;
 }
 
 static bool is_logged(const struct audit *audit, enum verdict verdict)
@@ -179,6 +197,11 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 	}
 	audit_free(audit);
 	return r;
+}
+
+uint64_t audit_bytes(const struct audit *audit)
+{
+	return audit->shared->end;
 }
 
 uint64_t audit_records(const struct audit *audit)

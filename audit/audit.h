@@ -42,6 +42,13 @@ struct audit_trailer {
  */
 int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
+/*
+ * audit_open in two steps, when whoever writes the log is not who may make it. audit_make returns the empty, locked file,
+ * owned by the caller, or -errno as above. audit_start takes it, also on failure, and begins the log in it.
+ */
+int audit_make(const char *path);
+int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);
+
 /* 0 and a slot; -ENOSPC, -EDQUOT, -EIO, -EFBIG: nothing was recorded and the call must be refused. */
 int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
 
@@ -53,8 +60,13 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer);
 
 /* After a crash: cuts the zero tail, ends a torn last line, appends a trailer with status. 0 or -errno. */
 int audit_recover(const char *path, const char *status);
+/* The same for a log that is open for reading and writing already. Borrows fd. */
+int audit_recover_fd(int fd, const char *status);
 
 uint64_t audit_records(const struct audit *audit);
+
+/* The size of the log, or what it would be if it were kept. */
+uint64_t audit_bytes(const struct audit *audit);
 
 /* 0, or the first -errno of a record that could not be written: calls were refused for it. */
 int audit_error(const struct audit *audit);

@@ -191,6 +191,8 @@ static char *put_who(struct encoder *encoder, char *out, const struct audit_reco
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
 	out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
+	if (record->host_pid > 0)
+		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
 	out = put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
 	return put_field(out, ",\"syscall\":\"", record->syscall, text_len(record->syscall));
 }

@@ -37,6 +37,7 @@ struct audit_record {
 	pid_t pid;   /* thread group */
 	pid_t tid;
 	pid_t ppid;
+	pid_t host_pid; /* the process's number outside, where it has another one; 0: the same, or unknown */
 	const char *exe; /* virtual path of the program's image */
 	const char *syscall;
 	struct audit_arg arg[AUDIT_ARGS_MAX];

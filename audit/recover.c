@@ -92,12 +92,16 @@ static int append_trailer(int fd, const struct found *found, uint64_t end, const
 int audit_recover(const char *path, const char *status)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : audit_recover_fd(fd, status);
+}
+
+int audit_recover_fd(int fd, const char *status)
+{
 	struct found found = {0};
 	uint64_t end = 0;
 	int r;
 
-	if (fd < 0)
-		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EBUSY; /* it is still written */
 	r = look(fd, &found, &end);
