@@ -28,14 +28,15 @@ static int fail(const struct build *build, int error, const char *what, const ch
 
 static unsigned mount_flags(const struct build *build, const struct policy_mount *grant)
 {
-	const char *workdir = build->options->workdir_host;
+	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
+	bool reported = workdir && path_below(workdir, scratch) && path_below(grant->host, workdir);
 	unsigned flags = 0;
 
 	if (grant->filtered)
 		flags |= MOUNT_FILTERED;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
-	if (path_below(grant->host, build->options->scratch_host) && !(workdir && path_below(grant->host, workdir)))
+	if (path_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	return flags;
 }
@@ -163,7 +164,7 @@ static int add_devices(struct build *build)
 	for (size_t i = 0; r == 0 && i < sizeof(device) / sizeof(device[0]); i++) {
 		(void)snprintf(path, sizeof(path), "/dev/%s", device[i]);
 		if (access(path, F_OK) == 0)
-			r = add_file(build, path, path, MOUNT_DEVICE | (i == 5 ? MOUNT_NOTTY : 0), NULL);
+			r = add_file(build, path, path, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
 		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
@@ -191,17 +192,26 @@ static int add_root(struct build *build)
 {
 	const struct view_options *options = build->options;
 	struct view *view = build->view;
+	const bool own = options->tmpfs_fd >= 0;
+	const char *name = own ? VIEW_ROOT_NAME : "view";
+	const int dirfd = own ? options->tmpfs_fd : options->scratch_fd;
 	int fd;
 
-	if (mkdirat(options->scratch_fd, "view", 0755) < 0 && errno != EEXIST)
+	if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	if (asprintf(&view->skeleton_host, "%s/view", options->scratch_host) < 0) {
+	if (asprintf(&view->skeleton_host, "%s/%s", own ? "" : options->scratch_host, name) < 0) {
 		view->skeleton_host = NULL;
 		return -ENOMEM;
 	}
-	fd = openat(options->scratch_fd, "view", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	view->standin_host = strdup(view->skeleton_host);
+	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	view->standin_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (view->standin_fd < 0 || !view->standin_host) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
 	if (view_add_mount(view, "/", view->skeleton_host, fd, ".", MOUNT_SKELETON, NULL) < 0)
 		return -ENOMEM;
 	view->root = view->mount[0];
@@ -241,6 +251,18 @@ static int build_all(struct build *build, const struct policy *policy)
 	return r < 0 ? fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 
+int view_set_terminal(struct view *view, int terminal_fd)
+{
+	struct build build = {.view = view};
+	char name[32] = "";
+
+	if (ttyname_r(terminal_fd, name, sizeof(name)) != 0)
+		name[0] = '\0';
+	view->terminal_fd = terminal_fd;
+	/* One of another devpts instance has no name here: tty(1) says so, everything else works. */
+	return strncmp(name, "/dev/pts/", 9) == 0 ? add_file(&build, name, name, MOUNT_DEVICE, NULL) : 0;
+}
+
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error)
 {
@@ -253,7 +275,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	ret_error->text[0] = '\0';
 	view->policy = policy;
-	view->proc_fd = -1;
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = -1;
 	old = umask(022);
 	r = build_all(&build, policy);
 	(void)umask(old);

@@ -138,7 +138,7 @@ int view_refresh(const struct place *place)
 
 	if (r < 0)
 		return r;
-	fd = openat2_call(view->root->fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
+	fd = openat2_call(view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
 			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	if (fd < 0)
 		return fd;

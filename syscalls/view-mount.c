@@ -42,6 +42,7 @@ static void mount_free(struct mount *mount)
 		(void)close(mount->fd);
 	free(mount->virt);
 	free(mount->host);
+	free(mount->origin);
 	free(mount->base);
 	free(mount);
 }
@@ -64,6 +65,11 @@ void view_free(struct view *view)
 		mount_free(view->mount[i]);
 	free(view->mount);
 	free(view->skeleton_host);
+	free(view->standin_host);
+	if (view->standin_fd >= 0)
+		(void)close(view->standin_fd);
+	if (view->host_root_fd >= 0)
+		(void)close(view->host_root_fd);
 	if (view->proc_fd >= 0)
 		(void)close(view->proc_fd);
 	free(view);
@@ -84,9 +90,10 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		return -ENOMEM;
 	}
 	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
-				.flags = flags, .rule = rule, .virt_len = strlen(virt), .host_len = strlen(host)};
+				.origin = strdup(host), .flags = flags, .rule = rule, .virt_len = strlen(virt),
+				.host_len = strlen(host)};
 	view->mount[view->mounts++] = mount;
-	if (!mount->virt || !mount->host || !mount->base)
+	if (!mount->virt || !mount->host || !mount->base || !mount->origin)
 		return -ENOMEM;
 	if (strcmp(virt, "/") == 0)
 		view->top = mount;

@@ -1,6 +1,7 @@
 /* From host names back to virtual ones: cwd, descriptors, images. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +28,10 @@ static int give_name(const char *virt, const char *rest, char *out, size_t cap)
 int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
-	const char *rest = path_rest(host, view->skeleton_host);
+	const char *rest = path_rest(host, view->standin_host);
 
+	if (!rest && view->skeleton_host[1]) /* "/": every name is its own, unless a mount has another one for it */
+		rest = path_rest(host, view->skeleton_host);
 	if (rest)
 		return give_name("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
@@ -39,14 +42,16 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_below(host, mount->host))
 			best = mount;
 	}
-	if (!best || best->flags & MOUNT_SKELETON)
+	if (!best)
+		return -ENOENT;
+	if (best->flags & MOUNT_SKELETON && !view->attached)
 		return -ENOENT;
 	return give_name(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
 }
 
 bool view_confirm(const struct view *view, const char *virt, const struct stat *expected)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, listing = -1;
 	struct place place;
 	struct stat found;
 
@@ -56,7 +61,14 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0 || fstat(fd, &found) < 0)
 		return false;
-	return found.st_dev == expected->st_dev && found.st_ino == expected->st_ino;
+	if (found.st_dev == expected->st_dev && found.st_ino == expected->st_ino)
+		return true;
+	if (!view->attached || !view_own_listing(&place))
+		return false;
+	listing = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
+			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	return listing >= 0 && fstat(listing, &found) == 0 && found.st_dev == expected->st_dev &&
+	       found.st_ino == expected->st_ino;
 }
 
 int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap)

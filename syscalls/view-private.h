@@ -7,6 +7,13 @@
 #define VIEW_BUCKETS 512u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
 
+/* In the tmpfs of view_attach. The first becomes the program's root; of the others nothing is below that. */
+#define VIEW_ROOT_NAME ".callgate-root"
+#define VIEW_STANDIN_NAME ".callgate-listings"
+#define VIEW_EMPTY_NAME ".callgate-empty"
+#define VIEW_MORE_NAME ".callgate-more"
+#define VIEW_MORE_PATH "/dev/.callgate" /* in the program's root, better than that */
+
 /* A name of the view that is not simply what lies below a mount: a mount's root, a link, or a hole. */
 struct node {
 	struct node *next; /* in its bucket */
@@ -25,7 +32,12 @@ struct view {
 	struct mount *root;   /* the skeleton itself */
 	struct mount *top;    /* what "/" is: the skeleton, or the host's when the policy grants "/" */
 	char *skeleton_host;
+	int standin_fd;       /* where stand-ins are made: a descriptor of the skeleton, until mounts cover that */
+	char *standin_host;
+	int host_root_fd;     /* O_PATH; -1: our own root is the host's */
+	bool attached;        /* the kernel's names are the view's: see view_attach */
 	int proc_fd;          /* the host's /proc, O_PATH */
+	int terminal_fd;      /* borrowed; -1: the run has no terminal */
 };
 
 /* FNV-1a, resumable: the hash of a prefix is a step on the way to the hash of the whole. */
@@ -73,9 +85,15 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 bool view_covered(const struct view *view, const char *virt);
 /* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
-/* The same wherever the path lies: in the skeleton, or in one of the run's own directories. A host tree is left alone. */
+/*
+ * The same wherever the path lies: in the skeleton, or in one of the run's own directories. A host tree is left
+ * alone.
+ */
 int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
-/* The parents of a virtual path in the skeleton, and an entry of that type (a link to target) for listings. 0 or -errno. */
+/*
+ * The parents of a virtual path in the skeleton, and an entry of that type (a link to target) for listings. 0 or
+ * -errno.
+ */
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */
 int view_add_links(struct view *view, const char *written);
@@ -86,6 +104,9 @@ bool view_is_procfs(int fd);
 /* Debian's merged /usr: the loader's path /lib64/… is compiled into every program. 0 or -errno. */
 int view_add_merged_usr(struct view *view);
 
+/* Part of view_attach: covers what is hidden inside of what root_fd shows. 0 or -errno. */
+int view_cover(const struct view *view, int tmpfs_fd, int root_fd);
+
 /* ---- /proc ---- */
 enum proc_kind {
 	PROC_ABSENT, /* not allowlisted, or not a pid of the run */
@@ -95,7 +116,7 @@ enum proc_kind {
 };
 /* What "rest" (below /proc, canonical: no self) is to the run. */
 enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
-/* True when the task may write it (its own comm, oom_score_adj). */
+/* True when the task may write it (its own comm). */
 bool proc_writable(const struct task *task, const char *rest);
 /* Calls each with the names that /proc itself lists, when these are the processes of the run. */
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);

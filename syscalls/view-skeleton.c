@@ -35,7 +35,7 @@ static int make_step(int dirfd, const char *name)
 
 static int make_way(const struct view *view, char *path)
 {
-	_cleanup_close_ int dir = fcntl(view->root->fd, F_DUPFD_CLOEXEC, 3);
+	_cleanup_close_ int dir = fcntl(view->standin_fd, F_DUPFD_CLOEXEC, 3);
 	char *rest = NULL;
 
 	if (dir < 0)
@@ -63,7 +63,7 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 	if (len <= 1)
 		return 0;
 	memcpy(path, virt, len + 1);
-	fd = openat2_call(view->root->fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	if (fd >= 0) {
 		(void)close(fd);
 		return 0;

@@ -211,7 +211,7 @@ static int open_stand_in(const struct place *place, int flags)
 	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
 	if (r < 0)
 		return r;
-	return openat2_call(view->root->fd, rest, flags, 0, RESOLVE_STRICT);
+	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
 }
 
 /* An object without a name: through the link of the descriptor that holds it. */
@@ -220,13 +220,28 @@ static int open_magic(const struct place *place, int flags)
 	return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
 }
 
+/* Anew by its descriptor: a description of its own, as open(2) makes one. */
+static int open_terminal(const struct view *view, int flags)
+{
+	char path[32];
+	int fd;
+
+	if (view->terminal_fd < 0)
+		return -ENXIO;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
+	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int view_open(const struct place *place, int flags, mode_t mode)
 {
 	if (place->magic)
 		return open_magic(place, flags);
-	if (place->mount->flags & MOUNT_NOTTY && !(flags & O_PATH))
-		return -ENXIO;
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place)) {
+	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
+		return open_terminal(place->mount->view, flags);
+	/* Where the kernel knows the name, a directory that is merely passed through or gone to is the kernel's. */
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
+	    !(flags & O_PATH && place->mount->view->attached)) {
 		int fd = open_stand_in(place, flags);
 
 		/* Not a directory: a name that no glob grants, which view_judge has refused already or will. */
@@ -254,8 +269,8 @@ int view_open_parent(const struct place *place, const char **ret_name)
 int view_host(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
-	bool stand_in = view_own_listing(place);
-	const char *host = stand_in ? mount->view->skeleton_host : mount->host;
+	bool stand_in = view_own_listing(place) && !mount->view->attached;
+	const char *host = stand_in ? mount->view->standin_host : mount->host;
 	const char *rest = stand_in || mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
 	int len;
 

@@ -1,7 +1,7 @@
 /*
  * The file system the program sees: a skeleton (a real, read-only directory tree in the scratch space that holds just
- * the ancestors of grants) with mounts attached. Canonical virtual path -> mount -> one openat2(2) below it that follows
- * no symbolic link: when it succeeds, the text the policy judged is the object that was opened.
+ * the ancestors of grants) with mounts attached. Canonical virtual path -> mount -> one openat2(2) below it that
+ * follows no symbolic link: when it succeeds, the text the policy judged is the object that was opened.
  */
 #ifndef CALLGATE_SYSCALLS_VIEW_H
 #define CALLGATE_SYSCALLS_VIEW_H
@@ -27,7 +27,7 @@ enum mount_flag {
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data in and out, metadata refused */
 	MOUNT_PROC = 1 << 6,     /* the run's own /proc: tree pids and allowlisted leaves */
-	MOUNT_NOTTY = 1 << 7,    /* /dev/tty of a run without a terminal: there to be seen, ENXIO when opened */
+	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it gives the run's own terminal, or ENXIO when there is none */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch space: its changes are not reported */
 };
 
@@ -35,8 +35,9 @@ struct mount {
 	const struct view *view;
 	char *virt; /* canonical virtual path */
 	size_t virt_len;
-	char *host; /* canonical host path of the object at virt */
+	char *host; /* canonical path of the object at virt in this process's mount namespace */
 	size_t host_len;
+	char *origin; /* the host's path of it, for the record */
 	char *base; /* name below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	unsigned flags;
@@ -62,12 +63,51 @@ struct view_options {
 	const char *scratch_host; /* its canonical host path */
 	const char *scratch_base; /* host directory of all runs: never visible, whatever is granted */
 	const char *workdir_host; /* reported in changes even when it lies in the scratch space */
+	int tmpfs_fd;             /* see view_attach: the skeleton is made in it; borrowed. -1: in scratch_fd */
 };
 
 /* Builds skeleton and mounts from the policy. 0 with an owned view; -errno with a message in ret_error. */
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
+
+/*
+ * Gives the view the run's own terminal (a pseudoterminal's slave side, borrowed): /dev/tty leads to it, and it has its
+ * name below /dev/pts. Without, /dev/tty is ENXIO. 0 or -errno.
+ */
+int view_set_terminal(struct view *view, int terminal_fd);
+
+/* What the view is made real with; borrowed. */
+struct view_mounts {
+	int tmpfs_fd;      /* attached nowhere yet; the skeleton is in it */
+	int proc_fd;       /* a detached procfs, or a copy of the mount of /proc */
+	int host_root_fd; /* the keeper's "/": tells what exists outside of the view */
+};
+
+/*
+ * Makes the view what the kernel resolves paths to, in a mount namespace of this process's own: the tmpfs becomes the
+ * root of it, everything the view shows is mounted in there, read-only where nothing may be written, the procfs at
+ * /proc; the process's root becomes the view's "/" and the old tree is gone. From then on host names are virtual
+ * names. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with *ret_what (static) what it was that failed; the
+ * view and the process's mounts are then good for nothing but view_free.
+ */
+int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+
+/*
+ * What the host has at this absolute path, whatever the view shows; AT_SYMLINK_NOFOLLOW in flags or 0. For messages and
+ * the record. 0 or -errno.
+ */
+int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat);
+
+/*
+ * Of a descriptor of a place (with parent: of the directory the place is in) the same object in the host's own
+ * mounts, where rename(2) and link(2) lead from one mount of the view to another. O_PATH, owned by the caller; or
+ * -EXDEV when there is none, or the name leads to something else there.
+ */
+int view_host_twin(const struct place *place, int fd, bool parent);
+
+/* True when that was done: virtual names are the kernel's. */
+bool view_is_root(const struct view *view);
 
 /*
  * Text only, no kernel call: `path` against the canonical virtual directory `base` (ignored when path is absolute),
@@ -91,8 +131,8 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 int view_open(const struct place *place, int flags, mode_t mode);
 
 /*
- * Opens the directory that holds the place (O_PATH) and points *ret_name at its last component. -EBUSY when the place is
- * a mount's own root, which cannot be renamed, removed or replaced.
+ * Opens the directory that holds the place (O_PATH) and points *ret_name at its last component. -EBUSY when the place
+ * is a mount's own root, which cannot be renamed, removed or replaced.
  */
 int view_open_parent(const struct place *place, const char **ret_name);
 
@@ -103,13 +143,16 @@ int view_open_parent(const struct place *place, const char **ret_name);
 bool view_own_listing(const struct place *place);
 
 /*
- * Judges `want` (POLICY_* bits) on a place: the policy for mounts, fixed rules for the skeleton, /proc and /dev. Pure but
- * for the question whether a pid of /proc is in the run.
+ * Judges `want` (POLICY_* bits) on a place: the policy for mounts, fixed rules for the skeleton, /proc and /dev. Pure
+ * but for the question whether a pid of /proc is in the run.
  */
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
-/* True when a mount, a link or a hole of the view has this canonical virtual path or lies below: it must not be moved. */
+/*
+ * True when a mount, a link or a hole of the view has this canonical virtual path or lies below: it must not be
+ * moved.
+ */
 bool view_holds_node(const struct view *view, const char *virt);
 
 /* Tells the view which pids exist: tree is asked for paths below /proc. Borrows. */
@@ -126,6 +169,13 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 
 /* The host path of a place, for exec and chdir detours and for the record. Returns its length or -ENAMETOOLONG. */
 int view_host(const struct place *place, char *out, size_t cap);
+
+/*
+ * Calls take with an O_PATH descriptor, borrowed, of each file the policy lets be executed, or of a directory with such
+ * files below it; of the system's loaders too when they may be read. Coarser than the policy (deny rules, globs over
+ * what the program can change) but never narrower, as far as things exist by now. 0, -errno, or what take returned < 0.
+ */
+int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /*
  * The canonical virtual directory a relative path starts from: the task's cwd (fd == AT_FDCWD) or the directory behind

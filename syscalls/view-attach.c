@@ -1,0 +1,364 @@
+/* The view made real: bind mounts on the skeleton's names, and the program's root put there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mounts.h"
+#include "base/path.h"
+#include "policy/below.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* One mount of the view on its way. */
+struct piece {
+	struct mount *mount;
+	int copy_fd;    /* of what it shows; -1: nothing is there (any more), or another mount stands at its name */
+	bool elsewhere; /* its name does not exist in the host tree around it */
+};
+
+struct attach {
+	struct view *view;
+	int tmpfs_fd;
+	int root_fd;         /* the program's "/" */
+	int more_fd;         /* where what has no place goes; -1: nothing did yet */
+	const char *more;    /* its path */
+	struct piece *piece; /* parents first */
+	size_t pieces;
+	const char *what;
+};
+
+static int failed(struct attach *attach, int error, const char *what)
+{
+	attach->what = what;
+	return error;
+}
+
+/* True when the mount is what its name leads to: of two for one name the first one counts. */
+static bool is_shown(const struct view *view, const struct mount *mount)
+{
+	const struct node *node;
+
+	if (mount->virt_len == 1)
+		return mount == view->top;
+	node = view_node(view, mount->virt, mount->virt_len, view_hash(mount->virt, mount->virt_len));
+	return node && node->mount == mount;
+}
+
+static unsigned restrictions(const struct view *view, const struct mount *mount)
+{
+	unsigned flags = MOUNTS_NO_SETID;
+
+	if (mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
+		return flags;
+	if (!path_below(mount->host, "/dev")) /* who grants a device by name means it */
+		flags |= MOUNTS_NO_DEVICES;
+	if (mount->flags & MOUNT_PROVIDED || !policy_may_write(view->policy, mount->virt))
+		flags |= MOUNTS_READ_ONLY;
+	return flags;
+}
+
+/* A copy of what the mount shows. What has vanished meanwhile stays absent. */
+static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
+{
+	const struct mount *mount = piece->mount;
+	int r;
+
+	if (!is_shown(attach->view, mount))
+		return 0;
+	piece->copy_fd =
+		mount->flags & MOUNT_PROC ? fcntl(proc_fd, F_DUPFD_CLOEXEC, 3) : mounts_clone(mount->fd, mount->base);
+	if (piece->copy_fd == -ENOENT)
+		return 0;
+	if (piece->copy_fd < 0)
+		return failed(attach, piece->copy_fd, "copy a mount");
+	r = mounts_restrict(piece->copy_fd, restrictions(attach->view, mount));
+	return r < 0 ? failed(attach, r, "make a mount read-only") : 0;
+}
+
+static int by_depth(const void *a, const void *b)
+{
+	const struct mount *left = ((const struct piece *)a)->mount, *right = ((const struct piece *)b)->mount;
+
+	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
+}
+
+static int copy_all(struct attach *attach, int proc_fd)
+{
+	const struct view *view = attach->view;
+	int r = 0;
+
+	attach->piece = calloc(view->mounts, sizeof(*attach->piece));
+	if (!attach->piece)
+		return failed(attach, -ENOMEM, "list the mounts");
+	for (size_t i = 0; i < view->mounts; i++)
+		if (view->mount[i] != view->root)
+			attach->piece[attach->pieces++] = (struct piece){.mount = view->mount[i], .copy_fd = -1};
+	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), by_depth);
+	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
+		r = copy_piece(attach, &attach->piece[i], proc_fd);
+	return r;
+}
+
+/*
+ * A directory for what has no place of its own: in the view's own /dev, where exec and chdir can be led to it, and
+ * where a hole hides it from everything else. When /dev is granted it is outside of the program's root.
+ */
+static int make_more(struct attach *attach)
+{
+	struct view *view = attach->view;
+	struct place place;
+	bool inside = view_locate(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
+	int dirfd = inside ? view->root->fd : attach->tmpfs_fd;
+	const char *name = inside ? &VIEW_MORE_PATH[1] : VIEW_MORE_NAME;
+
+	if (mkdirat(dirfd, name, 0755) < 0)
+		return failed(attach, -errno, "make a place for a mount");
+	attach->more = inside ? VIEW_MORE_PATH : "/" VIEW_MORE_NAME;
+	attach->more_fd = inside ? openat2_call(attach->root_fd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT)
+				 : openat2_call(dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	if (attach->more_fd < 0)
+		return failed(attach, attach->more_fd, "open a place for a mount");
+	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0 ? failed(attach, -ENOMEM, "hide mounts")
+									     : 0;
+}
+
+static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t index)
+{
+	struct mount *mount = piece->mount;
+	char name[32], *host = NULL;
+	int r = attach->more_fd < 0 ? make_more(attach) : 0;
+
+	if (r < 0)
+		return r;
+	(void)snprintf(name, sizeof(name), "%zu", index);
+	if (mount->flags & MOUNT_FILE)
+		r = mknodat(attach->more_fd, name, S_IFREG | 0444, 0);
+	else
+		r = mkdirat(attach->more_fd, name, 0755);
+	if (r < 0 || asprintf(&host, "%s/%s", attach->more, name) < 0)
+		return failed(attach, -errno, "make a place for a mount");
+	free(mount->host);
+	mount->host = host;
+	mount->host_len = strlen(host);
+	piece->elsewhere = true;
+	r = mounts_attach(piece->copy_fd, attach->more_fd, name);
+	return r < 0 ? failed(attach, r, "mount at another place") : 0;
+}
+
+static int attach_piece(struct attach *attach, struct piece *piece, size_t index)
+{
+	const struct mount *mount = piece->mount;
+	_cleanup_close_ int point = -1;
+	struct stat st;
+	int r;
+
+	if (piece->copy_fd < 0 || mount->virt_len == 1)
+		return 0;
+	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
+	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
+		return attach_elsewhere(attach, piece, index);
+	r = mounts_attach(piece->copy_fd, point, "");
+	return r < 0 ? failed(attach, r, "mount in the program's root") : 0;
+}
+
+/* Below a grant of "/" the skeleton shows only where the view says so: at /dev. */
+static int attach_skeleton_part(struct attach *attach, const struct node *node)
+{
+	_cleanup_close_ int copy = mounts_clone(attach->view->root->fd, node->virt + 1);
+	_cleanup_close_ int point =
+		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	int r = copy < 0 ? copy : point;
+
+	if (r >= 0)
+		r = mounts_attach(copy, point, "");
+	return r < 0 ? failed(attach, r, "mount the view's own /dev") : 0;
+}
+
+static int attach_top(struct attach *attach)
+{
+	const struct view *view = attach->view;
+	int r = 0;
+
+	if (view->top != view->root)
+		r = mounts_attach(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
+	if (r < 0)
+		return failed(attach, r, "mount the granted root");
+	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (attach->root_fd < 0)
+		return failed(attach, -errno, "open the program's root");
+	for (unsigned i = 0; view->top != view->root && r == 0 && i < VIEW_BUCKETS; i++)
+		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
+			if (node->mount == view->root)
+				r = attach_skeleton_part(attach, node);
+	return r;
+}
+
+/* The tmpfs goes over the old root, which is about to be left. */
+static int attach_all(struct attach *attach)
+{
+	int r = mounts_attach(attach->tmpfs_fd, AT_FDCWD, "/");
+
+	if (r < 0)
+		return failed(attach, r, "mount a tmpfs");
+	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
+		return failed(attach, -errno, "make the program's root");
+	r = attach_top(attach);
+	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
+		r = attach_piece(attach, &attach->piece[i], i);
+	return r;
+}
+
+/* pivot_root(2): with both names the same, the old root ends up on top of the new one, and goes. */
+static int change_root(struct attach *attach)
+{
+	if (fchdir(attach->tmpfs_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+		return failed(attach, -errno, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return failed(attach, -errno, "detach the old root");
+	if (chroot(VIEW_ROOT_NAME) < 0 || chdir("/") < 0)
+		return failed(attach, -errno, "enter the program's root");
+	return 0;
+}
+
+/* ---- the view's descriptors: from here on of the new mounts ---- */
+
+/* Opens what a mount is held by, by its name for this process: the directory itself, or that of a file. */
+static int reopen(struct attach *attach, const struct piece *piece)
+{
+	const struct mount *mount = piece->mount;
+	int dirfd = piece->elsewhere ? attach->more_fd : attach->root_fd;
+	const char *path = piece->elsewhere ? mount->host + strlen(attach->more) + 1 : mount->virt + 1;
+	char dir[PATH_MAX];
+	char *slash;
+
+	if ((size_t)snprintf(dir, sizeof(dir), "%s", path) >= sizeof(dir))
+		return -ENAMETOOLONG;
+	if (mount->flags & MOUNT_FILE) {
+		slash = strrchr(dir, '/');
+		*(slash ? slash : dir) = '\0';
+	}
+	return openat2_call(dirfd, *dir ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+}
+
+static int rebase_piece(struct attach *attach, struct piece *piece)
+{
+	struct mount *mount = piece->mount;
+	const char *name = piece->elsewhere ? mount->host : mount->virt;
+	_cleanup_close_ int fd = -1;
+	char *host, *base;
+
+	if (piece->copy_fd < 0)
+		return 0; /* its descriptor still tells that nothing is there */
+	fd = reopen(attach, piece);
+	host = strdup(name);
+	base = strdup(mount->flags & MOUNT_FILE ? strrchr(name, '/') + 1 : ".");
+	if (fd < 0 || !host || !base) {
+		free(host);
+		free(base);
+		return failed(attach, fd < 0 ? fd : -ENOMEM, "open a mount again");
+	}
+	free(mount->host);
+	free(mount->base);
+	mount->host = host;
+	mount->host_len = strlen(host);
+	mount->base = base;
+	(void)close(mount->fd);
+	mount->fd = steal_fd(&fd);
+	return 0;
+}
+
+static int set_text(char **slot, size_t *ret_len, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*slot);
+	*slot = copy;
+	if (ret_len)
+		*ret_len = strlen(copy);
+	return 0;
+}
+
+static int rebase(struct attach *attach)
+{
+	struct view *view = attach->view;
+	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
+	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int proc = openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	int r = 0;
+
+	if (standin < 0 || proc < 0) {
+		cleanup_close(&standin);
+		cleanup_close(&proc);
+		return failed(attach, -ENOENT, "open /proc again");
+	}
+	(void)close(view->standin_fd);
+	view->standin_fd = standin;
+	(void)close(view->proc_fd);
+	view->proc_fd = proc;
+	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
+		r = rebase_piece(attach, &attach->piece[i]);
+	if (r == 0 && (set_text(&view->skeleton_host, NULL, skeleton) < 0 ||
+		       set_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
+		       set_text(&view->root->host, &view->root->host_len, skeleton) < 0))
+		r = failed(attach, -ENOMEM, "name the mounts again");
+	view->attached = r == 0;
+	return r;
+}
+
+int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what)
+{
+	struct attach attach = {
+		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = ""};
+	int r = copy_all(&attach, mounts->proc_fd);
+
+	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
+	if (view->host_root_fd < 0)
+		r = -errno;
+	if (r == 0)
+		r = attach_all(&attach);
+	if (r == 0)
+		r = change_root(&attach);
+	if (r == 0)
+		r = rebase(&attach);
+	if (r == 0 && (r = view_cover(view, attach.tmpfs_fd, attach.root_fd)) < 0)
+		attach.what = "cover what is denied";
+	for (size_t i = 0; i < attach.pieces; i++)
+		cleanup_close(&attach.piece[i].copy_fd);
+	free(attach.piece);
+	cleanup_close(&attach.root_fd);
+	cleanup_close(&attach.more_fd);
+	*ret_what = attach.what;
+	return r;
+}
+
+bool view_is_root(const struct view *view)
+{
+	return view->attached;
+}
+
+int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (view->host_root_fd < 0)
+		return fstatat(AT_FDCWD, path, ret_stat, flags) < 0 ? -errno : 0;
+	fd = openat2_call(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
+			  RESOLVE_IN_ROOT);
+	if (fd < 0)
+		return fd;
+	return fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
