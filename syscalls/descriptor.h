@@ -1,0 +1,13 @@
+/* A duplicate of a descriptor the program holds, for calls that are performed on the object behind it. */
+#ifndef CALLGATE_SYSCALLS_DESCRIPTOR_H
+#define CALLGATE_SYSCALLS_DESCRIPTOR_H
+
+#include "syscalls/call.h"
+
+/*
+ * Returns it, owned by the caller; or -1 with the outcome set: EBADF, the caller gone, or OUTCOME_FETCH: where
+ * pidfd_getfd(2) is refused the task is made to send it, and its call comes round again. So ask before the first effect.
+ */
+int descriptor_copy(struct call *call, int fd);
+
+#endif
