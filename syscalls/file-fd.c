@@ -117,14 +117,6 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 	return steal_fd(&object);
 }
 
-struct file_link file_link(int fd)
-{
-	struct file_link link;
-
-	(void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
-	return link;
-}
-
 int file_use_umask(struct call *call)
 {
 	long mask = tree_status(call->tid, "Umask", 8);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
@@ -45,10 +46,21 @@ static bool source_allowed(struct call *call, int object)
 	return true;
 }
 
+/* Between two mounts of the view that are one of the host. */
+static int link_on_host(const struct call *call, int object, int parent, const char *name)
+{
+	_cleanup_close_ int from = view_host_twin(&call->place[0], object, false);
+	_cleanup_close_ int to = view_host_twin(&call->place[1], parent, true);
+
+	errno = EXDEV;
+	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
+}
+
 static void link_path(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int object = -1, parent = -1;
 	const char *name;
+	int r;
 
 	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
@@ -59,9 +71,12 @@ static void link_path(struct call *call, unsigned flags)
 	if (object < 0)
 		return;
 	parent = file_pin_new(call, 1, &name);
-	if (parent < 0 || !source_allowed(call, object) || file_begin(call, 1) < 0)
+	if (parent < 0 || !source_allowed(call, object) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	    file_begin(call, 1) < 0)
 		return;
-	file_end(call, linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW));
+	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
+	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
+	disk_made(call, S_IFREG);
 }
 
 void sys_link(struct call *call)

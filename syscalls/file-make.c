@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
@@ -19,9 +20,11 @@ static void make_dir(struct call *call, mode_t mode)
 	if (file_refuse_setid(call, mode))
 		return;
 	parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_begin(call, 0) < 0)
 		return;
 	file_end(call, mkdirat(parent, name, mode));
+	disk_made(call, S_IFDIR);
 }
 
 void sys_mkdir(struct call *call)
@@ -73,9 +76,10 @@ static void make_node(struct call *call, mode_t mode, dev_t device)
 		call_refuse(call, -EPERM, NULL, "device_node");
 		return;
 	}
-	if (file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return;
 	file_end(call, mknodat(parent, name, mode, device));
+	disk_made(call, mode);
 }
 
 void sys_mknod(struct call *call)
@@ -99,9 +103,10 @@ static void make_symlink(struct call *call)
 		return;
 	}
 	parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || file_begin(call, 0) < 0)
+	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_begin(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
+	disk_made(call, S_IFLNK);
 }
 
 void sys_symlink(struct call *call)

@@ -8,9 +8,11 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file-open.h"
 #include "syscalls/file.h"
+#include "syscalls/meminfo.h"
 
 #include "base/banned.h"
 
@@ -52,6 +54,16 @@ static void end_open(struct call *call, int fd, unsigned flags)
 		call_give_fd(call, fd, flags & O_CLOEXEC);
 }
 
+/* The same for a new file. */
+static void end_made(struct call *call, int fd, unsigned flags)
+{
+	_cleanup_close_ int made = fd;
+
+	if (fd >= 0 && disk_watch(call, fd, true) < 0)
+		return;
+	end_open(call, made < 0 ? made : steal_fd(&made), flags);
+}
+
 /* An unnamed temporary file, which linkat(2) may name later: the directory is what is written to. */
 static void open_tmpfile(struct call *call, const struct open_request *request)
 {
@@ -63,10 +75,10 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 		return;
 	dir = file_pin(call, 0, POLICY_WRITE, follow_of(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	dir = file_unscope(call, &scope, dir);
-	if (dir < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
+	if (dir < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
 	fd = openat(dir, ".", own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
-	end_open(call, fd < 0 ? -errno : fd, request->flags);
+	end_made(call, fd < 0 ? -errno : fd, request->flags);
 }
 
 /* Pins the directory the file is to be made in. The name is copied: it may borrow from the scope's text. */
@@ -101,12 +113,14 @@ static bool create(struct call *call, const struct open_request *request)
 
 	if (parent < 0)
 		return true;
-	if (file_refuse_setid(call, request->mode) || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	if (file_refuse_setid(call, request->mode) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	    file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
-	end_open(call, fd < 0 ? -errno : fd, flags);
+	end_made(call, fd < 0 ? -errno : fd, flags);
+	disk_made(call, S_IFREG);
 	return true;
 }
 
@@ -155,6 +169,15 @@ static void end_blocking(struct call *call, int *pin, unsigned flags)
 	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
+/* /dev/tty in a session that is not the program's first: that one alone has the run's terminal (launch.h). */
+static bool lacks_terminal(const struct call *call)
+{
+	const struct mount *mount = call->place[0].mount;
+
+	return mount && mount->flags & MOUNT_TTY && !call->place[0].magic &&
+	       getsid(call->tid) != call->sandbox->program;
+}
+
 /*
  * The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the
  * way; and O_NOFOLLOW stays visible in F_GETFL, so it is opened by its canonical name then (a name that ends in no
@@ -165,8 +188,8 @@ static int reopen(const struct call *call, int pin, const struct stat *status, u
 	const struct place *place = &call->place[0];
 	int fd;
 
-	if (place->mount->flags & MOUNT_NOTTY)
-		return -ENXIO;
+	if (place->mount->flags & MOUNT_TTY)
+		return lacks_terminal(call) ? -ENXIO : view_open(place, own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_own_listing(place))
 		return view_open(place, own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
@@ -201,6 +224,8 @@ static void end_path(struct call *call, int *pin, unsigned flags)
 	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* as O_PATH does; and openat2 takes no others */
 	int fd;
 
+	if (disk_pin(call, *pin) < 0)
+		return;
 	/* Not the pin: F_GETFL shows the flags, and stand-in directories are brought up to date. */
 	if (call->place[0].magic)
 		fd = steal_fd(pin);
@@ -230,14 +255,15 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
-	} else if (want & POLICY_WRITE && file_begin(call, 0) < 0) {
+	} else if (want & POLICY_WRITE &&
+		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_begin(call, 0) < 0)) {
 		return;
 	} else if (may_block(call, &status, flags)) {
 		end_blocking(call, pin, flags);
 	} else if (call->place[0].magic) {
 		open_magic(call, want, flags);
 	} else {
-		end_open(call, reopen(call, *pin, &status, flags), flags);
+		end_open(call, meminfo_limited(call, reopen(call, *pin, &status, flags)), flags);
 	}
 }
 
@@ -273,8 +299,13 @@ static bool open_direct(struct call *call, const struct open_request *request)
 	    path_wants_dir(call->path[0].text)) /* O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, own_flags(request->flags));
+	if (fd >= 0 && lacks_terminal(call)) {
+		cleanup_close(&fd);
+		call_fail(call, -ENXIO);
+		return true;
+	}
 	if (fd >= 0) {
-		call_give_fd(call, fd, request->flags & O_CLOEXEC);
+		end_open(call, meminfo_limited(call, fd), request->flags);
 		return true;
 	}
 	if (file_error(call) != -EINTR)
@@ -321,6 +352,7 @@ static bool table_full(struct call *call)
 		return false; /* the injection fails likewise */
 	if ((uint64_t)table.st_size < limit.rlim_cur)
 		return false;
+	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
@@ -13,6 +14,7 @@
 static void remove_name(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int parent = -1;
+	struct disk_removal removal;
 	const char *name;
 
 	if (flags & ~(unsigned)AT_REMOVEDIR) {
@@ -28,7 +30,9 @@ static void remove_name(struct call *call, unsigned flags)
 	}
 	if (file_begin(call, 0) < 0)
 		return;
+	removal = disk_removing(call, parent, name);
 	file_end(call, unlinkat(parent, name, (int)flags));
+	disk_removed(call, &removal);
 }
 
 void sys_unlink(struct call *call)

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/changes.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
@@ -151,10 +152,22 @@ static int prepare(struct call *call, struct end end[2], unsigned flags)
 	return call_commit(call) < 0 ? -1 : 0;
 }
 
+/* Between two mounts of the view that are one of the host. */
+static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
+{
+	_cleanup_close_ int from = view_host_twin(&call->place[0], end[0].parent, true);
+	_cleanup_close_ int to = view_host_twin(&call->place[1], end[1].parent, true);
+
+	errno = EXDEV;
+	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
+}
+
 static void rename_path(struct call *call, unsigned flags)
 {
 	struct end end[2] = {{.parent = -1}, {.parent = -1}};
+	struct disk_removal replaced = {.fd = -1};
 	_cleanup_close_ int from = -1, to = -1;
+	long r;
 
 	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
 	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT))) {
@@ -171,7 +184,11 @@ static void rename_path(struct call *call, unsigned flags)
 	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
 	if (to < 0 || prepare(call, end, flags) < 0)
 		return;
-	file_end(call, syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags));
+	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
+		replaced = disk_removing(call, to, end[1].plain);
+	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
+	file_end(call, r < 0 && errno == EXDEV ? rename_on_host(call, end, flags) : r);
+	disk_removed(call, &replaced);
 }
 
 void sys_rename(struct call *call)

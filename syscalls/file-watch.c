@@ -2,37 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/descriptor.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
 
 #include "base/banned.h"
-
-/*
- * pidfd_getfd(2) needs what ptrace needs, which an ancestor has; where a container's filter forbids it, there is no
- * other way to an inotify object (/proc/PID/fd/N of one cannot be opened), and programs fall back to polling on
- * ENOSYS.
- */
-static int duplicate(const struct call *call, int fd)
-{
-	_cleanup_close_ int pidfd = -1;
-	int copy;
-
-	pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
-	/* Before Linux 6.9: a thread's table is the leader's, unless it was made without CLONE_FILES. */
-	if (pidfd < 0 && errno == EINVAL)
-		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
-	if (pidfd < 0)
-		return -ENOSYS;
-	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-	if (copy >= 0)
-		return copy;
-	return errno == EBADF ? -EBADF : -ENOSYS;
-}
 
 void sys_inotify_add_watch(struct call *call)
 {
@@ -45,15 +22,9 @@ void sys_inotify_add_watch(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	watch = duplicate(call, call_int(call, 0));
-	if (!call_valid(call)) {
-		call->outcome.kind = OUTCOME_GONE;
+	watch = descriptor_copy(call, call_int(call, 0));
+	if (watch < 0)
 		return;
-	}
-	if (watch < 0) {
-		call_fail(call, watch);
-		return;
-	}
 	if ((mask & (IN_MASK_ADD | IN_MASK_CREATE)) == (IN_MASK_ADD | IN_MASK_CREATE)) {
 		call_fail(call, -EINVAL);
 		return;

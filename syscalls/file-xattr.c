@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/decode.h"
+#include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file-xattr.h"
 #include "syscalls/file.h"
@@ -21,6 +22,13 @@
 #define NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
 #define VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX, and XATTR_LIST_MAX */
 #define AT_KNOWN ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+
+/*
+ * All that a run may have in attributes, whatever its limits. A file system in memory keeps them apart from its blocks and
+ * without a bound of its own; and since the supervisor sets them, no control group of the run's pays for that memory.
+ */
+#define RUN_BYTES_MAX (UINT64_C(16) << 20)
+#define ATTRIBUTE_BYTES 256 /* a name and the kernel's own part, besides the value */
 
 bool xattr_check_name(struct call *call)
 {
@@ -58,10 +66,42 @@ static int pin(struct call *call, const struct xattr_target *target, bool write)
 	return file_pin_fd(call, fd, POLICY_READ);
 }
 
+/* What the attribute takes now; 0: there is none. */
+static uint64_t bytes_of(const struct call *call, int fd)
+{
+	ssize_t size = getxattr(file_link(fd).path, call->text, NULL, 0);
+
+	return size < 0 ? 0 : (uint64_t)size + ATTRIBUTE_BYTES;
+}
+
+/* After a success. What was there before the run is given back as well, but no more than the run has added. */
+static void count(struct call *call, uint64_t before, uint64_t now)
+{
+	uint64_t *sum = &call->sandbox->attribute_bytes;
+
+	*sum += now;
+	*sum -= before < *sum ? before : *sum;
+	disk_attributes(call, *sum);
+}
+
+/* False: the call is refused. */
+static bool admit(struct call *call, uint64_t before, uint64_t now)
+{
+	uint64_t sum = call->sandbox->attribute_bytes;
+
+	if (now <= before)
+		return true;
+	if (sum + now - before <= RUN_BYTES_MAX)
+		return disk_admit(call, now - before) == 0;
+	call_refuse(call, -ENOSPC, NULL, "attributes_limit");
+	return false;
+}
+
 void xattr_set(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size, unsigned flags)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ void *value = NULL;
+	uint64_t before;
 
 	/* The order of setxattr_copy() in fs/xattr.c, all of it before the path is looked at. */
 	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE)) {
@@ -84,19 +124,34 @@ void xattr_set(struct call *call, const struct xattr_target *target, uint64_t ad
 		return;
 	}
 	fd = pin(call, target, true);
-	if (fd >= 0 && file_begin(call, 0) == 0)
-		file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
+	if (fd < 0)
+		return;
+	before = bytes_of(call, fd);
+	/* A value may take a block, which the file has then. */
+	if (!admit(call, before, size + ATTRIBUTE_BYTES) || disk_watch(call, fd, false) < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
+	if (file_error(call) == 0)
+		count(call, before, size + ATTRIBUTE_BYTES);
+	disk_changed(call, fd);
 }
 
 void xattr_remove(struct call *call, const struct xattr_target *target)
 {
 	_cleanup_close_ int fd = -1;
+	uint64_t before;
 
 	if (!xattr_check_name(call))
 		return;
 	fd = pin(call, target, true);
-	if (fd >= 0 && file_begin(call, 0) == 0)
-		file_end(call, removexattr(file_link(fd).path, call->text));
+	if (fd < 0)
+		return;
+	before = bytes_of(call, fd);
+	if (file_begin(call, 0) < 0)
+		return;
+	file_end(call, removexattr(file_link(fd).path, call->text));
+	if (file_error(call) == 0)
+		count(call, before, 0);
 }
 
 /* getxattr (with a name) and listxattr differ in nothing but the kernel's call. */
