@@ -3,10 +3,43 @@
 #include <linux/prctl.h>
 #include <sys/resource.h>
 
+#include "base/cleanup.h"
+#include "syscalls/decode.h"
+#include "syscalls/disk.h"
 #include "syscalls/handlers.h"
 #include "syscalls/target.h"
 
 #include "base/banned.h"
+
+/*
+ * A piped core_pattern starts a program of the host's, whatever the limit, but for a limit of 1 (coredump_pipe() in
+ * fs/coredump.c), which launch.c sets. So it stays as it is: who asks for less has got what it is for, and more there is
+ * not.
+ */
+static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+{
+	struct rlimit now = {0, 0}, wanted;
+	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open(call, pid, false);
+	int r = decode_struct(call, new_arg, &wanted, sizeof(wanted));
+
+	if (pid != 0 && !target_is_self(call, pid) && member < 0) {
+		target_absent(call);
+		return;
+	}
+	target_allow(call);
+	if (r == 0 && prlimit(call->tid, RLIMIT_CORE, NULL, &now) < 0)
+		r = -errno;
+	if (r == 0 && wanted.rlim_cur > wanted.rlim_max)
+		r = -EINVAL;
+	if (r == 0 && wanted.rlim_max > now.rlim_max)
+		r = -EPERM;
+	if (r == 0 && old_address)
+		r = decode_output(call, old_address, &now, sizeof(now));
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, 0);
+}
 
 /*
  * The new limits are in memory, but nothing rests on them: without CAP_SYS_RESOURCE a limit only goes up to its hard one,
@@ -14,7 +47,18 @@
  */
 void sys_prlimit64(struct call *call)
 {
-	target_continue(call, call_int(call, 0));
+	if (call_uint(call, 1) == RLIMIT_CORE && call->arg[2])
+		limit_core(call, call_int(call, 0), 2, call->arg[3]);
+	else
+		target_continue(call, call_int(call, 0));
+}
+
+void sys_setrlimit(struct call *call)
+{
+	if (call_uint(call, 0) == RLIMIT_CORE)
+		limit_core(call, 0, 1, 0);
+	else
+		target_continue(call, 0); /* there is no such resource, as the kernel will say */
 }
 
 static void schedule(struct call *call)
@@ -94,4 +138,11 @@ void sys_prctl(struct call *call)
 		call_refuse(call, -EINVAL, NULL, "not_offered");
 		break;
 	}
+}
+
+/* The file of a rule is there as long as the ruleset. Which one it is stands in memory that can change. */
+void sys_landlock_add_rule(struct call *call)
+{
+	disk_pin_any(call);
+	call_continue(call);
 }

@@ -1,7 +1,8 @@
 /*
- * Signals to one task: performed through a pidfd that was found to be a member of the run, so the number cannot come to
- * mean an outsider in between. A signal to the own process rests on registers alone and is continued. What is performed
- * arrives with the supervisor as its sender (si_pid); the kernel lets nobody name another one for SI_USER.
+ * Signals to one task. Those to the own process rest on registers alone and are continued; so are those to a member of the
+ * run where the kernel itself keeps them inside, in case the number comes to mean an outsider in between. Elsewhere they
+ * are performed through a pidfd that was found to be a member's. What is performed arrives with the supervisor as its
+ * sender (si_pid); the kernel lets nobody name another one for SI_USER.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +50,12 @@ static void continue_call(struct call *call)
 	call_continue(call);
 }
 
+/* The kernel may do it: see above. */
+static bool may_continue(const struct call *call, pid_t own, pid_t pid)
+{
+	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds(call->sandbox->tree, pid));
+}
+
 static void send_process(struct call *call, pid_t pid, int sig, const siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open(call, pid, false);
@@ -66,7 +73,7 @@ void sys_kill(struct call *call)
 	pid_t pid = call_int(call, 0);
 	int sig = call_int(call, 1);
 
-	if (pid == call->task->tgid)
+	if (may_continue(call, call->task->tgid, pid))
 		continue_call(call);
 	else if (pid > 0)
 		send_process(call, pid, sig, NULL);
@@ -115,7 +122,7 @@ void sys_tkill(struct call *call)
 
 	if (tid <= 0)
 		allow_failure(call, -EINVAL);
-	else if (tid == call->tid)
+	else if (may_continue(call, call->tid, tid))
 		continue_call(call);
 	else
 		send_thread(call, 0, tid, call_int(call, 1), NULL);
@@ -128,7 +135,7 @@ void sys_tgkill(struct call *call)
 
 	if (tgid <= 0 || tid <= 0)
 		allow_failure(call, -EINVAL);
-	else if (tgid == call->task->tgid) /* the kernel checks that tid is one of it */
+	else if (may_continue(call, call->task->tgid, tgid)) /* the kernel checks that tid is one of it */
 		continue_call(call);
 	else
 		send_thread(call, tgid, tid, call_int(call, 2), NULL);
@@ -152,7 +159,7 @@ void sys_rt_sigqueueinfo(struct call *call)
 	int sig = call_int(call, 1);
 	siginfo_t info;
 
-	if (tgid == call->task->tgid) /* what it tells itself in the struct is not judged */
+	if (may_continue(call, call->task->tgid, tgid)) /* what it tells in the struct is not judged, but by the kernel */
 		continue_call(call);
 	else if (copy_info(call, 2, &info)) {
 		info.si_signo = sig;
@@ -169,7 +176,7 @@ void sys_rt_tgsigqueueinfo(struct call *call)
 
 	if (tgid <= 0 || tid <= 0)
 		allow_failure(call, -EINVAL);
-	else if (tgid == call->task->tgid)
+	else if (may_continue(call, call->task->tgid, tgid))
 		continue_call(call);
 	else if (copy_info(call, 3, &info)) {
 		info.si_signo = sig;
@@ -251,6 +258,8 @@ void sys_pidfd_send_signal(struct call *call)
 	r = read_pidfd(call, call_int(call, 0), &target);
 	if (r < 0)
 		allow_failure(call, r);
+	else if (may_continue(call, -1, target.pid)) /* whatever the descriptor is by then, the kernel keeps it inside */
+		continue_call(call);
 	else if (flags == PIDFD_SIGNAL_PROCESS_GROUP)
 		signal_group(call, -target.pid, sig);
 	else

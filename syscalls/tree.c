@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 #include "base/proctree.h"
+#include "syscalls/fdinfo.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 
@@ -24,6 +25,7 @@ struct tree {
 	pid_t root;
 	const struct view *view;
 	int epoll_fd;
+	int host_proc_fd;
 	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
 	unsigned seen;
 	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
@@ -43,9 +45,15 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
+	tree->host_proc_fd = -1;
 	tree->transient.pidfd = -1;
 	*ret_tree = tree;
 	return 0;
+}
+
+void tree_set_host_proc(struct tree *tree, int proc_fd)
+{
+	tree->host_proc_fd = proc_fd;
 }
 
 static void task_free(struct task *task)
@@ -162,6 +170,18 @@ static int task_hold(const struct tree *tree, struct task *task)
 	return 0;
 }
 
+/* A pidfd's number in the procfs of the namespace around ours: proc_pid_fdinfo(5). */
+static pid_t host_number(const struct tree *tree, int pidfd)
+{
+	char path[32];
+	struct fdinfo info;
+
+	if (tree->host_proc_fd < 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "thread-self/fdinfo/%d", pidfd);
+	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
+}
+
 /* No room for another descriptor, or a kernel before 6.9 and a thread: right for this call, not kept. */
 static struct task *transient_task(struct tree *tree, pid_t tid)
 {
@@ -189,10 +209,14 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 		task_free(task);
 		return transient_task(tree, tid);
 	}
-	if (task->tid == task->tgid)
+	if (task->tid == task->tgid) {
 		tree->seen++;
-	else
-		(void)tree_task(tree, task->tgid); /* so that its process is counted once, whoever calls first */
+		task->host_pid = host_number(tree, task->pidfd);
+	} else {
+		const struct task *leader = tree_task(tree, task->tgid); /* its process is counted once, whoever calls first */
+
+		task->host_pid = leader ? leader->host_pid : 0;
+	}
 	task->next = *bucket;
 	*bucket = task;
 	return task;

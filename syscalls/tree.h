@@ -20,6 +20,7 @@ struct task {
 	pid_t tid;
 	pid_t tgid;
 	pid_t ppid;
+	pid_t host_pid; /* of the process, in the pid namespace around the run's; 0: the same number, or unknown */
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct task *next; /* tree.c's */
@@ -33,6 +34,9 @@ struct view;
  */
 int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree);
 void tree_free(struct tree *tree);
+
+/* The procfs of the pid namespace around ours, where pidfds tell the numbers there. Borrows; -1: there is none. */
+void tree_set_host_proc(struct tree *tree, int proc_fd);
 
 /* The task of a notification. Never NULL for a live tid; NULL when it died. Valid until the next tree_* call. */
 struct task *tree_task(struct tree *tree, pid_t tid);
