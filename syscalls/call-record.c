@@ -114,6 +114,7 @@ void call_record(const struct call *call, struct audit_record *ret_record)
 	record->pid = call->task->tgid;
 	record->tid = call->tid;
 	record->ppid = call->task->ppid;
+	record->host_pid = call->task->host_pid;
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_args(call, record);
@@ -123,7 +124,7 @@ void call_record(const struct call *call, struct audit_record *ret_record)
 		record->resolved = call->place[0].virt;
 		record->resolved_len = call->place[0].virt_len;
 	}
-	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT ? call->place[0].mount->host : NULL;
+	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT ? call->place[0].mount->origin : NULL;
 	record->verdict = call->decision.verdict;
 	record->rule = call->decision.rule;
 	record->reason = call->decision.reason;

@@ -19,6 +19,13 @@
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 
+/* What handlers see of the limits that the kernel keeps for each process of the program's. */
+struct limit_notes {
+	uint64_t open_files;   /* the most descriptors that one had after a judged call made one, at least */
+	bool open_files_full;  /* there was no room for one */
+	bool file_size_passed; /* EFBIG */
+};
+
 /* What handlers may use of the supervisor. One a run, shared read-only but for the objects behind the pointers. */
 struct sandbox {
 	const struct policy *policy;
@@ -27,8 +34,23 @@ struct sandbox {
 	struct audit *audit;
 	struct changes *changes;   /* changes.h: what the run did to granted trees */
 	struct denials *denials;   /* denials.h: for the result */
+	struct disk *disk;         /* disk.h; NULL: there is no limit */
+	struct limit_notes notes;
+	uint64_t attribute_bytes;  /* file-xattr.c: in extended attributes, added by the run */
+	struct forks *forks;       /* forks.h; NULL: something else bounds them */
+	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */
+	struct {
+		uint64_t limit_bytes;                /* 0: none */
+		uint64_t (*used_bytes)(void *meter); /* at this moment */
+		void *meter;
+	} memory; /* for /proc/meminfo */
+	bool (*is_over)(void *meter); /* looks at the limits: for whoever waits. True: one of them has ended the run */
+	struct sockets *sockets;   /* sockets.h: what the run has bound */
 	const struct guest_ops *guest;
 	int listener_fd;
+	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
+	bool signals_bounded; /* by the kernel, to the run's processes: a pid namespace, or Landlock's scope (ABI 6) */
+	pid_t program; /* the first process: it leads the session that has the run's terminal */
 	uid_t uid;
 	gid_t gid;
 };
@@ -50,6 +72,8 @@ enum outcome_kind {
 	OUTCOME_CHDIR,    /* detour: the call is rewound and run with the host path */
 	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
+	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
+	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
 	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
 };
 
@@ -58,7 +82,8 @@ struct exec_plan; /* exec.h */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING: owned */
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT: owned */
+	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
@@ -83,6 +108,8 @@ struct call {
 	struct outcome outcome;
 	struct audit_slot slot;
 	bool committed; /* the decision is on record */
+	bool again;     /* OUTCOME_FETCH's second round: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	int fetched;
 };
 
 /* ---- how a handler ends; each may be called once ---- */

@@ -83,6 +83,7 @@ static bool fill(struct denial *item, const struct call *call, const struct deni
 				.error = key->error,
 				.reason = call->decision.reason,
 				.pid = call->task->tgid,
+				.host_pid = call->task->host_pid,
 				.count = 1};
 	item->target = copy(key->target, &lost);
 	item->resolved = copy(denial_resolved(call), &lost);

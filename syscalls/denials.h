@@ -21,6 +21,7 @@ struct denial {
 	char *rule;
 	const char *reason;
 	pid_t pid;
+	pid_t host_pid; /* outside of the run's pid namespace; 0: the same, or unknown */
 	char *exe;
 	uint64_t count;
 	char *suggest; /* the grant that would allow it, e.g. "-r /etc/shadow", or NULL */

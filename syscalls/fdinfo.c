@@ -12,18 +12,25 @@
 
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
 {
-	char path[64], text[512]; /* what is looked for comes first, before the lines of locks and watches */
-	struct fdinfo info = {0};
-	const char *at;
-	_cleanup_close_ int file = -1;
-	ssize_t len;
+	char path[64];
 
+	if (fd < 0)
+		return -ESRCH;
 	if (pid)
 		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd); /* bounded by two ints */
 	else
 		(void)snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
-	file = fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	return fdinfo_read_at(AT_FDCWD, path, ret_info);
+}
+
+int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
+{
+	_cleanup_close_ int file = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	char text[512]; /* what is looked for comes first, before the lines of locks and watches */
+	struct fdinfo info = {0};
+	const char *at;
+	ssize_t len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+
 	if (len <= 0)
 		return -ESRCH;
 	text[len] = '\0';

@@ -19,6 +19,9 @@ struct fdinfo {
  */
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info);
 
+/* The same of the file at `path` of a procfs, which may be another one than /proc. */
+int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info);
+
 /* True when both are surely descriptors of the same object. */
 bool fdinfo_same(const struct fdinfo *one, const struct fdinfo *other);
 

@@ -56,13 +56,15 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
  */
 static void fail_walk(struct call *call, const struct place *place, int error)
 {
-	struct stat there;
+	struct stat status;
+	int there;
 
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON)) {
 		call_fail(call, error);
 		return;
 	}
-	if (lstat(place->virt, &there) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+	there = view_host_stat(call->sandbox->view, place->virt, AT_SYMLINK_NOFOLLOW, &status);
+	if (there == -ENOENT || there == -ENOTDIR) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
 		call_fail(call, error);
 		return;

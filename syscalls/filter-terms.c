@@ -73,7 +73,9 @@ const struct row_term allow_fcntl[] = {
 	END,
 };
 
-#define TCGETS2_COMMON 0x802c542a /* TCGETS2; <asm/termbits.h> clashes with <termios.h> */
+/* <asm/termbits.h> clashes with <termios.h>. */
+#define TCGETS2_COMMON 0x802c542a
+#define TCSETS2_COMMON 0x402c542b
 
 /*
  * Left out above all: TIOCSTI and TIOCLINUX (type into the outer shell), TIOCSPGRP, TIOCSCTTY (take its terminal),
@@ -104,6 +106,27 @@ const struct row_term allow_ioctl[] = {
 	END,
 };
 
+/*
+ * With a terminal of the run's own, which is all the terminal there is: modes, size, foreground group (job control), and
+ * what tcflush, tcflow, tcdrain and tcsendbreak are made of. Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line
+ * disciplines), TIOCSCTTY and TIOCNOTTY (it has the terminal already).
+ */
+const struct row_term allow_ioctl_terminal[] = {
+	ONE(IS(1, TCSETS)),
+	ONE(IS(1, TCSETSW)),
+	ONE(IS(1, TCSETSF)),
+	ONE(IS(1, TCSETS2_COMMON)),
+	ONE(IS(1, TCSETS2_COMMON + 1)), /* TCSETSW2 */
+	ONE(IS(1, TCSETS2_COMMON + 2)), /* TCSETSF2 */
+	ONE(IS(1, TIOCSWINSZ)),
+	ONE(IS(1, TIOCSPGRP)),
+	ONE(IS(1, TCFLSH)),
+	ONE(IS(1, TCXONC)),
+	ONE(IS(1, TCSBRK)),
+	ONE(IS(1, TCSBRKP)),
+	END,
+};
+
 /* Path NULL and AT_EMPTY_PATH: there is no path. */
 const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PATH)), END};
 const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
@@ -121,6 +144,14 @@ const struct row_term allow_clone[] = {
 	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)),
 	END,
 };
+
+/* Always; with filter.h's judge_forks and judge_memfds never. */
+const struct row_term allow_fork[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_vfork[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_memfd_create[] = {ONE(MASKED(0, 0, 0)), END};
+/* Always; with filter.h's judge_disk never. */
+const struct row_term allow_fallocate[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_landlock_add_rule[] = {ONE(MASKED(0, 0, 0)), END};
 
 const struct row_term allow_unshare[] = {
 	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
@@ -212,7 +243,20 @@ const struct row_term allow_prctl[] = {
 
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
-const struct row_term allow_prlimit64[] = {ONE(IS(0, 0)), END};
+/* Every resource but RLIMIT_CORE, which is 4: see sys_prlimit64. */
+#define UP_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
+#define UP_TO_7(n) MASKED(n, LOW & ~1ULL, 6)
+#define UP_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
+const struct row_term allow_setrlimit[] = {ONE(UP_TO_3(0)), ONE(IS(0, 5)), ONE(UP_TO_7(0)),
+					   ONE(UP_TO_15(0)), END};
+const struct row_term allow_prlimit64[] = {
+	BOTH(IS(0, 0), WHOLE(2, 0)), /* reads */
+	BOTH(IS(0, 0), UP_TO_3(1)),
+	BOTH(IS(0, 0), IS(1, 5)),
+	BOTH(IS(0, 0), UP_TO_7(1)),
+	BOTH(IS(0, 0), UP_TO_15(1)),
+	END,
+};
 const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};

@@ -12,9 +12,13 @@
 	syscall_fn sys_##name;
 #define ROW(name, basis, ...) syscall_fn sys_##name;
 #define REFUSE(name, error, ...)
+#define PRIVATE(name, error, ...)
 #define QUIET(name, error)
 
 #include "syscalls/syscalls.def"
+
+/* Of ioctl as well, when the run has a terminal of its own. */
+extern const struct row_term allow_ioctl_terminal[];
 
 #undef ARG
 #undef NATIVE
@@ -22,6 +26,7 @@
 #undef JUDGE
 #undef ROW
 #undef REFUSE
+#undef PRIVATE
 #undef QUIET
 
 #endif

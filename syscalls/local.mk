@@ -12,6 +12,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/decode.c \
 	syscalls/decode.h \
 	syscalls/denials.h \
+	syscalls/descriptor.c \
+	syscalls/descriptor.h \
 	syscalls/elf-machine.h \
 	syscalls/elf.c \
 	syscalls/elf.h \
@@ -54,8 +56,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
+	syscalls/mqueue.c \
 	syscalls/native.c \
 	syscalls/native.h \
+	syscalls/net-address.c \
+	syscalls/net-address.h \
+	syscalls/net-unix.c \
 	syscalls/net.c \
 	syscalls/numbers.h \
 	syscalls/proc.c \
@@ -65,6 +71,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/signal-group.c \
 	syscalls/signal-group.h \
 	syscalls/signal.c \
+	syscalls/sockets.c \
+	syscalls/sockets.h \
 	syscalls/syscalls.def \
 	syscalls/table.c \
 	syscalls/table.h \
@@ -72,7 +80,10 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/target.h \
 	syscalls/tree.c \
 	syscalls/tree.h \
+	syscalls/view-attach.c \
 	syscalls/view-build.c \
+	syscalls/view-cover.c \
+	syscalls/view-execs.c \
 	syscalls/view-holes.c \
 	syscalls/view-judge.c \
 	syscalls/view-links.c \
@@ -81,6 +92,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-name.c \
 	syscalls/view-private.h \
 	syscalls/view-skeleton.c \
+	syscalls/view-twin.c \
 	syscalls/view-walk.c \
 	syscalls/view.c \
 	syscalls/view.h
@@ -88,9 +100,16 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/changes-private.h \
 	syscalls/changes-report.c \
 	syscalls/changes-tree.c \
+	syscalls/disk.c syscalls/disk.h \
+	syscalls/file-self.c \
+	syscalls/disk-files.c syscalls/disk-mapped.c syscalls/disk-private.h \
 	syscalls/changes.c \
 	syscalls/denial-text.c \
 	syscalls/denial-text.h \
 	syscalls/denials.c \
 	syscalls/texthash.h
+libcallgate_syscalls_a_SOURCES += \
+	syscalls/forks.c syscalls/forks.h \
+	syscalls/memfds.c syscalls/memfds.h \
+	syscalls/meminfo.c syscalls/meminfo.h
 EXTRA_DIST += syscalls/README.md

@@ -127,7 +127,8 @@ bool proc_writable(const struct task *task, const char *rest)
 		return false;
 	if (strncmp(leaf, "task/", 5) == 0 && take_number(leaf + 5, &leaf) == 0)
 		return false;
-	return strcmp(leaf, "comm") == 0 || strcmp(leaf, "oom_score_adj") == 0;
+	/* Not oom_score_adj: what launch.c has raised, the kernel lets anybody lower again. */
+	return strcmp(leaf, "comm") == 0;
 }
 
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)

@@ -19,6 +19,7 @@
 #define JUDGE(name, basis, ...) ENTRY(name, ROW_FILTER, basis, EPERM, allow_##name, sys_##name, __VA_ARGS__)
 #define ROW(name, basis, ...) ENTRY(name, ROW_NOTIFY, basis, 0, NULL, sys_##name, __VA_ARGS__)
 #define REFUSE(name, error, ...) ENTRY(name, ROW_REFUSE, BASIS_REGS, error, NULL, NULL, __VA_ARGS__)
+#define PRIVATE(name, error, ...) ENTRY(name, ROW_PRIVATE, BASIS_REGS, error, NULL, NULL, __VA_ARGS__)
 #define QUIET(name, error) ENTRY(name, ROW_QUIET, BASIS_REGS, error, NULL, NULL)
 
 static const struct syscall_row rows[] = {
@@ -30,6 +31,7 @@ static const struct syscall_row rows[] = {
 #undef JUDGE
 #undef ROW
 #undef REFUSE
+#undef PRIVATE
 #undef QUIET
 
 /* A row's place in rows[]. */
@@ -39,6 +41,7 @@ static const struct syscall_row rows[] = {
 #define JUDGE(name, ...) PLACE(name)
 #define ROW(name, ...) PLACE(name)
 #define REFUSE(name, ...) PLACE(name)
+#define PRIVATE(name, ...) PLACE(name)
 #define QUIET(name, ...) PLACE(name)
 
 enum row_place {

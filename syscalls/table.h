@@ -16,6 +16,7 @@ enum row_class {
 		       with row->error, or given to row->perform when there is one */
 	ROW_NOTIFY, /* always notified; row->perform acts */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
+	ROW_PRIVATE, /* as ROW_NATIVE in an ipc namespace of the run's own, else as ROW_REFUSE */
 	ROW_QUIET,  /* refused with row->error in the filter itself, unrecorded: probes made for every thread or fork */
 	ROW_CLASS_MAX,
 };
