@@ -1,0 +1,39 @@
+/* Shared by the files of namespaces only. */
+#ifndef CALLGATE_SUPERVISOR_NAMESPACES_PRIVATE_H
+#define CALLGATE_SUPERVISOR_NAMESPACES_PRIVATE_H
+
+#include "supervisor/namespaces.h"
+
+enum note_kind {
+	NOTE_MAP,     /* to the keeper: the user namespace is there, write its maps */
+	NOTE_MAPPED,  /* from the keeper: value is 0 or -errno */
+	NOTE_CHILD,   /* value is the supervisor's pid outside */
+	NOTE_REFUSED, /* from the intermediate: the layers cannot be had; why; the sender ends, and nobody was forked */
+	NOTE_WITHDREW, /* the same from the supervisor */
+	NOTE_SETTLED,  /* from the supervisor: it has all it needs */
+};
+
+struct note {
+	enum note_kind kind;
+	int value;
+	unsigned layers;
+	char why[160];
+};
+
+/* One whole note, or false: the other end is gone. */
+bool note_send(int fd, const struct note *note);
+bool note_receive(int fd, struct note *ret_note);
+/* Sends NOTE_REFUSED or NOTE_WITHDREW. */
+__attribute__((format(printf, 4, 5))) void note_refuse(int fd, enum note_kind kind, unsigned layers, const char *format,
+						       ...);
+
+/* In the intermediate: leaves the keeper's namespaces. Sets namespaces->made and the layers; false when it must end. */
+bool namespaces_unshare(struct namespaces *namespaces);
+
+/* LAYER_BITs that may be tried; says why for the rest. */
+unsigned namespaces_wanted(struct namespaces *namespaces);
+
+/* Writes the maps of the process's new user namespace: all ids when we may, else our own alone. 0 or -errno. */
+int namespaces_map(pid_t pid);
+
+#endif
