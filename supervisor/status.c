@@ -15,13 +15,14 @@ const char *run_status_name(enum run_status status)
 	static const char *const names[] = {
 		[RUN_OK] = "ok",           [RUN_FAILED] = "failed", [RUN_DENIED] = "denied",
 		[RUN_TIMEOUT] = "timeout", [RUN_KILLED] = "killed", [RUN_ERROR] = "error",
+		[RUN_LIMIT] = "limit",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == RUN_STATUS_MAX, "a name for each status");
 
 	return names[status];
 }
 
-struct run_ending run_ending(unsigned end, int wait_status, bool denials)
+struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials)
 {
 	struct run_ending ending = {.status = RUN_OK};
 
@@ -31,9 +32,17 @@ struct run_ending run_ending(unsigned end, int wait_status, bool denials)
 	if (ending.signal != SIGKILL)
 		end = RUN_END_NONE;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
-	if (end == RUN_END_TIMEOUT) {
+	if (limit != LIMIT_MAX) {
+		/* Time is 124, whoever measured it; space is what a kernel's OOM kill looks like to a shell. */
+		ending.status = RUN_LIMIT;
+		if (limit != LIMIT_FILE_SIZE) /* the program's own end, by SIGXFSZ */
+			ending.exit_code = limit == LIMIT_CPU ? RUN_EXIT_TIMEOUT : RUN_EXIT_LIMIT;
+	} else if (end == RUN_END_TIMEOUT) {
 		ending.status = RUN_TIMEOUT;
 		ending.exit_code = RUN_EXIT_TIMEOUT;
+	} else if (end == RUN_END_OUTPUT) {
+		ending.status = RUN_LIMIT;
+		ending.exit_code = RUN_EXIT_LIMIT;
 	} else if (end != RUN_END_NONE) {
 		ending.status = RUN_KILLED;
 		ending.signal = (int)end;
@@ -101,11 +110,17 @@ void run_refusal(const struct supervise_report *report, const char *program, str
 		(void)snprintf(
 			refusal->message, sizeof(refusal->message),
 			"a seccomp listener watches this process already (callgate inside callgate, or a container "
-			"agent); the kernel allows one: run callgate outside of it");
+			"agent); the kernel allows one: run callgate outside of it, see callgate doctor");
+	} else if (report->start_step == LAUNCH_LANDLOCK) {
+		(void)snprintf(refusal->message, sizeof(refusal->message),
+			       "the kernel refuses the program's Landlock domain: %s; --without landlock runs without it",
+			       report->start_error == E2BIG ? "too many domains are around it already"
+							    : strerror(report->start_error));
 	} else if (report->start_step == LAUNCH_FILTER) {
 		(void)snprintf(
 			refusal->message, sizeof(refusal->message),
-			"the kernel or a container's seccomp profile refuses the seccomp filter with a listener: %s",
+			"the kernel or a container's seccomp profile refuses the seccomp filter with a listener: %s; "
+			"callgate doctor tells how to get it",
 			strerror(report->start_error));
 	} else {
 		(void)snprintf(refusal->message, sizeof(refusal->message), "cannot start %s: %s", program,

@@ -12,6 +12,7 @@ enum run_status {
 	RUN_FAILED,  /* another exit, or a signal of its own making */
 	RUN_DENIED,  /* the start was refused, or the exit was not 0 and calls were denied */
 	RUN_TIMEOUT, /* the wall-clock limit ended it */
+	RUN_LIMIT,   /* another limit ended it */
 	RUN_KILLED,  /* a signal to callgate ended it */
 	RUN_ERROR,   /* callgate's own, or no such program */
 	RUN_STATUS_MAX,
@@ -20,11 +21,12 @@ enum run_status {
 /* As the result and the log print it. Static. */
 const char *run_status_name(enum run_status status);
 
-enum run_exit { RUN_EXIT_TIMEOUT = 124, RUN_EXIT_ERROR = 125, RUN_EXIT_REFUSED = 126, RUN_EXIT_NOT_FOUND = 127 };
+enum run_exit { RUN_EXIT_TIMEOUT = 124, RUN_EXIT_LIMIT = 137, RUN_EXIT_ERROR = 125, RUN_EXIT_REFUSED = 126, RUN_EXIT_NOT_FOUND = 127 };
 
 /* Why the keeper ended a run, as the byte it writes to the control pipe: RUN_END_TIMEOUT or a signal's number. */
 #define RUN_END_NONE 0
 #define RUN_END_TIMEOUT 255
+#define RUN_END_OUTPUT 254 /* there is no room for more output */
 
 struct run_ending {
 	enum run_status status;
@@ -32,8 +34,8 @@ struct run_ending {
 	int signal;    /* that ended the program, or callgate's run; 0: none */
 };
 
-/* end: RUN_END_*, or the signal callgate got. wait_status: of the program. */
-struct run_ending run_ending(unsigned end, int wait_status, bool denials);
+/* end: RUN_END_*, or the signal callgate got. limit: supervise_report.ended_by. wait_status: of the program. */
+struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials);
 
 /* Why the program never ran. Text is static or made into `message`. */
 struct run_refusal {
