@@ -16,7 +16,7 @@
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 /* The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. */
-static void drop_bounding_set(void)
+void privs_drop_bounding_set(void)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,
@@ -40,15 +40,20 @@ static int drop_capabilities(void)
 	return 0;
 }
 
-int privs_drop(void)
+void privs_lock(void)
 {
-	drop_bounding_set();
+	privs_drop_bounding_set();
 	/*
 	 * Both need CAP_SETPCAP, which an ordinary user lacks; without capabilities there is nothing for them to
 	 * lock.
 	 */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+int privs_drop(void)
+{
+	privs_lock();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return drop_capabilities();

@@ -1,0 +1,108 @@
+#include "supervisor/selffilter.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervisor/bpf.h"
+
+#include "base/banned.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+#ifndef SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
+#endif
+
+/* A rule for each number; NULL: none. */
+struct plan {
+	unsigned role;
+	const struct self_rule *rule[BPF_NR_END];
+};
+
+enum kind { KIND_ALLOW, KIND_TERMS, KIND_UNKNOWN, KIND_KILL };
+
+static enum kind kind_of(const struct plan *plan, int nr)
+{
+	const struct self_rule *rule = plan->rule[nr];
+
+	if (!rule || (rule->roles && !(rule->roles & plan->role)))
+		return KIND_UNKNOWN;
+	if (!rule->roles)
+		return KIND_KILL;
+	return rule->terms ? KIND_TERMS : KIND_ALLOW;
+}
+
+static bool same(const void *ctx, int a, int b)
+{
+	return kind_of(ctx, a) == kind_of(ctx, b) && kind_of(ctx, a) != KIND_TERMS;
+}
+
+static void leaf(const void *ctx, struct bpf *bpf, int nr)
+{
+	const struct plan *plan = ctx;
+
+	switch (kind_of(plan, nr)) {
+	case KIND_ALLOW:
+		bpf_return(bpf, SECCOMP_RET_ALLOW);
+		return;
+	case KIND_TERMS:
+		bpf_terms(bpf, plan->rule[nr]->terms);
+		bpf_return(bpf, SECCOMP_RET_ERRNO | EPERM);
+		return;
+	case KIND_KILL:
+		bpf_return(bpf, SECCOMP_RET_KILL_PROCESS);
+		return;
+	case KIND_UNKNOWN:
+		break;
+	}
+	bpf_return(bpf, SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+int selffilter_build(enum self_role role, struct sock_fprog *ret_program)
+{
+	struct plan plan = {.role = role};
+	const struct bpf_tree tree = {.ctx = &plan, .same = same, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	size_t count;
+	const struct self_rule *rules = selffilter_rules(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rules[i].nr >= 0 && rules[i].nr < BPF_NR_END)
+			plan.rule[rules[i].nr] = &rules[i];
+	return bpf_build(&tree, ret_program);
+}
+
+int selffilter_install(enum self_role role)
+{
+	/* Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time. */
+	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+	struct sock_fprog program;
+	int error = selffilter_build(role, &program);
+	long ret;
+
+	if (error < 0)
+		return error;
+	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	/* With TSYNC, a positive value is the thread that could not follow: another filter, which none of ours has. */
+	error = ret < 0 ? -errno : ret > 0 ? -ESRCH : 0;
+	free(program.filter);
+	return error;
+}
+
+bool selffilter_possible(const char **ret_why)
+{
+	*ret_why = "this build has a sanitizer, which makes calls of its own";
+	return !SANITIZED;
+}
