@@ -25,25 +25,34 @@ static size_t forward_step(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? CAPTURE_CHUNK_BYTES : PIPE_BUF;
 }
 
-int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd)
+int capture_init_from(struct capture *capture, const struct capture_options *options, int fd)
 {
-	int fds[2];
-
-	*capture = (struct capture){.options = *options, .pipe_fd = -1, .spill_fd = -1};
+	*capture = (struct capture){.options = *options, .pipe_fd = fd, .spill_fd = -1};
 	capture->pending = malloc(CAPTURE_CHUNK_BYTES);
-	if (!capture->pending)
-		return -ENOMEM;
-	if (pipe2(fds, O_CLOEXEC) < 0) {
+	if (!capture->pending) {
 		capture_done(capture);
-		return -errno;
+		return -ENOMEM;
 	}
-	/* Only our end: O_NONBLOCK is per description, and each end of a pipe has its own. */
-	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	capture->pipe_fd = fds[0];
 	capture->left_bytes = options->limit_bytes;
 	capture->forward_step = forward_step(options->forward_fd);
-	*ret_write_fd = fds[1];
 	return 0;
+}
+
+int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd)
+{
+	int fds[2], error;
+
+	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	/* Only our end: O_NONBLOCK is per description, and each end of a pipe has its own. */
+	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	error = capture_init_from(capture, options, fds[0]);
+	if (error < 0)
+		(void)close(fds[1]);
+	else
+		*ret_write_fd = fds[1];
+	return error;
 }
 
 void capture_done(struct capture *capture)
@@ -144,7 +153,7 @@ static bool move_in(struct capture *capture)
 
 	if (got > 0)
 		take(capture, (size_t)got);
-	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: a terminal that no program holds any more */
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }

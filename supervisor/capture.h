@@ -43,6 +43,8 @@ struct capture {
 
 /* Makes the pipe; *ret_write_fd (CLOEXEC, owned by the caller) is for the program. 0 or -errno. */
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
+/* The same from a descriptor that is there (O_NONBLOCK): takes it, also on failure. -1: a stream that has ended. */
+int capture_init_from(struct capture *capture, const struct capture_options *options, int fd);
 void capture_done(struct capture *capture);
 
 /* What to poll for: fills fd and events of the pipe (or -1), or of forward_fd while something waits to be shown. */
