@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,10 +16,13 @@
 #include "supervisor/blocking.h"
 #include "supervisor/notify.h"
 #include "syscalls/file.h"
+#include "syscalls/sockets.h"
 
 #include "base/banned.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
+#define DESCRIPTORS_EACH 4u /* of ours: a waiting call's, its caller's, and one for everything else */
+#define LOOKS_MAX 64u /* callers asked about at a tick: some microseconds each, which everybody else waits for */
 #define ERESTARTSYS 512 /* linux/errno.h, kernel only: EINTR, or again after a handler with SA_RESTART */
 
 struct job {
@@ -28,7 +32,8 @@ struct job {
 	uint64_t id;
 	uint64_t start_ns;
 	pid_t tid;
-	int fd;
+	int fd;      /* owned by the thread, as the next */
+	int peer_fd; /* connect(2) of fd to it; -1: an open */
 	int open_flags;
 	bool cloexec;
 	atomic_bool interrupted; /* a signal waits for the caller */
@@ -41,11 +46,25 @@ struct blocking {
 	pthread_mutex_t lock;
 	struct job *jobs;
 	unsigned count;
+	unsigned most;    /* of them */
+	unsigned next;    /* whose turn it is to be looked at: its place on the list */
+	uint64_t tick_ns; /* when */
 };
 
 static void on_wake(int number)
 {
 	(void)number; /* only there so that a blocked open(2) ends with EINTR */
+}
+
+/* As many as there are descriptors for: without any we could not even look up who calls. */
+static unsigned most_jobs(void)
+{
+	struct rlimit limit;
+	uint64_t most = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		most = limit.rlim_cur / DESCRIPTORS_EACH;
+	return most < BLOCKING_MAX ? (unsigned)most : BLOCKING_MAX;
 }
 
 int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking)
@@ -60,6 +79,7 @@ int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking)
 		return -EAGAIN;
 	}
 	blocking->sandbox = sandbox;
+	blocking->most = most_jobs();
 	*ret_blocking = blocking;
 	return 0;
 }
@@ -112,21 +132,46 @@ static int open_patiently(const struct job *job)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What was opened is given to the caller. Its number there or -errno. */
+static int run_open(const struct job *job)
+{
+	int fd = open_patiently(job);
+	int result = fd;
+
+	if (fd >= 0) {
+		result = notify_fd(job->blocking->sandbox->listener_fd, job->id, fd, job->cloexec);
+		(void)close(fd);
+	}
+	return result;
+}
+
+static int run_connect(const struct job *job)
+{
+	int result;
+
+	do
+		result = sockets_connect(job->fd, job->peer_fd);
+	while (result == -EINTR && still_wanted(job) && !atomic_load(&job->interrupted));
+	return result;
+}
+
 static void *run_job(void *argument)
 {
 	struct job *job = argument;
 	struct blocking *blocking = job->blocking;
 	int listener = blocking->sandbox->listener_fd;
-	int fd = open_patiently(job);
-	int result = fd;
+	bool connects = job->peer_fd >= 0;
+	int result = connects ? run_connect(job) : run_open(job);
 
-	if (fd >= 0) {
-		result = notify_fd(listener, job->id, fd, job->cloexec);
-		(void)close(fd);
-	}
+	/* Before the answer: a socket that its program closes then must be closed. */
+	(void)close(job->fd);
+	if (connects)
+		(void)close(job->peer_fd);
+	/* Both fail when the caller is gone: there is nobody to tell then. */
 	if (result < 0)
-		/* Fails when the caller is gone: there is nobody to tell then. */
 		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : result);
+	else if (connects)
+		(void)notify_value(listener, job->id, 0);
 	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
 	(void)pthread_mutex_lock(&blocking->lock);
 	job->done = true;
@@ -147,33 +192,6 @@ static int start_thread(struct job *job)
 	return -r;
 }
 
-int blocking_start(struct blocking *blocking, struct call *call)
-{
-	_cleanup_close_ int fd = call->outcome.fd;
-	struct job *job;
-	int r;
-
-	(void)blocking_tick(blocking);
-	if (blocking->count >= BLOCKING_MAX)
-		return -EMFILE;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return -ENOMEM;
-	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .tid = call->tid, .fd = fd,
-			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
-			    .slot = call->slot};
-	r = start_thread(job);
-	if (r < 0) {
-		free(job);
-		return r;
-	}
-	fd = -1; /* the job's now */
-	job->next = blocking->jobs;
-	blocking->jobs = job;
-	blocking->count++;
-	return 0;
-}
-
 static bool job_done(struct blocking *blocking, const struct job *job)
 {
 	bool done;
@@ -184,28 +202,87 @@ static bool job_done(struct blocking *blocking, const struct job *job)
 	return done;
 }
 
-bool blocking_tick(struct blocking *blocking)
+static void reap(struct blocking *blocking)
 {
 	struct job **at = &blocking->jobs;
 
 	while (*at) {
 		struct job *job = *at;
 
-		if (job_done(blocking, job)) {
-			*at = job->next;
-			(void)pthread_join(job->thread, NULL);
-			(void)close(job->fd);
-			free(job);
-			blocking->count--;
+		if (!job_done(blocking, job)) {
+			at = &job->next;
 			continue;
 		}
-		/* Again at every tick: the first signal may come before the thread blocks. */
-		if (signal_waits(job->tid))
-			atomic_store(&job->interrupted, true);
-		if (!still_wanted(job) || atomic_load(&job->interrupted))
-			(void)pthread_kill(job->thread, SIGUSR1);
-		at = &job->next;
+		*at = job->next;
+		(void)pthread_join(job->thread, NULL);
+		free(job);
+		blocking->count--;
 	}
+}
+
+int blocking_start(struct blocking *blocking, struct call *call)
+{
+	bool connects = call->outcome.kind == OUTCOME_CONNECT;
+	_cleanup_close_ int fd = call->outcome.fd;
+	_cleanup_close_ int peer = connects ? call->outcome.peer_fd : -1;
+	struct job *job;
+	int r;
+
+	if (blocking->count >= blocking->most)
+		reap(blocking);
+	if (blocking->count >= blocking->most)
+		return connects ? -EAGAIN : -EMFILE;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .tid = call->tid, .fd = fd,
+			    .peer_fd = peer,
+			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
+			    .slot = call->slot};
+	r = start_thread(job);
+	if (r < 0) {
+		free(job);
+		return r;
+	}
+	fd = peer = -1; /* the job's now */
+	job->next = blocking->jobs;
+	blocking->jobs = job;
+	blocking->count++;
+	return 0;
+}
+
+/* Again at every turn: the first signal may come before the thread blocks. */
+static void look_at(struct job *job)
+{
+	if (signal_waits(job->tid))
+		atomic_store(&job->interrupted, true);
+	if (!still_wanted(job) || atomic_load(&job->interrupted))
+		(void)pthread_kill(job->thread, SIGUSR1);
+}
+
+/* The next `most` of them. */
+static void look(struct blocking *blocking, unsigned most)
+{
+	unsigned first = blocking->next < blocking->count ? blocking->next : 0, at = 0;
+
+	for (struct job *job = blocking->jobs; job; job = job->next, at++)
+		if (at >= first && at - first < most)
+			look_at(job);
+	blocking->next = first + most;
+}
+
+bool blocking_tick(struct blocking *blocking)
+{
+	uint64_t now;
+
+	if (!blocking->jobs)
+		return false;
+	now = io_now_ns();
+	if (now < blocking->tick_ns)
+		return true;
+	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
+	reap(blocking);
+	look(blocking, LOOKS_MAX);
 	return blocking->jobs != NULL;
 }
 
@@ -214,8 +291,10 @@ void blocking_free(struct blocking *blocking)
 	if (!blocking)
 		return;
 	/* Every process of the run is dead by now, so no notification is valid and each thread ends at its next wake-up. */
-	while (blocking_tick(blocking))
+	while (reap(blocking), blocking->jobs) {
+		look(blocking, BLOCKING_MAX);
 		(void)usleep(1000);
+	}
 	(void)pthread_mutex_destroy(&blocking->lock);
 	free(blocking);
 }

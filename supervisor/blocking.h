@@ -1,5 +1,5 @@
 /*
- * Opens that may block (FIFOs) go to threads of their own, so that one program's wait is nobody else's. The wait is
+ * Opens that may block (FIFOs), and connect(2), go to threads of their own, so that one program's wait is nobody else's. The wait is
  * cancelled when the program no longer waits for the answer. Threads share nothing but the listener and their record.
  */
 #ifndef CALLGATE_SUPERVISOR_BLOCKING_H
@@ -9,7 +9,10 @@
 
 #include "syscalls/call.h"
 
-/* More than 64 blocked FIFOs are a normal shell's work, a thousand are not: past the cap the call gets EMFILE. */
+/*
+ * More than 64 blocked FIFOs are a normal shell's work, a thousand are not: past the cap the call gets EMFILE or EAGAIN. The
+ * cap is lower where we have few descriptors.
+ */
 #define BLOCKING_MAX 1000
 
 struct blocking;
@@ -18,10 +21,13 @@ int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking);
 /* Cancels what is still waiting and waits for the threads. */
 void blocking_free(struct blocking *blocking);
 
-/* Takes call->outcome.fd. 0: a thread answers the notification; -errno: the caller must. */
+/* Takes call->outcome.fd and, of OUTCOME_CONNECT, peer_fd. 0: a thread answers the notification; -errno: the caller must. */
 int blocking_start(struct blocking *blocking, struct call *call);
 
-/* To be called every BLOCKING_TICK_MS while it returns true: interrupts threads nobody waits for. */
+/*
+ * To be called at least every BLOCKING_TICK_MS while it returns true: interrupts threads nobody waits for, a few at each
+ * tick when there are many.
+ */
 #define BLOCKING_TICK_MS 20
 bool blocking_tick(struct blocking *blocking);
 

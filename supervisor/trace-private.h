@@ -2,6 +2,8 @@
 #ifndef CALLGATE_SUPERVISOR_TRACE_PRIVATE_H
 #define CALLGATE_SUPERVISOR_TRACE_PRIVATE_H
 
+#include <sys/socket.h>
+
 #include "supervisor/trace.h"
 #include "syscalls/arch.h"
 
@@ -47,6 +49,10 @@ struct pending {
 	bool carries;            /* the call is an open with O_PATH: a socket in the task holds its descriptor */
 	int carrier;             /* that socket's number there */
 	bool cloexec;
+	bool fetches;            /* the carrier is for a descriptor that the task sends: its number is `wanted` */
+	int wanted;
+	int near_fd;             /* our end of the carrier, until it came. Owned while fetches */
+	int fetched_fd;          /* what came, or -errno. Owned while fetches */
 	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
@@ -60,6 +66,8 @@ struct tracer {
 	struct pending *pending;
 	struct later *later;
 	size_t blob_bytes; /* of all pending entries */
+	unsigned fetches;  /* how many of them fetch a descriptor, or hold one */
+	unsigned fetches_most;
 };
 
 /*
@@ -84,6 +92,51 @@ void stop_other(struct tracer *tracer, pid_t pid, int status);
 /* Writes bytes into the stopped task, growing its stack where need be. 0 or -ENOMEM. */
 int stop_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
 
+/*
+ * trace-errand.c: a task that stands behind its call is made to run others, by single steps.
+ */
+#define ERRAND_SIGNALS 65u
+
+struct errand {
+	const struct tracer *tracer;
+	const struct pending *pending;
+	struct arch_regs behind; /* as it stood behind its call */
+	uint64_t mask;           /* of signals, likewise */
+	bool held[ERRAND_SIGNALS]; /* came meanwhile, sent again afterwards */
+	uint64_t end_ns; /* of its patience with strays */
+	unsigned strays; /* stops that were not its steps' */
+};
+
+/* 0 or -errno: then nothing was changed. */
+int errand_begin(const struct tracer *tracer, const struct pending *pending, struct errand *ret_errand);
+/* Makes the task run one system call. Its result or -ESRCH. */
+int64_t errand_run(struct errand *errand, long nr, uint64_t a, uint64_t b, uint64_t c);
+/* Leaves the task as errand->behind says. 0 or -errno: it is dead. */
+int errand_end(struct errand *errand);
+/* Where in the task's stack `size` bytes may be put. */
+uint64_t errand_room(const struct errand *errand, size_t size);
+
+/* What sendmsg and recvmsg need in the task's memory for one descriptor. */
+struct letter {
+	struct msghdr message;
+	struct iovec vector;
+	char byte;
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+};
+
+/* Makes every pointer of a letter lead into itself, at addr of the task. */
+void letter_address(struct letter *letter, uint64_t addr);
+/* A letter with fd in it. */
+void letter_fill(struct letter *letter, int fd);
+
+/* trace-fetch.c: how many at a time leave descriptors for everything else. */
+unsigned fetch_most(void);
+/* Makes the stopped task send its descriptor and stand in front of its call again. 0 or -errno for it. */
+int fetch_send(struct tracer *tracer, struct pending *pending);
+
 /* trace-pathfd.c: a socket whose queue holds fd, for notify_add. A descriptor owned by the caller or -errno. */
 int pathfd_carrier(int fd);
 /* Makes the stopped task take the descriptor out of its carrier. Its number or the errno for the program. */
@@ -106,6 +159,10 @@ void later_free_all(struct tracer *tracer);
 struct pending *pending_find(const struct tracer *tracer, pid_t tid);
 /* Writes the outcome of its record, once. */
 void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret);
+/* Seizes the caller, then gives it a socket: before, that might stay there. 0 or -errno, with nothing under way. */
+int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending);
+/* The entry whose call this is; those above it belong to handlers that were left by longjmp, and go. NULL: none. */
+struct pending *pending_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 /* Unlinks and frees; the task itself must be detached or dead. */
 void pending_remove(struct tracer *tracer, struct pending *pending);
 

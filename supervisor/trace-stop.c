@@ -196,8 +196,12 @@ static int rewind_call(struct tracer *tracer, struct pending *pending)
 
 static void stop_answered(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
-	int64_t r = pending->carries ? pathfd_receive(tracer, pending) : rewind_call(tracer, pending);
+	int64_t r;
 
+	if (pending->carries)
+		r = pathfd_receive(tracer, pending);
+	else
+		r = pending->fetches ? fetch_send(tracer, pending) : rewind_call(tracer, pending);
 	if (r == 0 && !pending->carries) {
 		pending->state = PENDING_REWOUND;
 		resume(pending->tid, signal, group_stop);

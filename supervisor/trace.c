@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -23,6 +24,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
+	tracer->fetches_most = fetch_most();
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -64,7 +66,7 @@ void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret)
 }
 
 /* Everything about the call, not about the task. */
-static void pending_clear(struct pending *pending)
+static void pending_clear(struct tracer *tracer, struct pending *pending)
 {
 	exec_plan_free(steal_pointer(&pending->plan));
 	free(steal_pointer(&pending->text));
@@ -73,6 +75,12 @@ static void pending_clear(struct pending *pending)
 	pending->patient = false;
 	pending->carries = false;
 	pending->others = 0;
+	if (pending->fetches) {
+		cleanup_close(&pending->near_fd);
+		cleanup_close(&pending->fetched_fd);
+		tracer->fetches--;
+	}
+	pending->fetches = false;
 }
 
 void pending_remove(struct tracer *tracer, struct pending *pending)
@@ -82,7 +90,7 @@ void pending_remove(struct tracer *tracer, struct pending *pending)
 	while (*link != pending)
 		link = &(*link)->next;
 	*link = pending->next;
-	pending_clear(pending);
+	pending_clear(tracer, pending);
 	free(pending);
 }
 
@@ -90,7 +98,7 @@ void pending_remove(struct tracer *tracer, struct pending *pending)
 static void pending_drop(struct tracer *tracer, struct pending *pending)
 {
 	pending_end(tracer, pending, -EINTR);
-	pending_clear(pending);
+	pending_clear(tracer, pending);
 	pending->state = PENDING_DROPPED;
 	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
 		pending_remove(tracer, pending); /* dead */
@@ -121,7 +129,7 @@ static struct pending *pending_reuse(struct tracer *tracer, const struct call *c
 	if (newest->state == PENDING_REWOUND && depth < DEPTH_MAX)
 		return pending_add(tracer, call);
 	pending_end(tracer, newest, -EINTR);
-	pending_clear(newest);
+	pending_clear(tracer, newest);
 	return newest;
 }
 
@@ -228,32 +236,40 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 	return TRACE_INTERRUPT;
 }
 
-enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error)
+int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
 {
-	_cleanup_close_ int owned = fd;
-	_cleanup_close_ int carrier = -1;
 	struct pending *pending;
 	int r;
 
 	/* Another thread's exec is about to end this one, see later_needed: no answer matters. */
-	*ret_error = -EINTR;
 	if (later_needed(tracer, call))
-		return TRACE_FAIL;
-	carrier = pathfd_carrier(owned);
-	r = carrier < 0 ? carrier : begin(tracer, call, PENDING_ANSWERED, &pending);
-	if (r < 0) {
-		*ret_error = r;
-		return TRACE_FAIL;
-	}
-	r = notify_add(tracer->sandbox->listener_fd, call->id, carrier); /* after the seize: else it might stay there */
+		return -EINTR;
+	r = begin(tracer, call, PENDING_ANSWERED, &pending);
+	if (r != 0)
+		return r;
+	r = notify_add(tracer->sandbox->listener_fd, call->id, carrier);
 	if (r < 0) {
 		pending->slot.seq = 0; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
 		pending_drop(tracer, pending);
+		return r;
+	}
+	pending->carrier = r; /* NOLINT(clang-analyzer-core*): as above */
+	*ret_pending = pending;
+	return 0;
+}
+
+enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error)
+{
+	_cleanup_close_ int owned = fd;
+	_cleanup_close_ int carrier = pathfd_carrier(owned);
+	struct pending *pending;
+	int r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, carrier, &pending);
+
+	if (r < 0) {
 		*ret_error = r;
 		return TRACE_FAIL;
 	}
 	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
-	pending->carrier = r;
 	pending->cloexec = cloexec;
 	return TRACE_INTERRUPT;
 }
@@ -270,8 +286,7 @@ static bool comes_again(const struct pending *pending, int nr, const __u64 *args
 	return true;
 }
 
-/* The entry whose call this is; those above it belong to handlers that were left by longjmp, and go. */
-static struct pending *find_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+struct pending *pending_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *match = tracer->pending, *newest;
 
@@ -299,7 +314,7 @@ static void other_call(struct tracer *tracer, struct pending *pending)
 bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *newest = tracer->pending ? pending_find(tracer, tid) : NULL;
-	struct pending *pending = newest ? find_rerun(tracer, tid, nr, args) : NULL;
+	struct pending *pending = newest ? pending_rerun(tracer, tid, nr, args) : NULL;
 
 	if (!pending) {
 		if (newest)

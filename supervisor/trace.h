@@ -34,6 +34,18 @@ enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, ch
 enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error);
 
 /*
+ * The call needs the descriptor `fd` of its task, which pidfd_getfd(2) does not give: the task will send it and make its call
+ * again. TRACE_INTERRUPT or TRACE_FAIL; there is no record of the call yet, and none is written.
+ */
+enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, int fd, int *ret_error);
+
+/*
+ * To be asked for every notification, before trace_rerun. True: it is a call that was made again after trace_fetch;
+ * *ret_fd is the descriptor, owned by the caller, or -errno.
+ */
+bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
+
+/*
  * To be asked for every notification of a task with a detour or an exec under way, before decoding. True: it is the
  * approved call coming round again; reply CONTINUE. False: a new call (whatever was pending for this task is dropped).
  */
