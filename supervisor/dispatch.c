@@ -55,6 +55,7 @@ static void begin(struct dispatch *dispatch, const struct seccomp_notif *notific
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->slot = (struct audit_slot){0};
 	call->committed = false;
+	call->again = false;
 }
 
 /* Numbers nobody listed and calls of another architecture (int 0x80, x32): as if the kernel did not have them. */
@@ -97,6 +98,15 @@ static void perform(struct call *call)
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
 
+/* The kernel gives the lowest number that is free: all below it are taken. */
+static void note_descriptor(struct limit_notes *notes, int number)
+{
+	if (number == -EMFILE)
+		notes->open_files_full = true;
+	else if (number >= 0 && (uint64_t)number + 1 > notes->open_files)
+		notes->open_files = (uint64_t)number + 1;
+}
+
 /* Returns what the log says: a value or -errno. */
 static int64_t answer_fd(struct call *call)
 {
@@ -104,6 +114,7 @@ static int64_t answer_fd(struct call *call)
 	int number = notify_fd(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
 
 	(void)close(call->outcome.fd);
+	note_descriptor(&call->sandbox->notes, number);
 	if (number < 0 && number != -ENOENT)
 		(void)notify_error(listener, call->id, number); /* a full table is the program's EMFILE, never CONTINUE */
 	return number == -ENOENT ? -EINTR : number;
@@ -159,6 +170,7 @@ static void answer(struct dispatch *dispatch)
 			return;
 		break;
 	case OUTCOME_BLOCKING:
+	case OUTCOME_CONNECT:
 		result = blocking_start(dispatch->blocking, call);
 		if (result == 0)
 			return; /* its thread answers and records */
@@ -168,6 +180,7 @@ static void answer(struct dispatch *dispatch)
 		result = -EINTR;
 		(void)notify_error(listener, call->id, -EINTR); /* normally nobody is there to hear it */
 		break;
+	case OUTCOME_FETCH: /* answered by fetch() */
 	default:
 		(void)notify_error(listener, call->id, -EPERM);
 		result = -EPERM;
@@ -181,6 +194,8 @@ static void drop_outcome(struct call *call, struct outcome *prepared)
 {
 	if (prepared->fd >= 0)
 		(void)close(prepared->fd);
+	if (prepared->kind == OUTCOME_CONNECT)
+		(void)close(prepared->peer_fd);
 	if (prepared->kind == OUTCOME_EXEC)
 		exec_plan_free(prepared->exec);
 	if (prepared->kind == OUTCOME_CHDIR)
@@ -224,14 +239,40 @@ static bool find_caller(struct call *call)
 	return true;
 }
 
+/* True: the task sends its descriptor, and its call is judged, counted and recorded when it comes round again. */
+static bool fetch(struct dispatch *dispatch)
+{
+	struct call *call = dispatch->call;
+	int error;
+
+	if (call->outcome.kind != OUTCOME_FETCH)
+		return false;
+	if (trace_fetch(dispatch->tracer, call, (int)call->outcome.value, &error) == TRACE_FAIL) {
+		call_fail(call, error);
+		return false;
+	}
+	(void)notify_error(call->sandbox->listener_fd, call->id, -EINTR);
+	return true;
+}
+
+static void drop_fetched(struct call *call)
+{
+	if (call->again && call->fetched >= 0)
+		(void)close(call->fetched);
+	call->again = false;
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
 	struct call *call = dispatch->call;
 	const struct syscall_row *row = NULL;
 	struct outcome prepared;
+	pid_t tid = (pid_t)notification->pid;
+	int fetched;
+	bool again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
 
-	if (trace_rerun(dispatch->tracer, (pid_t)notification->pid, notification->data.nr, notification->data.args)) {
+	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
 		(void)notify_continue(sandbox->listener_fd, notification->id);
 		return;
 	}
@@ -241,10 +282,17 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		begin(dispatch, notification, row);
 	else
 		refuse_unknown(dispatch, notification);
-	if (!find_caller(call))
+	call->again = again;
+	call->fetched = again ? fetched : -1;
+	if (!find_caller(call)) {
+		drop_fetched(call);
 		return;
+	}
 	if (row && call->decision.verdict != VERDICT_DENY)
 		perform(call);
+	drop_fetched(call); /* what the handler had no use for */
+	if (fetch(dispatch))
+		return;
 	count(dispatch);
 	prepared = call->outcome;
 	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)

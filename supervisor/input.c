@@ -19,7 +19,7 @@ static int fail(struct policy_error *ret_error, const char *path, int error, con
 	return error;
 }
 
-static int copy_one(int workdir_fd, const char *path, struct policy_error *ret_error)
+static int copy_one(int workdir_fd, const char *path, const struct privs_user *user, struct policy_error *ret_error)
 {
 	/* O_NONBLOCK, so that a FIFO is refused rather than waited for. */
 	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -48,16 +48,18 @@ static int copy_one(int workdir_fd, const char *path, struct policy_error *ret_e
 		return fail(ret_error, path, error, NULL);
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;
-	if (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0)
+	if (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0 ||
+	    (user->set && fchown(to, user->uid, user->gid) < 0))
 		return fail(ret_error, path, -errno, NULL);
 	return 0;
 }
 
-int input_copy(int workdir_fd, char *const *files, size_t count, struct policy_error *ret_error)
+int input_copy(int workdir_fd, char *const *files, size_t count, const struct privs_user *user,
+	       struct policy_error *ret_error)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = copy_one(workdir_fd, files[i], ret_error);
+		error = copy_one(workdir_fd, files[i], user, ret_error);
 	return error;
 }

@@ -5,11 +5,14 @@
 #include <stddef.h>
 
 #include "policy/policy.h"
+#include "supervisor/privs.h"
 
 /*
  * Copies each regular file under its own name into the directory, with its permissions and times. An existing name
- * (another input's, or the workdir's) is an error, nothing is overwritten. 0, or -errno with a message.
+ * (another input's, or the workdir's) is an error, nothing is overwritten. The copies are the user's when one is set. 0,
+ * or -errno with a message.
  */
-int input_copy(int workdir_fd, char *const *files, size_t count, struct policy_error *ret_error);
+int input_copy(int workdir_fd, char *const *files, size_t count, const struct privs_user *user,
+	       struct policy_error *ret_error);
 
 #endif

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/process.h"
 
 #include "base/banned.h"
@@ -48,7 +50,7 @@ static void detach_stdio(void)
 }
 
 static _Noreturn void child_main(const struct keeper_options *options, const struct keeper_child *child,
-				 const int stdio_fd[3], int control_fd)
+				 struct namespaces *namespaces, const int stdio_fd[3], int control_fd)
 {
 	const struct process_options process = {
 		.policy = options->policy,
@@ -57,19 +59,29 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 		.preferred = options->preferred,
 		.workdir_host = options->workdir_host,
 		.audit_path = options->audit_path,
-		.layers_json = options->layers_json,
+		.audit_fd = options->audit_fd,
+		.layers = options->layers,
+		.namespaces = namespaces,
+		.user = options->user,
+		.tty = options->tty,
 		.stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
 		.control_fd = control_fd,
 		.report_fd = child->report_fd,
 		.counters = child->counters,
+		.cgroup = child->cgroup,
 	};
-	int keep[] = {stdio_fd[0],          stdio_fd[1],
-		      stdio_fd[2],          control_fd,
-		      child->report_fd,     options->scratch->base_fd,
+	const int own[] = {stdio_fd[0],          stdio_fd[1],
+		      stdio_fd[2],          control_fd,            options->audit_fd,
+		      child->report_fd,     namespaces->peer_fd,   namespaces->host_root_fd, options->scratch->base_fd,
 		      options->scratch->fd, options->scratch->lock_fd};
 
+	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
+	size_t count = sizeof(own) / sizeof(own[0]);
+
+	memcpy(keep, own, sizeof(own));
+	count += cgroup_fds(child->cgroup, keep + count);
 	detach_stdio();
-	keep_only(keep, sizeof(keep) / sizeof(keep[0]));
+	keep_only(keep, count);
 	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
 	exit(process_main(&process));
 }
@@ -86,8 +98,27 @@ static int make_shared(struct keeper_child *child)
 	return child->report_fd < 0 ? -errno : 0;
 }
 
-static int make_streams(const struct keeper_options *options, struct keeper_outcome *outcome, struct feed *feed,
-			int stdio_fd[3])
+/* Everything the program writes comes out of its terminal: there is no stderr to tell apart. */
+static int make_terminal(const struct keeper_options *options, const struct capture_options *out,
+			 struct keeper_outcome *outcome, struct keeper_streams *streams, int stdio_fd[3])
+{
+	int error = terminal_open(&streams->terminal, options->show, &stdio_fd[0]), read_fd = -1, write_fd = -1;
+
+	for (size_t i = 1; error == 0 && i < 3; i++) {
+		stdio_fd[i] = fcntl(stdio_fd[0], F_DUPFD_CLOEXEC, 3);
+		error = stdio_fd[i] < 0 ? -errno : 0;
+	}
+	if (error == 0)
+		error = write_fd = terminal_master(&streams->terminal);
+	if (error < 0)
+		return error;
+	feed_init_terminal(&streams->feed, STDIN_FILENO, write_fd);
+	read_fd = terminal_master(&streams->terminal);
+	return read_fd < 0 ? read_fd : capture_init_from(&outcome->out, out, read_fd);
+}
+
+static int make_streams(const struct keeper_options *options, struct keeper_outcome *outcome,
+			struct keeper_streams *streams, int stdio_fd[3])
 {
 	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
 				      .keep = !options->show || options->stdout_bytes != CAPTURE_NO_LIMIT,
@@ -103,7 +134,11 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	err.spill_name = outcome->err_name;
 	(void)snprintf(outcome->out_name, sizeof(outcome->out_name), "%s.stdout", options->scratch->id);
 	(void)snprintf(outcome->err_name, sizeof(outcome->err_name), "%s.stderr", options->scratch->id);
-	error = feed_init(feed, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
+	if (options->tty) {
+		error = make_terminal(options, &out, outcome, streams, stdio_fd);
+		return error < 0 ? error : capture_init_from(&outcome->err, &err, -1);
+	}
+	error = feed_init(&streams->feed, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
 	if (error == 0)
 		error = capture_init(&outcome->out, &out, &stdio_fd[1]);
 	if (error == 0)
@@ -111,14 +146,33 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	return error;
 }
 
-int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct feed *feed,
-		struct keeper_child *ret_child, const char **ret_step)
+/* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
+static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child, int signal_fd,
+			   const int stdio_fd[3], int control_fd)
 {
-	struct keeper_child child = {.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
+	struct namespaces namespaces = NAMESPACES_NONE;
+
+	namespaces.layers = options->layers;
+	do {
+		child->pid = namespaces_fork(&namespaces);
+		if (child->pid == 0) {
+			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
+			child_main(options, child, &namespaces, stdio_fd, control_fd);
+		}
+	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, signal_fd));
+	namespaces_done(&namespaces);
+	return child->pid < 0 ? child->pid : 0;
+}
+
+int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
+		int signal_fd, struct keeper_child *ret_child, const char **ret_step)
+{
+	struct keeper_child child = {
+		.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1, .cgroup = ret_child->cgroup};
 	int stdio_fd[3] = {-1, -1, -1}, control[2] = {-1, -1}, error;
 
-	*ret_step = "make the pipes";
-	error = make_streams(options, outcome, feed, stdio_fd);
+	*ret_step = options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
+	error = make_streams(options, outcome, streams, stdio_fd);
 	if (error == 0)
 		error = make_shared(&child);
 	if (error == 0 && pipe2(control, O_CLOEXEC) < 0)
@@ -127,13 +181,7 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
-		child.pid = fork();
-		if (child.pid == 0) {
-			(void)close(child.control_fd); /* else the supervisor would never see the keeper die */
-			child_main(options, &child, stdio_fd, control[0]);
-		}
-		if (child.pid < 0)
-			error = -errno;
+		error = fork_supervisor(options, &child, signal_fd, stdio_fd, control[0]);
 	}
 	if (error == 0) {
 		*ret_step = "watch the supervisor";
@@ -153,6 +201,7 @@ void keeper_child_done(struct keeper_child *child)
 	cleanup_close(&child->pidfd);
 	cleanup_close(&child->control_fd);
 	cleanup_close(&child->report_fd);
+	cgroup_destroy(child->cgroup);
 	if (child->counters)
 		(void)munmap(child->counters, sizeof(*child->counters));
 	*child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};

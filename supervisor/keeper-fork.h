@@ -4,6 +4,13 @@
 
 #include "supervisor/feed.h"
 #include "supervisor/keeper.h"
+#include "supervisor/terminal.h"
+
+/* The ends of the program's input and output that the keeper needs besides the captures. */
+struct keeper_streams {
+	struct feed feed;
+	struct terminal terminal;
+};
 
 struct keeper_child {
 	pid_t pid;
@@ -11,14 +18,16 @@ struct keeper_child {
 	int control_fd;                /* writing end */
 	int report_fd;                 /* memfd */
 	struct run_counters *counters; /* shared page */
+	struct cgroup *cgroup;         /* owned; NULL: none. Set by the caller before keeper_fork() */
 };
 
 /*
- * Makes the pipes (capture and feed in it), forks. 0, or -errno with *ret_step naming what failed (static).
- * keeper_child_done releases in both cases.
+ * Makes the pipes or the terminal (captures and streams in them), forks. 0, or -errno with *ret_step naming what
+ * failed (static). keeper_child_done releases in both cases. signal_fd: what arrives there while namespaces are tried
+ * is looked after later.
  */
-int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct feed *feed,
-		struct keeper_child *ret_child, const char **ret_step);
+int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
+		int signal_fd, struct keeper_child *ret_child, const char **ret_step);
 void keeper_child_done(struct keeper_child *child);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +16,13 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/keeper-fork.h"
+#include "supervisor/cgroup.h"
+#include "supervisor/environment.h"
+#include "supervisor/keeper-private.h"
 #include "supervisor/killtree.h"
+#include "supervisor/namespaces.h"
 #include "supervisor/privs.h"
+#include "supervisor/selffilter.h"
 #include "supervisor/statusline.h"
 
 #include "base/banned.h"
@@ -25,50 +30,57 @@
 /* From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define KILL_TIMEOUT_MS 10000
-#define REPORT_MAX_BYTES (512u << 20) /* above the most that changes.h and denials.h let grow */
-
-struct keeper {
-	const struct keeper_options *options;
-	struct keeper_outcome *outcome;
-	struct keeper_child child;
-	struct feed feed;
-	struct statusline line;
-	int signal_fd;
-	uint64_t start_ns;
-	uint64_t patience_ns; /* when the supervisor is killed; 0: not told to end yet */
-	unsigned end;         /* RUN_END_* or a signal's number */
-	bool exited;          /* the supervisor has, and its tree is dead */
-	int supervisor_status;
-	char last_shown; /* on stderr */
-};
 
 enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_OUT, SOURCE_ERR, SOURCE_FEED, SOURCE_MAX };
 
 /* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
 static int open_signals(void)
 {
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 	struct sigaction before;
 	sigset_t set;
 
 	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCONT);
+	(void)sigaddset(&set, SIGWINCH);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, wanted[i]);
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
+	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that the caller's limit lets grow no more */
 	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* After the last change of credentials, which forgets it; a parent that had gone before sends nothing any more. */
+static int follow_parent(const struct keeper *keeper)
+{
+	if (!keeper->options->parent)
+		return 0;
+	(void)signal(SIGTERM, SIG_DFL); /* it was asked for, so it is not ignored */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
+		return -errno;
+	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
+}
+
 static int settle(struct keeper *keeper)
 {
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
 	int error;
 
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	/* For the supervisor as well, and both are not dumpable: a piped core_pattern heeds only the latter. */
+	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
-	error = privs_drop();
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return -errno;
+	/* What is left goes when the supervisor is in its namespaces. */
+	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS);
+	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* last: another uid resets it */
+		error = -errno;
+	if (error == 0)
+		error = follow_parent(keeper);
 	if (error < 0)
 		return error;
 	keeper->signal_fd = open_signals();
@@ -94,11 +106,50 @@ static void end_run(struct keeper *keeper, unsigned end)
 	(void)!write(keeper->child.control_fd, &byte, 1); /* EPIPE: it has just ended by itself */
 }
 
+/* The program's own group stops and goes on with us, as in one job; see supervise.h. */
+static void tell_stop(const struct keeper *keeper, unsigned char signal_number)
+{
+	if (!keeper->exited && keeper->end == RUN_END_NONE)
+		(void)!write(keeper->child.control_fd, &signal_number, 1); /* EPIPE: it has just ended by itself */
+}
+
+static void go_on(struct keeper *keeper)
+{
+	if (!keeper->exited)
+		terminal_raw(&keeper->streams.terminal);
+	terminal_resize(&keeper->streams.terminal);
+	tell_stop(keeper, SIGCONT);
+}
+
+/* Stops this process by the signal itself, so that the kernel decides whether there is anybody to continue it. */
+static void stop(struct keeper *keeper)
+{
+	sigset_t set;
+
+	statusline_clear(&keeper->line);
+	tell_stop(keeper, SIGTSTP);
+	terminal_restore(&keeper->streams.terminal);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here we stop */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	go_on(keeper);
+}
+
 static void on_signal(struct keeper *keeper)
 {
 	struct signalfd_siginfo info;
 
-	if (read(keeper->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+	if (read(keeper->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGWINCH)
+		terminal_resize(&keeper->streams.terminal);
+	else if (info.ssi_signo == SIGTSTP)
+		stop(keeper);
+	else if (info.ssi_signo == SIGCONT)
+		go_on(keeper);
+	else
 		end_run(keeper, info.ssi_signo);
 }
 
@@ -106,7 +157,7 @@ static void on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
 		keeper->supervisor_status = SIGKILL; /* cannot be: it is our child; treated as its death */
-	(void)killtree(KILL_TIMEOUT_MS); /* what it left, which is now ours; a survivor is in uninterruptible sleep */
+	(void)killtree(KILL_TIMEOUT_MS, 0); /* what it left, which is now ours; a survivor is in uninterruptible sleep */
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
 	if (keeper->end != RUN_END_NONE) {
@@ -118,14 +169,50 @@ static void on_supervisor_exit(struct keeper *keeper)
 	}
 }
 
+/*
+ * Output past its limit goes to a file, which is bounded: by its own bound, and with all else by the limit of the
+ * disk.
+ */
+static void check_spill(struct keeper *keeper)
+{
+	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
+	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
+	uint64_t disk = policy_limits(keeper->options->policy)->disk_bytes;
+	bool full = out->spill_error == EFBIG || err->spill_error == EFBIG;
+
+	keeper->child.counters->spilled_bytes = spilled;
+	if (disk && spilled + keeper->child.counters->disk_bytes > disk)
+		full = true;
+	if (full && spilled > 0 && keeper->end == RUN_END_NONE && !keeper->exited)
+		end_run(keeper, RUN_END_OUTPUT);
+}
+
 static void on_output(struct keeper *keeper, struct capture *capture)
 {
 	size_t before = capture->pending_at;
 
 	statusline_clear(&keeper->line);
 	(void)capture_move(capture); /* nothing moved: it is polled again */
+	check_spill(keeper);
+	if (capture->reader_gone && keeper->options->tty) {
+		/* A terminal that nobody looks at any more is hung up: the program gets SIGHUP, as EPIPE from a pipe. */
+		feed_done(&keeper->streams.feed);
+		cleanup_close(&keeper->streams.terminal.master_fd);
+		keeper->streams.terminal.master_fd = -1;
+	}
 	if (capture == &keeper->outcome->err && capture->pending_at > before)
 		keeper->last_shown = capture->pending[capture->pending_at - 1];
+}
+
+static void on_input(struct keeper *keeper)
+{
+	struct feed *feed = &keeper->streams.feed;
+
+	feed_move(feed);
+	if (feed->escaped) {
+		feed->escaped = false;
+		end_run(keeper, SIGTERM);
+	}
 }
 
 static void check_clock(struct keeper *keeper)
@@ -173,7 +260,7 @@ static void loop(struct keeper *keeper)
 			(struct pollfd){.fd = keeper->exited ? -1 : keeper->child.pidfd, .events = POLLIN};
 		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		feed_poll(&keeper->feed, &poll_set[SOURCE_FEED]);
+		feed_poll(&keeper->streams.feed, &poll_set[SOURCE_FEED]);
 		if (keeper->exited)
 			poll_set[SOURCE_FEED].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, wait_ms(keeper)) < 0 && errno != EINTR)
@@ -182,7 +269,7 @@ static void loop(struct keeper *keeper)
 		if (poll_set[SOURCE_SIGNAL].revents)
 			on_signal(keeper);
 		if (poll_set[SOURCE_FEED].revents)
-			feed_move(&keeper->feed);
+			on_input(keeper);
 		if (poll_set[SOURCE_OUT].revents)
 			on_output(keeper, &outcome->out);
 		if (poll_set[SOURCE_ERR].revents)
@@ -193,92 +280,39 @@ static void loop(struct keeper *keeper)
 	statusline_clear(&keeper->line);
 }
 
-/* ---- the outcome ---- */
-
-static json_t *read_report(const struct keeper *keeper)
+static struct cgroup *make_cgroup(const struct keeper_options *options)
 {
-	_cleanup_free_ char *text = NULL;
-	json_t *report;
-	size_t len;
+	const struct cgroup_options wanted = {.run_id = options->scratch->id,
+					      .uid = options->user.set ? options->user.uid : geteuid(),
+					      .gid = options->user.set ? options->user.gid : getegid(),
+					      .limits = policy_limits(options->policy),
+					      .layers = options->layers};
 
-	if (!WIFEXITED(keeper->supervisor_status) || WEXITSTATUS(keeper->supervisor_status) != 0)
-		return NULL;
-	if (lseek(keeper->child.report_fd, 0, SEEK_SET) < 0 ||
-	    io_read_fd(keeper->child.report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
-		return NULL;
-	report = json_loadb(text, len, 0, NULL);
-	if (!json_is_object(report)) {
-		json_decref(report);
-		return NULL;
-	}
-	return report;
+	return cgroup_create(&wanted);
 }
 
-/* The supervisor died. When that was our doing the reason for it stands; otherwise it is the error. */
-static void judge_death(struct keeper *keeper)
+/* What another user may not remove. */
+static void hand_over(const struct cgroup *cgroup, const struct custodian *custodian)
 {
-	struct keeper_outcome *outcome = keeper->outcome;
-	int status = keeper->supervisor_status, recovered = 0;
+	int parent_fds[CGROUP_BASES_MAX];
+	const char *name = "";
+	size_t count = custodian->pid > 0 ? cgroup_bases(cgroup, parent_fds, &name) : 0;
 
-	outcome->ending = run_ending(keeper->end, SIGKILL, false);
-	if (keeper->end == RUN_END_NONE) {
-		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
-		outcome->error_code = "supervisor_died";
-	}
-	if (keeper->options->audit_path)
-		recovered = audit_recover(keeper->options->audit_path, run_status_name(outcome->ending.status));
-	if (outcome->error_code)
-		(void)snprintf(outcome->message, sizeof(outcome->message),
-			       "the supervisor died (%s %d); the program and everything it started were killed%s%s",
-			       WIFSIGNALED(status) ? "signal" : "exit status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-			       recovered < 0 ? "; the log could not be completed: " : "",
-			       recovered < 0 ? strerror(-recovered) : "");
+	for (size_t i = 0; i < count; i++)
+		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* failed: it stays, and is empty */
 }
 
-static void judge(struct keeper *keeper)
+/* Said before there is one, since the supervisor tells the log and the user which layers hold; then it has to hold. */
+static void plan_self_filter(struct layers *layers)
 {
-	struct keeper_outcome *outcome = keeper->outcome;
-	json_t *exit_code, *error, *denied;
+	const char *why;
 
-	outcome->report = read_report(keeper);
-	if (!outcome->report) {
-		judge_death(keeper);
+	if (!layers_wanted(layers, LAYER_SELF_FILTER))
 		return;
-	}
-	exit_code = json_object_get(outcome->report, "exit_code");
-	error = json_object_get(outcome->report, "error");
-	denied = json_object_get(json_object_get(outcome->report, "calls"), "denied");
-	outcome->ending =
-		run_ending(keeper->end, (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
-			   json_integer_value(denied) > 0);
-	if (error) {
-		outcome->error_code = json_string_value(json_object_get(error, "code"));
-		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
-			       json_string_value(json_object_get(error, "message")));
-		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
-		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
-	}
-}
-
-/* A filter on us already: another callgate's, which refuses us what a supervisor needs, or a container's. */
-static bool is_filtered(void)
-{
-	_cleanup_free_ char *status = NULL;
-	size_t len;
-
-	return io_read_file(AT_FDCWD, "/proc/self/status", 65536, &status, &len) == 0 &&
-	       strstr(status, "\nSeccomp:\t2") != NULL;
-}
-
-static void explain_failure(struct keeper_outcome *outcome, const char *step, int error)
-{
-	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && is_filtered();
-
-	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot %s: %s%s", step, strerror(-error),
-		       filtered ? "; a seccomp filter is on this process already: is this callgate nested in "
-				  "another, or in a container that forbids it? Run it outside of that"
-				: "");
+	if (selffilter_possible(&why))
+		layers_set(layers, LAYER_SELF_FILTER, true, "keeper and supervisor can only make the calls that they need");
+	else
+		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
@@ -290,31 +324,34 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
 	keeper.child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
-	keeper.feed.pipe_fd = -1;
+	keeper.streams = (struct keeper_streams){.feed = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
+	/* While we still may, and are in no namespace of the run's. */
+	keeper.child.cgroup = make_cgroup(options);
+	hand_over(keeper.child.cgroup, options->custodian);
+	plan_self_filter(options->layers);
 	error = settle(&keeper);
 	keeper.start_ns = io_now_ns();
 	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
 	if (error == 0)
-		error = keeper_fork(options, ret_outcome, &keeper.feed, &keeper.child, &step);
+		error = keeper_fork(options, ret_outcome, &keeper.streams, keeper.signal_fd, &keeper.child, &step);
+	if (error == 0)
+		error = privs_drop();
+	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
+	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
+		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
+		terminal_raw(&keeper.streams.terminal);
 		loop(&keeper);
-		judge(&keeper);
+		keeper_judge(&keeper);
 	} else {
 		if (keeper.child.pid > 0)
 			(void)kill(keeper.child.pid, SIGKILL);
-		(void)killtree(KILL_TIMEOUT_MS);
-		explain_failure(ret_outcome, step, error);
+		(void)killtree(KILL_TIMEOUT_MS, 0);
+		keeper_explain(ret_outcome, step, error);
 	}
-	feed_done(&keeper.feed);
+	feed_done(&keeper.streams.feed);
+	terminal_done(&keeper.streams.terminal);
 	keeper_child_done(&keeper.child);
 	cleanup_close(&keeper.signal_fd);
 	return error;
-}
-
-void keeper_outcome_done(struct keeper_outcome *outcome)
-{
-	capture_done(&outcome->out);
-	capture_done(&outcome->err);
-	json_decref(outcome->report);
-	outcome->report = NULL;
 }

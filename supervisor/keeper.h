@@ -11,6 +11,9 @@
 
 #include "policy/policy.h"
 #include "supervisor/capture.h"
+#include "supervisor/custodian.h"
+#include "supervisor/layers.h"
+#include "supervisor/privs.h"
 #include "supervisor/scratch.h"
 #include "supervisor/status.h"
 
@@ -21,9 +24,14 @@ struct keeper_options {
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: none is kept */
-	const char *layers_json;  /* the result's "enforcement" */
+	int audit_fd;             /* see struct process_options */
+	struct layers *layers;    /* shared page */
+	struct privs_user user;   /* whom everything is done as */
+	const struct custodian *custodian; /* with another user; its pid is 0 when there is none */
 	bool show;                /* the output goes to stdout and stderr as it comes; otherwise it is kept */
 	bool interactive;         /* our standard input is the program's */
+	bool tty;                 /* through a terminal of its own, which is all its output as well */
+	pid_t parent;             /* whose end is the run's: getppid() when we were started; 0: nobody's */
 	bool status_line;         /* on stderr, when it is a terminal that the program's stdout does not share */
 	uint64_t wall_ns;         /* 0: none */
 	uint64_t stdout_bytes;    /* CAPTURE_NO_LIMIT: none */

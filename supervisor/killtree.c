@@ -39,26 +39,26 @@ static void kill_descendants(pid_t root)
 }
 
 /* Reaps what has ended. True when no child is left. */
-static bool reap_all(void)
+static bool reap_all(int wait_flags)
 {
 	pid_t pid;
 
 	do
-		pid = waitpid(-1, NULL, WNOHANG | __WALL);
+		pid = waitpid(-1, NULL, WNOHANG | wait_flags);
 	while (pid > 0 || (pid < 0 && errno == EINTR));
 	return pid < 0 && errno == ECHILD;
 }
 
-int killtree(unsigned timeout_ms)
+int killtree(unsigned timeout_ms, int wait_flags)
 {
 	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	while (!reap_all()) {
+	while (!reap_all(wait_flags)) {
 		if (io_now_ns() > end)
 			return -ETIMEDOUT;
 		kill_descendants(getpid());
-		if (!reap_all())
+		if (!reap_all(wait_flags))
 			(void)nanosleep(&pause, NULL); /* dying takes a moment; an early wake-up is fine */
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -15,9 +16,12 @@
 #include <unistd.h>
 
 #include "supervisor/filter.h"
+#include "supervisor/landlock.h"
 #include "supervisor/privs.h"
 
 #include "base/banned.h"
+
+#define OOM_SCORE_ADJ "800" /* of 1000 */
 
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_GO, PAGE_FAILED };
 
@@ -70,12 +74,32 @@ static void reset_signals(void)
 		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
 }
 
+/*
+ * When memory runs out, the program is to go before its supervisor and everything else of the user's. The kernel would let it
+ * lower what was raised without CAP_SYS_RESOURCE; the view does not. Best effort: a container may mask the file.
+ */
+static void volunteer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: it is higher already */
+	(void)close(fd);
+}
+
 static int child_setup(const struct launch_options *options, pid_t parent)
 {
-	static const struct rlimit no_core = {0, 0};
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0};
 
 	reset_signals();
+	/* First: what it costs from here on is the run's own. */
+	for (size_t i = 0; i < options->cgroups; i++)
+		if (write(options->cgroup_fd[i], "0", 1) != 1)
+			return -errno;
 	if (setsid() < 0)
+		return -errno;
+	if (options->tty && ioctl(options->stdio_fd[0], TIOCSCTTY, 0) < 0)
 		return -errno;
 	/*
 	 * The keeper kills the tree when the supervisor dies; this is merely faster, for the one process it holds
@@ -85,8 +109,12 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 		return -errno;
 	if (getppid() != parent)
 		return -ESRCH;
-	/* A core file would be written by the kernel, past the filter. */
-	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
+	/*
+	 * A core file would be written by the kernel, past the filter: 1 byte is less than any has. And it is the one limit
+	 * that keeps the kernel from starting the host's crash handler (a piped core_pattern), which 0 does not. Where the
+	 * caller has 0 already it can be no more.
+	 */
+	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
 	if (chdir(options->cwd_host) < 0)
 		return -errno;
@@ -98,6 +126,7 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
+	volunteer_for_oom(); /* who is not dumpable has no right to his own file */
 	return 0;
 }
 
@@ -128,6 +157,10 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 	error = child_setup(options, parent);
 	if (error < 0)
 		child_fail(page, LAUNCH_SETUP, -error);
+	/* After chdir(2) and no_new_privs, before the filter has a say in it. */
+	error = options->landlock_fd < 0 ? 0 : landlock_enter(options->landlock_fd);
+	if (error < 0)
+		child_fail(page, LAUNCH_LANDLOCK, -error);
 	listener = filter_install(options->filter);
 	if (listener < 0)
 		child_fail(page, LAUNCH_FILTER, -listener);
@@ -185,15 +218,16 @@ static int await_ready(pid_t pid, struct launch_page *page)
 	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: killed from outside before it could say why */
 }
 
-static int limit_open_files(pid_t pid, const struct rlimit *limit)
+/*
+ * From here, because prlimit64 is a judged call in the child, and before the filter a limit on descriptors would cap the
+ * shared table.
+ */
+static int set_rlimits(pid_t pid, const struct launch_options *options)
 {
-	/*
-	 * From here, because prlimit64 is a judged call in the child, and before the filter it would cap the shared
-	 * table.
-	 */
-	if (limit->rlim_max == 0)
-		return 0;
-	return prlimit(pid, RLIMIT_NOFILE, limit, NULL) < 0 ? -errno : 0;
+	for (size_t i = 0; i < options->rlimits; i++)
+		if (prlimit(pid, (__rlimit_resource_t)options->rlimit[i].resource, &options->rlimit[i].limit, NULL) < 0)
+			return -errno;
+	return 0;
 }
 
 int launch_program(const struct launch_options *options, struct launch *ret_launch)
@@ -219,7 +253,7 @@ int launch_program(const struct launch_options *options, struct launch *ret_laun
 	ret_launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)
 		return error;
-	error = limit_open_files(pid, &options->open_files);
+	error = set_rlimits(pid, options);
 	if (error < 0) {
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);

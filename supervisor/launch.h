@@ -7,8 +7,18 @@
 #define CALLGATE_SUPERVISOR_LAUNCH_H
 
 #include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+/* A resource limit of the program, which is set from outside: see set_rlimits in launch.c. */
+struct launch_rlimit {
+	int resource; /* RLIMIT_* */
+	struct rlimit limit;
+};
+
+#define LAUNCH_RLIMITS_MAX 6
 
 struct launch_options {
 	const char *program; /* virtual path, already searched in PATH by the program's environment */
@@ -17,7 +27,12 @@ struct launch_options {
 	const char *cwd_host; /* host directory of the virtual workdir */
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
-	struct rlimit open_files; /* the program's RLIMIT_NOFILE; rlim_max 0: as the supervisor's */
+	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* all others are as the supervisor's */
+	size_t rlimits;
+	int landlock_fd;          /* ruleset it is put under; -1: none */
+	const int *cgroup_fd;     /* cgroup.procs files it writes itself to, before anything of the program's runs */
+	size_t cgroups;
+	bool tty;                 /* stdio_fd are a terminal that becomes its controlling one */
 };
 
 struct launch_page;
@@ -31,7 +46,7 @@ struct launch {
 	struct launch_page *page; /* what the two point into; released by launch_done */
 };
 
-enum launch_step { LAUNCH_SETUP, LAUNCH_FILTER, LAUNCH_EXEC };
+enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 
 /*
  * 0, or -errno with *ret_launch->ret_step telling which step and the child reaped. In both cases launch_done releases

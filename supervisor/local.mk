@@ -1,4 +1,6 @@
 libcallgate_supervisor_a_SOURCES += \
+	supervisor/bpf.c supervisor/bpf.h \
+	supervisor/selffilter.c supervisor/selffilter.h supervisor/selffilter-rules.c \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
 	supervisor/capture.c \
@@ -8,11 +10,15 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/filter.c supervisor/filter.h \
 	supervisor/killtree.c \
 	supervisor/killtree.h \
+	supervisor/landlock.c \
+	supervisor/landlock.h \
+	supervisor/layers.c \
+	supervisor/layers.h \
 	supervisor/launch.c \
 	supervisor/launch.h \
 	supervisor/notify.c \
 	supervisor/notify.h \
-	supervisor/privs.c \
+	supervisor/privs.c supervisor/privs-user.c \
 	supervisor/privs.h \
 	supervisor/scratch.c \
 	supervisor/scratch.h \
@@ -25,6 +31,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/watchdog.h
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-blob.c \
+	supervisor/trace-errand.c \
+	supervisor/trace-fetch.c \
 	supervisor/trace-later.c \
 	supervisor/trace-pathfd.c \
 	supervisor/trace-private.h \
@@ -32,6 +40,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-verify.c \
 	supervisor/trace.c
 libcallgate_supervisor_a_SOURCES += \
+	supervisor/custodian.c supervisor/custodian.h \
 	supervisor/environment.c \
 	supervisor/environment.h \
 	supervisor/feed.c \
@@ -39,6 +48,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/input.c \
 	supervisor/input.h \
 	supervisor/keeper.c \
+	supervisor/keeper-outcome.c \
+	supervisor/keeper-private.h \
 	supervisor/keeper.h \
 	supervisor/keeper-fork.c \
 	supervisor/keeper-fork.h \
@@ -47,6 +58,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/output.c \
 	supervisor/output.h \
 	supervisor/process.c \
+	supervisor/process-audit.c \
+	supervisor/process-private.h \
 	supervisor/process.h \
 	supervisor/redirects.c \
 	supervisor/redirects.h \
@@ -54,10 +67,45 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/report.h \
 	supervisor/result.c \
 	supervisor/result.h \
+	supervisor/rlimits.c \
+	supervisor/rlimits.h \
 	supervisor/status.c \
 	supervisor/status.h \
 	supervisor/statusline.c \
 	supervisor/statusline.h \
 	supervisor/summary.c \
-	supervisor/summary.h
+	supervisor/summary.h \
+	supervisor/terminal.c \
+	supervisor/terminal.h
+libcallgate_supervisor_a_SOURCES += \
+	supervisor/cgroup-find.c \
+	supervisor/cgroup-leaf.c \
+	supervisor/cgroup-private.h \
+	supervisor/cgroup-v1.c \
+	supervisor/cgroup-v2.c \
+	supervisor/cgroup.c \
+	supervisor/cgroup.h \
+	supervisor/limits.c \
+	supervisor/limits-meters.c \
+	supervisor/limits.h \
+	supervisor/sample.c \
+	supervisor/sample.h
+libcallgate_supervisor_a_SOURCES += \
+	supervisor/doctor.c \
+	supervisor/doctor.h \
+	supervisor/probe-cgroups.c \
+	supervisor/probe-host.c \
+	supervisor/probe-landlock.c \
+	supervisor/probe-namespaces.c \
+	supervisor/probe-process.c \
+	supervisor/probe-seccomp.c \
+	supervisor/probe.c \
+	supervisor/probe.h
 EXTRA_DIST += supervisor/README.md
+libcallgate_supervisor_a_SOURCES += \
+	supervisor/namespaces.c \
+	supervisor/namespaces.h \
+	supervisor/namespaces-mount.c \
+	supervisor/namespaces-private.h \
+	supervisor/namespaces-unshare.c \
+	supervisor/privs-keep.c

@@ -16,11 +16,11 @@
  * A file that only the host has: to be told apart from a typing error. Host and virtual names agree but for
  * redirects.
  */
-static bool on_host(const char *path)
+static bool on_host(const struct view *view, const char *path)
 {
 	struct stat st;
 
-	return path[0] == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+	return path[0] == '/' && view_host_stat(view, path, 0, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
 static enum lookup_result try_path(const struct lookup_options *options, const char *path)
@@ -36,7 +36,7 @@ static enum lookup_result try_path(const struct lookup_options *options, const c
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
 	}
 	if (error != 0)
-		return on_host(path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
+		return on_host(options->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
 		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* execvp goes on as well */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))

@@ -70,32 +70,85 @@ static int make_parents(int dirfd, char *path)
 	return dir < 0 ? -errno : steal_fd(&dir);
 }
 
-/* Written aside and renamed, so that a reader of --output never meets half a file and a link there is replaced. */
-static int copy_file(const struct output_options *options, int from_fd, const struct stat *st, const char *rest)
+/*
+ * Files of several names: one copy has them all, or a file as large as a limit allows takes its size for each name. In
+ * one process everything kept is of one run.
+ */
+static struct twin {
+	dev_t dev, kept_dev;
+	ino_t ino, kept_ino;
+	char *rest; /* the name it was kept under */
+} *twins;
+static size_t twins_count;
+
+static void remember_twin(const struct stat *st, const struct stat *kept, const char *rest)
+{
+	struct twin *more = reallocarray(twins, twins_count + 1, sizeof(*twins));
+
+	if (!more)
+		return; /* the next name gets a copy of its own */
+	twins = more;
+	twins[twins_count] = (struct twin){st->st_dev, kept->st_dev, st->st_ino, kept->st_ino, strdup(rest)};
+	twins_count += twins[twins_count].rest != NULL;
+}
+
+static const char *last_name(const char *rest)
+{
+	const char *slash = strrchr(rest, '/');
+
+	return slash ? slash + 1 : rest;
+}
+
+/* Gives what was kept of the same file the further name `rest`. False: it needs a copy. */
+static bool link_twin(int directory_fd, const struct stat *st, int dir, const char *aside, const char *rest)
+{
+	const struct twin *twin = twins, *end = twins ? twins + twins_count : twins;
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int from = -1;
+	struct stat kept;
+
+	while (twin < end && (twin->dev != st->st_dev || twin->ino != st->st_ino))
+		twin++;
+	if (twin >= end || !(path = strdup(twin->rest)) || (from = make_parents(directory_fd, path)) < 0)
+		return false;
+	if (fstatat(from, last_name(twin->rest), &kept, AT_SYMLINK_NOFOLLOW) < 0 || kept.st_dev != twin->kept_dev ||
+	    kept.st_ino != twin->kept_ino || linkat(from, last_name(twin->rest), dir, aside, 0) < 0)
+		return false;
+	if (renameat(dir, aside, dir, last_name(rest)) == 0)
+		return true;
+	(void)unlinkat(dir, aside, 0);
+	return false;
+}
+
+int output_store(int directory_fd, int from_fd, const struct stat *st, const char *rest)
 {
 	_cleanup_free_ char *path = strdup(rest);
-	const char *slash = strrchr(rest, '/'), *name = slash ? slash + 1 : rest;
+	const char *name = last_name(rest);
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 	_cleanup_close_ int dir = -1, to = -1;
 	char aside[] = ".callgate-partial";
-	uint64_t copied;
+	struct stat kept;
 	int error;
 
 	if (!path)
 		return -ENOMEM;
-	dir = make_parents(options->directory_fd, path);
+	dir = make_parents(directory_fd, path);
 	if (dir < 0)
 		return dir;
 	(void)unlinkat(dir, aside, 0); /* of a run that was killed here */
+	if (st->st_nlink > 1 && link_twin(directory_fd, st, dir, aside, rest))
+		return 0;
 	to = openat(dir, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	error = io_copy(from_fd, to, UINT64_MAX, &copied);
-	if (error == 0 &&
-	    (fchmod(to, st->st_mode & 0777) < 0 || futimens(to, times) < 0 || renameat(dir, aside, dir, name) < 0))
+	error = io_copy_sparse(from_fd, to);
+	if (error == 0 && (fchmod(to, st->st_mode & 0777) < 0 || futimens(to, times) < 0 || fstat(to, &kept) < 0 ||
+			   renameat(dir, aside, dir, name) < 0))
 		error = -errno;
 	if (error < 0)
 		(void)unlinkat(dir, aside, 0);
+	else if (st->st_nlink > 1)
+		remember_twin(st, &kept, rest);
 	return error;
 }
 
@@ -123,7 +176,10 @@ static int keep_one(const struct output_options *options, int workdir_fd, const 
 		return from;
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	error = copy_file(options, from, &st, rest);
+	if (options->custodian && options->custodian->pid > 0)
+		error = custodian_store(options->custodian, from, rest);
+	else
+		error = output_store(options->directory_fd, from, &st, rest);
 	return error < 0 ? error : 1;
 }
 

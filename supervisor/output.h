@@ -4,8 +4,10 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "policy/policy.h"
+#include "supervisor/custodian.h"
 
 struct output_options {
 	const char *directory; /* --output */
@@ -14,6 +16,7 @@ struct output_options {
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */
 	size_t glob_count;
+	const struct custodian *custodian; /* who writes there, when we may not; NULL: we do */
 };
 
 /* Opens --output's directory, made when missing (its parent is not). A descriptor or -errno with a message. */
@@ -26,5 +29,11 @@ int output_open(const char *directory, struct policy_error *ret_error);
  */
 int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error);
+
+/*
+ * Copies one open file to the name `rest` below the directory, with its permissions and times: made aside and renamed, so
+ * that a reader of the directory never meets half a file, through no link. 0 or -errno.
+ */
+int output_store(int directory_fd, int from_fd, const struct stat *st, const char *rest);
 
 #endif

@@ -1,4 +1,4 @@
-#include "supervisor/process.h"
+#include "supervisor/process-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,34 +16,26 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
+#include "supervisor/landlock.h"
 #include "supervisor/lookup.h"
 #include "supervisor/privs.h"
 #include "supervisor/report.h"
+#include "supervisor/rlimits.h"
 #include "supervisor/status.h"
 #include "supervisor/supervise.h"
 
 #include "base/banned.h"
 
-/* Everything the process builds, in one place so that one function releases it. */
-struct process {
-	const struct process_options *options;
-	struct rlimit open_files; /* the caller's, for the program */
-	char **envp;
-	char **argv; /* the list only; its texts are borrowed */
-	char program[PATH_MAX];
-	enum lookup_result found;
-	struct sock_fprog filter;
-	struct view *view;
-	struct audit *audit;
-	struct supervise_report report;
-	json_t *result; /* the report or the error */
-};
-
 static void process_done(struct process *process)
 {
 	supervise_report_done(&process->report);
+	cleanup_close(&process->landlock_fd);
+	cleanup_close(&process->audit_dirfd);
+	free(process->audit_name);
+	namespaces_done(process->options->namespaces);
 	view_free(process->view);
 	free(process->filter.filter);
 	environment_free(process->envp);
@@ -61,8 +53,7 @@ static void set_error(struct process *process, int exit_code, const char *code, 
 				  json_pack("{s:s, s:o}", "code", code, "message", report_text(message)));
 }
 
-__attribute__((format(printf, 4, 5))) static int fail(struct process *process, int exit_code, const char *code,
-						      const char *format, ...)
+int process_fail(struct process *process, int exit_code, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;
@@ -77,7 +68,7 @@ __attribute__((format(printf, 4, 5))) static int fail(struct process *process, i
 /* Terminal signals reach the whole foreground process group: they are the keeper's to act on. */
 static void leave_terminal(void)
 {
-	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE};
+	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
 	sigset_t none;
 
 	/* A session of its own, so that a tty device it opens for the program is not the terminal callgate was started on. */
@@ -95,20 +86,30 @@ static int give_up(struct process *process)
 
 	leave_terminal();
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return fail(process, RUN_EXIT_ERROR, "setup_failed", "cannot read the open files limit: %s",
-			    strerror(errno));
+		return process_fail(process, RUN_EXIT_ERROR, "setup_failed", "cannot read the open files limit: %s",
+				    strerror(errno));
 	process->open_files = limit;
 	limit.rlim_cur = limit.rlim_max; /* a thousand blocked opens are a thousand descriptors of ours */
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : privs_drop();
+	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
+	if (error == 0)
+		error = privs_keep(&process->options->user, namespaces_caps, NAMESPACES_SUPERVISOR_CAPS);
+	if (error == 0 && !process->options->namespaces->made)
+		error = privs_drop();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;
 	if (error < 0)
-		return fail(process, RUN_EXIT_ERROR, "setup_failed", "the supervisor cannot give up its privileges: %s",
-			    strerror(-error));
+		return process_fail(process, RUN_EXIT_ERROR, "setup_failed",
+				    "the supervisor cannot give up its privileges: %s", strerror(-error));
+	layers_set(process->options->layers, LAYER_NO_NEW_PRIVS, true,
+		   "set-user-ID and file capabilities have no effect");
+	layers_set(process->options->layers, LAYER_CAPABILITIES, true, "none is held, by root neither");
+	layers_set(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
+		   filter_is_open() ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
+				    : "calls that name paths, processes or sockets are performed by the supervisor");
 	process->envp = environment_build(process->options->policy);
 	if (!process->envp)
-		return fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the environment");
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the environment");
 	environment_scrub();
 	return 0;
 }
@@ -119,13 +120,18 @@ static int build_view(struct process *process)
 	const struct view_options view_options = {.scratch_fd = options->scratch->fd,
 						  .scratch_host = options->scratch->path,
 						  .scratch_base = options->scratch->base,
-						  .workdir_host = options->workdir_host};
+						  .workdir_host = options->workdir_host,
+						  .tmpfs_fd = options->namespaces->tmpfs_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
 	if (ret < 0)
-		return fail(process, RUN_EXIT_ERROR, "view_failed", "%s",
-			    error.text[0] ? error.text : "cannot build the program's view of the file system");
+		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "%s",
+				    error.text[0] ? error.text : "cannot build the program's view of the file system");
+	ret = options->tty ? view_set_terminal(process->view, options->stdio_fd[0]) : 0;
+	if (ret < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "cannot show the program its terminal: %s",
+				    strerror(-ret));
 	return 0;
 }
 
@@ -139,7 +145,7 @@ static int copy_argv(struct process *process)
 		count++;
 	process->argv = calloc(count + 1, sizeof(*process->argv));
 	if (!process->argv)
-		return fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the arguments");
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the arguments");
 	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
 	if (options->preferred && strcmp(process->program, options->preferred) == 0)
 		process->argv[0] = process->program;
@@ -158,66 +164,58 @@ static int find_program(struct process *process)
 
 	process->found = lookup_program(&lookup, process->program);
 	if (process->found == LOOKUP_MISSING)
-		return fail(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
-			    strchr(options->argv[0], '/') ? "" : " in PATH ",
-			    strchr(options->argv[0], '/') ? ""
-			    : lookup.path_env             ? lookup.path_env
-							  : "(unset)");
+		return process_fail(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
+				    strchr(options->argv[0], '/') ? "" : " in PATH ",
+				    strchr(options->argv[0], '/') ? ""
+				    : lookup.path_env             ? lookup.path_env
+								  : "(unset)");
 	return copy_argv(process);
 }
 
-/* A log that the program may write proves nothing: by a grant of its directory, or of its own name (a file, a glob). */
-static int check_audit_place(struct process *process, const char *path)
+/* From the view as it is now: rules are of inodes, whatever names they get later. */
+static int build_landlock(struct process *process)
 {
-	_cleanup_free_ char *copy = strdup(path), *real = NULL;
-	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
-	const struct policy *policy = process->options->policy;
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	int len, whole;
+	struct layers *layers = process->options->layers;
+	unsigned places = 0;
+	int abi;
 
-	if (!copy)
-		return fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
-	if (slash)
-		slash[slash == copy ? 1 : 0] = '\0';
-	real = realpath(slash ? copy : ".", NULL);
-	if (!real)
-		return fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-			    strerror(errno));
-	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
-	if (len < 0)
+	if (!layers_wanted(layers, LAYER_LANDLOCK))
 		return 0;
-	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
-	if (whole >= (int)sizeof(virt))
-		return fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-			    strerror(ENAMETOOLONG));
-	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
-		return fail(process, RUN_EXIT_ERROR, "audit_failed",
-			    "the log %s could be written by the program, as %s; choose a place outside", path, virt);
+	abi = landlock_abi();
+	if (abi < 0) {
+		layers_set(layers, LAYER_LANDLOCK, false, "%s",
+			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
+			   : abi == -ENOSYS   ? "not in this kernel, or hidden by a container's seccomp profile"
+					      : strerror(-abi));
+		return 0;
+	}
+	process->landlock_fd = landlock_build(process->view, abi, &places);
+	if (process->landlock_fd < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "landlock_failed",
+				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
+	layers_set(layers, LAYER_LANDLOCK, true,
+		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
+		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
 	return 0;
 }
 
-static int open_audit(struct process *process)
+/* Nothing of the host has a name here afterwards. Not a matter of the result when it fails: the keeper starts anew. */
+static int enter(struct process *process)
 {
-	const struct process_options *options = process->options;
-	const struct audit_header header = {.run_id = options->scratch->id,
-					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_name(options->policy),
-					    .policy_sha256 = policy_sha256(options->policy),
-					    .workdir = policy_workdir(options->policy),
-					    .layers_json = options->layers_json,
-					    .record_allowed = policy_audit_allowed(options->policy)};
-	int error;
+	return namespaces_enter(process->options->namespaces, process->view);
+}
 
-	if (options->audit_path && check_audit_place(process, options->audit_path) < 0)
-		return -1;
-	error = audit_open(options->audit_path, &header, &process->audit);
-	if (error == -EEXIST)
-		return fail(process, RUN_EXIT_ERROR, "audit_failed",
-			    "the log %s exists; remove it or name another file", options->audit_path);
-	if (error < 0)
-		return fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-			    options->audit_path ? options->audit_path : "in memory", strerror(-error));
-	return 0;
+/* What the user insists on must hold before the program runs. */
+static int check_layers(struct process *process)
+{
+	const struct layers *layers = process->options->layers;
+	enum layer missing = layers_missing(layers);
+
+	if (missing == LAYER_MAX)
+		return 0;
+	return process_fail(process, RUN_EXIT_ERROR, "layer_missing",
+			    "the layer %s is required and not active: %s; callgate doctor tells how to get it",
+			    layer_name(missing), layers->layer[missing].why);
 }
 
 /* The report stays: the refusal is among its denials. */
@@ -229,85 +227,110 @@ static void explain_start(struct process *process)
 	set_error(process, refusal.exit_code, refusal.code, refusal.message);
 }
 
+/* How limits are kept that no control group keeps, said in the layer as well. */
+struct fallback {
+	struct rlimits_fallback rlimits;
+	bool forks, memfds; /* are judged */
+};
+
+static struct fallback choose_fallback(const struct process_options *options)
+{
+	const struct policy_limits *limits = policy_limits(options->policy);
+	struct fallback fallback = {.rlimits = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)}};
+	struct layers *layers = options->layers;
+	bool tasks = limits->pids && !cgroup_has(options->cgroup, CGROUP_PIDS);
+	char why[sizeof(layers->layer[0].why)];
+
+	fallback.rlimits.memory = fallback.memfds = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
+	/* Counted by user and user namespace (Linux 5.14); the machine's root is never held by it. */
+	fallback.rlimits.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
+	fallback.forks = tasks && !fallback.rlimits.tasks;
+	if (!tasks && !fallback.memfds && !fallback.rlimits.cpu)
+		return fallback;
+	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
+	layers_set(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
+		   fallback.memfds ? "; memory is sampled every 2 to 100 ms" : "",
+		   fallback.rlimits.cpu ? "; cpu time is sampled" : "",
+		   fallback.forks ? "; forks are judged"
+		   : tasks        ? "; RLIMIT_NPROC"
+				  : "");
+	return fallback;
+}
+
+/* The program's working directory as it has to be named now. */
+static const char *find_cwd(const struct process *process, char path[PATH_MAX])
+{
+	const struct process_options *options = process->options;
+	struct place place;
+
+	if (!view_is_root(process->view))
+		return options->workdir_host;
+	if (view_locate(process->view, NULL, "/", policy_workdir(options->policy), 0, &place) == 0 &&
+	    view_host(&place, path, PATH_MAX) > 0)
+		return path;
+	return policy_workdir(options->policy);
+}
+
+static bool signals_bounded(const struct layers *layers)
+{
+	return layers->layer[LAYER_PIDNS].active ||
+	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
+}
+
 static int watch(struct process *process)
 {
 	const struct process_options *options = process->options;
+	char cwd_path[PATH_MAX];
+	const char *cwd = find_cwd(process, cwd_path);
+	const struct fallback fallback = choose_fallback(options);
 	struct supervise_options supervision = {
 		.launch = {.program = process->program,
 			   .argv = process->argv,
 			   .envp = process->envp,
-			   .cwd_host = options->workdir_host,
+			   .cwd_host = cwd,
 			   .stdio_fd = {options->stdio_fd[0], options->stdio_fd[1], options->stdio_fd[2]},
 			   .filter = &process->filter,
-			   .open_files = process->open_files},
+			   .tty = options->tty,
+			   .landlock_fd = process->landlock_fd},
 		.policy = options->policy,
 		.view = process->view,
 		.audit = process->audit,
+		.scratch_fd = options->scratch->fd,
 		.counters = options->counters,
+		.cgroup = options->cgroup,
+		.judge_forks = fallback.forks,
+		.judge_memfds = fallback.memfds,
+		.signals_bounded = signals_bounded(options->layers),
 		.control_fd = options->control_fd,
+		.host_proc_fd = options->namespaces->host_proc_fd,
+		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
 	};
-	int error = filter_build(&process->filter);
+	/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
+	const struct filter_options filter = {.private_ipc =
+						      options->layers->layer[LAYER_IPCNS].active && !fallback.memfds,
+					      .own_terminal = options->tty,
+					      .judge_forks = fallback.forks,
+					      .judge_memfds = fallback.memfds,
+					      .judge_disk = policy_limits(options->policy)->disk_bytes > 0};
+	int error = filter_build(&filter, &process->filter);
 
 	if (error < 0)
-		return fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",
-			    strerror(-error));
+		return process_fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",
+				    strerror(-error));
+	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files,
+						   &fallback.rlimits, supervision.launch.rlimit);
+	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
+	supervision.private_ipc = filter.private_ipc;
 	error = supervise(&supervision, &process->report);
 	if (error < 0)
-		return fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s", strerror(-error));
+		return process_fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s",
+				    strerror(-error));
 	process->result = report_json(&process->report, process->view);
 	if (!process->result)
-		return fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the result");
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the result");
 	if (process->report.start_error)
 		explain_start(process);
 	return 0;
-}
-
-/*
- * What the keeper has written to the control pipe by now; when it is dead nothing can be read, which is a SIGKILL to
- * it.
- */
-static unsigned read_end(int control_fd)
-{
-	struct pollfd control = {.fd = control_fd, .events = POLLIN};
-	unsigned char end = SIGKILL;
-
-	if (poll(&control, 1, 0) <= 0)
-		return RUN_END_NONE;
-	return read(control_fd, &end, 1) < 0 ? RUN_END_NONE : end;
-}
-
-static void close_audit(struct process *process)
-{
-	const struct supervise_report *report = &process->report;
-	struct run_ending ending =
-		run_ending(read_end(process->options->control_fd), report->wait_status, report->denied > 0);
-	json_t *exit_code = json_object_get(process->result, "exit_code");
-	uint64_t records = audit_records(process->audit);
-	struct audit_trailer trailer;
-	int error;
-
-	if (audit_error(process->audit) < 0) {
-		(void)fail(process, RUN_EXIT_ERROR, "audit_failed",
-			   "the log could not be written (%s): calls that could not be recorded were refused",
-			   strerror(-audit_error(process->audit)));
-		exit_code = json_object_get(process->result, "exit_code");
-	}
-	if (exit_code) {
-		ending.exit_code = (int)json_integer_value(exit_code);
-		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
-	}
-	trailer = (struct audit_trailer){.status = run_status_name(ending.status),
-					 .exit_code = ending.exit_code,
-					 .signal = ending.signal,
-					 .judged = report->judged,
-					 .allowed = report->allowed,
-					 .denied = report->denied};
-	error = audit_close(process->audit, &trailer);
-	process->audit = NULL;
-	if (error < 0)
-		(void)fail(process, RUN_EXIT_ERROR, "audit_failed", "the log could not be completed: %s",
-			   strerror(-error));
-	(void)json_object_set_new(process->result, "records", json_integer((json_int_t)records));
 }
 
 static int send_report(const struct process *process)
@@ -319,15 +342,19 @@ static int send_report(const struct process *process)
 
 int process_main(const struct process_options *options)
 {
-	struct process process = {.options = options};
-	int status;
+	struct process process = {.options = options, .landlock_fd = -1, .audit_dirfd = -1};
+	int status = 1;
+	bool apart = false; /* in the keeper's hands: it forks another one in our place */
 
-	if (give_up(&process) == 0 && build_view(&process) == 0 && find_program(&process) == 0 &&
-	    open_audit(&process) == 0)
+	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
+	    build_view(&process) == 0 && build_landlock(&process) == 0 && process_find_audit(&process) == 0 &&
+	    !(apart = enter(&process) < 0) && check_layers(&process) == 0 && find_program(&process) == 0 &&
+	    process_open_audit(&process) == 0)
 		(void)watch(&process); /* the error is in the result */
 	if (process.audit)
-		close_audit(&process);
-	status = send_report(&process);
+		process_close_audit(&process);
+	if (!apart)
+		status = send_report(&process);
 	process_done(&process);
 	return status;
 }

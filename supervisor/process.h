@@ -3,6 +3,9 @@
 #define CALLGATE_SUPERVISOR_PROCESS_H
 
 #include "policy/policy.h"
+#include "supervisor/layers.h"
+#include "supervisor/namespaces.h"
+#include "supervisor/privs.h"
 #include "supervisor/scratch.h"
 #include "supervisor/supervise.h"
 
@@ -13,11 +16,16 @@ struct process_options {
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
-	const char *layers_json;  /* the result's "enforcement" */
+	int audit_fd;             /* of audit_make, borrowed; audit_path is canonical then. -1: made here */
+	struct layers *layers;    /* shared page */
+	struct namespaces *namespaces; /* it was forked into; released with its descriptors by the process */
+	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
+	bool tty;                 /* they are a terminal, the run's own */
 	int control_fd;           /* reading end of the keeper's pipe */
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
+	struct cgroup *cgroup;    /* the run's, borrowed; NULL: none */
 };
 
 /*

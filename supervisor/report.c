@@ -45,14 +45,18 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 	size_t count;
 
 	denial = denials_list(denials, &count, ret_unlisted);
-	for (size_t i = 0; i < count; i++, denial++)
-		(void)json_array_append_new(
-			list, json_pack("{s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:s?, s:i, s:o, s:I, s:o}", "seq",
-					(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-					report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-					errno_name(denial->error), "rule", report_text(denial->rule), "reason",
-					denial->reason, "pid", (int)denial->pid, "exe", report_text(denial->exe),
-					"count", (json_int_t)denial->count, "suggest", report_text(denial->suggest)));
+	for (size_t i = 0; i < count; i++, denial++) {
+		json_t *item = json_pack("{s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:s?, s:i, s:o, s:I, s:o}", "seq",
+					 (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
+					 report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
+					 errno_name(denial->error), "rule", report_text(denial->rule), "reason",
+					 denial->reason, "pid", (int)denial->pid, "exe", report_text(denial->exe),
+					 "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
+
+		if (denial->host_pid > 0)
+			(void)json_object_set_new(item, "host_pid", json_integer(denial->host_pid));
+		(void)json_array_append_new(list, item);
+	}
 	return list;
 }
 
@@ -63,7 +67,7 @@ static json_t *redirects_json(const struct redirects *redirects)
 	for (size_t i = 0; i < redirects->count; i++)
 		(void)json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:I}", "op", redirects->item[i].op, "from",
 							    report_text(redirects->item[i].mount->virt), "to",
-							    report_text(redirects->item[i].mount->host), "count",
+							    report_text(redirects->item[i].mount->origin), "count",
 							    (json_int_t)redirects->item[i].count));
 	return list;
 }
@@ -131,6 +135,9 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 
 	(void)json_object_set_new(object, "wait_status", json_integer(report->wait_status));
 	(void)json_object_set_new(object, "usage", usage_json(report));
+	(void)json_object_set_new(object, "limits", limits_json(report->limit));
+	if (report->ended_by != LIMIT_MAX)
+		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));
 	(void)json_object_set_new(object, "calls", calls_json(report));
 	(void)json_object_set_new(object, "denials",
 				  report->denials ? denials_json(report->denials, &unlisted) : json_array());

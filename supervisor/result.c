@@ -7,33 +7,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "supervisor/limits.h"
 #include "supervisor/report.h"
 #include "supervisor/utf8.h"
 
 #include "base/banned.h"
-
-json_t *result_enforcement(void)
-{
-	static const struct {
-		const char *layer;
-		bool active;
-		const char *why;
-	} layers[] = {
-		{"seccomp_notify", true, "calls that name paths, processes or sockets are performed by the supervisor"},
-		{"no_new_privs", true, "set-user-ID and file capabilities have no effect"},
-		{"capabilities", true, "none is held, by root neither"},
-		{"landlock", false, "not built into this version"},
-		{"namespaces", false, "not built into this version"},
-		{"cgroups", false, "not built into this version"},
-	};
-	json_t *object = json_object();
-
-	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
-		(void)json_object_set_new(object, layers[i].layer,
-					  json_pack("{s:b, s:s}", "active", (int)layers[i].active, "why",
-						    layers[i].why));
-	return object;
-}
 
 static json_t *take_field(json_t *report, const char *name, json_t *(*otherwise)(void))
 {
@@ -52,21 +30,42 @@ static json_t *no_usage(void)
 	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
 }
 
+/* What the keeper measures: what was used is the most there was. */
 static json_t *limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
 {
-	return json_pack("{s:o, s:I, s:b}", "limit", limit == unlimited ? json_null() : json_integer((json_int_t)limit),
-			 "used", (json_int_t)used, "hit", (int)hit);
+	return json_pack("{s:o, s:I, s:I, s:b}", "limit",
+			 limit == unlimited ? json_null() : json_integer((json_int_t)limit), "used", (json_int_t)used,
+			 "peak", (json_int_t)used, "hit", (int)hit);
+}
+
+/* What the supervisor measured; without its report only the limits themselves are known. */
+static json_t *measured(const struct keeper_options *options, const struct keeper_outcome *outcome)
+{
+	json_t *report = json_object_get(outcome->report, "limits");
+	struct limit_meter meters[LIMIT_MAX];
+
+	if (report)
+		return json_incref(report);
+	limits_meters_init(meters, policy_limits(options->policy));
+	return limits_json(meters);
 }
 
 static json_t *limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
-	return json_pack("{s:o, s:o, s:o}", "wall",
-			 limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
-			       outcome->ending.status == RUN_TIMEOUT),
-			 "stdout",
-			 limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated),
-			 "stderr",
-			 limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+	json_t *all = json_object(), *others = measured(options, outcome);
+
+	(void)json_object_set_new(all, "wall",
+				  limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+					outcome->ending.status == RUN_TIMEOUT));
+	(void)json_object_update(all, others);
+	json_decref(others);
+	(void)json_object_set_new(
+		all, "stdout",
+		limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
+	(void)json_object_set_new(
+		all, "stderr",
+		limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+	return all;
 }
 
 /* Sets NAME (unless it was shown already), NAME_bytes, NAME_truncated and NAME_path. */
@@ -128,7 +127,7 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
 					    policy_sha256(options->policy)));
-	(void)json_object_set_new(result, "enforcement", result_enforcement());
+	(void)json_object_set_new(result, "enforcement", layers_json(options->layers));
 	(void)json_object_set_new(result, "audit",
 				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
 					    records ? records : json_null()));

@@ -9,12 +9,6 @@
 #define RESULT_SCHEMA "callgate-result/1"
 
 /*
- * What holds the program back on this run, as an object of layers {active, why}. Owned by the caller; NULL: no
- * memory.
- */
-json_t *result_enforcement(void);
-
-/*
  * The result of a run. Takes what it needs out of outcome->report. Raw output that the result does not hold whole
  * (past its limit, or not UTF-8) is kept in a file that outlives the run (scratch_keep). Owned by the caller; NULL:
  * no memory.

@@ -2,20 +2,29 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "supervisor/blocking.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/killtree.h"
+#include "supervisor/limits.h"
 #include "supervisor/notify.h"
+#include "supervisor/selffilter.h"
 #include "supervisor/supervise.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/changes.h"
 #include "syscalls/denials.h"
+#include "syscalls/disk.h"
+#include "syscalls/forks.h"
+#include "syscalls/memfds.h"
+#include "syscalls/sockets.h"
 
 #include "base/banned.h"
 
@@ -28,13 +37,14 @@ struct supervisor {
 	struct sandbox sandbox;
 	struct dispatch dispatch;
 	struct watchdog *watchdog;
+	struct limits *limits;
 	struct launch launch;
 	int epoll_fd;
 	int signal_fd;
 	bool ended; /* the program is, or the keeper wants it to be */
 	bool reaped; /* wait_status is known */
 	/* Addresses that tell epoll's sources apart from tasks. */
-	char listener_mark, signal_mark, control_mark;
+	char listener_mark, signal_mark, control_mark, limits_mark;
 };
 
 static int watch(const struct supervisor *supervisor, int fd, void *mark)
@@ -42,6 +52,14 @@ static int watch(const struct supervisor *supervisor, int fd, void *mark)
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = mark};
 
 	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+unsigned supervise_read_control(int control_fd)
+{
+	unsigned char byte;
+	ssize_t got = read(control_fd, &byte, 1);
+
+	return got == 1 ? byte : SIGKILL; /* nothing to be read: the keeper is dead */
 }
 
 /* SIGCHLD also announces ptrace stops; both come from waitpid. */
@@ -90,6 +108,20 @@ static void on_listener(struct supervisor *supervisor, unsigned events)
 	watchdog_idle(supervisor->watchdog);
 }
 
+static void on_control(struct supervisor *supervisor)
+{
+	unsigned end = supervise_read_control(supervisor->options->control_fd);
+
+	if (end == SIGTSTP || end == SIGCONT) {
+		/* It leads its session and so its group, and is not reaped: the number is its own. */
+		if (!supervisor->reaped)
+			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
+		return;
+	}
+	supervisor->report->end = end;
+	supervisor->ended = true;
+}
+
 static void on_event(struct supervisor *supervisor, const struct epoll_event *event)
 {
 	if (event->data.ptr == &supervisor->listener_mark)
@@ -97,13 +129,23 @@ static void on_event(struct supervisor *supervisor, const struct epoll_event *ev
 	else if (event->data.ptr == &supervisor->signal_mark)
 		on_signal(supervisor);
 	else if (event->data.ptr == &supervisor->control_mark)
-		supervisor->ended = true;
+		on_control(supervisor);
+	else if (event->data.ptr == &supervisor->limits_mark)
+		limits_event(supervisor->limits);
 }
 
 static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->listener_mark && event->data.ptr != &supervisor->signal_mark &&
-	       event->data.ptr != &supervisor->control_mark;
+	       event->data.ptr != &supervisor->control_mark && event->data.ptr != &supervisor->limits_mark;
+}
+
+/* Until the next thing to do by the clock; -1: nothing. */
+static int wait_ms(const struct supervisor *supervisor, bool ticking)
+{
+	int wait = limits_wait_ms(supervisor->limits, io_now_ns());
+
+	return ticking && (wait < 0 || wait > BLOCKING_TICK_MS) ? BLOCKING_TICK_MS : wait;
 }
 
 static void loop(struct supervisor *supervisor)
@@ -112,7 +154,7 @@ static void loop(struct supervisor *supervisor)
 	bool ticking = false;
 
 	while (!supervisor->ended) {
-		int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, ticking ? BLOCKING_TICK_MS : -1);
+		int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, wait_ms(supervisor, ticking));
 
 		/* The dead first: a number that is used again must not inherit its entry. */
 		for (int i = 0; i < count; i++)
@@ -122,9 +164,13 @@ static void loop(struct supervisor *supervisor)
 			if (!is_task(supervisor, &event[i]))
 				on_event(supervisor, &event[i]);
 		ticking = blocking_tick(supervisor->dispatch.blocking);
+		if (limits_tick(supervisor->limits, io_now_ns()) != LIMIT_MAX)
+			supervisor->ended = true;
 		if (supervisor->options->counters) {
 			supervisor->options->counters->judged = supervisor->dispatch.judged;
 			supervisor->options->counters->denied = supervisor->dispatch.denied;
+			if (supervisor->sandbox.disk)
+				supervisor->options->counters->disk_bytes = disk_own(supervisor->sandbox.disk);
 		}
 	}
 }
@@ -135,6 +181,7 @@ static void kill_all(struct supervisor *supervisor)
 	int status = SIGKILL;
 	pid_t pid;
 
+	cgroup_kill(supervisor->options->cgroup);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
 		/*
@@ -147,7 +194,38 @@ static void kill_all(struct supervisor *supervisor)
 		supervisor->report->wait_status = status;
 		supervisor->reaped = true;
 	}
-	(void)killtree(KILL_TIMEOUT_MS);
+	(void)killtree(KILL_TIMEOUT_MS, __WALL);
+}
+
+/* What counts and bounds; only what the run's limits ask for. */
+static int prepare_limits(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	const struct policy_limits *policy = policy_limits(options->policy);
+	struct sandbox *sandbox = &supervisor->sandbox;
+	struct limits_options wanted = {
+		.policy = policy, .cgroup = options->cgroup, .audit = options->audit, .notes = &sandbox->notes};
+	int r = 0;
+
+	if (policy->disk_bytes)
+		r = disk_create(policy->disk_bytes, options->counters ? &options->counters->spilled_bytes : NULL,
+				&sandbox->disk);
+	if (r == 0 && options->judge_forks)
+		r = forks_create(policy->pids, getpid(), &sandbox->forks);
+	if (r == 0 && options->judge_memfds)
+		r = memfds_create(&sandbox->memfds);
+	wanted.disk = sandbox->disk;
+	wanted.forks = sandbox->forks;
+	wanted.memfds = sandbox->memfds;
+	if (r == 0)
+		r = limits_create(&wanted, getpid(), &supervisor->limits);
+	sandbox->memory.limit_bytes = policy->memory_bytes;
+	sandbox->memory.used_bytes = limits_memory_bytes;
+	sandbox->is_over = limits_over;
+	sandbox->memory.meter = supervisor->limits;
+	if (r == 0 && limits_event_fd(supervisor->limits) >= 0)
+		r = watch(supervisor, limits_event_fd(supervisor->limits), &supervisor->limits_mark);
+	return r;
 }
 
 static int prepare(struct supervisor *supervisor)
@@ -170,8 +248,14 @@ static int prepare(struct supervisor *supervisor)
 		return -errno;
 	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
-				    .guest = &guest_process, .listener_fd = -1, .uid = geteuid(), .gid = getegid()};
+				    .guest = &guest_process, .listener_fd = -1,
+				    .private_ipc = options->private_ipc,
+				    .signals_bounded = options->signals_bounded, .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
+	if (r == 0)
+		tree_set_host_proc(sandbox->tree, options->host_proc_fd);
+	if (r == 0)
+		r = sockets_create(options->scratch_fd, &sandbox->sockets);
 	if (r == 0)
 		r = tracer_create(sandbox, &tracer);
 	if (r == 0)
@@ -182,22 +266,32 @@ static int prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
 	if (r == 0)
+		r = prepare_limits(supervisor);
+	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0)
 		r = watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
 	return r < 0 ? r : watch(supervisor, options->control_fd, &supervisor->control_mark);
 }
 
-static void run(struct supervisor *supervisor)
+static int run(struct supervisor *supervisor)
 {
+	/* The program was forked before, and would have inherited it; workers are threads made later, and do. */
+	int error = supervisor->options->self_filter ? selffilter_install(SELF_SUPERVISOR) : 0;
+
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
+	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
-	if (watch(supervisor, supervisor->launch.listener_fd, &supervisor->listener_mark) == 0)
+	if (error == 0 && watch(supervisor, supervisor->launch.listener_fd, &supervisor->listener_mark) == 0)
 		loop(supervisor);
+	/* Before the rest of its tree is killed: an OOM of that is one as well. */
+	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);
 	kill_all(supervisor);
+	limits_settle(supervisor->limits);
 	supervisor->report->start_error = *supervisor->launch.ret_error;
 	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
 	launch_done(&supervisor->launch);
+	return error;
 }
 
 static void finish(struct supervisor *supervisor)
@@ -211,12 +305,19 @@ static void finish(struct supervisor *supervisor)
 	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
 	report->processes = supervisor->sandbox.tree ? tree_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
+	if (supervisor->limits)
+		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
+	limits_free(supervisor->limits);
+	disk_free(supervisor->sandbox.disk);
+	forks_free(supervisor->sandbox.forks);
+	memfds_free(supervisor->sandbox.memfds);
 	watchdog_free(supervisor->watchdog);
 	blocking_free(supervisor->dispatch.blocking);
 	tracer_free(supervisor->dispatch.tracer);
 	dispatch_done(&supervisor->dispatch);
 	view_set_tree(supervisor->options->view, NULL);
 	tree_free(supervisor->sandbox.tree);
+	sockets_free(supervisor->sandbox.sockets);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
 }
@@ -226,12 +327,13 @@ int supervise(const struct supervise_options *options, struct supervise_report *
 	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .signal_fd = -1};
 	int r;
 
-	*ret_report = (struct supervise_report){.changes = changes_create(), .denials = denials_create()};
+	*ret_report = (struct supervise_report){
+		.changes = changes_create(), .denials = denials_create(), .ended_by = LIMIT_MAX};
 	r = ret_report->changes && ret_report->denials ? prepare(&supervisor) : -ENOMEM;
 	if (r == 0) {
 		r = launch_program(&options->launch, &supervisor.launch);
 		if (r == 0)
-			run(&supervisor);
+			r = run(&supervisor);
 		else {
 			ret_report->start_error = -r;
 			ret_report->start_step = (enum launch_step)*supervisor.launch.ret_step;

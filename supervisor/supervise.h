@@ -6,12 +6,15 @@
 #include <sys/resource.h>
 
 #include "supervisor/launch.h"
+#include "supervisor/limits.h"
 #include "supervisor/redirects.h"
 #include "syscalls/call.h"
 
-/* For the keeper's status line: a page shared with it. */
+/* A page shared with the keeper: for its status line, and what each of the two adds to the disk. */
 struct run_counters {
 	volatile uint64_t judged, denied;
+	volatile uint64_t disk_bytes;    /* the run, when there is a limit; the supervisor writes it */
+	volatile uint64_t spilled_bytes; /* output past its limit; the keeper writes it */
 };
 
 struct supervise_options {
@@ -19,18 +22,31 @@ struct supervise_options {
 	const struct policy *policy;
 	struct view *view;
 	struct audit *audit;
+	int scratch_fd; /* the run's own directory: where its unix sockets are bound */
 	struct run_counters *counters; /* may be NULL */
-	int control_fd; /* readable or hung up: the keeper wants the run ended (timeout, Ctrl-C) or is dead */
+	struct cgroup *cgroup;         /* what launch.cgroup_fd leads to; NULL: none */
+	bool self_filter;               /* the supervisor puts itself under selffilter.h */
+	bool judge_forks, judge_memfds, private_ipc; /* as the filter was built */
+	bool signals_bounded;           /* see struct sandbox */
+	/*
+	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not stop),
+	 * SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
+	 */
+	int host_proc_fd; /* see tree_set_host_proc; -1: none */
+	int control_fd;
 };
 
 struct supervise_report {
 	int start_error; /* errno when the program never ran; 0 otherwise */
 	enum launch_step start_step;
 	int wait_status; /* of the program */
+	unsigned end;    /* the byte that ended the run; SIGKILL: the keeper died; 0: the program ended by itself */
 	uint64_t judged, allowed, denied;
 	uint64_t *by_row; /* owned; indexed as table_rows(): judged calls */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
+	struct limit_meter limit[LIMIT_MAX];
+	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
 	struct redirects redirects; /* borrow from the view */
@@ -38,6 +54,8 @@ struct supervise_report {
 
 /* 0 with a report (also when the program could not start), or -errno when supervision itself failed. */
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
+/* The next byte of a control_fd that is readable or hung up. */
+unsigned supervise_read_control(int control_fd);
 void supervise_report_done(struct supervise_report *report);
 
 #endif

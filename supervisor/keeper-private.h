@@ -1,0 +1,30 @@
+/* Shared by the keeper's own files only. */
+#ifndef CALLGATE_SUPERVISOR_KEEPER_PRIVATE_H
+#define CALLGATE_SUPERVISOR_KEEPER_PRIVATE_H
+
+#include "supervisor/keeper-fork.h"
+#include "supervisor/keeper.h"
+#include "supervisor/statusline.h"
+
+struct keeper {
+	const struct keeper_options *options;
+	struct keeper_outcome *outcome;
+	struct keeper_child child;
+	struct keeper_streams streams;
+	struct statusline line;
+	int signal_fd;
+	uint64_t start_ns;
+	uint64_t patience_ns; /* when the supervisor is killed; 0: not told to end yet */
+	unsigned end;         /* RUN_END_* or a signal's number */
+	bool exited;          /* the supervisor has, and its tree is dead */
+	int supervisor_status;
+	char last_shown; /* on stderr */
+};
+
+/* Fills the outcome when the supervisor has ended: from its report, or from how it died. */
+void keeper_judge(struct keeper *keeper);
+
+/* The message of a run that did not begin: `step` failed with -errno. */
+void keeper_explain(struct keeper_outcome *outcome, const char *step, int error);
+
+#endif

@@ -1,0 +1,156 @@
+/* The log of a run: where it may lie, when it is made, how it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "base/cleanup.h"
+#include "supervisor/process-private.h"
+#include "supervisor/status.h"
+
+#include "base/banned.h"
+
+/* A log that the program may write proves nothing: by a grant of its directory, or of its own name (a file, a glob). */
+static int check_audit_place(struct process *process, const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path), *real = NULL;
+	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
+	const struct policy *policy = process->options->policy;
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int len, whole;
+
+	if (!copy)
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
+	if (slash)
+		slash[slash == copy ? 1 : 0] = '\0';
+	/* Who may not reach the file that was made for him may not resolve its name either. */
+	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
+	if (!real)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
+				    strerror(errno));
+	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
+	if (len < 0)
+		return 0;
+	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
+	if (whole >= (int)sizeof(virt))
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
+				    strerror(ENAMETOOLONG));
+	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+				    "the log %s could be written by the program, as %s; choose a place outside", path,
+				    virt);
+	return 0;
+}
+
+/* NULL: no memory, and the header goes without. */
+static char *enforcement_text(const struct layers *layers)
+{
+	json_t *enforcement = layers_json(layers);
+	char *text = json_dumps(enforcement, JSON_COMPACT);
+
+	json_decref(enforcement);
+	return text;
+}
+
+/*
+ * The log is made when everything is known that its header says; where it is to be no name leads to by then. With a root of
+ * our own, /proc is the run's.
+ */
+int process_find_audit(struct process *process)
+{
+	const struct process_options *options = process->options;
+	_cleanup_free_ char *copy = NULL;
+	const char *slash;
+
+	if (!options->audit_path || options->audit_fd >= 0)
+		return 0;
+	if (check_audit_place(process, options->audit_path) < 0)
+		return -1;
+	slash = strrchr(options->audit_path, '/');
+	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
+	process->audit_dirfd = copy ? open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (process->audit_dirfd < 0 || asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
+						 slash ? slash + 1 : options->audit_path) < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
+				    options->audit_path, strerror(errno));
+	return 0;
+}
+
+int process_open_audit(struct process *process)
+{
+	const struct process_options *options = process->options;
+	_cleanup_free_ char *layers = enforcement_text(options->layers);
+	const struct audit_header header = {.run_id = options->scratch->id,
+					    .argv = (const char *const *)options->argv,
+					    .policy_name = policy_name(options->policy),
+					    .policy_sha256 = policy_sha256(options->policy),
+					    .workdir = policy_workdir(options->policy),
+					    .layers_json = layers,
+					    .record_allowed = policy_audit_allowed(options->policy)};
+	int error;
+
+	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
+	if (options->audit_fd >= 0)
+		error = error < 0 ? -errno : audit_start(error, &header, &process->audit);
+	else
+		error = audit_open(process->audit_name, &header, &process->audit);
+	if (error == -EEXIST)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+				    "the log %s exists; remove it or name another file", options->audit_path);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
+				    options->audit_path ? options->audit_path : "in memory", strerror(-error));
+	return 0;
+}
+
+/* What ended the run, or what the keeper has written to the control pipe by now to end it. */
+static unsigned read_end(const struct process *process)
+{
+	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
+	unsigned end = process->report.end;
+
+	while (end == RUN_END_NONE && poll(&control, 1, 0) > 0) {
+		end = supervise_read_control(control.fd);
+		if (end == SIGTSTP || end == SIGCONT)
+			end = RUN_END_NONE;
+	}
+	return end;
+}
+
+void process_close_audit(struct process *process)
+{
+	const struct supervise_report *report = &process->report;
+	struct run_ending ending =
+		run_ending(read_end(process), report->ended_by, report->wait_status, report->denied > 0);
+	json_t *exit_code = json_object_get(process->result, "exit_code");
+	uint64_t records = audit_records(process->audit);
+	struct audit_trailer trailer;
+	int error;
+
+	if (audit_error(process->audit) < 0) {
+		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+				   "the log could not be written (%s): calls that could not be recorded were refused",
+				   strerror(-audit_error(process->audit)));
+		exit_code = json_object_get(process->result, "exit_code");
+	}
+	if (exit_code) {
+		ending.exit_code = (int)json_integer_value(exit_code);
+		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
+	}
+	trailer = (struct audit_trailer){.status = run_status_name(ending.status),
+					 .exit_code = ending.exit_code,
+					 .signal = ending.signal,
+					 .judged = report->judged,
+					 .allowed = report->allowed,
+					 .denied = report->denied};
+	error = audit_close(process->audit, &trailer);
+	process->audit = NULL;
+	if (error < 0)
+		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed", "the log could not be completed: %s",
+				   strerror(-error));
+	(void)json_object_set_new(process->result, "records", json_integer((json_int_t)records));
+}

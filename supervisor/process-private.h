@@ -1,0 +1,41 @@
+/* Shared by the supervisor process's own files only. */
+#ifndef CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
+#define CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
+
+#include <limits.h>
+#include <linux/filter.h>
+#include <sys/resource.h>
+
+#include "supervisor/lookup.h"
+#include "supervisor/process.h"
+
+/* Everything the process builds, in one place so that one function releases it. */
+struct process {
+	const struct process_options *options;
+	struct rlimit open_files; /* the caller's, for the program */
+	char **envp;
+	char **argv; /* the list only; its texts are borrowed */
+	char program[PATH_MAX];
+	enum lookup_result found;
+	struct sock_fprog filter;
+	struct view *view;
+	int landlock_fd; /* -1: none */
+	int audit_dirfd;  /* what audit_name goes through; -1: none */
+	char *audit_name; /* NULL: no log is kept, or it is open */
+	struct audit *audit;
+	struct supervise_report report;
+	json_t *result; /* the report or the error */
+};
+
+/* Puts an error into the result. Returns -1. */
+__attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
+						       const char *format, ...);
+
+/* Remembers where the log is to be, while that place has a name. 0 or -1 with the error in the result. */
+int process_find_audit(struct process *process);
+/* Makes it, with its header: everything that says must be known. 0 or -1 likewise. */
+int process_open_audit(struct process *process);
+/* Writes the trailer; a log that could not be written is the result's error. */
+void process_close_audit(struct process *process);
+
+#endif
