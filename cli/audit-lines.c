@@ -57,7 +57,7 @@ bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
 	if (filter->syscall && (!syscall || strcmp(syscall, filter->syscall) != 0))
 		return false;
 	if (filter->pid >= 0 && json_integer_value(json_object_get(line, "pid")) != filter->pid &&
-	    audit_line_tid(line) != filter->pid)
+	    json_integer_value(json_object_get(line, "host_pid")) != filter->pid && audit_line_tid(line) != filter->pid)
 		return false;
 	return !filter->by_path || match_path(&filter->path, line);
 }

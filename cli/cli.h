@@ -18,6 +18,7 @@ int cli_check(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_why(int argc, char **argv);
 int cli_audit(int argc, char **argv);
+int cli_doctor(int argc, char **argv);
 
 /* One line on stderr: "callgate VERB: message". */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -48,46 +48,93 @@ static char *tree_profiles(void)
 	return NULL;
 }
 
-static int read_policy(const char *path, char **ret_text, char **ret_path)
+struct cli_file {
+	struct cli_file *next;
+	char *path, *text;
+};
+
+static void free_files(struct cli_file *file)
 {
-	_cleanup_free_ char *text = NULL, *copy = strdup(path);
+	while (file) {
+		struct cli_file *next = file->next;
+
+		free(file->path);
+		free(file->text);
+		free(file);
+		file = next;
+	}
+}
+
+/* Borrowed; NULL: not read yet. */
+static const char *find_file(const struct cli_host *host, const char *path)
+{
+	const struct cli_file *file = host->files;
+
+	while (file && strcmp(file->path, path) != 0)
+		file = file->next;
+	return file ? file->text : NULL;
+}
+
+static int keep_file(struct cli_host *host, const char *path, const char *text)
+{
+	struct cli_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return -ENOMEM;
+	*file = (struct cli_file){.next = host->files, .path = strdup(path), .text = strdup(text)};
+	if (!file->path || !file->text) {
+		file->next = NULL;
+		free_files(file);
+		return -ENOMEM;
+	}
+	host->files = file;
+	return 0;
+}
+
+static int read_policy(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
+{
+	const char *known = find_file(host, path);
+	_cleanup_free_ char *text = known ? strdup(known) : NULL, *copy = strdup(path);
 	size_t len;
-	int ret = io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
+	int ret = known ? 0 : io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
 
 	if (ret < 0)
 		return ret;
-	if (!copy)
+	if (!copy || !text)
 		return -ENOMEM;
-	if (strlen(text) != len)
+	if (!known && strlen(text) != len)
 		return -EILSEQ;
+	ret = known ? 0 : keep_file(host, path, text);
+	if (ret < 0)
+		return ret;
 	*ret_text = steal_pointer(&text);
 	*ret_path = steal_pointer(&copy);
 	return 0;
 }
 
-static int load_in(const char *dir, const char *name, char **ret_text, char **ret_path)
+static int load_in(struct cli_host *host, const char *dir, const char *name, char **ret_text, char **ret_path)
 {
 	char path[PATH_MAX];
 
 	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
 		return -ENOENT;
-	return read_policy(path, ret_text, ret_path);
+	return read_policy(host, path, ret_text, ret_path);
 }
 
 /* What the user says first, then what is installed, then what lies beside a program that was not installed. */
-static int load_profile(const char *name, char **ret_text, char **ret_path)
+static int load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
 {
 	_cleanup_free_ char *tree = tree_profiles();
 	const char *const dirs[] = {getenv("CALLGATE_PROFILES"), PKGDATADIR "/profiles", tree};
 	int ret = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && ret == -ENOENT; i++)
-		ret = load_in(dirs[i], name, ret_text, ret_path);
+		ret = load_in(host, dirs[i], name, ret_text, ret_path);
 	return ret;
 }
 
 /* A file beside the one that names it. */
-static int load_file(const char *name, const char *from, char **ret_text, char **ret_path)
+static int load_file(struct cli_host *host, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
@@ -95,7 +142,7 @@ static int load_file(const char *name, const char *from, char **ret_text, char *
 	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return read_policy(path, ret_text, ret_path);
+	return read_policy(host, path, ret_text, ret_path);
 }
 
 /* ---- files about the caller ---- */
@@ -106,23 +153,23 @@ static bool is_plain_name(const char *name)
 	return *name && !strpbrk(name, ":\n");
 }
 
-static int make_account(const char *name, char **ret_text, char **ret_path)
+static int make_account(const struct cli_host *host, const char *name, char **ret_text, char **ret_path)
 {
-	const struct passwd *user = getpwuid(geteuid());
-	bool known = user && is_plain_name(user->pw_name) && geteuid() != 0;
+	const struct passwd *user = getpwuid(host->uid);
+	bool known = user && is_plain_name(user->pw_name) && host->uid != 0;
 	_cleanup_free_ char *path = strdup(name);
 	_cleanup_buf_ struct buf text = {0};
 	const char *login = known ? user->pw_name : "user";
 
 	if (strcmp(name, "account:passwd") == 0) {
 		buf_puts(&text, "root:x:0:0:root:/root:/bin/sh\n");
-		if (geteuid() != 0)
-			buf_printf(&text, "%s:x:%u:%u:%s:/:/bin/sh\n", login, geteuid(), getegid(), login);
+		if (host->uid != 0)
+			buf_printf(&text, "%s:x:%u:%u:%s:/:/bin/sh\n", login, host->uid, host->gid, login);
 		buf_puts(&text, "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	} else if (strcmp(name, "account:group") == 0) {
 		buf_puts(&text, "root:x:0:\n");
-		if (getegid() != 0)
-			buf_printf(&text, "%s:x:%u:\n", login, getegid());
+		if (host->gid != 0)
+			buf_printf(&text, "%s:x:%u:\n", login, host->gid);
 		buf_puts(&text, "nogroup:x:65534:\n");
 	} else {
 		return -ENOENT;
@@ -140,12 +187,11 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 {
 	size_t len = strlen(name);
 
-	(void)ctx;
 	if (strncmp(name, "account:", strlen("account:")) == 0)
-		return make_account(name, ret_text, ret_path);
+		return make_account(ctx, name, ret_text, ret_path);
 	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
-		return load_file(name, from, ret_text, ret_path);
-	return load_profile(name, ret_text, ret_path);
+		return load_file(ctx, name, from, ret_text, ret_path);
+	return load_profile(ctx, name, ret_text, ret_path);
 }
 
 static char *host_realpath(void *ctx, const char *path)
@@ -197,7 +243,10 @@ static char *find_home(void)
 
 int cli_host_init(struct cli_host *host, const char *program)
 {
-	*host = (struct cli_host){.home = find_home(), .program = program ? strdup(program) : NULL};
+	*host = (struct cli_host){.uid = geteuid(),
+				  .gid = getegid(),
+				  .home = find_home(),
+				  .program = program ? strdup(program) : NULL};
 	if (!host->home || (program && !host->program)) {
 		cli_host_done(host);
 		return -ENOMEM;
@@ -231,6 +280,7 @@ int cli_host_place(struct cli_host *host, const char *workdir, const char *scrat
 void cli_host_done(struct cli_host *host)
 {
 	interpreter_free(host->interpreter);
+	free_files(host->files);
 	free(host->program);
 	free(host->found);
 	free(host->home);

@@ -2,13 +2,19 @@
 #ifndef CALLGATE_CLI_HOST_H
 #define CALLGATE_CLI_HOST_H
 
+#include <sys/types.h>
+
 #include "policy/policy.h"
 
 struct cli_interpreter;
+struct cli_file;
 
 struct cli_host {
 	struct policy_host policy; /* what policy_load wants */
 	struct cli_interpreter *interpreter; /* found at first use; owned */
+	struct cli_file *files;    /* what was read already: a pipe can be read but once, and a file may change; owned */
+	uid_t uid;                 /* "the caller" of account:passwd and account:group: ours, until set otherwise */
+	gid_t gid;
 	char *program;             /* argv[0] of what is to run; NULL: none */
 	char *found;               /* where it is, once looked for */
 	char *home;

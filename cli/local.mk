@@ -4,11 +4,18 @@ callgate_SOURCES += \
 	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why.c \
 	cli/run-options.c \
 	cli/run-options.h \
-	cli/run.c
+	cli/inherited.c cli/inherited.h \
+	cli/run.c cli/run-prepare.c cli/run-private.h \
+	cli/user.c \
+	cli/user.h
 callgate_SOURCES += \
 	cli/audit-lines.c \
 	cli/audit-show.c \
 	cli/audit-stats.c \
 	cli/audit.c \
-	cli/audit.h
+	cli/audit.h \
+	cli/doctor-advice.c \
+	cli/doctor-run.c \
+	cli/doctor.c \
+	cli/doctor.h
 EXTRA_DIST += cli/README.md

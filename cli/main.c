@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "config.h"
+#include "supervisor/filter.h"
 
 #include "base/banned.h"
 
@@ -23,6 +24,7 @@ static const struct verb verbs[] = {
 	{"show", cli_show, "print the effective policy"},
 	{"why", cli_why, "say how one access would be decided, and by which rule"},
 	{"audit", cli_audit, "look at the log of a run"},
+	{"doctor", cli_doctor, "say what this machine offers a run, and how to get the rest"},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -60,7 +62,8 @@ int cli_print(const char *verb, const char *text)
 
 int cli_version(void)
 {
-	return cli_print("", "callgate " PACKAGE_VERSION "\n");
+	return cli_print("", filter_is_open() ? "callgate " PACKAGE_VERSION " with an open filter: IT CONFINES NOTHING\n"
+					      : "callgate " PACKAGE_VERSION "\n");
 }
 
 static int print_help(void)
@@ -93,6 +96,8 @@ static int fail_verb(const char *name)
 
 int main(int argc, char **argv)
 {
+	if (filter_is_open())
+		cli_error("", "a build with --enable-open-filter, for tests only: no call is judged, THE FIRST LOCK IS OFF");
 	if (argc < 2) {
 		cli_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
 		return cli_usage_error("");

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "policy/layer-names.h"
 
 #include "base/banned.h"
 
@@ -24,8 +25,18 @@ const char *cli_policy_help(void)
 	       "  -W, --allow-write PATH    ... and change it\n"
 	       "  -x, --allow-exec PATH     ... and execute it\n"
 	       "  -e, --env NAME[=VALUE]    pass or set an environment variable\n"
-	       "  -t, --timeout TIME        end the run after TIME: 30, 500ms, 10s, 2m, 1h\n"
-	       "      --output-limit SIZE   show at most SIZE of stdout and of stderr: 64K, 1M\n";
+	       "  -t, --timeout TIME        end the run after TIME: 30, 500ms, 10s, 2m, 1h; \"none\" lifts a limit\n"
+	       "  -m, --memory SIZE         end it when it uses more memory: 512M, 2G\n"
+	       "      --cpu TIME            ... more processor time than TIME, over all processes\n"
+	       "      --disk SIZE           ... when it adds more to the disk, wherever it may write\n"
+	       "      --pids N              at most N processes and threads at a time\n"
+	       "      --open-files N        at most N descriptors in each process\n"
+	       "      --file-size SIZE      no file becomes larger\n"
+	       "      --output-limit SIZE   show at most SIZE of stdout and of stderr: 64K, 1M\n"
+	       "      --audit-limit SIZE    end the run when its audit log is larger\n"
+	       "      --require LAYERS      run nothing unless these hold the program: landlock,namespaces,...\n"
+	       "      --user UID[:GID]      as root: run as this user, without further groups; numbers or names\n"
+	       "      --without LAYERS      do without these, to compare or to work round one\n";
 }
 
 /* ---- lists ---- */
@@ -122,13 +133,81 @@ static int take_workdir(struct cli_policy_options *options, const char *verb, co
 	return 0;
 }
 
-static int take_amount(const char *verb, const char *option, const char *value, const char *examples,
-		       int (*parse)(const char *text, uint64_t *ret_value), uint64_t *ret_amount)
+/* The option as it is written, and the limits it sets. */
+struct limit_option {
+	int opt;
+	const char *name;
+	enum policy_limit first, last;
+};
+
+static const struct limit_option limit_options[] = {
+	{'t', "-t", POLICY_LIMIT_WALL, POLICY_LIMIT_WALL},
+	{'m', "-m", POLICY_LIMIT_MEMORY, POLICY_LIMIT_MEMORY},
+	{CLI_OPT_CPU, "--cpu", POLICY_LIMIT_CPU, POLICY_LIMIT_CPU},
+	{CLI_OPT_PIDS, "--pids", POLICY_LIMIT_PIDS, POLICY_LIMIT_PIDS},
+	{CLI_OPT_OPEN_FILES, "--open-files", POLICY_LIMIT_OPEN_FILES, POLICY_LIMIT_OPEN_FILES},
+	{CLI_OPT_FILE_SIZE, "--file-size", POLICY_LIMIT_FILE_SIZE, POLICY_LIMIT_FILE_SIZE},
+	{CLI_OPT_DISK, "--disk", POLICY_LIMIT_DISK, POLICY_LIMIT_DISK},
+	{CLI_OPT_OUTPUT_LIMIT, "--output-limit", POLICY_LIMIT_STDOUT, POLICY_LIMIT_STDERR},
+	{CLI_OPT_AUDIT_LIMIT, "--audit-limit", POLICY_LIMIT_AUDIT, POLICY_LIMIT_AUDIT},
+};
+
+/* 1: no option of a limit's. */
+static int take_limit(struct cli_policy_options *options, const char *verb, int opt, const char *value)
 {
-	if (parse(value, ret_amount) == 0 && *ret_amount > 0)
-		return 0;
-	cli_error(verb, "%s %s: not understood; write %s", option, value, examples);
-	return -EINVAL;
+	const struct limit_option *option = limit_options;
+	const struct limit_option *end = option + sizeof(limit_options) / sizeof(limit_options[0]);
+	uint64_t amount = 0;
+	char why[160];
+
+	while (option < end && option->opt != opt)
+		option++;
+	if (option == end)
+		return 1;
+	if (policy_limit_parse(option->first, value, &amount, why, sizeof(why)) < 0) {
+		cli_error(verb, "%s %s: %s", option->name, value, why);
+		return -EINVAL;
+	}
+	for (enum policy_limit which = option->first; which <= option->last; which++) {
+		*policy_limit_field(&options->limits, which) = amount;
+		options->limits_given |= POLICY_LIMIT_BIT(which);
+	}
+	return 0;
+}
+
+static int take_layers(const char *verb, const char *option, const char *list, unsigned permitted, unsigned *bits)
+{
+	unsigned named = 0;
+	const char *nearest;
+	char bad[32];
+
+	if (layers_parse(list, &named, bad, sizeof(bad)) < 0) {
+		nearest = layer_nearest(bad);
+		if (nearest)
+			cli_error(verb, "%s: there is no layer \"%s\"; did you mean \"%s\"?", option, bad, nearest);
+		else
+			cli_error(verb, "%s: there is no layer \"%s\"; callgate doctor lists them", option, bad);
+		return -EINVAL;
+	}
+	if (named & ~permitted) {
+		cli_error(verb, "%s %s: nothing runs without seccomp_notify, no_new_privs and capabilities", option,
+			  list);
+		return -EINVAL;
+	}
+	*bits |= named;
+	return 0;
+}
+
+static int take_user(struct cli_policy_options *options, const char *verb, const char *value)
+{
+	const char *wrong = policy_user_error(value);
+
+	if (wrong) {
+		cli_error(verb, "--user %s: %s; write UID, UID:GID or names", value, wrong);
+		return -EINVAL;
+	}
+	options->user = value;
+	return 0;
 }
 
 static int take(struct cli_policy_options *options, const char *verb, int opt, const char *value)
@@ -148,13 +227,14 @@ static int take(struct cli_policy_options *options, const char *verb, int opt, c
 		return take_path(&options->exec, verb, "-x", value);
 	case 'e':
 		return cli_list_take(&options->env, strdup(value));
-	case 't':
-		return take_amount(verb, "-t", value, "30, 500ms, 10s, 2m or 1h", text_duration, &options->wall_ns);
-	case CLI_OPT_OUTPUT_LIMIT:
-		return take_amount(verb, "--output-limit", value, "a size such as 64K or 1M", text_size,
-				   &options->output_bytes);
+	case CLI_OPT_REQUIRE:
+		return take_layers(verb, "--require", value, ~0U, &options->required);
+	case CLI_OPT_USER:
+		return take_user(options, verb, value);
+	case CLI_OPT_WITHOUT:
+		return take_layers(verb, "--without", value, LAYERS_OPTIONAL, &options->without);
 	default:
-		return 1;
+		return take_limit(options, verb, opt, value);
 	}
 }
 
@@ -213,8 +293,10 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		.write = (const char *const *)options->write.item,
 		.exec = (const char *const *)exec.item,
 		.env = (const char *const *)options->env.item,
-		.wall_ns = options->wall_ns,
-		.output_bytes = options->output_bytes,
+		.limits = options->limits,
+		.limits_given = options->limits_given,
+		.required = options->required,
+		.user = options->user,
 	};
 	if (ret == 0)
 		ret = policy_load(options->names.count ? (const char *const *)options->names.item : usual, &cli,

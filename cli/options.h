@@ -23,12 +23,21 @@
 
 #define CLI_DEFAULT_PROFILE "minimal"
 
-#define CLI_POLICY_SHORTS "p:w:r:W:x:e:t:"
+#define CLI_POLICY_SHORTS "p:w:r:W:x:e:t:m:"
 
 /* Long options without a letter of their own; a verb numbers its own from CLI_OPT_VERB on. */
 enum cli_policy_opt {
 	CLI_OPT_PROFILE = 256,
 	CLI_OPT_OUTPUT_LIMIT,
+	CLI_OPT_CPU,
+	CLI_OPT_PIDS,
+	CLI_OPT_OPEN_FILES,
+	CLI_OPT_FILE_SIZE,
+	CLI_OPT_DISK,
+	CLI_OPT_AUDIT_LIMIT,
+	CLI_OPT_REQUIRE,
+	CLI_OPT_USER,
+	CLI_OPT_WITHOUT,
 	CLI_OPT_HELP,    /* --help, answered by the verb */
 	CLI_OPT_VERSION, /* --version, answered by the verb (cli_version) */
 	CLI_OPT_VERB = 320,
@@ -44,7 +53,17 @@ enum cli_policy_opt {
 	{"allow-exec", required_argument, NULL, 'x'}, \
 	{"env", required_argument, NULL, 'e'}, \
 	{"timeout", required_argument, NULL, 't'}, \
+	{"memory", required_argument, NULL, 'm'}, \
+	{"cpu", required_argument, NULL, CLI_OPT_CPU}, \
+	{"pids", required_argument, NULL, CLI_OPT_PIDS}, \
+	{"open-files", required_argument, NULL, CLI_OPT_OPEN_FILES}, \
+	{"file-size", required_argument, NULL, CLI_OPT_FILE_SIZE}, \
+	{"disk", required_argument, NULL, CLI_OPT_DISK}, \
 	{"output-limit", required_argument, NULL, CLI_OPT_OUTPUT_LIMIT}, \
+	{"audit-limit", required_argument, NULL, CLI_OPT_AUDIT_LIMIT}, \
+	{"require", required_argument, NULL, CLI_OPT_REQUIRE}, \
+	{"user", required_argument, NULL, CLI_OPT_USER}, \
+	{"without", required_argument, NULL, CLI_OPT_WITHOUT}, \
 	{"help", no_argument, NULL, CLI_OPT_HELP}, \
 	{"version", no_argument, NULL, CLI_OPT_VERSION}
 /* clang-format on */
@@ -70,8 +89,11 @@ struct cli_policy_options {
 	struct cli_list exec;
 	struct cli_list env;
 	char *workdir;         /* -w: canonical host directory, NULL when not given */
-	uint64_t wall_ns;      /* -t, 0: not given */
-	uint64_t output_bytes; /* --output-limit, 0: not given */
+	struct policy_limits limits; /* -t, -m, --cpu, … */
+	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */
+	const char *user;      /* --user, in main's argv; NULL: not given */
+	unsigned required;     /* --require: LAYER_BITs */
+	unsigned without;      /* --without: LAYER_BITs; no part of the policy, for run alone to act on */
 };
 
 /* 1: the option was one of ours and is taken. 0: not ours. -EINVAL, -ENOMEM: a message is printed already. */

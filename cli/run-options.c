@@ -21,6 +21,8 @@ enum run_opt {
 	RUN_OPT_ARTIFACT,
 	RUN_OPT_EVENTS,
 	RUN_OPT_STATUS_FD,
+	RUN_OPT_TTY,
+	RUN_OPT_DIE_WITH_PARENT,
 };
 
 static const struct option longs[] = {
@@ -32,6 +34,8 @@ static const struct option longs[] = {
 	{"artifact", required_argument, NULL, RUN_OPT_ARTIFACT},
 	{"events", required_argument, NULL, RUN_OPT_EVENTS},
 	{"status-fd", required_argument, NULL, RUN_OPT_STATUS_FD},
+	{"tty", no_argument, NULL, RUN_OPT_TTY},
+	{"die-with-parent", no_argument, NULL, RUN_OPT_DIE_WITH_PARENT},
 	{"interactive", no_argument, NULL, 'i'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
@@ -57,6 +61,8 @@ static int help(void)
 			"      --events WHAT     at the end, on stderr: none, summary, blocked or all\n"
 			"      --status-fd N     write a JSON line to descriptor N at the start and at the end\n"
 			"  -i, --interactive     the program reads callgate's standard input (else: nothing)\n"
+			"      --tty             the program gets a terminal of its own, joined to callgate's; with -i\n"
+			"      --die-with-parent end the run when the process that started callgate ends\n"
 			"  -q, --quiet           no messages of callgate's but errors\n"
 			"  -v, --verbose         the same as --events blocked\n\n"
 			"Exit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
@@ -116,6 +122,13 @@ static int take(struct run_options *options, int opt, const char *value)
 		return take_events(options, value);
 	case RUN_OPT_STATUS_FD:
 		return take_status_fd(options, value);
+	case RUN_OPT_TTY:
+		options->tty = true;
+		options->interactive = true;
+		return 0;
+	case RUN_OPT_DIE_WITH_PARENT:
+		options->die_with_parent = true;
+		return 0;
 	case 'i':
 		options->interactive = true;
 		return 0;

@@ -16,6 +16,8 @@ struct run_options {
 	const char *audit;  /* --audit, NULL: what the policy says */
 	bool json;
 	bool interactive;
+	bool tty;             /* implies interactive */
+	bool die_with_parent;
 	bool quiet;
 	bool verbose;
 	bool events_given;

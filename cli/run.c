@@ -9,9 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/host.h"
-#include "cli/run-options.h"
-#include "supervisor/input.h"
+#include "cli/run-private.h"
 #include "supervisor/keeper.h"
 #include "supervisor/output.h"
 #include "supervisor/result.h"
@@ -20,25 +18,15 @@
 
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json when neither policy nor --output-limit says */
 
-/* One run's things, so that each is released whatever failed. */
-struct run {
-	struct run_options options;
-	struct cli_host host;
-	bool host_ready;
-	struct scratch scratch;
-	bool scratch_ready;
-	struct policy *policy;
-	char *workdir; /* host path */
-	int output_fd;
-	char *layers;
-};
-
 static void run_done(struct run *run)
 {
 	int error = 0;
 
 	policy_free(run->policy);
 	if (run->scratch_ready) {
+		/* As its owner, also when the run never began: whom the directory belongs to may still change it. */
+		if (geteuid() != run->user.uid)
+			(void)privs_become(&run->user); /* failed: then it is removed as root */
 		/* removing frees it */
 		_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL;
 
@@ -50,9 +38,13 @@ static void run_done(struct run *run)
 	}
 	if (run->host_ready)
 		cli_host_done(&run->host);
+	custodian_stop(&run->custodian);
 	cleanup_close(&run->output_fd);
+	cleanup_close(&run->audit_fd);
+	free(run->audit);
 	free(run->workdir);
-	free(run->layers);
+	layers_free(run->layers);
+	cli_inherited_done(&run->inherited);
 	run_options_done(&run->options);
 }
 
@@ -69,8 +61,7 @@ static int print_json(const json_t *json)
 	return cli_print("run", line);
 }
 
-/* The end of a run that never began: one message, or one result. Returns the exit status. */
-__attribute__((format(printf, 3, 4))) static int refuse(struct run *run, const char *code, const char *format, ...)
+int run_refuse(struct run *run, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;
@@ -96,61 +87,12 @@ static int check_stdio(struct run *run)
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		run->options.json = false; /* nowhere to print it */
-		return refuse(run, "output_closed", "standard output is closed; redirect it to a file or to /dev/null");
+		return run_refuse(run, "output_closed", "standard output is closed; redirect it to a file or to /dev/null");
 	}
 	for (fd = 0; fd <= 2; fd += 2)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened",
+			return run_refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened",
 				      fd);
-	return 0;
-}
-
-static int prepare_places(struct run *run)
-{
-	struct policy_error error = {""};
-
-	if (scratch_create(&run->scratch, &error) < 0)
-		return refuse(run, "scratch_failed", "%s", error.text);
-	run->scratch_ready = true;
-	if (run->options.policy.workdir)
-		run->workdir = strdup(run->options.policy.workdir);
-	else if (asprintf(&run->workdir, "%s/work", run->scratch.path) < 0)
-		run->workdir = NULL;
-	if (!run->workdir)
-		return refuse(run, "out_of_memory", "out of memory");
-	return 0;
-}
-
-static int check_workdir(struct run *run, int *ret_fd)
-{
-	*ret_fd = open(run->workdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_fd < 0 || faccessat(*ret_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
-		return refuse(run, "workdir_unusable", "-w %s: %s; name a directory that you can read", run->workdir,
-			      strerror(errno));
-	return 0;
-}
-
-static int prepare(struct run *run)
-{
-	struct policy_error error = {""};
-	_cleanup_close_ int workdir_fd = -1;
-	const struct run_options *options = &run->options;
-
-	if (cli_host_init(&run->host, options->argv[0]) < 0)
-		return refuse(run, "out_of_memory", "out of memory");
-	run->host_ready = true;
-	if (prepare_places(run) != 0 || check_workdir(run, &workdir_fd) != 0)
-		return CLI_ERROR;
-	/* Before the policy, whose rules may name them (-x @workdir/tool). */
-	if (input_copy(workdir_fd, options->input.item, options->input.count, &error) < 0)
-		return refuse(run, "input_failed", "%s", error.text);
-	if (cli_policy_load(&options->policy, "run", &run->host, run->scratch.path, &run->policy) < 0)
-		return refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
-	if (options->output) {
-		run->output_fd = output_open(options->output, &error);
-		if (run->output_fd < 0)
-			return refuse(run, "output_failed", "%s", error.text);
-	}
 	return 0;
 }
 
@@ -167,7 +109,7 @@ static bool wants_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
 
-	return !options->quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
+	return !options->quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
 	       (options->json || !isatty(STDOUT_FILENO));
 }
 
@@ -180,6 +122,7 @@ static void keep_artifacts(struct run *run, json_t *result)
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact.item,
 		.glob_count = run->options.artifact.count,
+		.custodian = &run->custodian,
 	};
 	struct policy_error error = {""};
 	size_t files = 0;
@@ -210,6 +153,27 @@ static void check_stream(struct run *run, json_t *result, const char *name, cons
 	result_set_error(result, "output_failed", message);
 }
 
+/* Else who reads stderr alone would see a program that stopped in the middle of something. */
+static void tell_limit(const json_t *result)
+{
+	const char *status = json_string_value(json_object_get(result, "status")), *name;
+	json_t *limits = json_object_get(result, "limits"), *meter;
+
+	if (!status) /* no memory for a result */
+		return;
+	if (strcmp(status, "timeout") == 0) {
+		meter = json_object_get(json_object_get(limits, "wall"), "limit");
+		cli_error("run", "the run was ended by its time limit of %g s",
+			  (double)json_integer_value(meter) / 1000);
+		return;
+	}
+	if (strcmp(status, "limit") != 0)
+		return;
+	json_object_foreach(limits, name, meter)
+		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0) /* those are told already */
+			cli_error("run", "the run reached its limit: %s", name);
+}
+
 static int finish(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
 	json_t *result = result_json(keeper, outcome);
@@ -217,6 +181,8 @@ static int finish(struct run *run, const struct keeper_options *keeper, struct k
 
 	if (outcome->error_code)
 		cli_error("run", "%s", outcome->message);
+	if (!run->options.quiet)
+		tell_limit(result);
 	check_stream(run, result, "stdout", &outcome->out);
 	check_stream(run, result, "stderr", &outcome->err);
 	if (run->output_fd >= 0 && outcome->report)
@@ -236,34 +202,37 @@ static int watch(struct run *run)
 {
 	const struct policy_limits *limits = policy_limits(run->policy);
 	const struct run_options *options = &run->options;
-	json_t *layers = result_enforcement();
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
 	int exit_code;
 
-	run->layers = json_dumps(layers, JSON_COMPACT);
-	json_decref(layers);
+	run->layers = layers_create(options->policy.without, policy_required(run->policy));
 	if (!run->layers)
-		return refuse(run, "out_of_memory", "out of memory");
+		return run_refuse(run, "out_of_memory", "out of memory");
 	keeper = (struct keeper_options){
 		.policy = run->policy,
 		.scratch = &run->scratch,
 		.argv = options->argv,
 		.preferred = cli_host_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = options->audit ? options->audit : policy_audit_file(run->policy),
-		.layers_json = run->layers,
+		.audit_path = run->audit ? run->audit : run_log_path(run),
+		.audit_fd = run->audit_fd,
+		.layers = run->layers,
+		.user = run->user,
+		.custodian = &run->custodian,
 		.show = !options->json,
 		.interactive = options->interactive,
+		.tty = options->tty,
+		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = wants_status_line(options),
 		.wall_ns = limits->wall_ns,
 		.stdout_bytes = stream_limit(run, limits->stdout_bytes),
 		.stderr_bytes = stream_limit(run, limits->stderr_bytes),
 	};
 	if (options->status_fd >= 0 && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
-		return refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
+		return run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
 	if (keeper_run(&keeper, &outcome) < 0)
-		exit_code = refuse(run, "setup_failed", "%s", outcome.message);
+		exit_code = run_refuse(run, "setup_failed", "%s", outcome.message);
 	else
 		exit_code = finish(run, &keeper, &outcome);
 	keeper_outcome_done(&outcome);
@@ -272,9 +241,13 @@ static int watch(struct run *run)
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {.output_fd = -1};
+	struct run run = {.parent = getppid(), .output_fd = -1, .audit_fd = -1};
 	int exit_code, parsed;
 
+	if (cli_inherited_list(&run.inherited) < 0) {
+		cli_error("run", "out of memory");
+		return CLI_ERROR;
+	}
 	parsed = run_options_parse(argc, argv, &run.options, &exit_code);
 	if (parsed < 0 && run.options.json) {
 		json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
@@ -289,7 +262,9 @@ int cli_run(int argc, char **argv)
 								     : SUMMARY_NONE;
 		exit_code = check_stdio(&run);
 		if (exit_code == 0)
-			exit_code = prepare(&run);
+			exit_code = run_prepare(&run);
+		/* A policy or an input may have been one: "-p /dev/fd/63", by a shell's <(...). */
+		cli_inherited_close(&run.inherited, run.options.status_fd);
 		if (exit_code == 0)
 			exit_code = watch(&run);
 	}

@@ -1,0 +1,109 @@
+#include "cli/user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include "base/banned.h"
+
+#define ID_MAX (UINT32_MAX - 1) /* the kernel's -1 means "leave it" */
+
+/* True when it is written as a number, whatever accounts are called. */
+static bool is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct passwd *account;
+	uint64_t number;
+
+	if (is_number(name)) {
+		if (text_number(name, 0, ID_MAX, &number) < 0)
+			return -ERANGE;
+		account = getpwuid((uid_t)number);
+		*ret_uid = (uid_t)number;
+		*ret_gid = account ? account->pw_gid : (gid_t)number;
+		return 0;
+	}
+	account = getpwnam(name);
+	if (!account)
+		return -ENOENT;
+	*ret_uid = account->pw_uid;
+	*ret_gid = account->pw_gid;
+	return 0;
+}
+
+static int find_group(const char *name, gid_t *ret_gid)
+{
+	const struct group *group;
+	uint64_t number;
+
+	if (is_number(name)) {
+		if (text_number(name, 0, ID_MAX, &number) < 0)
+			return -ERANGE;
+		*ret_gid = (gid_t)number;
+		return 0;
+	}
+	group = getgrnam(name);
+	if (!group)
+		return -ENOENT;
+	*ret_gid = group->gr_gid;
+	return 0;
+}
+
+/* By trying: root of a container may lack the capabilities. */
+static bool can_become(const struct privs_user *user)
+{
+	struct privs_before before;
+
+	return privs_borrow(user, &before) == 0 && privs_return(&before) == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int fail(struct policy_error *ret_error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(ret_error->text, sizeof(ret_error->text), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	return -EINVAL;
+}
+
+int cli_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)
+{
+	_cleanup_free_ char *name = strdup(text);
+	struct privs_user user = {.set = true};
+	char *colon = name ? strchr(name, ':') : NULL;
+	int error;
+
+	if (!name)
+		return fail(ret_error, "out of memory");
+	if (colon)
+		*colon++ = '\0';
+	error = find_user(name, &user.uid, &user.gid);
+	if (error < 0)
+		return fail(ret_error, "%s %s: %s; write a number or a name of passwd(5)", option, text,
+			    error == -ERANGE ? "no user has that number" : "no such user");
+	error = colon ? find_group(colon, &user.gid) : 0;
+	if (error < 0)
+		return fail(ret_error, "%s %s: %s; write a number or a name of group(5)", option, text,
+			    error == -ERANGE ? "no group has that number" : "no such group");
+	user.set = user.uid != geteuid() || user.gid != getegid();
+	if (user.set && !can_become(&user))
+		return fail(ret_error,
+			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
+			    "leave it out to run as yourself",
+			    option, text);
+	*ret_user = user;
+	return 0;
+}
