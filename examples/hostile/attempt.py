@@ -13,7 +13,7 @@ NR = {name: (x86 if X86 else arm) for name, x86, arm in (
     ("mount", 165, 40), ("add_key", 248, 217), ("ioprio_set", 251, 30), ("unshare", 272, 97),
     ("perf_event_open", 298, 241), ("name_to_handle_at", 303, 264), ("open_by_handle_at", 304, 265),
     ("setns", 308, 268), ("process_vm_readv", 310, 270), ("seccomp", 317, 277), ("bpf", 321, 280),
-    ("execveat", 322, 281), ("userfaultfd", 323, 282), ("shmget", 29, 194),
+    ("execveat", 322, 281), ("userfaultfd", 323, 282),
     ("shmctl", 31, 195), ("keyctl", 250, 219))}
 NR.update(pidfd_send_signal=424, io_uring_setup=425, open_tree=428, clone3=435, pidfd_open=434, pidfd_getfd=438)
 AT_FDCWD, AT_EMPTY_PATH = -100, 0x1000
