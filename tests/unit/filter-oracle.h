@@ -6,12 +6,14 @@
 #include <linux/filter.h>
 #include <seccomp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/table.h"
+#include "supervisor/filter.h"
+#include "syscalls/handlers.h"
 
 static void oracle_cleanup(scmp_filter_ctx *filter)
 {
@@ -33,22 +35,32 @@ static int oracle_add_term(scmp_filter_ctx filter, int nr, const struct row_term
 	return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, nr, term->count, compare);
 }
 
-/* What is notified needs no rule: it is the default. */
-static int oracle_add_row(scmp_filter_ctx filter, const struct syscall_row *row)
+static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_term *term)
 {
 	int r = 0;
 
-	if (row->class == ROW_NATIVE)
+	for (; term->count && r == 0; term++)
+		r = oracle_add_term(filter, nr, term);
+	return r;
+}
+
+/* What is notified needs no rule: it is the default. */
+static int oracle_add_row(scmp_filter_ctx filter, const struct filter_options *options, const struct syscall_row *row)
+{
+	int r = 0;
+
+	if (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc))
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, row->nr, 0, NULL);
 	if (row->class == ROW_QUIET)
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ERRNO((uint32_t)row->error), row->nr, 0, NULL);
 	if (row->class == ROW_FILTER)
-		for (const struct row_term *term = row->allow; term->count && r == 0; term++)
-			r = oracle_add_term(filter, row->nr, term);
+		r = oracle_add_terms(filter, row->nr, row->allow);
+	if (r == 0 && options->own_terminal && strcmp(row->name, "ioctl") == 0)
+		r = oracle_add_terms(filter, row->nr, allow_ioctl_terminal);
 	return r;
 }
 
-static int oracle_add_rows(scmp_filter_ctx filter)
+static int oracle_add_rows(scmp_filter_ctx filter, const struct filter_options *options)
 {
 	size_t count;
 	const struct syscall_row *rows = table_rows(&count);
@@ -56,7 +68,7 @@ static int oracle_add_rows(scmp_filter_ctx filter)
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (rows[i].nr >= 0)
-			r = oracle_add_row(filter, &rows[i]);
+			r = oracle_add_row(filter, options, &rows[i]);
 	return r;
 }
 
@@ -86,14 +98,14 @@ static int oracle_export_program(scmp_filter_ctx filter, struct sock_fprog *ret_
 	return 0;
 }
 
-static int oracle_build(struct sock_fprog *ret_program)
+static int oracle_build(const struct filter_options *options, struct sock_fprog *ret_program)
 {
 	__attribute__((cleanup(oracle_cleanup))) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_NOTIFY);
 	int r;
 
 	if (!filter)
 		return -ENOMEM;
-	r = oracle_add_rows(filter);
+	r = oracle_add_rows(filter, options);
 	return r < 0 ? r : oracle_export_program(filter, ret_program);
 }
 

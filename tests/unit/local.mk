@@ -33,10 +33,11 @@ UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 # The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
-UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel
+UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel tests/unit/test_selffilter
 EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/stub-handlers.h
 tests_unit_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_selffilter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 
 # Handlers over real processes, with a made-up run.
@@ -79,6 +80,9 @@ UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/
 	tests/unit/test_policy_compose tests/unit/test_policy_schema
 POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 POLICY_RIG = tests/unit/policy-rig.c tests/unit/policy-rig.h
+UNIT_TESTS += tests/unit/test_policy_below
+tests_unit_test_policy_below_SOURCES = tests/unit/test_policy_below.c $(POLICY_RIG)
+tests_unit_test_policy_below_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_decide_SOURCES = tests/unit/test_policy_decide.c $(POLICY_RIG)
 tests_unit_test_policy_decide_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_errors_SOURCES = tests/unit/test_policy_errors.c $(POLICY_RIG)
@@ -89,7 +93,23 @@ tests_unit_test_policy_compose_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
 tests_unit_test_policy_schema_LDADD = $(POLICY_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/test_capture tests/unit/test_scratch tests/unit/test_utf8
+UNIT_TESTS += tests/unit/test_capture tests/unit/test_feed tests/unit/test_scratch tests/unit/test_utf8
+tests_unit_test_feed_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_test_capture_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_test_scratch_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_test_utf8_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_landlock
+tests_unit_test_landlock_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
+	$(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+# What a run adds to the disk, with files of the test's own.
+UNIT_TESTS += tests/unit/test_disk
+tests_unit_test_disk_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_cgroup
+tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_meminfo
+tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)

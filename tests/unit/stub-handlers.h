@@ -15,6 +15,7 @@
 #define JUDGE(name, basis, ...) STUB(name)
 #define ROW(name, basis, ...) STUB(name)
 #define REFUSE(name, error, ...)
+#define PRIVATE(name, error, ...)
 #define QUIET(name, error)
 
 #include "syscalls/syscalls.def"
@@ -25,6 +26,7 @@
 #undef JUDGE
 #undef ROW
 #undef REFUSE
+#undef PRIVATE
 #undef QUIET
 
 #endif

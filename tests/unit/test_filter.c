@@ -12,10 +12,12 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "supervisor/filter.h"
 #include "syscalls/arch.h"
+#include "syscalls/handlers.h"
 #include "syscalls/table.h"
 #include "tests/unit/bpf-run.h"
 #include "tests/unit/filter-oracle.h"
@@ -29,10 +31,28 @@
 
 static struct sock_fprog program, oracle;
 
+static struct filter_options variant;
+
+static void build_variant(const struct filter_options *options)
+{
+	variant = *options;
+	ck_assert_int_eq(filter_build(options, &program), 0);
+	ck_assert_int_eq(oracle_build(options, &oracle), 0);
+}
+
 static void build(void)
 {
-	ck_assert_int_eq(filter_build(&program), 0);
-	ck_assert_int_eq(oracle_build(&oracle), 0);
+	build_variant(&(struct filter_options){.own_terminal = false});
+}
+
+static void build_terminal(void)
+{
+	build_variant(&(struct filter_options){.own_terminal = true});
+}
+
+static void build_ipc(void)
+{
+	build_variant(&(struct filter_options){.private_ipc = true});
 }
 
 static void drop(void)
@@ -64,20 +84,28 @@ static bool term_holds(const struct row_term *term, const uint64_t arg[6])
 	return true;
 }
 
+static bool any_holds(const struct row_term *term, const uint64_t arg[6])
+{
+	for (; term->count; term++)
+		if (term_holds(term, arg))
+			return true;
+	return false;
+}
+
 static uint32_t expected(uint32_t nr, const uint64_t arg[6])
 {
 	const struct syscall_row *row = table_find((int)nr);
 
 	if (!row)
 		return NOTIFIED;
-	if (row->class == ROW_NATIVE)
+	if (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && variant.private_ipc))
 		return NATIVELY;
 	if (row->class == ROW_QUIET)
 		return SECCOMP_RET_ERRNO | (uint32_t)row->error;
-	if (row->class == ROW_FILTER)
-		for (const struct row_term *term = row->allow; term->count; term++)
-			if (term_holds(term, arg))
-				return NATIVELY;
+	if (row->class == ROW_FILTER && any_holds(row->allow, arg))
+		return NATIVELY;
+	if (variant.own_terminal && strcmp(row->name, "ioctl") == 0 && any_holds(allow_ioctl_terminal, arg))
+		return NATIVELY;
 	return NOTIFIED;
 }
 
@@ -256,6 +284,18 @@ static const struct attempt attempts[] = {
 	{"prlimit64", {0}, true},
 	{"prlimit64", {HIGH}, true}, /* pid 0 to the kernel */
 	{"prlimit64", {1}, false},
+	{"prlimit64", {0, RLIMIT_CORE}, true}, /* reads */
+	{"prlimit64", {0, RLIMIT_CORE, 4096}, false},
+	{"prlimit64", {0, RLIMIT_CORE | HIGH, 4096}, false},
+	{"prlimit64", {0, RLIMIT_CPU, 4096}, true},
+	{"prlimit64", {0, RLIMIT_RSS, 4096}, true},
+	{"prlimit64", {0, RLIMIT_NOFILE, 4096}, true},
+	{"prlimit64", {0, RLIMIT_RTTIME, 4096}, true},
+	{"prlimit64", {1, RLIMIT_CPU, 4096}, false},
+	{"setrlimit", {RLIMIT_CORE, 4096}, false},
+	{"setrlimit", {RLIMIT_CORE | HIGH, 4096}, false},
+	{"setrlimit", {RLIMIT_STACK, 4096}, true},
+	{"setrlimit", {RLIMIT_RTTIME, 4096}, true},
 	{"sched_setaffinity", {1}, false},
 	{"setpriority", {0, 0}, true},
 	{"setpriority", {0, 1}, false},
@@ -274,13 +314,13 @@ static const struct attempt attempts[] = {
 	{"statx", {3, 4096, 0x1000}, false},
 };
 
-START_TEST(attempts_by_hand)
+static void try_attempts(const struct attempt *list, size_t attempts_count)
 {
 	size_t count;
 	const struct syscall_row *rows = table_rows(&count);
 
-	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
-		const struct attempt *attempt = &attempts[i];
+	for (size_t i = 0; i < attempts_count; i++) {
+		const struct attempt *attempt = &list[i];
 		int nr = -1;
 
 		for (size_t j = 0; j < count; j++)
@@ -292,6 +332,49 @@ START_TEST(attempts_by_hand)
 			      (unsigned long long)attempt->arg[1], (unsigned long long)attempt->arg[2],
 			      (unsigned long long)attempt->arg[3]);
 	}
+}
+
+START_TEST(attempts_by_hand)
+{
+	try_attempts(attempts, sizeof(attempts) / sizeof(attempts[0]));
+}
+END_TEST
+
+/* What a shell with job control, an editor and stty need of the run's own terminal, and nothing that types into it. */
+START_TEST(a_terminal_of_its_own_by_hand)
+{
+	static const struct attempt terminal[] = {
+		{"ioctl", {0, TCGETS}, true},
+		{"ioctl", {0, TCSETS}, true},
+		{"ioctl", {0, TCSETSW | HIGH}, true},
+		{"ioctl", {0, TCSETSF}, true},
+		{"ioctl", {0, 0x402c542b}, true}, /* TCSETS2 */
+		{"ioctl", {0, 0x402c542c}, true},
+		{"ioctl", {0, 0x402c542d}, true},
+		{"ioctl", {0, 0x402c542e}, false},
+		{"ioctl", {0, TIOCSPGRP}, true},
+		{"ioctl", {0, TIOCSWINSZ}, true},
+		{"ioctl", {0, TCFLSH}, true},
+		{"ioctl", {0, TCXONC}, true},
+		{"ioctl", {0, TCSBRK}, true},
+		{"ioctl", {0, TCSBRKP}, true},
+		{"ioctl", {0, TIOCSTI}, false},
+		{"ioctl", {0, TIOCSTI | HIGH}, false},
+		{"ioctl", {0, TIOCLINUX_}, false},
+		{"ioctl", {0, TIOCCONS}, false},
+		{"ioctl", {0, TIOCSETD}, false},
+		{"ioctl", {0, TIOCSCTTY}, false},
+		{"ioctl", {0, TIOCNOTTY}, false},
+		{"ioctl", {0, TIOCVHANGUP}, false},
+		{"ioctl", {0, TIOCPKT}, false},
+		{"ioctl", {0, TIOCSIG}, false},
+		{"ioctl", {0, TIOCEXCL}, false},
+		{"ioctl", {0, FIOASYNC}, false},
+		{"ioctl", {0, OLD_FIOSETOWN}, false},
+		{"fcntl", {0, F_SETFL, O_ASYNC}, false},
+	};
+
+	try_attempts(terminal, sizeof(terminal) / sizeof(terminal[0]));
 }
 END_TEST
 
@@ -309,10 +392,27 @@ START_TEST(the_program_stays_small)
 }
 END_TEST
 
+START_TEST(ipc_of_its_own_by_hand)
+{
+	static const char *const names[] = {"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semtimedop", "semctl",
+					    "msgget", "msgsnd", "msgrcv", "msgctl",
+					    "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int nr = seccomp_syscall_resolve_name(names[i]);
+
+		ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)nr, NULL), NATIVELY);
+	}
+	ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)seccomp_syscall_resolve_name("keyctl"), NULL), NOTIFIED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("filter");
 	TCase *tcase = tcase_create("filter");
+	TCase *terminal = tcase_create("terminal");
+	TCase *ipc = tcase_create("ipc");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
@@ -324,6 +424,17 @@ int main(void)
 	tcase_add_test(tcase, attempts_by_hand);
 	tcase_add_test(tcase, the_program_stays_small);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(terminal, build_terminal, drop);
+	tcase_add_test(terminal, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(terminal, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(terminal, a_terminal_of_its_own_by_hand);
+	tcase_add_test(terminal, the_program_stays_small);
+	suite_add_tcase(suite, terminal);
+	tcase_add_checked_fixture(ipc, build_ipc, drop);
+	tcase_add_test(ipc, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(ipc, ipc_of_its_own_by_hand);
+	tcase_add_test(ipc, the_program_stays_small);
+	suite_add_tcase(suite, ipc);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -8,6 +8,7 @@
 
 #include "policy-rig.h"
 #include "policy/explain.h"
+#include "policy/layer-names.h"
 #include "policy/locate.h"
 #include "policy/policy.h"
 
@@ -17,12 +18,17 @@ static const struct rig_file files[] = {
 	{"base", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"@workdir\"], \"redirect\": [{\"from\": \"/tmp\","
 		 "\"to\": \"@scratch/tmp\"}], \"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, \"/etc/motd\": \"a\"}},"
 		 "\"env\": {\"pass\": [\"LANG\", \"LC_*\", \"TZ\"], \"set\": {\"A\": \"1\", \"P\": \"@interpreter/bin:@workdir/b:/usr/bin\"}},"
-		 "\"limits\": {\"wall\": \"90s\", \"stdout\": \"1K\"}}"},
-	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false}}"},
+		 "\"limits\": {\"wall\": \"90s\", \"stdout\": \"1K\"}, \"require\": [\"landlock\", \"landlock\"]}"},
+	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false},"
+		     "\"require\": [\"namespaces\"]}"},
 	{"top.json", "{\"name\": \"top\", \"extends\": [\"mid.json\", \"base\"], \"workdir\": \"/job\", \"filesystem\": {\"redirect\":"
 		     "[{\"from\": \"/tmp\", \"to\": \"@workdir/.tmp\"}], \"read\": [\"/etc/passwd\"], \"provide\": {\"/etc/motd\": \"b\","
 		     "\"/usr/x\": {\"from\": \"file:./motd\"}}}, \"env\": {\"set\": {\"TZ\": \"UTC\", \"B\": \"x${SET}y$${Z}\"}, \"pass\": [\"A\"]},"
 		     "\"limits\": {\"wall\": \"1500ms\", \"stderr\": 7}, \"audit\": {\"file\": \"/var/log/${SET}/a\"}}"},
+	{"bounds.json", "{\"limits\": {\"wall\": 90, \"cpu\": \"1.5s\", \"memory\": \"512M\", \"pids\": 64, \"open_files\": \"256\", \"disk\": \"1G\","
+			"\"file_size\": \"100M\", \"stdout\": \"1M\", \"stderr\": 4096, \"audit\": \"2G\"}}"},
+	{"fewer.json", "{\"extends\": [\"bounds.json\"], \"limits\": {\"wall\": \"none\", \"memory\": \"none\", \"disk\": \"2G\"}, \"process\": {\"max\": 9}}"},
+	{"alike.json", "{\"process\": {\"max\": 9}, \"limits\": {\"pids\": \"9\"}}"},
 	{"./motd", "hello\n"},
 	{"binary.json", NULL},
 	{"a.json", "{\"extends\": [\"b.json\"]}"},
@@ -80,6 +86,8 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 1024);
 	ck_assert_uint_eq(policy_limits(policy)->stderr_bytes, 7);
 	ck_assert(!policy_audit_allowed(policy));
+	/* all that any file asks for */
+	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_audit_file(policy), "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
 	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create);
@@ -90,6 +98,33 @@ START_TEST(test_extends)
 	ck_assert_str_eq(decide(policy, "/usr/bin/ls", POLICY_READ).rule, "base: filesystem.read[0] /usr");
 	policy_free(policy);
 	rig_done(&rig);
+}
+END_TEST
+
+/* A later file says something else, or "none"; what it does not mention stays. */
+START_TEST(test_limits)
+{
+	const struct policy_limits all = {.wall_ns = 90000000000, .stdout_bytes = 1 << 20, .stderr_bytes = 4096,
+					  .cpu_ns = 1500000000, .memory_bytes = 512u << 20, .pids = 64, .open_files = 256,
+					  .file_size_bytes = 100u << 20, .disk_bytes = 1u << 30, .audit_bytes = 2ull << 30};
+	struct policy_limits fewer = all;
+	struct rig rig = {0}, other = {0}, third = {0};
+	struct policy *policy = load(&rig, "bounds.json", NULL);
+
+	ck_assert_mem_eq(policy_limits(policy), &all, sizeof(all));
+	policy_free(policy);
+	fewer.wall_ns = fewer.memory_bytes = 0;
+	fewer.disk_bytes = 2ull << 30;
+	fewer.pids = 9;
+	policy = load(&other, "fewer.json", NULL);
+	ck_assert_mem_eq(policy_limits(policy), &fewer, sizeof(fewer));
+	policy_free(policy);
+	policy = load(&third, "alike.json", NULL);
+	ck_assert_uint_eq(policy_limits(policy)->pids, 9);
+	policy_free(policy);
+	rig_done(&rig);
+	rig_done(&other);
+	rig_done(&third);
 }
 END_TEST
 
@@ -113,7 +148,11 @@ START_TEST(test_command_line)
 {
 	static const char *const reads[] = {"/etc/motd", "/srv/*.csv", NULL}, *const writes[] = {"/tmp", NULL};
 	static const char *const execs[] = {"/bin/sh", NULL}, *const envs[] = {"A=${x}", "TERM", "Q=", NULL};
-	const struct policy_cli cli = {reads, writes, execs, envs, 5, 9};
+	const struct policy_cli cli = {.read = reads, .write = writes, .exec = execs, .env = envs,
+				       .limits = {.wall_ns = 5, .stdout_bytes = 9, .pids = 7, .memory_bytes = 3},
+				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) | POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
+						       POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
+				       .required = LAYER_BIT(LAYER_CGROUPS)};
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "base", &cli);
 
@@ -126,6 +165,9 @@ START_TEST(test_command_line)
 	ck_assert(policy_env_passes(policy, "TERM"));
 	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 5);
 	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 9);
+	ck_assert_uint_eq(policy_limits(policy)->pids, 7);
+	ck_assert_uint_eq(policy_limits(policy)->memory_bytes, 0); /* not among those given */
+	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
 	ck_assert_str_eq(policy_name(policy), "base");
 	policy_free(policy);
 	rig_done(&rig);
@@ -135,9 +177,9 @@ END_TEST
 START_TEST(test_bad_command_line)
 {
 	static const char *const names[] = {"base", NULL}, *const reads[] = {"", "rel", NULL}, *const envs[] = {"=x", "A*=1", NULL};
-	const struct policy_cli bad_env = {NULL, NULL, NULL, envs, 0, 0}, bad_read = {reads, NULL, NULL, NULL, 0, 0};
+	const struct policy_cli bad_env = {.env = envs}, bad_read = {.read = reads};
 	static const char *const relative[] = {"rel", NULL};
-	const struct policy_cli bad_path = {relative, NULL, NULL, NULL, 0, 0};
+	const struct policy_cli bad_path = {.read = relative};
 	struct rig rig = {.files = files};
 	struct policy *policy;
 
@@ -184,6 +226,7 @@ START_TEST(test_show_is_a_fixed_point)
 		twice = policy_show(again);
 		ck_assert_str_eq(shown, twice);
 		ck_assert_str_eq(policy_sha256(policy), policy_sha256(again));
+		ck_assert_uint_eq(policy_required(policy), policy_required(again));
 		ck_assert_uint_eq(strlen(policy_sha256(policy)), 64);
 		free(shown);
 		free(twice);
@@ -350,6 +393,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_extends);
+	tcase_add_test(tcase, test_limits);
 	tcase_add_test(tcase, test_environment);
 	tcase_add_test(tcase, test_command_line);
 	tcase_add_test(tcase, test_bad_command_line);

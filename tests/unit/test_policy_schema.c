@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "policy/keys.h"
+#include "policy/layer-names.h"
 
 #include "base/banned.h"
 
@@ -36,8 +37,10 @@ static json_t *section_of(const char *section)
 
 static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_STRING] = "#/$defs/string",     [KEY_PATH] = "#/$defs/path",   [KEY_BOOL] = "#/$defs/bool",
-	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",   [KEY_STRINGS] = "#/$defs/strings",
+	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",
+	[KEY_AMOUNT] = "#/$defs/amount",     [KEY_COUNT] = "#/$defs/count",   [KEY_STRINGS] = "#/$defs/strings",
 	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
+	[KEY_LAYERS] = "#/$defs/layers",
 };
 
 static void check_type(const struct policy_key *key, json_t *property)
@@ -99,6 +102,25 @@ START_TEST(test_every_property_is_a_key)
 }
 END_TEST
 
+/* The names an editor offers are those the parser takes. */
+START_TEST(test_layers)
+{
+	json_t *names = at(at(at(schema, "$defs", "layers"), "items", NULL), "enum", NULL), *name;
+	unsigned all = 0;
+	size_t i;
+
+	json_array_foreach (names, i, name) {
+		unsigned bits = layer_bits(json_string_value(name), json_string_length(name));
+
+		ck_assert_msg(bits != 0, "the parser does not know %s", json_string_value(name));
+		if (i < LAYER_MAX)
+			all |= bits;
+	}
+	ck_assert_uint_eq(json_array_size(names), LAYER_MAX + 1);
+	ck_assert_uint_eq(all, LAYER_BIT(LAYER_MAX) - 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("policy schema");
@@ -114,6 +136,7 @@ int main(void)
 	}
 	tcase_add_test(tcase, test_every_key_is_in_the_schema);
 	tcase_add_test(tcase, test_every_property_is_a_key);
+	tcase_add_test(tcase, test_layers);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -129,6 +129,37 @@ START_TEST(the_own_process_is_continued)
 }
 END_TEST
 
+START_TEST(a_member_is_continued_where_the_kernel_bounds_signals)
+{
+	int to_outsider = (int)syscall(SYS_pidfd_open, outsider, 0), to_member = (int)syscall(SYS_pidfd_open, member, 0);
+
+	sandbox.signals_bounded = true;
+	run(sys_kill, UNSIGNED(member), SIGTERM, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_kill, UNSIGNED(-member), SIGTERM, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_tgkill, UNSIGNED(member), UNSIGNED(member), SIGTERM, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_rt_sigqueueinfo, UNSIGNED(member), SIGTERM, 8, 0); /* the kernel's EFAULT */
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_pidfd_send_signal, (uint64_t)to_member, SIGTERM, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	/* outsiders are told on record all the same, and everyone is the run's processes one by one */
+	run(sys_kill, UNSIGNED(outsider), SIGKILL, 0, 0);
+	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+	run(sys_tkill, UNSIGNED(outsider), SIGKILL, 0, 0);
+	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+	run(sys_pidfd_send_signal, (uint64_t)to_outsider, SIGKILL, 0, 0);
+	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+	ck_assert(lives(member));
+	run(sys_kill, UNSIGNED(-1), SIGTERM, 0, 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert(ended(member));
+	ck_assert(lives(outsider));
+	sandbox.signals_bounded = false;
+}
+END_TEST
+
 START_TEST(bad_arguments_give_the_native_errno)
 {
 	siginfo_t info = {.si_code = SI_USER};
@@ -250,6 +281,7 @@ int main(void)
 	tcase_add_test(tcase, a_member_is_signalled);
 	tcase_add_test(tcase, threads_of_members_are_signalled);
 	tcase_add_test(tcase, the_own_process_is_continued);
+	tcase_add_test(tcase, a_member_is_continued_where_the_kernel_bounds_signals);
 	tcase_add_test(tcase, bad_arguments_give_the_native_errno);
 	tcase_add_test(tcase, a_group_is_its_members_of_the_run);
 	tcase_add_test(tcase, a_group_without_members_does_not_exist);

@@ -99,7 +99,7 @@ static void make_link(const char *target, const char *dir, const char *name)
 
 static void set_up(void)
 {
-	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1};
+	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1};
 	struct policy_error error;
 
 	(void)snprintf(host, sizeof(host), "/tmp/test-view-XXXXXX");

@@ -1,0 +1,196 @@
+/* The program's standard input: through a pipe, and through a terminal with its end and its way out. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/feed.h"
+
+#include "base/banned.h"
+
+static struct feed feed;
+static int input[2], slave;
+
+static void set_up(void)
+{
+	ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
+	slave = -1;
+}
+
+static void tear_down(void)
+{
+	feed_done(&feed);
+	cleanup_close(&input[0]);
+	cleanup_close(&input[1]);
+	cleanup_close(&slave);
+}
+
+static void type(const char *text)
+{
+	ck_assert_int_eq(write(input[1], text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void end_input(void)
+{
+	cleanup_close(&input[1]);
+	input[1] = -1;
+}
+
+/* As the keeper's loop, until nothing is to be done. */
+static void pump(void)
+{
+	struct pollfd ready;
+
+	for (;;) {
+		feed_poll(&feed, &ready);
+		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
+			return;
+		feed_move(&feed);
+	}
+}
+
+static void expect(int fd, const char *text)
+{
+	char got[64] = "";
+
+	ck_assert_int_eq(read(fd, got, sizeof(got) - 1), (ssize_t)strlen(text));
+	ck_assert_str_eq(got, text);
+}
+
+static void feed_a_terminal(void)
+{
+	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK), unlocked = 0;
+	struct termios modes;
+
+	ck_assert_int_ge(master, 0);
+	ck_assert_int_eq(ioctl(master, TIOCSPTLCK, &unlocked), 0);
+	slave = ioctl(master, _IO('T', 0x41) /* TIOCGPTPEER */, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	ck_assert_int_ge(slave, 0);
+	ck_assert_int_eq(tcgetattr(slave, &modes), 0);
+	modes.c_lflag &= ~(tcflag_t)ECHO;
+	ck_assert_int_eq(tcsetattr(slave, TCSANOW, &modes), 0);
+	feed_init_terminal(&feed, input[0], master);
+}
+
+START_TEST(a_pipe_ends_with_the_input)
+{
+	int read_fd;
+
+	ck_assert_int_eq(feed_init(&feed, input[0], &read_fd), 0);
+	type("some\035\035\035"); /* no keys here */
+	pump();
+	expect(read_fd, "some\035\035\035");
+	ck_assert(!feed.escaped);
+	end_input();
+	pump();
+	expect(read_fd, "");
+	cleanup_close(&read_fd);
+}
+END_TEST
+
+START_TEST(without_an_input_it_is_empty)
+{
+	struct pollfd ready;
+	int read_fd;
+
+	ck_assert_int_eq(feed_init(&feed, -1, &read_fd), 0);
+	feed_poll(&feed, &ready);
+	ck_assert_int_eq(ready.fd, -1);
+	expect(read_fd, "");
+	cleanup_close(&read_fd);
+}
+END_TEST
+
+START_TEST(a_terminal_gets_an_end_after_a_line)
+{
+	feed_a_terminal();
+	type("line\n");
+	end_input();
+	pump();
+	expect(slave, "line\n");
+	expect(slave, "");
+	ck_assert_int_lt(read(slave, &(char){0}, 1), 0); /* no second end */
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
+START_TEST(a_terminal_gets_an_end_in_a_line)
+{
+	feed_a_terminal();
+	type("half");
+	pump();
+	end_input();
+	pump();
+	expect(slave, "half");
+	expect(slave, "");
+}
+END_TEST
+
+START_TEST(without_lines_there_is_no_end)
+{
+	struct termios modes;
+
+	feed_a_terminal();
+	ck_assert_int_eq(tcgetattr(slave, &modes), 0);
+	cfmakeraw(&modes);
+	ck_assert_int_eq(tcsetattr(slave, TCSANOW, &modes), 0);
+	type("k");
+	end_input();
+	pump();
+	expect(slave, "k");
+	ck_assert_int_lt(read(slave, &(char){0}, 1), 0);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+END_TEST
+
+START_TEST(three_escapes_are_the_way_out)
+{
+	feed_a_terminal();
+	type("\035\035x\035");
+	pump();
+	ck_assert(!feed.escaped);
+	type("\035");
+	pump();
+	ck_assert(!feed.escaped);
+	type("\035");
+	pump();
+	ck_assert(feed.escaped);
+	feed.escaped = false;
+	type("\035\035");
+	pump();
+	feed.escape_ns -= 1100000000;
+	type("\035");
+	pump();
+	ck_assert(!feed.escaped); /* too slow; and the first of three again */
+	type("\035\035");
+	pump();
+	ck_assert(feed.escaped);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("feed");
+	TCase *tcase = tcase_create("feed");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, a_pipe_ends_with_the_input);
+	tcase_add_test(tcase, without_an_input_it_is_empty);
+	tcase_add_test(tcase, a_terminal_gets_an_end_after_a_line);
+	tcase_add_test(tcase, a_terminal_gets_an_end_in_a_line);
+	tcase_add_test(tcase, without_lines_there_is_no_end);
+	tcase_add_test(tcase, three_escapes_are_the_way_out);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,62 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "syscalls/meminfo.h"
+
+#include "base/banned.h"
+
+static const char machine[] = "MemTotal:       24684096 kB\n"
+			      "MemFree:        22258292 kB\n"
+			      "MemAvailable:   23800996 kB\n"
+			      "Cached:          1309048 kB\n"
+			      "SwapCached:           12 kB\n"
+			      "Active:          1185892 kB\n"
+			      "HugePages_Total:       0\n"
+			      "odd line\n"
+			      "SwapTotal:       1000000 kB";
+
+START_TEST(limits)
+{
+	char out[1024];
+
+	ck_assert_int_eq(meminfo_text(machine, 64 << 20, 4 << 20, out, sizeof(out)), 0);
+	ck_assert_str_eq(out, "MemTotal:          65536 kB\n"
+			      "MemFree:           61440 kB\n"
+			      "MemAvailable:      61440 kB\n"
+			      "Cached:                0 kB\n"
+			      "SwapCached:            0 kB\n"
+			      "Active:          1185892 kB\n"
+			      "HugePages_Total:       0\n"
+			      "odd line\n"
+			      "SwapTotal:             0 kB\n");
+}
+END_TEST
+
+START_TEST(edges)
+{
+	char out[64];
+
+	ck_assert_int_eq(meminfo_text("MemFree: 1 kB\n", 1 << 20, 2 << 20, out, sizeof(out)), 0);
+	ck_assert_str_eq(out, "MemFree:               0 kB\n");
+	ck_assert_int_eq(meminfo_text(machine, 1 << 20, 0, out, sizeof(out)), -EMSGSIZE);
+	ck_assert_int_eq(meminfo_text("", 1 << 20, 0, out, sizeof(out)), 0);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("meminfo");
+	TCase *tcase = tcase_create("text");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, limits);
+	tcase_add_test(tcase, edges);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
