@@ -47,3 +47,15 @@ endif
 tests_fuzz_libfuzzer_audit_SOURCES = tests/fuzz/fuzz_audit.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_audit_LDADD = $(fuzz_audit_libs)
 tests_fuzz_libfuzzer_audit_LDFLAGS = $(libfuzzer_flags)
+
+fuzz_path_libs = libcallgate_syscalls.a libcallgate_base.a
+FUZZ_TESTS += tests/fuzz/fuzz_path
+tests_fuzz_fuzz_path_SOURCES = tests/fuzz/fuzz_path.c $(fuzz_main)
+tests_fuzz_fuzz_path_LDADD = $(fuzz_path_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_path
+endif
+tests_fuzz_libfuzzer_path_SOURCES = tests/fuzz/fuzz_path.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_path_LDADD = $(fuzz_path_libs)
+tests_fuzz_libfuzzer_path_LDFLAGS = $(libfuzzer_flags)
