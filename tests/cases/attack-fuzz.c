@@ -1,22 +1,27 @@
 /*
- * attack-fuzz SECONDS SEED [THREADS]: calls the kernel with numbers and arguments drawn at random, from several threads,
- * and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must not notice: it ends
- * with 0 when the time is over, however often a child was killed by what it asked for.
+ * attack-fuzz SECONDS SEED [THREADS [CANARY…]]: calls the kernel with numbers and arguments drawn at random, from several
+ * threads, and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must not notice:
+ * it ends with 0 when the time is over, however often a child was killed by what it asked for. CANARY: what is outside and
+ * to be found by chance: a directory, a process, a TCP and a UDP port, an abstract unix name, the path of a unix socket.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +36,21 @@
 static unsigned char *area;   /* three pages, the middle one read-only, an unmapped one behind */
 static volatile bool over;
 
+/* The canary: none of it may be reached. */
+static struct {
+	char file[PATH_MAX], new_file[PATH_MAX], link[PATH_MAX];
+	pid_t pid;
+	struct {
+		struct sockaddr_storage to;
+		socklen_t len;
+	} address[6];
+	struct iovec text;
+	struct msghdr message[6];
+	unsigned addresses;
+} canary;
+
 static const char *const paths[] = {
+	canary.file, canary.new_file, canary.link,
 	".", "..", "/", "a", "b", "d", "d/a", "link", "loop", "fifo", "/proc", "/proc/self", "/proc/self/fd/3", "/proc/self/fd/9",
 	"/proc/thread-self/cwd", "/proc/self/exe", "/proc/self/root/etc", "/proc/1/environ", "/dev/null", "/dev/tty", "/dev/fd/5",
 	"/etc/passwd", "/etc/shadow", "/tmp/x", "/tmp/../root", "/usr/lib", "/usr/bin/true", "/lib64", "d/../../..", "./././a/",
@@ -40,7 +59,8 @@ static const char *const paths[] = {
 
 /*
  * Calls that get somewhere only with arguments of the right kind: d a directory's descriptor, p a path, s a short text, b a
- * buffer, f flags, m a mode, n a number, i a descriptor, t a pid.
+ * buffer, f flags, m a mode, n a number, i a descriptor, t a pid, a an address, l an address's length, v a message with an
+ * address, F a socket's family, T its type.
  */
 static const struct {
 	long nr;
@@ -57,6 +77,10 @@ static const struct {
 	{SYS_setxattr, "psbnf"}, {SYS_getxattr, "psbn"}, {SYS_listxattr, "pbn"}, {SYS_removexattr, "ps"}, {SYS_fsetxattr, "isbnf"},
 	{SYS_fchmod, "im"}, {SYS_fchown, "inn"}, {SYS_inotify_add_watch, "ipf"}, {SYS_chdir, "p"}, {SYS_fchdir, "i"},
 	{SYS_getcwd, "bn"}, {SYS_execveat, "dpbbf"}, {SYS_execve, "pbb"}, {SYS_kill, "tn"}, {SYS_pidfd_open, "tn"},
+	{SYS_socket, "FTn"}, {SYS_socket, "FTn"}, {SYS_socketpair, "FTnb"}, {SYS_connect, "ial"}, {SYS_connect, "ial"},
+	{SYS_bind, "ial"}, {SYS_listen, "in"}, {SYS_sendto, "ibnfal"}, {SYS_sendmsg, "ivf"}, {SYS_sendmmsg, "ivnf"},
+	{SYS_tgkill, "ttn"}, {SYS_tkill, "tn"}, {SYS_pidfd_send_signal, "inbn"}, {SYS_rt_sigqueueinfo, "tnb"}, {SYS_fcntl, "int"},
+	{SYS_setpriority, "ntn"}, {SYS_ioprio_set, "ntn"}, {SYS_sched_setscheduler, "tnb"}, {SYS_process_vm_readv, "tbnbnf"},
 	{SYS_connect, "ibn"}, {SYS_bind, "ibn"}, {SYS_prlimit64, "tnbb"}, {SYS_sched_setaffinity, "tnb"}, {SYS_close, "i"},
 	{SYS_dup2, "ii"}, {SYS_inotify_init1, "n"}, {SYS_memfd_create, "sn"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
 };
@@ -139,7 +163,19 @@ static uint64_t shaped_argument(uint64_t *state, char kind, char text[PATH_MAX +
 		return next(state) % 4 ? 0700 : next(state) & 0xffff;
 	case 'i':
 		return next(state) % 24;
+	case 'a':
+		return (uint64_t)(uintptr_t)&canary.address[next(state) % (sizeof(canary.address) / sizeof(canary.address[0]))].to;
+	case 'l':
+		return canary.address[next(state) % (sizeof(canary.address) / sizeof(canary.address[0]))].len;
+	case 'v':
+		return (uint64_t)(uintptr_t)&canary.message[next(state) % (sizeof(canary.message) / sizeof(canary.message[0]))];
+	case 'F':
+		return (const uint64_t[]){AF_UNIX, AF_INET, AF_INET6, 0}[next(state) % 4] | (next(state) % 16 ? 0 : next(state) % 50);
+	case 'T':
+		return (next(state) % 4 ? 1 + next(state) % 2 : next(state) % 8) | (next(state) % 4 ? 0 : (uint64_t)SOCK_NONBLOCK);
 	case 't':
+		if (canary.pid && next(state) % 3 == 0)
+			return (uint64_t)canary.pid;
 		return next(state) % 4 ? (uint64_t)getpid() + next(state) % 3 : next(state) % 40000;
 	default:
 		return next(state) % 4 ? next(state) % 300 : next(state);
@@ -196,10 +232,12 @@ static void *fuzz(void *seed)
 			continue;
 		if (nr == SYS_prctl && (uint32_t)arg[0] == 22) /* PR_SET_SECCOMP, strict: no exit any more */
 			continue;
-		/* Its parent is not to be killed or stopped, and of itself only what it asks for. */
-		if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_rt_sigqueueinfo || nr == SYS_pidfd_send_signal)
+		/* Its parent is not to be killed or stopped, and of itself only what it asks for: the canary may be tried. */
+		if (canary.pid && (pid_t)arg[0] == canary.pid)
+			;
+		else if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_rt_sigqueueinfo || nr == SYS_pidfd_send_signal)
 			arg[1] = 0;
-		if (nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo)
+		if ((nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo) && (pid_t)arg[1] != canary.pid)
 			arg[2] = 0;
 		if (nr == SYS_prlimit64)
 			arg[1] = arg[1] % 2 ? RLIMIT_NOFILE : RLIMIT_FSIZE;
@@ -239,6 +277,50 @@ static void generation(uint64_t seed, unsigned threads)
 	syscall(SYS_exit_group, 0);
 }
 
+static void add_address(const void *to, socklen_t len)
+{
+	unsigned i = canary.addresses++;
+
+	memcpy(&canary.address[i].to, to, len);
+	canary.address[i].len = len;
+	canary.message[i] = (struct msghdr){.msg_name = &canary.address[i].to, .msg_namelen = len, .msg_iov = &canary.text,
+					    .msg_iovlen = 1};
+}
+
+/* A path, or an abstract name. */
+static void add_unix(const char *name, bool abstract)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	size_t len = strlen(name);
+
+	if (len + 2 > sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path + abstract, name, len);
+	add_address(&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len));
+}
+
+/* Six arguments, or NULL: then there are addresses of nobody. */
+static void find_canary(char **arg)
+{
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+
+	canary.text = (struct iovec){.iov_base = area, .iov_len = 16};
+	(void)snprintf(canary.file, sizeof(canary.file), "%s/canary", arg ? arg[0] : "/nonexistent");
+	(void)snprintf(canary.new_file, sizeof(canary.new_file), "%s/new", arg ? arg[0] : "/nonexistent");
+	(void)snprintf(canary.link, sizeof(canary.link), "/proc/self/cwd/../%s/canary", arg ? strrchr(arg[0], '/') : "");
+	canary.pid = arg ? (pid_t)strtol(arg[1], NULL, 10) : 0;
+	four.sin_port = htons((uint16_t)(arg ? strtoul(arg[2], NULL, 10) : 9));
+	add_address(&four, sizeof(four));
+	six.sin6_port = four.sin_port;
+	add_address(&six, sizeof(six));
+	four.sin_port = htons((uint16_t)(arg ? strtoul(arg[3], NULL, 10) : 9));
+	add_address(&four, sizeof(four));
+	add_unix(arg ? arg[4] : "nobody", true);
+	add_unix(arg ? arg[5] : "/nonexistent", false);
+	add_unix("socket-of-mine", false);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned threads = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 4, killed = 0, generations = 0;
@@ -256,6 +338,7 @@ int main(int argc, char **argv)
 		perror("attack-fuzz: mmap");
 		return 2;
 	}
+	find_canary(argc > 9 ? argv + 4 : NULL);
 	while (time(NULL) < end) {
 		int status;
 		pid_t child = fork();

@@ -104,7 +104,8 @@ static void fill(void)
 	put_link("loopb", "loopa");
 	put_link_chain();
 	put_link("../links/l39", "l40");
-	put_link("../links/l38", "l39");
+	/* Half as many: a lookup that starts over without RCU goes on counting, so 40 are at times too many for the kernel. */
+	put_link("../links/l18", "l19");
 	if (mkfifo("fifo", 0644) < 0 || mknod("sock", S_IFSOCK | 0644, 0) < 0)
 		diff_die("fifo and socket");
 	put_file("ro", "read only\n", 0444);

@@ -19,7 +19,7 @@ static const struct {
 	{"out", diff_group_out},     {"open", diff_group_open},       {"openat2", diff_group_openat2},
 	{"meta", diff_group_meta},   {"proc", diff_group_proc},       {"fifo", diff_group_fifo},
 	{"task", diff_group_task},   {"watch", diff_group_watch},     {"race", diff_group_race},
-	{"deviate", diff_group_deviate},
+	{"sock", diff_group_sock},   {"deviate", diff_group_deviate},
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

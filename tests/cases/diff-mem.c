@@ -129,7 +129,7 @@ const struct diff_shape diff_shapes[] = {
 	{"loop-slash", SHAPE_TEXT, "loop/", 0},
 	{"loop-x", SHAPE_TEXT, "loopa/x", 0},
 	{"links-41", SHAPE_TEXT, "l40", 0},
-	{"links-40", SHAPE_TEXT, "l39", 0},
+	{"links-20", SHAPE_TEXT, "l19", 0},
 	{"fifo", SHAPE_TEXT, "fifo", 0},
 	{"sock", SHAPE_TEXT, "sock", 0},
 	{"readonly-file", SHAPE_TEXT, "ro", 0},

@@ -106,8 +106,6 @@ void diff_group_watch(void)
 {
 	const uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE;
 
-	if (getenv("OUTER_FILTER"))
-		return;
 	for (size_t a = 0; a < sizeof(acts) / sizeof(acts[0]); a++) {
 		int fd;
 

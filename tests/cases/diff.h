@@ -98,6 +98,7 @@ void diff_group_fifo(void);
 void diff_group_task(void);
 void diff_group_watch(void);
 void diff_group_race(void);
+void diff_group_sock(void);
 void diff_group_deviate(void);
 
 #endif

@@ -1,5 +1,5 @@
 """Every form of exec, with its errno or what the new image saw: the same natively and inside, where /tmp is redirected."""
-import ctypes, os, shutil, stat, sys
+import ctypes, os, re, shutil, stat, sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD, EMPTY, NOFOLLOW, CHECK = -100, 0x1000, 0x100, 0x10000
@@ -115,7 +115,7 @@ def directories():
         os.chdir(base)
         try:
             os.chdir(name)
-            print("chdir", name[:40], os.getcwd().replace(str(os.getpid()), "PID"), os.path.isdir("."))
+            print("chdir", name[:40], re.sub(r"(?<=[-/])%d\b" % os.getpid(), "PID", os.getcwd()), os.path.isdir("."))
         except OSError as problem:
             print("chdir", name[:40], problem.errno)
     os.chdir(base)

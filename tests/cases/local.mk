@@ -4,14 +4,20 @@ tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-nr.h tests/
 	tests/cases/diff-dirfd.c tests/cases/diff-fifo.c tests/cases/diff-fixture.c tests/cases/diff-main.c \
 	tests/cases/diff-mem.c tests/cases/diff-meta.c tests/cases/diff-open.c tests/cases/diff-out.c \
 	tests/cases/diff-pair.c tests/cases/diff-path.c tests/cases/diff-proc.c tests/cases/diff-race.c \
-	tests/cases/diff-task.c tests/cases/diff-watch.c
+	tests/cases/diff-sock.h tests/cases/diff-sock-use.c tests/cases/diff-sock.c tests/cases/diff-task.c tests/cases/diff-watch.c
 tests_cases_cases_diff_LDADD = -lpthread
 tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
 	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-race.c \
-	tests/cases/threat-signals.c
+	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
+	tests/cases/threat-unix.c
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
-EXTRA_DIST += tests/cases/exec-forms.py tests/cases/threat-stall.py
+EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py
+EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
+
+# A container's filter in one call.
+check_PROGRAMS += tests/cases/cases-without
+tests_cases_cases_without_SOURCES = tests/cases/without.c
 
 # The table with everything its rows point at, so that the test's list cannot differ from the program's.
 check_PROGRAMS += tests/cases/cases-rows
@@ -19,9 +25,32 @@ tests_cases_cases_rows_SOURCES = tests/cases/rows.c
 tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
 
+# What never ends by itself, and what a neighbour notices of it.
+check_PROGRAMS += tests/cases/cases-storm
+tests_cases_cases_storm_SOURCES = tests/cases/storm.c
+tests_cases_cases_storm_LDADD = -lpthread
+
+# The second lock alone: callgate with an open filter, and what tries to get by the lock, without a loader or a library.
+check_PROGRAMS += tests/cases/callgate-open tests/cases/cases-second-lock
+tests_cases_callgate_open_SOURCES = supervisor/filter.c
+tests_cases_callgate_open_CPPFLAGS = $(AM_CPPFLAGS) -DCALLGATE_OPEN_FILTER
+tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(callgate_LDADD)
+tests_cases_cases_second_lock_SOURCES = tests/cases/second-lock.c tests/cases/second-lock-net.c tests/cases/second-lock.h
+tests_cases_cases_second_lock_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_cases_cases_second_lock_LDFLAGS = -static
+
 # Attacks that worked once, and random calls.
 check_PROGRAMS += tests/cases/cases-attack tests/cases/attack-fuzz
 tests_cases_cases_attack_SOURCES = tests/cases/attack.c
 tests_cases_cases_attack_LDADD = -lpthread
 tests_cases_attack_fuzz_SOURCES = tests/cases/attack-fuzz.c
 tests_cases_attack_fuzz_LDADD = -lpthread
+
+# What uses up memory, time and processes.
+check_PROGRAMS += tests/cases/cases-bomb
+tests_cases_cases_bomb_SOURCES = tests/cases/bomb.c
+tests_cases_cases_bomb_LDADD = -lpthread
+
+# What uses up the disk.
+check_PROGRAMS += tests/cases/cases-fill
+tests_cases_cases_fill_SOURCES = tests/cases/fill.c

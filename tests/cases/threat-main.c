@@ -30,6 +30,9 @@ static const struct {
 	{"sigkill", threat_sigkill},	 {"full", threat_full},		{"tty", threat_tty},
 	{"names", threat_names},	 {"marker", threat_marker},	{"load", threat_load},
 	{"linger", threat_linger},
+	{"fastopen", threat_fastopen},	 {"mptcp", threat_mptcp},	{"messages", threat_messages},
+	{"families", threat_families},	 {"addresses", threat_addresses}, {"unix", threat_unix},
+	{"crowd", threat_crowd},	 {"ioctls", threat_ioctls},	{"storm", threat_storm},
 };
 
 static void __attribute__((format(printf, 2, 0))) say(const char *what, const char *fmt, va_list ap)

@@ -303,12 +303,20 @@ int threat_linger(char **arg)
 /* core: crashes in the workdir. */
 int threat_core(char **arg)
 {
-	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, now;
+	const struct rlimit none = {0, 0};
 	int status;
 	pid_t pid;
 
 	(void)arg; /* takes none */
 	threat_refused("a core limit", setrlimit(RLIMIT_CORE, &limit), EPERM);
+	threat_refused("a core limit by prlimit", prlimit(getpid(), RLIMIT_CORE, &limit, NULL), EPERM);
+	/* With 0 a piped core_pattern would start the host's handler: it is said to be set, and is not. */
+	threat_works("no core", setrlimit(RLIMIT_CORE, &none));
+	threat_works("no core by prlimit", prlimit(0, RLIMIT_CORE, &none, &limit));
+	threat_works("no core by prlimit of itself", prlimit(getpid(), RLIMIT_CORE, &none, NULL));
+	if (limit.rlim_cur > 1 || getrlimit(RLIMIT_CORE, &now) < 0 || now.rlim_cur != limit.rlim_cur || now.rlim_max > 1)
+		threat_got("another core limit");
 	pid = fork();
 	if (pid == 0)
 		raise(SIGSEGV);

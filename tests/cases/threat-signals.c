@@ -208,6 +208,43 @@ int threat_tty(char **arg)
 	return threat_result();
 }
 
+/* Questions about a descriptor; then what a terminal of the run's own may be told. */
+static bool may_pass(unsigned long request)
+{
+	static const unsigned long offered[] = {
+		TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ, TIOCGPGRP, TIOCGSID, FIONREAD, TIOCOUTQ, FIONBIO, FIOCLEX, FIONCLEX,
+		FIOQSIZE, TCSETS, TCSETSW, TCSETSF, 0x402c542b, 0x402c542c, 0x402c542d /* TCSETS2 and its like */, TIOCSWINSZ,
+		TIOCSPGRP, TCFLSH, TCXONC, TCSBRK, TCSBRKP,
+	};
+
+	for (size_t i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
+		if (request == offered[i])
+			return true;
+	return false;
+}
+
+/* ioctls: every request of terminals, consoles, keyboards and sockets, as it is and as _IOR, _IOW, _IOWR: ENOTTY. */
+int threat_ioctls(char **arg)
+{
+	static const unsigned long kinds[] = {'T', 'K', 'V', 'f', 0x89, 'P', 't'};
+	static const unsigned long forms[] = {0,	  0x80040000, 0x40040000, 0xc0040000,
+					      0x802c0000, 0x402c0000, 0x80080000, 0x40080000};
+	static char room[4096];
+
+	(void)arg; /* takes none */
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++)
+			for (unsigned long number = 0; number < 256; number++) {
+				unsigned long request = forms[f] | kinds[k] << 8 | number;
+
+				if (may_pass(request) || (kinds[k] == 'f' && forms[f]))
+					continue; /* of files: other tests */
+				for (int fd = 0; fd < 3; fd += 2)
+					threat_refused("ioctl", syscall(SYS_ioctl, fd, request, room), ENOTTY);
+			}
+	return threat_result();
+}
+
 /* load COUNT: files made, renamed and acknowledged one by one on stdout, for who kills the supervisor meanwhile. */
 int threat_load(char **arg)
 {

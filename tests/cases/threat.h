@@ -61,9 +61,18 @@ int threat_sigurg(char **arg);
 int threat_sigkill(char **arg);
 int threat_full(char **arg);
 int threat_tty(char **arg);
+int threat_ioctls(char **arg);
 int threat_names(char **arg);
 int threat_marker(char **arg);
 int threat_load(char **arg);
 int threat_linger(char **arg);
+int threat_fastopen(char **arg);
+int threat_mptcp(char **arg);
+int threat_messages(char **arg);
+int threat_families(char **arg);
+int threat_addresses(char **arg);
+int threat_unix(char **arg);
+int threat_crowd(char **arg);
+int threat_storm(char **arg);
 
 #endif

@@ -51,8 +51,21 @@ policy "{\"version\": 1, \"extends\": [\"$P\"]}"
 refused extends-itself 125 "$P" run_policy
 policy '{"version": 1, "limits": {"wall": "fast"}}'
 refused bad-time 125 "$P:1.*wall" run_policy
+policy '{"version": 1, "limits": {
+  "pids": 0}}'
+refused bad-pids 125 "$P:2: limits.pids: .*number" run_policy
+policy '{"version": 1, "limits": {"memory": "1K"}}'
+refused small-memory 125 "$P:1: limits.memory: .*range.*1M" run_policy
+policy '{"version": 1, "limits": {"pids": 5}, "process": {"max": 6}}'
+refused pids-twice 125 "$P:1: process.max: .*limits.pids" run_policy
 policy '{"version": 1, "env": {"set": {"A=B": "x"}}}'
 refused bad-env-name 125 "$P:1" run_policy
+policy '{"version": 1,
+ "require": ["landlok"]}'
+refused unknown-layer 125 "$P:2: require\[0\]: .*landlok.*did you mean \"landlock\"" run_policy
+policy '{"version": 1,
+ "user": "a:b:c"}'
+refused bad-policy-user 125 "$P:2: user: .*more than one colon" run_policy
 refused no-such-policy 125 "$T/none.json" cg run -p "$T/none.json" -- /bin/true
 refused no-such-profile 125 "nothing" cg run --profile nothing -- /bin/true
 
@@ -61,7 +74,15 @@ LINES_MAX=4
 refused unknown-option 125 'frobnicate' cg run --frobnicate -- /bin/true
 refused no-program 125 'program' cg run
 refused no-verb 125 'frob' cg frob
+refused bad-user 125 "no group behind the colon" run --user 1: -- /bin/true
+refused unknown-user 125 "no such user" run --user no-such-user -- /bin/true
+refused bad-layer 125 'no layer "moat"' run --require landlock,moat -- /bin/true
+refused needed-layer 125 'nothing runs without seccomp_notify' run --without no_new_privs -- /bin/true
+refused doctor-argument 125 'takes no arguments' cg doctor /etc
 refused bad-timeout 125 'soon' run -t soon -- /bin/true
+refused bad-memory 125 '-m 3: .*range' run -m 3 -- /bin/true
+refused bad-pids-option 125 '--pids x: .*number' run --pids x -- /bin/true
+refused bad-disk 125 '--disk 1Q: .*size' run --disk 1Q -- /bin/true
 LINES_MAX=2
 refused missing-program 127 'no-such-program' run -- no-such-program
 refused missing-path 127 '/no/such' run -- /no/such
@@ -81,6 +102,16 @@ refused log-not-writable 125 '/no/such/dir' run --audit /no/such/dir/log -- /bin
 echo old >"$T/old-log"
 refused log-exists 125 "$T/old-log" run --audit "$T/old-log" -- /bin/true
 
+# A layer that is insisted on and not there: said before anything else is wrong, by one message, whoever insists.
+LINES_MAX=1
+policy '{"version": 1, "extends": ["minimal"], "require": ["userns", "landlock"]}'
+refused layer-missing 125 'the layer landlock is required and not active: switched off' run --require landlock --without landlock -- no-such-program
+refused layer-missing-policy 125 'the layer landlock is required and not active: switched off' cg run --without landlock,userns -p "$P" -- /bin/sh
+refused layer-missing-json 125 'callgate doctor' run --json --require landlock --without landlock -- /bin/sh
+[ "$(jq -r '[.status, .exit_code, .error.code, .enforcement.landlock.active] | join(" ")' "$T/out")" = "error 125 layer_missing false" ] ||
+	fail "layer-missing: the result says $(jq -c '[.status, .exit_code, .error]' "$T/out")"
+LINES_MAX=2
+
 # a log that cannot grow: the call is refused, the run says so
 LINES_MAX=6
 refused log-full 125 'audit|log' run --audit /dev/full -- /bin/true
@@ -93,6 +124,10 @@ fi
 closed_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
 refused closed-stdout 125 'standard output|stdout' closed_stdout
 refused closed-stdout-json 125 'standard output|stdout' closed_stdout --json
+closed_doctor() { timeout 20 "$CALLGATE" doctor >&-; }
+refused closed-stdout-doctor 125 'standard output' closed_doctor
+full_doctor() { timeout 20 "$CALLGATE" doctor >/dev/full; }
+refused full-stdout-doctor 125 'standard output' full_doctor
 full_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >/dev/full; }
 refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --json
 

@@ -51,7 +51,8 @@ contained true >"$T/start" 2>&1 || skip "podman cannot start a container here: $
 contained unshare true >"$T/start" 2>&1 && die "unshare is not refused: the seccomp profile has no effect"
 
 # shellcheck disable=SC2016 # the inner shell's
-contained env -i PATH="$PATH" top_srcdir="$T/tree" top_builddir="$T/tree/built" OUTER_FILTER=1 bash -c '
+contained env -i PATH="$PATH" top_srcdir="$T/tree" top_builddir="$T/tree/built" OUTER_FILTER=1 \
+	CORE_TESTS="${CORE_TESTS:-}" CORE_TIMEOUT="${CORE_TIMEOUT:-}" bash -c '
 	LIVE_TMP=$(mktemp -d) && HOME=$LIVE_TMP && TMPDIR=$LIVE_TMP && export LIVE_TMP HOME TMPDIR &&
 	exec bash "$top_srcdir/tests/live/core.sh"'
 status=$?

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The harness of the live tests. A test sources it, runs things natively and inside callgate, and calls fail or skip.
-# Knows from the environment: CALLGATE (the program), LIVE_TMP (where work is done), LIVE_TIMEOUT (seconds a command).
+# Knows from the environment: CALLGATE (the program), LIVE_TMP (where work is done), LIVE_TIMEOUT (seconds a command),
+# LIVE_WITHOUT (layers, as --without takes them), LIVE_OPTIONS (further options of run).
 # Gives: T (this test's own directory), SRC and BUILD (source and build tree), CASES (the compiled cases).
 set -u
 
@@ -63,6 +64,7 @@ live_done()
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi
+	[ -z "${live_canary:-}" ] || kill "$live_canary"
 	cd / && chmod -R u+rwX "$T" 2>/dev/null
 	if [ -n "${LIVE_KEEP:-}" ]; then
 		echo "kept: $T"
@@ -84,17 +86,33 @@ live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC
 # Below a container's seccomp filter: refusals may have its errno, and there is no pidfd_getfd for inotify.
 [ -z "${OUTER_FILTER:-}" ] || live_env+=(OUTER_FILTER=1)
 
+# layer NAME: whether runs have this layer here. Asks once a test.
+layer()
+{
+	[ -n "${live_layers:-}" ] || live_layers=$(cg run --json -- true 2>/dev/null | jq -r '.enforcement | to_entries[] | select(.value.active).key')
+	grep -qx "$1" <<<"$live_layers"
+}
+
 # native COMMAND…: as callgate's program runs: no capabilities, no new privileges, nothing on stdin, same environment.
+# An ordinary user's user namespace knows his own ids alone: other files are nobody's there, as they are inside.
 native()
 {
 	local drop=()
-	[ "$(id -u)" = 0 ] && drop=(setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --)
+	if [ "$(id -u)" = 0 ]; then
+		drop=(setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --)
+	elif layer userns; then
+		drop=(unshare --user --map-current-user --)
+	fi
 	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" TMPDIR="$T/tmp" "${drop[@]}" "$@" </dev/null
 }
 
-# cg COMMAND…: callgate itself, with a deadline.
+# cg COMMAND…: callgate itself, with a deadline. LIVE_WITHOUT: layers that runs go without. LIVE_OPTIONS: of all runs.
 cg()
 {
+	local more
+	read -ra more <<<"${LIVE_OPTIONS:-}"
+	[ "${1:-}" != run ] || set -- run "${more[@]}" "${@:2}"
+	[ "${1:-}" != run ] || [ -z "${LIVE_WITHOUT:-}" ] || set -- run --without "$LIVE_WITHOUT" "${@:2}"
 	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
 }
 
@@ -210,6 +228,38 @@ hostile()
 	status=$?
 	[ $status = "${HOSTILE_STATUS:-0}" ] || fail "$case $*: ended with $status: $(tail -n 15 "$T/out")"
 	return 0
+}
+
+# start_canary: an outsider who listens at $T/w/stream and elsewhere (tests/cases/threat-canary.py). Sets tcp, udp, abstract.
+start_canary()
+{
+	"$PYTHON" "$SRC/tests/cases/threat-canary.py" "$T" >"$T/canary" 2>&1 &
+	live_canary=$!
+	for _ in $(seq 200); do
+		[ -s "$T/ports" ] && break
+		sleep 0.05
+	done
+	# shellcheck disable=SC2034 # the tests'
+	read -r tcp udp abstract <"$T/ports" || die "the canary does not start: $(cat "$T/canary")"
+}
+
+# met_nobody: so far nobody has got to the canary, nor the canary to anybody, and it lives.
+met_nobody()
+{
+	sleep 0.2 # to be met takes it no longer than 10 ms
+	kill -0 "$live_canary" || fail "the canary is dead: $(cat "$T/canary")"
+	[ ! -s "$T/met" ] || fail "the canary met: $(sort "$T/met" | uniq -c | head -n 5)"
+}
+
+# met WHAT: the canary has met somebody so, within two seconds.
+met()
+{
+	local tries
+	for tries in $(seq 40); do
+		grep -q "$1" "$T/met" && return
+		sleep 0.05
+	done
+	fail "the canary did not meet after $tries looks: $1: $(tail -n 5 "$T/out")"
 }
 
 # tree_dead MARK: no process has MARK in its command line any more.

@@ -40,6 +40,9 @@ result refused 126 -- /usr/bin/id
 field '[.status, .error.code, .denials[0].op]' '["denied","refused","exec"]'
 result timeout 124 -t 300ms -- $sh -c 'sleep 30 & sleep 31'
 field '[.status, .limits.wall.hit]' '["timeout",true]'
+grep -q 'ended by its time limit of 0.3 s' "$T/err" || fail "timeout: no message: $(cat "$T/err")"
+result timeout 124 -q -t 300ms -- $sh -c 'sleep 31'
+[ -s "$T/err" ] && fail "timeout -q: $(cat "$T/err")"
 result limit 0 --output-limit 5 -- $sh -c 'echo 0123456789'
 field '[.stdout, .stdout_bytes, .stdout_truncated]' '["01234",11,true]'
 raw=$(jq -r .stdout_path "$T/result")
@@ -133,3 +136,11 @@ for i in 1 2 3 4 5 6 7 8; do
 	run -- $sh -c "echo $i >f; cat f" &
 done | sort -n | tr -d '\n' >"$T/out"
 [ "$(cat "$T/out")" = 12345678 ] || fail "$name: $(cat "$T/out")"
+name="the caller's limit of file sizes"
+(
+	ulimit -f 600
+	run --json --output-limit 1K -x /usr/bin/head -- /usr/bin/head -c 3000000 /dev/zero >"$T/out" 2>"$T/err"
+)
+# what cannot be kept ends the run, unless it has ended by itself
+jq -e '(.status == "limit" or .status == "ok") and .stdout_bytes > 600000 and .limits.stdout.hit' "$T/out" >/dev/null ||
+	fail "$name: $(head -c 300 "$T/out" "$T/err")"

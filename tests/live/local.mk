@@ -1,32 +1,58 @@
 # Tests of the whole program. Each is a script of its own: run one as CALLGATE=build/check/callgate tests/live/NAME.sh.
 LIVE_TESTS = \
+	tests/live/attack-attributes.sh \
 	tests/live/attack-crowd.sh \
 	tests/live/attack-fuzz.sh \
+	tests/live/attack-ipc-memory.sh \
 	tests/live/attack-glob-write.sh \
+	tests/live/attack-oom.sh \
+	tests/live/attack-output.sh \
 	tests/live/attack-procfs.sh \
 	tests/live/attack-reopen.sh \
 	tests/live/attack-scratch.sh \
 	tests/live/attack-script.sh \
+	tests/live/attack-starved.sh \
 	tests/live/attack-storm.sh \
 	tests/live/attack-terminal.sh \
 	tests/live/attack-traced-end.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
+	tests/live/bombs.sh \
+	tests/live/crowd-200.sh \
 	tests/live/diff-deviate.sh \
 	tests/live/diff-dirfd.sh \
 	tests/live/diff-meta.sh \
 	tests/live/diff-open.sh \
 	tests/live/diff-pair.sh \
 	tests/live/diff-path.sh \
+	tests/live/diff-sock.sh \
 	tests/live/diff-task.sh \
+	tests/live/doctor.sh \
+	tests/live/doctor-advice.sh \
 	tests/live/examples.sh \
 	tests/live/exec-forms.sh \
 	tests/live/in-container.sh \
+	tests/live/keeper.sh \
+	tests/live/fetch.sh \
+	tests/live/ipc-private.sh \
 	tests/live/kill-supervisor.sh \
+	tests/live/landlock-rules.sh \
 	tests/live/life.sh \
 	tests/live/man.sh \
+	tests/live/limits-cgroup.sh \
+	tests/live/limits-cpu.sh \
+	tests/live/limits-disk.sh \
+	tests/live/limits-files.sh \
+	tests/live/limits-memory.sh \
+	tests/live/limits-pids.sh \
+	tests/live/limits-workloads.sh \
+	tests/live/least-privilege.sh \
 	tests/live/links.sh \
+	tests/live/namespaces.sh \
 	tests/live/rows.sh \
+	tests/live/second-lock.sh \
+	tests/live/signals.sh \
+	tests/live/terminal.sh \
 	tests/live/threat-01-clone.sh \
 	tests/live/threat-02-exec-race.sh \
 	tests/live/threat-02-exec.sh \
@@ -60,20 +86,33 @@ LIVE_TESTS = \
 	tests/live/threat-29-sigurg.sh \
 	tests/live/threat-30-sigkill.sh \
 	tests/live/threat-31-full-table.sh \
+	tests/live/threat-32-start.sh \
+	tests/live/threat-33-flood.sh \
+	tests/live/threat-34-fastopen.sh \
+	tests/live/threat-35-mptcp.sh \
+	tests/live/threat-36-messages.sh \
+	tests/live/threat-37-families.sh \
+	tests/live/threat-38-addresses.sh \
+	tests/live/threat-39-unix.sh \
 	tests/live/threat-41-terminal.sh \
 	tests/live/threat-42-log-injection.sh \
+	tests/live/threat-43-log.sh \
+	tests/live/user.sh \
 	tests/live/workload-build.sh \
 	tests/live/workload-editors.sh \
 	tests/live/workload-files.sh \
 	tests/live/workload-git.sh \
 	tests/live/workload-node.sh \
 	tests/live/workload-pipes.sh \
+	tests/live/workload-postgres.sh \
 	tests/live/workload-python-data.sh \
 	tests/live/workload-python-processes.sh \
 	tests/live/workload-python-sqlite.sh \
 	tests/live/workload-python-venv.sh \
 	tests/live/workload-shell.sh \
+	tests/live/workload-sockets.sh \
 	tests/live/workload-sqlite.sh
 TESTS += $(LIVE_TESTS)
-dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/diff.sh
-EXTRA_DIST += tests/live/lib.sh
+dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
+EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
+EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh

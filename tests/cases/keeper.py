@@ -1,0 +1,374 @@
+#!/usr/bin/python3
+"""Who ends a run, and how fast: the parent, the keeper and the supervisor die or stop at random moments; programs resist.
+
+Called with callgate, a directory for logs and further options of run; ROUNDS: how often each random moment is tried.
+"""
+import json, os, random, signal, subprocess, sys, time
+
+CALLGATE, TMP, OPTIONS = sys.argv[1], sys.argv[2], sys.argv[3:]
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+SECOND = 1.0
+MARK = "9%d" % (100000 + os.getpid())  # the seconds that the programs sleep: their name in a list of processes
+NAME = os.path.basename(CALLGATE)
+failed = []
+random.seed(int(os.environ.get("SEED", "1")))
+
+
+def fail(text):
+    failed.append(text)
+    print("FAIL: %s: %s" % (current, text), file=sys.stderr)
+
+
+def command(*program, options=()):
+    return [CALLGATE, "run", "--profile", "extended", *OPTIONS, "-q", *options, "--", *program]
+
+
+def sleeper():
+    return ("sh", "-c", "sleep %s & exec sleep %s" % (MARK, MARK))
+
+
+def start(*program, options=(), **others):
+    return subprocess.Popen(command(*(program or sleeper()), options=options), stdin=subprocess.DEVNULL,
+                            stderr=open(os.path.join(TMP, "err"), "w"), restore_signals=True,
+                            preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGQUIT)],
+                            **others)
+
+
+def err():
+    return open(os.path.join(TMP, "err")).read()
+
+
+def stat(pid):
+    try:
+        return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+
+
+def text(pid, name):
+    try:
+        return open("/proc/%d/%s" % (pid, name)).read()
+    except OSError:
+        return ""
+
+
+def marked():
+    """Processes of a run that live: zombies do not."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and MARK in text(int(name), "cmdline") and int(name) != os.getpid():
+            fields = stat(int(name))
+            if fields and fields[0] not in "ZX" and text(int(name), "comm").strip() != NAME:
+                found.append(int(name))
+    return found
+
+
+def ours():
+    """callgate's own processes of a run: MARK is in the arguments of the keeper and its forks."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and MARK in text(int(name), "cmdline") and
+            text(int(name), "comm").strip() == NAME and (stat(int(name)) or "Z")[0] not in "ZX"]
+
+
+def children(pid):
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and (stat(int(name)) or [0, 0])[1] == str(pid)]
+
+
+def kill_callgate(pids):
+    for pid in pids:
+        if text(pid, "comm").strip() == NAME:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def await_(what, condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.005)
+    fail("%s: not within %s s: %s" % (what, seconds, err()[-300:]))
+    return False
+
+
+def crowd():
+    """How many wait for each cpu: a second of an idle machine is so many there."""
+    return min(max(os.getloadavg()[0] / os.cpu_count(), 1), 10)
+
+
+def all_gone(what, seconds=SECOND):
+    """The tree within a second; callgate's own processes may take longer to sum up on a busy machine."""
+    seconds *= crowd()
+    if await_(what, lambda: not marked(), seconds) and await_(what, lambda: not ours(), 3 * seconds):
+        return
+    for pid in marked() + ours():
+        fail("alive, and killed, so that scratch may be left: %d %s %s" % (pid, text(pid, "comm").strip(), (stat(pid) or "?")[0]))
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # gone since
+
+
+def scratch_is_empty():
+    base = os.path.join(os.environ["TMPDIR"], "callgate-%d" % os.getuid())
+    left = [name for name in (os.listdir(base) if os.path.isdir(base) else ()) if name not in ("lock", "results")]
+    if left:
+        fail("left in scratch: %s: %s" % (left, err()[-300:]))
+
+
+def ready():
+    return await_("start", lambda: len(marked()) >= 2)
+
+
+# ---- deaths ----
+
+def parent_dies():
+    status = os.path.join(TMP, "status")
+    for i in range(ROUNDS):
+        options = ("--die-with-parent", "--status-fd", "3")
+        open(status, "w").close()
+        parent = subprocess.Popen(["/bin/sh", "-c", '"$@" 3>"$0" & wait', status, *command(*sleeper(), options=options)],
+                                  stdin=subprocess.DEVNULL, stderr=open(os.path.join(TMP, "err"), "w"))
+        # a parent that is dead before callgate's first instruction cannot be told from any other that it might have
+        await_("its start", lambda: os.path.getsize(status) > 0)
+        if i == 0:
+            ready()
+        else:
+            time.sleep(random.choice((0, random.uniform(0, 0.03))))
+        parent.kill()
+        parent.wait()
+        all_gone("after its parent died")
+        scratch_is_empty()
+
+
+def parent_dies_unasked():
+    parent = subprocess.Popen(["/bin/sh", "-c", '"$@" & wait', "sh", *command(*sleeper())], stdin=subprocess.DEVNULL)
+    ready()
+    keeper = children(parent.pid)
+    parent.kill()
+    parent.wait()
+    time.sleep(0.3)
+    if not marked():
+        fail("the run ended with its parent though nobody asked for it")
+    for pid in keeper:
+        os.kill(pid, signal.SIGTERM)
+    all_gone("after SIGTERM")
+
+
+def supervisor_dies():
+    for i in range(ROUNDS):
+        keeper = start()
+        await_("a supervisor", lambda: children(keeper.pid))
+        if i == 0:
+            ready()
+        else:
+            time.sleep(random.uniform(0, 0.06))
+        # twice: the first may have met the process that forks the supervisor into its namespaces
+        kill_callgate(children(keeper.pid))
+        time.sleep(0.05)
+        kill_callgate(children(keeper.pid))
+        all_gone("after the supervisor was killed")
+        if keeper.wait() != 125:
+            fail("ended with %s: %s" % (keeper.returncode, err()))
+        if i == 0 and "supervisor died" not in err():
+            fail("says: %s" % err())
+        scratch_is_empty()
+
+
+def keeper_dies():
+    for i in range(ROUNDS):
+        keeper = start()
+        if i == 0:
+            ready()
+        else:
+            time.sleep(random.uniform(0.005, 0.06))
+        keeper.kill()
+        keeper.wait()
+        all_gone("after the keeper was killed")
+    if subprocess.run(command("true"), stdin=subprocess.DEVNULL).returncode != 0:
+        fail("the next run failed")
+    scratch_is_empty()
+
+
+def both_die_under_load():
+    """Something that makes notifications as fast as it can."""
+    load = "import os\nwhile True:\n  os.stat('/usr')\n  if not os.fork(): os._exit(0)\n  os.wait()  # %s" % MARK
+    for who in ("keeper", "supervisor") * 2:
+        keeper = start("python3", "-c", load)
+        await_("a program", marked)
+        time.sleep(random.uniform(0.05, 0.3))
+        for pid in [keeper.pid] if who == "keeper" else children(keeper.pid):
+            os.kill(pid, signal.SIGKILL)
+        all_gone("%s killed under load" % who)
+        keeper.wait()
+    subprocess.run(command("true"), stdin=subprocess.DEVNULL)
+
+
+# ---- interrupts and stops ----
+
+def interrupt_once():
+    log = os.path.join(TMP, "log")
+    keeper = start("sh", "-c", "trap '' INT; sleep %s; sleep %s" % (MARK, MARK), options=("--audit", log))
+    await_("a program", lambda: any("sleep" in text(pid, "comm") for pid in marked()))
+    keeper.send_signal(signal.SIGINT)
+    if keeper.wait(5) != 130:
+        fail("ended with %s" % keeper.returncode)
+    last = json.loads(open(log).read().splitlines()[-1])
+    if last["status"] != "killed" or last["signal"] != signal.SIGINT:
+        fail("the log ends with %s" % last)
+    all_gone("after SIGINT")
+    scratch_is_empty()
+
+
+def interrupt_twice():
+    keeper = start()
+    ready()
+    for pid in children(keeper.pid):
+        os.kill(pid, signal.SIGSTOP)  # it cannot end the run in an orderly way
+    keeper.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    if keeper.poll() is not None:
+        fail("the first interrupt was not orderly")
+    keeper.send_signal(signal.SIGINT)
+    all_gone("after the second SIGINT")
+    if keeper.wait(5) != 130:
+        fail("ended with %s" % keeper.returncode)
+    scratch_is_empty()
+
+
+def count():
+    """What the counting program has written last; it is empty for a moment each time."""
+    for _ in range(20):
+        written = open(os.path.join(TMP, "n")).read()
+        if written:
+            return int(written)
+        time.sleep(0.01)
+    return 0
+
+
+def keeper_is_stopped():
+    """SIGSTOP cannot be noticed: the run goes on, and its time limit is applied when the keeper continues."""
+    keeper = start("sh", "-c", "while :; do echo $((i += 1)) >n; sleep 0.02; done # %s" % MARK, options=("-t", "1500ms", "-w", TMP))
+    await_("a program", lambda: os.path.exists(os.path.join(TMP, "n")))
+    keeper.send_signal(signal.SIGSTOP)
+    before = count()
+    time.sleep(1.7)
+    if count() <= before or not marked():
+        fail("the run did not go on: %s" % err())
+    keeper.send_signal(signal.SIGCONT)
+    all_gone("after the keeper continued")
+    if keeper.wait(5) != 124:
+        fail("ended with %s" % keeper.returncode)
+    os.unlink(os.path.join(TMP, "n"))
+
+
+def job_is_stopped():
+    """Ctrl-Z: the program stops and continues with callgate, as in any job."""
+    keeper = start("sh", "-c", "while :; do echo $((i += 1)) >n; sleep 0.02; done # %s" % MARK, options=("-w", TMP),
+                   process_group=0)
+    await_("a program", lambda: os.path.exists(os.path.join(TMP, "n")))
+    os.killpg(keeper.pid, signal.SIGTSTP)
+    _, status = os.waitpid(keeper.pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status) or os.WSTOPSIG(status) != signal.SIGTSTP:
+        fail("callgate did not stop: %#x" % status)
+    time.sleep(0.2)
+    before = count()
+    time.sleep(0.3)
+    if count() != before:
+        fail("the program goes on while its job is stopped")
+    os.killpg(keeper.pid, signal.SIGCONT)
+    await_("going on", lambda: count() > before)
+    os.killpg(keeper.pid, signal.SIGTERM)
+    if keeper.wait(5) != 143:
+        fail("ended with %s" % keeper.returncode)
+    all_gone("after SIGTERM")
+    os.unlink(os.path.join(TMP, "n"))
+
+
+# ---- programs that will not go ----
+
+RESIST = r"""
+import ctypes, os, signal, sys, time
+mark, how = sys.argv[1:3]
+libc = ctypes.CDLL(None)
+for n in range(1, 65):
+    try: signal.signal(n, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+def sleeper(): os.execvp("sleep", ["sleep", mark])
+def child(f):
+    pid = os.fork()
+    if pid == 0:
+        f()
+        os._exit(0)
+    return pid
+def daemon():
+    os.setsid()
+    child(sleeper)
+def pdeath_parent():
+    libc.prctl(1, signal.SIGCONT)
+    child(sleeper)
+    sleeper()
+def reaper():
+    libc.prctl(36, 1)
+    child(daemon)
+    child(lambda: child(lambda: child(sleeper)))
+    sleeper()
+def stopped():
+    pid = child(sleeper)
+    os.kill(pid, signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+def storm():
+    others = [child(sleeper) for _ in range(5)]
+    while True:
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP); os.kill(pid, signal.SIGCONT)
+def vforked():
+    os.posix_spawnp("sh", ["sh", "-c", "setsid sleep %s & sleep %s" % (mark, mark)], os.environ)
+def groups():
+    for _ in range(5):
+        child(lambda: (os.setpgid(0, 0), sleeper()))
+    def forker():
+        while True:
+            child(lambda: None)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]: pass
+            except OSError: pass
+    child(forker)
+kinds = dict(daemon=daemon, pdeath=pdeath_parent, reaper=reaper, stopped=stopped, storm=storm, vforked=vforked, groups=groups)
+child(kinds[how])
+time.sleep(0.15)
+if len(sys.argv) > 3:
+    time.sleep(1000)
+"""
+
+
+def resistance():
+    for how in ("daemon", "pdeath", "reaper", "stopped", "storm", "vforked", "groups"):
+        # its own end
+        run = start("python3", "-c", RESIST, MARK, how, stdout=subprocess.DEVNULL)
+        if run.wait(15) != 0:
+            fail("%s: ended with %s" % (how, run.returncode))
+        all_gone("%s, after the program's end" % how)
+        # the clock's
+        run = start("python3", "-c", RESIST, MARK, how, "stay", stdout=subprocess.DEVNULL, options=("-t", "400ms"))
+        began = time.monotonic()
+        if run.wait(15) != 124:
+            fail("%s: ended with %s, not by its time limit" % (how, run.returncode))
+        if time.monotonic() - began > 3:
+            fail("%s: took %.1f s to end" % (how, time.monotonic() - began))
+        all_gone("%s, after its time limit" % how)
+    scratch_is_empty()
+
+
+cases = (parent_dies, parent_dies_unasked, supervisor_dies, keeper_dies, both_die_under_load, interrupt_once, interrupt_twice,
+         keeper_is_stopped, job_is_stopped, resistance)
+chosen = os.environ.get("CASES_OF_KEEPER", "").split()
+for case in cases:
+    current = case.__name__
+    if chosen and current not in chosen:
+        continue
+    begin = time.monotonic()
+    case()
+    print("%s: %.1f s" % (current, time.monotonic() - begin))
+sys.exit(1 if failed else 0)

@@ -1,0 +1,61 @@
+"""The outsider of threats 34-39: threat-canary.py DIR. Listens on every kind of socket the program must not reach, tries to
+get at what the program listens on, hands a descriptor to whoever it meets, and writes down in DIR/met whom it met. The ports
+are in DIR/ports when it is ready."""
+import os
+import select
+import socket
+import sys
+import time
+
+home = sys.argv[1]
+secret = os.open(home + "/secret", os.O_RDWR | os.O_CREAT, 0o600)
+met = open(home + "/met", "a", buffering=1)
+
+
+def listen(family, kind, address):
+    sock = socket.socket(family, kind)
+    sock.bind(address)
+    if kind != socket.SOCK_DGRAM:
+        sock.listen(64)
+    return sock
+
+
+def give(sock, what):
+    print(what, file=met)
+    try:
+        socket.send_fds(sock, [b"x"], [secret])
+    except OSError:
+        pass
+
+
+unix, name = socket.AF_UNIX, "\0callgate-canary-%d" % os.getpid()
+places = {
+    listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)): "tcp",
+    listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)): "udp",
+    listen(unix, socket.SOCK_STREAM, home + "/w/stream"): "stream",
+    listen(unix, socket.SOCK_SEQPACKET, home + "/w/seqpacket"): "seqpacket",
+    listen(unix, socket.SOCK_DGRAM, home + "/w/dgram"): "dgram",
+    listen(unix, socket.SOCK_STREAM, home + "/outside"): "outside",
+    listen(unix, socket.SOCK_STREAM, name): "abstract stream",
+    listen(unix, socket.SOCK_DGRAM, name + "d"): "abstract dgram",
+}
+with open(home + "/ports.new", "w") as ports:
+    numbers = [sock.getsockname()[1] for sock in places if sock.family == socket.AF_INET]
+    print(*numbers, name[1:], file=ports)
+os.rename(home + "/ports.new", home + "/ports")
+end = time.monotonic() + 60
+while time.monotonic() < end and os.path.isdir(home):
+    for sock in select.select(list(places), [], [], 0.01)[0]:
+        if sock.type == socket.SOCK_DGRAM:
+            print(places[sock], sock.recv(100), file=met)
+        else:
+            peer = sock.accept()[0]
+            give(peer, places[sock])
+    for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+        mine = socket.socket(unix, kind)
+        mine.setblocking(False)
+        try:
+            mine.connect(home + "/w/inside")
+        except OSError:
+            continue
+        give(mine, "connected to the program")

@@ -1,0 +1,62 @@
+#!/bin/bash
+# The limit of processes and threads: by a control group, by RLIMIT_NPROC in a user namespace, or by judging forks. It is
+# felt as EAGAIN, a fork bomb is held by it, and a neighbour goes on.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/bomb.sh"
+METER=pids # read by bomb.sh
+need jq pgrep
+
+# Counted by its name, which no other test may have at the same time.
+BOMB=$T/bomb
+cp "$CASES/cases-bomb" "$BOMB" || die "copy"
+
+# The most members a run has had while $1 (a pid) lived; marked by its name.
+most_members()
+{
+	local most=0 now
+	while kill -0 "$1" 2>/dev/null; do
+		now=$(pgrep -c -f "^$BOMB bomb")
+		[ "$now" -gt "$most" ] && most=$now
+	done
+	echo "$most"
+}
+
+measure()
+{
+	local most
+	bomb crowd 60 --pids 20
+	is '.exit_code == 1 and .stdout == "fork after 19: EAGAIN\n"' "$1 crowd"
+	bomb threads 60 --pids 20
+	is '.exit_code == 1 and .stdout == "pthread_create after 19: EAGAIN\n"' "$1 threads"
+	bomb serial 200 --pids 4
+	is '.status == "ok" and (.limits.pids.hit | not) and .limits.pids.limit == 4' "$1 serial"
+	bomb bomb 1500 --pids 30 &
+	most=$(most_members $!)
+	wait $!
+	# The program's own processes; callgate's are named otherwise.
+	[ "$most" -le 34 ] || fail "$1: a fork bomb had $most members of 30"
+	[ "$most" -ge 5 ] || fail "$1: a fork bomb was not seen at work ($most)"
+	is '.limits.pids.hit and .limits.pids.peak >= 20 and .limits.pids.peak <= 34' "$1 bomb"
+	[ "$(pgrep -c -f "^$BOMB bomb")" = 0 ] || fail "$1: something outlived the fork bomb"
+}
+
+# A run beside a fork bomb does its work.
+neighbour()
+{
+	local begin
+	bomb bomb 3000 --pids 30 &
+	sleep 0.5
+	begin=$(date +%s%N)
+	mkdir -p "$T/n"
+	cg run --profile minimal -x "$BOMB" --pids 20 -w "$T/n" -- "$BOMB" serial 50 >/dev/null || fail "$1: a neighbour was hindered"
+	[ $((($(date +%s%N) - begin) / 1000000)) -lt 10000 ] || fail "$1: a neighbour had to wait"
+	wait $!
+}
+
+measure "as it comes"
+neighbour "as it comes"
+LIVE_WITHOUT=cgroups
+measure "without control groups"
+LIVE_WITHOUT=cgroups,namespaces
+measure "without namespaces"
+neighbour "without namespaces"
