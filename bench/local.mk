@@ -2,7 +2,7 @@
 EXTRA_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
 bench_micro_SOURCES = bench/micro.c
-dist_noinst_SCRIPTS += bench/bench.py
+dist_noinst_SCRIPTS += bench/bench.py bench/soak.sh
 EXTRA_DIST += bench/README.md
 CLEANFILES += $(EXTRA_PROGRAMS)
 

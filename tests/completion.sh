@@ -28,7 +28,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why audit; do
+for verb in run check show why audit doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -41,6 +41,11 @@ offers --exec why --e
 offers stats audit st
 offers python run --profile py
 offers blocked run --events b
+offers landlock run --require la
+offers landlock,pidns run --without landlock,pi
+offers namespaces run --require na
+offers cgroups run --require cgroups
+offers --json doctor --j
 offers ls run -- l
 offers /etc/passwd run -- cat /etc/pass
 echo "$passed passed, $failed failed, 0 skipped"

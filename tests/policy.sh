@@ -56,6 +56,14 @@ jq -r '.. | objects | keys[]' "$top/policy/schema.json" >/dev/null 2>&1 &&
 		grep -qF -- "$key" "$manual" || { echo "the manual lacks $key" >&2; failed=$((failed + 1)); }
 	done
 
+# ---- require: united; --without is no part of the policy ----
+printf '%s' '{"version": 1, "extends": ["minimal"], "require": ["landlock"]}' >require.json
+expect 0 '"landlock",
+    "pidns"' show --policy ./require.json --require pidns --without cgroups
+expect 0 '"require"' show --policy ./require.json
+expect_no pidns
+expect 0 provide why --policy ./require.json --without landlock --open /etc/passwd
+
 # ---- check ----
 for profile in minimal python data extended; do
 	expect 0 "$profile: good" check "$profile"
@@ -91,8 +99,28 @@ expect 0 '"workdir": "/work"' show
 expect 0 '"A": "b$${c}"' show -e 'A=b${c}'
 expect 125 'unknown key' show -p bad.json
 expect 125 'name a directory that exists' show -w nowhere
-expect 125 '-t soon: not understood' show -t soon
-expect 125 '--output-limit 0' show --output-limit 0
+expect 125 '-t soon: is no time; write a time' show -t soon
+expect 125 '--output-limit 0: is no size' show --output-limit 0
+expect 125 '--output-limit none: is no size' show --output-limit none
+expect 125 '-m 10K: is out of range; write a size from 1M to 1048576T, or "none"' show -m 10K
+expect 125 '--pids 0: is no number; write a number such as 64, or "none"' show --pids 0
+expect 125 '--disk lots: is no size' why --disk lots --open /a
+expect 0 '"memory": 536870912' show -m 512M
+expect 0 '"cpu": "1500.000000ms"' show --cpu 1.5s
+expect 0 '"pids": 64' show --pids 64
+expect 0 '"open_files": 256' show --open-files 256
+expect 0 '"file_size": 104857600' show --file-size 100M
+expect 0 '"disk": 1073741824' show --disk 1G
+expect 0 '"audit": 65536' show --audit-limit 64K
+expect 0 '"stderr": 7' show --output-limit 7
+printf '{"limits": {"wall": 9, "cpu": 8, "memory": "9M", "pids": 7, "open_files": 9, "file_size": 3, "disk": "1M", "stdout": 1, "stderr": 2, "audit": "1M"}}' >lim.json
+expect 0 '"audit": 1048576' show -p lim.json
+printf '%s\n' "$out" >lim.shown.json
+expect 0 "$out" show -p lim.shown.json
+expect 0 '"pids": 3' show -p lim.json --pids 3
+expect 0 '"stdout": 1' show -p lim.json -m none --pids none
+expect_no '"memory"'
+expect_no '"pids"'
 expect 125 "not a profile's name" show --profile ./x
 expect 0 'Usage' show --help
 expect 125 'Try' show --nonsense
