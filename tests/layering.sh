@@ -5,7 +5,7 @@
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
-order="base policy audit syscalls supervisor cli"
+order="base policy audit egress syscalls supervisor cli"
 failed=0
 
 complain()

@@ -52,12 +52,14 @@ need_packages()
 }
 
 BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake pkg-config=pkg-config
-	libseccomp-dev libelf-dev libjansson-dev libssl-dev"
+	libseccomp-dev libelf-dev libjansson-dev libssl-dev libnghttp2-dev libidn2-dev libpsl-dev"
 # Tools of ./check, and the programs that the tests run inside.
 CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
 	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
-	python3-venv procps=ps"
+	python3-venv procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd openssh-client=ssh
+	redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp python3-requests
+	python3-grpcio python3-websockets python3-h2 tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.
