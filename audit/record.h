@@ -2,6 +2,7 @@
 #ifndef CALLGATE_AUDIT_RECORD_H
 #define CALLGATE_AUDIT_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,21 @@ struct audit_arg {
 	size_t text_len;
 };
 
+/* What a record about a connection has besides; "event" then stands where other records have "syscall". */
+struct audit_net {
+	const char *event; /* "open", "request", "close", "dns" */
+	uint64_t conn;
+	unsigned port;     /* 0: left out */
+	unsigned status;   /* likewise */
+	uint64_t count;    /* 1: likewise */
+	/* NULL or "": left out. Not trusted: escaped as any text */
+	const char *host, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
+	bool truncated;    /* path */
+	bool has_bytes;
+	uint64_t bytes_up, bytes_down;
+	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
+};
+
 #define AUDIT_ARGS_MAX 8
 
 /* Borrows everything until audit_begin returns. A NULL text leaves its field out. */
@@ -55,6 +71,7 @@ struct audit_record {
 	enum audit_effect effect;
 	const char *rule;
 	const char *reason;
+	const struct audit_net *net; /* NULL: a system call */
 };
 
 #endif

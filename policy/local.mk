@@ -3,7 +3,7 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/arena.c policy/arena.h policy/below.c policy/below.h policy/borders.c policy/canon.c policy/decide.c policy/decoy.c policy/decoy.h \
 	policy/errors.c policy/errors.h policy/explain.c policy/explain.h policy/glob.c policy/glob.h policy/index.c policy/keys.c policy/keys.h \
 	policy/layer-names.c policy/layer-names.h \
-	policy/limits.c policy/load.c policy/locate.c policy/locate.h policy/model.h policy/mounts.c policy/parse-limits.c policy/parse-lists.c policy/parse.c policy/parser.c policy/parser.h policy/policy.c \
+	policy/limits.c policy/load.c policy/locate.c policy/locate.h policy/model.h policy/mounts.c policy/net.h policy/parse-limits.c policy/parse-lists.c policy/parse.c policy/parser.c policy/parser.h policy/policy.c \
 	policy/rules.c policy/settings.c policy/show.c policy/source.c policy/source.h policy/tree.c policy/tree.h \
 	policy/vars.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \

@@ -180,7 +180,8 @@ static void answer(struct dispatch *dispatch)
 		result = -EINTR;
 		(void)notify_error(listener, call->id, -EINTR); /* normally nobody is there to hear it */
 		break;
-	case OUTCOME_FETCH: /* answered by fetch() */
+	case OUTCOME_EGRESS: /* egress_client_connect will take it */
+	case OUTCOME_FETCH:  /* answered by fetch() */
 	default:
 		(void)notify_error(listener, call->id, -EPERM);
 		result = -EPERM;

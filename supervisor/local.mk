@@ -93,6 +93,8 @@ libcallgate_supervisor_a_SOURCES += \
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/doctor.c \
 	supervisor/doctor.h \
+	supervisor/egress-client.h \
+	supervisor/egress-start.h \
 	supervisor/probe-cgroups.c \
 	supervisor/probe-host.c \
 	supervisor/probe-landlock.c \

@@ -46,6 +46,7 @@ struct sandbox {
 	} memory; /* for /proc/meminfo */
 	bool (*is_over)(void *meter); /* looks at the limits: for whoever waits. True: one of them has ended the run */
 	struct sockets *sockets;   /* sockets.h: what the run has bound */
+	struct inet *inet;         /* inet.h; NULL: there is no network */
 	const struct guest_ops *guest;
 	int listener_fd;
 	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
@@ -73,6 +74,7 @@ enum outcome_kind {
 	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
+	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
 	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
 	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
 };
@@ -82,12 +84,13 @@ struct exec_plan; /* exec.h */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT: owned */
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS: owned */
 	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	char *host;        /* OUTCOME_CHDIR: owned */
+	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 };
 
 struct call {

@@ -56,6 +56,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
+	syscalls/inet.h \
 	syscalls/mqueue.c \
 	syscalls/native.c \
 	syscalls/native.h \

@@ -58,11 +58,20 @@ enum view_flag {
 	VIEW_ABSENT = 1 << 1, /* the final name need not exist (a dangling final link gives its target) */
 };
 
+/* A file whose content is not the policy's but the run's: replaces what the policy shows under that name. */
+struct view_provide {
+	char *virt; /* canonical virtual path */
+	char *text; /* may hold NUL: text_len counts */
+	size_t text_len;
+};
+
 struct view_options {
 	int scratch_fd;           /* this run's directory */
 	const char *scratch_host; /* its canonical host path */
 	const char *scratch_base; /* host directory of all runs: never visible, whatever is granted */
 	const char *workdir_host; /* reported in changes even when it lies in the scratch space */
+	const struct view_provide *provide; /* borrowed for the call */
+	size_t provides;
 	int tmpfs_fd;             /* see view_attach: the skeleton is made in it; borrowed. -1: in scratch_fd */
 };
 

@@ -1,0 +1,131 @@
+#include "egress/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define HEAD offsetof(struct control_message, id)
+
+size_t control_size(enum control_type type)
+{
+	static const size_t body[CONTROL_TYPE_MAX] = {
+		[CONTROL_CONNECT] = sizeof(struct control_connect),
+		[CONTROL_UDP] = sizeof(struct control_connect),
+		[CONTROL_CANCEL] = sizeof(struct control_id),
+		[CONTROL_ACK] = sizeof(struct control_ack),
+		[CONTROL_NAME] = sizeof(struct control_name),
+		[CONTROL_CONNECTED] = sizeof(struct control_connected),
+		[CONTROL_RECORD] = sizeof(struct control_record),
+		[CONTROL_DONE] = sizeof(struct control_done),
+	};
+
+	return HEAD + body[type];
+}
+
+union control_room {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
+};
+
+int control_send(int fd, const struct control_message *message, const int *fds, size_t fds_count)
+{
+	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* only read */
+			     .iov_len = control_size((enum control_type)message->type)};
+	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
+	union control_room room;
+	ssize_t sent;
+
+	if (fds_count) {
+		struct cmsghdr *rights;
+
+		memset(&room, 0, sizeof(room));
+		head.msg_control = room.bytes;
+		head.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
+		rights = CMSG_FIRSTHDR(&head);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
+		memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
+	}
+	do
+		sent = sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return -errno;
+	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
+}
+
+static bool has_end(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+#define ENDS(field) has_end(field, sizeof(field))
+
+static bool record_is_sound(const struct control_record *record)
+{
+	return record->event < CONTROL_EVENT_MAX && ENDS(record->host) && ENDS(record->real) && ENDS(record->dropped) &&
+	       ENDS(record->sni) && ENDS(record->alpn) && ENDS(record->proto) && ENDS(record->method) &&
+	       ENDS(record->path) && ENDS(record->rule) && ENDS(record->reason) && ENDS(record->credential) &&
+	       ENDS(record->cause);
+}
+
+static bool is_sound(const struct control_message *message, size_t len)
+{
+	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
+	    len != control_size((enum control_type)message->type))
+		return false;
+	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP)
+		return ENDS(message->connect.host) && ENDS(message->connect.exe);
+	if (message->type == CONTROL_NAME)
+		return ENDS(message->name.host);
+	return message->type != CONTROL_RECORD || record_is_sound(&message->record);
+}
+
+static size_t take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX])
+{
+	struct cmsghdr *part;
+	size_t count = 0;
+
+	for (part = CMSG_FIRSTHDR(head); part; part = CMSG_NXTHDR(head, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(fd));
+			if (count < CONTROL_FDS_MAX)
+				ret_fds[count++] = fd;
+			else
+				(void)close(fd);
+		}
+	}
+	return count;
+}
+
+int control_receive(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX], size_t *ret_fds_count)
+{
+	struct iovec part = {.iov_base = ret_message, .iov_len = sizeof(*ret_message)};
+	union control_room room;
+	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes,
+			      .msg_controllen = sizeof(room.bytes)};
+	ssize_t got;
+
+	do
+		got = recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	*ret_fds_count = 0;
+	if (got < 0)
+		return -errno;
+	*ret_fds_count = take_descriptors(&head, ret_fds);
+	if (got == 0)
+		return -EPIPE;
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_sound(ret_message, (size_t)got))
+		return 0;
+	while (*ret_fds_count)
+		(void)close(ret_fds[--*ret_fds_count]);
+	return -EBADMSG;
+}

@@ -1,0 +1,28 @@
+/*
+ * The egress process: names, connections, TLS, HTTP, secrets. It sees neither the seccomp listener nor the program's memory,
+ * and after set-up opens no file, starts nothing and can make no call that others' work needs (selffilter.h, SELF_EGRESS).
+ */
+#ifndef CALLGATE_EGRESS_EGRESS_H
+#define CALLGATE_EGRESS_EGRESS_H
+
+#include "egress/ca.h"
+#include "egress/secret.h"
+#include "policy/net.h"
+
+struct egress_options {
+	const struct policy *policy;
+	int control_fd;            /* to the supervisor; taken */
+	int resolver_fd;           /* to the resolver process; taken */
+	struct ca *ca;             /* of the run; NULL: nothing is opened. Taken */
+	struct secrets *secrets;   /* Taken; NULL: none */
+	char *upstream_roots;      /* PEM text to verify servers with (system's and policy's); taken; NULL: none */
+	size_t upstream_roots_len;
+	const char *own_address;   /* IPv4 loopback address of the run: connections come from it, "127.0.0.1" or "127.x.y.z" */
+	int (*lock_down)(void *ctx); /* called once everything is open: seccomp and Landlock, supervisor/egress-start.c. 0 or -errno */
+	void *lock_ctx;
+};
+
+/* Runs until CONTROL_END or the control socket closes. Returns the exit status. */
+int egress_main(const struct egress_options *options);
+
+#endif

@@ -1,0 +1,18 @@
+libcallgate_egress_a_SOURCES += \
+	egress/budget.h \
+	egress/ca.h \
+	egress/channel.h \
+	egress/conn.h \
+	egress/control.c \
+	egress/control.h \
+	egress/dial.h \
+	egress/egress.h \
+	egress/hello.h \
+	egress/loop.h \
+	egress/pool.h \
+	egress/request.h \
+	egress/resolver.h \
+	egress/secret.h \
+	egress/state.h \
+	egress/tls.h
+EXTRA_DIST += egress/README.md

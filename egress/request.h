@@ -1,0 +1,73 @@
+/* One HTTP request, of whatever version, before it goes anywhere: judged, budgeted, recorded, given its secrets. */
+#ifndef CALLGATE_EGRESS_REQUEST_H
+#define CALLGATE_EGRESS_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress/conn.h"
+#include "policy/net.h"
+
+struct request {
+	char method[NET_METHOD_MAX];
+	char authority[NET_HOST_MAX + 6]; /* as the client wrote it: Host or :authority */
+	char scheme[8];                   /* HTTP/2 only; "" otherwise */
+	char path[NET_PATH_MAX];          /* normalised; what is forwarded, with the query after it */
+	bool query;
+	bool upgrade;                     /* to a websocket */
+};
+
+struct request_verdict {
+	bool allow;
+	unsigned status;     /* of the refusal: 403, 421 (another host), 429 (budget) */
+	const struct net_rule *rule; /* whose credential is to be put in; NULL: none */
+	const char *label, *reason;
+};
+
+/*
+ * Authority against the connection's name and port (host_mismatch: 421), method (TRACE, CONNECT refused), policy, budget.
+ * Takes from the budget when it allows.
+ */
+void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict);
+
+/*
+ * Records it; answer as conn_record's. Refused ones are recorded without waiting (answer NULL).
+ */
+void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
+
+/*
+ * The refusal's body: {"error": "refused_by_policy", "host", "port", "method", "path", "rule", "reason"}. Owned by the
+ * caller (free); NULL: no memory.
+ */
+char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict);
+
+/* A field of a message on its way. Texts borrow. */
+struct field {
+	const char *name; /* lower case */
+	size_t name_len;
+	const char *value;
+	size_t value_len;
+};
+
+/* What may be in a message, both versions of HTTP alike. */
+#define HTTP_FIELDS_MAX 100
+#define HTTP_HEAD_MAX (32 * 1024)
+
+/* Whether a field is between neighbours only and not forwarded: connection, keep-alive, te, upgrade, alt-svc …; see RFC 9110, 7.6.1. */
+bool request_field_dropped(const char *name, size_t len, bool response);
+
+/*
+ * Over TLS to its host only, after the allow is on record: the rule's credential header, whose name is *ret_name (NULL:
+ * none) and whose value is the caller's to wipe and free.
+ */
+int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
+		       char **ret_value);
+/*
+ * Replaces placeholders of secrets that may go to this host in a field's value, also inside "Basic" base64. 1 with an
+ * owned value (to be wiped and freed); 0: nothing to replace; -ENOMEM.
+ */
+int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
+
+#endif

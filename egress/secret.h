@@ -1,0 +1,44 @@
+/*
+ * Secrets: what the user's "secrets" hold, each with the placeholder the program sees instead. Values live in the egress
+ * process only, in memory that is neither dumped nor swapped where the kernel allows; the keeper wipes its copy.
+ */
+#ifndef CALLGATE_EGRESS_SECRET_H
+#define CALLGATE_EGRESS_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/net.h"
+
+struct secrets;
+
+#define SECRET_VALUE_MAX 16384
+#define SECRET_PLACEHOLDER_SIZE 64
+
+/*
+ * Reads them from where the policy says (env:, file:, fd:, command: by sh -c with a time limit of 10 s), before anything is
+ * given up. A final newline is dropped; NUL, CR and LF inside are an error. 0 with owned secrets (NULL when there are
+ * none); or -errno with a message that names the secret and never holds a value.
+ */
+int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error);
+/* Wipes. */
+void secrets_free(struct secrets *secrets);
+
+size_t secrets_count(const struct secrets *secrets);
+const char *secrets_name(const struct secrets *secrets, size_t index);
+/* "callgate-secret-NAME-0123456789abcdef…": in the program's environment. Borrowed. */
+const char *secrets_placeholder(const struct secrets *secrets, size_t index);
+
+/*
+ * The template of a credential ("Bearer {GH_TOKEN}") with its secrets, if each may be sent to host. Owned, to be wiped.
+ * 0; -EACCES: one may not; -ENOENT: no such secret; -ENOMEM.
+ */
+int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
+/* Replaces every placeholder in text that may go to host. 1 with an owned copy, 0: there is none, -ENOMEM. */
+int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
+		    size_t *ret_len);
+
+/* Drops the values, keeps names and placeholders: for the keeper and the supervisor, after egress has been forked. */
+void secrets_forget(struct secrets *secrets);
+
+#endif

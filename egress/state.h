@@ -1,0 +1,39 @@
+/* What the parts of the egress process share. One a process. */
+#ifndef CALLGATE_EGRESS_STATE_H
+#define CALLGATE_EGRESS_STATE_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress/budget.h"
+#include "egress/conn.h"
+#include "egress/egress.h"
+#include "egress/loop.h"
+#include "egress/pool.h"
+
+struct control_line; /* line.h: the queue towards the supervisor and the records that wait for an answer */
+struct conn_table;   /* conn-table.h: by number and by source port */
+struct resolver;     /* resolver.h: queries to the resolver process */
+struct dns_server;   /* dns-server.h */
+struct tls;          /* tls.h: contexts for both sides */
+struct udp_relays;   /* udp.h */
+
+struct egress {
+	const struct egress_options *options;
+	const struct policy *policy;
+	struct loop *loop;
+	struct pool *pool;
+	struct budgets *budgets;
+	struct control_line *line;
+	struct conn_table *conns;
+	struct resolver *resolver;
+	struct dns_server *dns;
+	struct tls *tls;         /* made when first needed */
+	struct udp_relays *udp;
+	struct watch listener;   /* the guest's side: TCP */
+	bool ending;
+};
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The supervisor's end of the line to egress: connects that wait for an upstream, records that egress asks for, and what the
+ * result says about the network. Part of the supervisor's loop, never blocks.
+ */
+#ifndef CALLGATE_SUPERVISOR_EGRESS_CLIENT_H
+#define CALLGATE_SUPERVISOR_EGRESS_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/egress-start.h"
+#include "syscalls/call.h"
+
+struct egress_client;
+struct blocking;
+
+/* A socket that must not block is answered after that long, whatever egress does. */
+#define EGRESS_HOLD_MS 250
+/* Connects waiting at a time; then EAGAIN. */
+#define EGRESS_PENDING_MAX 1024
+
+/* blocking finishes connects of sockets that may block. Borrows all but takes control_fd. 0 or -errno. */
+int egress_client_create(struct sandbox *sandbox, struct blocking *blocking, struct pool *pool, int control_fd,
+			 struct egress_client **ret_client);
+/* What still waits is answered with ECONNABORTED. */
+void egress_client_free(struct egress_client *client);
+
+int egress_client_fd(const struct egress_client *client);
+/* EPOLLIN and, while messages are queued, EPOLLOUT: ask again after each event or tick. */
+unsigned egress_client_interest(const struct egress_client *client);
+void egress_client_event(struct egress_client *client, unsigned events);
+/* Answers what has waited long enough or is waited for no more; milliseconds until it wants to be called again, -1: never. */
+int egress_client_tick(struct egress_client *client);
+
+/* OUTCOME_EGRESS: takes the outcome's descriptor. 0: it is answered and recorded later; -errno: the caller must. */
+int egress_client_connect(struct egress_client *client, struct call *call);
+/* Reads what has come, so that a name given out a moment ago is known: called when an address is not. Static signature for inet.h. */
+void egress_client_catch_up(void *client);
+/* For inet.h: hands egress a socket for the datagrams to an endpoint. Borrows fd. 0 or -errno. */
+int egress_client_udp(void *client, const struct control_connect *endpoint, int fd);
+
+/* The program has ended: asks egress to close everything and takes its last records, for at most two seconds. */
+void egress_client_finish(struct egress_client *client);
+/* False: it has died or spoken nonsense. Then every connect is refused (ENETDOWN, "egress_failed"). */
+bool egress_client_alive(const struct egress_client *client);
+
+/*
+ * The result's "network": [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most
+ * 1,000; equal ones are counted. And advice (client_rejected_ca) as {"host", "reason", "advice"} in "network_advice".
+ * Owned by the caller; NULL: no memory.
+ */
+json_t *egress_client_network(const struct egress_client *client);
+json_t *egress_client_advice(const struct egress_client *client);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Internet sockets of the program's: made by the program itself, and led by bind(2) and connect(2) on a duplicate to where
+ * the policy says. Nothing of the real network is reachable with them: TCP goes to egress' listener, announced by its
+ * source port; datagrams to sockets of egress; all else on the run's own loopback.
+ */
+#ifndef CALLGATE_SYSCALLS_INET_H
+#define CALLGATE_SYSCALLS_INET_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "egress/control.h"
+#include "egress/pool.h"
+#include "syscalls/call.h"
+
+struct inet;
+
+struct inet_options {
+	const struct policy *policy;
+	struct pool *pool;       /* borrowed */
+	bool own_netns;          /* nothing but the run is on its loopback; the pool is local there */
+	struct in_addr loopback; /* see struct egress_guest */
+	uint16_t listener_port, dns_port, sink_port;
+	void *egress;            /* for the calls below */
+	void (*catch_up)(void *egress);
+	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
+};
+
+int inet_create(const struct inet_options *options, struct inet **ret_inet);
+void inet_free(struct inet *inet);
+
+/*
+ * The parts of the handlers in net.c for these families; the address is the copy. inet_connect ends a TCP connect to an
+ * approved endpoint with OUTCOME_EGRESS: outcome.fd is the bound duplicate, outcome.egress (owned) tells what to do.
+ */
+void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
+void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
+void inet_listen(struct call *call, int copy);
+/* Names as the program knows them. True when that changed the address. peer: getpeername(2). */
+bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len);
+
+/*
+ * Where a datagram to `address` has to go: judged and on record through call (the caller commits). 0 with the address to
+ * send to; -errno with the outcome set. Used by sendto, sendmsg, sendmmsg.
+ */
+int inet_route_datagram(struct call *call, const struct sockaddr_storage *address, int len,
+			struct sockaddr_storage *ret_to, socklen_t *ret_len);
+
+/* OUTCOME_EGRESS. */
+struct inet_dial {
+	struct control_connect request;
+	struct sockaddr_in listener; /* where the program's socket is to be connected once the upstream is there */
+	bool mapped;                 /* an AF_INET6 socket: to the IPv4-mapped form of it */
+	bool nonblocking;
+};
+
+#endif
