@@ -1,6 +1,7 @@
 libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
 	egress/ca.h \
+	egress/channel.c \
 	egress/channel.h \
 	egress/conn.h \
 	egress/control.c \
@@ -8,6 +9,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/dial.h \
 	egress/egress.h \
 	egress/hello.h \
+	egress/loop.c \
 	egress/loop.h \
 	egress/pool.h \
 	egress/request.h \
