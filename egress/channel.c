@@ -16,15 +16,7 @@ int channel_init(struct channel *channel, struct loop *loop, int fd, void (*read
 	error = loop_add(loop, &channel->watch, 0);
 	if (error)
 		channel->watch.fd = -1;
-	channel->watched = !error;
 	return error;
-}
-
-static void unwatch(struct channel *channel)
-{
-	if (channel->watched)
-		loop_remove(channel->loop, &channel->watch);
-	channel->watched = false;
 }
 
 void channel_done(struct channel *channel, bool abort)
@@ -38,7 +30,7 @@ void channel_done(struct channel *channel, bool abort)
 		(void)channel_shutdown(channel); /* the other side has its data; what it misses is a good-bye */
 	if (abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* else it ends by FIN: close record tells */
-	unwatch(channel);
+	loop_remove(channel->loop, &channel->watch);
 	(void)close(fd);
 	channel->watch.fd = -1;
 	SSL_free(channel->ssl);
@@ -127,10 +119,6 @@ bool channel_has_bytes(const struct channel *channel)
 	return channel->early.data || channel->below.data || (channel->ssl && SSL_has_pending(channel->ssl));
 }
 
-/*
- * A socket that is shut on both sides is reported as EPOLLHUP for ever, whatever it is watched for. While there is no
- * interest in it, it is not in the loop.
- */
 void channel_wait(struct channel *channel, bool read, bool write)
 {
 	unsigned interest;
@@ -142,10 +130,5 @@ void channel_wait(struct channel *channel, bool read, bool write)
 		(void)channel_shutdown(channel); /* the FIN after a close_notify that had to wait */
 	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
-	if (!interest && channel->shut)
-		unwatch(channel);
-	else if (channel->watched)
-		loop_set(channel->loop, &channel->watch, interest);
-	else
-		channel->watched = !loop_add(channel->loop, &channel->watch, interest);
+	loop_set(channel->loop, &channel->watch, interest);
 }

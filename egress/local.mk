@@ -1,6 +1,8 @@
 libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
 	egress/ca.h \
+	egress/channel-bytes.c egress/channel-bytes.h \
+	egress/channel-tls.c \
 	egress/channel.c \
 	egress/channel.h \
 	egress/conn.h \
