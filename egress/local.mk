@@ -13,6 +13,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/hello.h \
 	egress/loop.c \
 	egress/loop.h \
+	egress/pool.c \
 	egress/pool.h \
 	egress/request.h \
 	egress/resolver.h \
