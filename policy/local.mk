@@ -6,6 +6,8 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/limits.c policy/load.c policy/locate.c policy/locate.h policy/model.h policy/mounts.c policy/net.h policy/parse-limits.c policy/parse-lists.c policy/parse.c policy/parser.c policy/parser.h policy/policy.c \
 	policy/rules.c policy/settings.c policy/show.c policy/source.c policy/source.h policy/tree.c policy/tree.h \
 	policy/vars.c
+libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net-idna.c policy/net-judge.c policy/net-path.c \
+	policy/net-text.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
 dist_pkgdata_DATA += policy/schema.json

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "policy/arena.h"
 #include "policy/glob.h"
+#include "policy/network.h"
 #include "policy/policy.h"
 #include "policy/source.h"
 #include "policy/tree.h"
@@ -62,6 +63,7 @@ struct policy {
 	const char *audit_file;
 	const char *user; /* NULL: not said */
 	bool audit_allowed;
+	struct policy_network network;
 	char sha256[SHA256_HEX_SIZE];
 };
 

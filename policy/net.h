@@ -67,7 +67,7 @@ const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret
 
 struct net_verdict {
 	bool allow;
-	const struct net_rule *rule; /* allow: the first that matches */
+	const struct net_rule *rule; /* allow: the first that matches, exact names before wildcards */
 	const char *label;           /* of the rule, allow or deny; NULL: none matches */
 	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted method_not_granted … */
 };
@@ -76,7 +76,12 @@ struct net_verdict {
 struct net_verdict policy_net_name(const struct policy *policy, const char *host);
 /* Whether there may be a connection (udp: datagrams) to it. host: canonical name, or an address as inet_ntop writes it. */
 struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp);
-/* Whether its TLS is opened: each rule for it has "http", or one has a credential, or a secret names the host. */
+/* Whether a deny rule names an address that a name was resolved to. A rule that allows is not looked for. */
+struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port);
+/*
+ * Whether its TLS is opened: each rule for it has "http", or one has a credential or counts requests, or a secret names
+ * the host.
+ */
 bool policy_net_intercepts(const struct policy *policy, const char *host, unsigned port);
 /*
  * Whether a request may be made; the rule is the one whose credential and budget count. path: net_path_normalise's.
