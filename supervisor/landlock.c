@@ -1,6 +1,7 @@
 #include "supervisor/landlock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */
 #define NET_TCP 3ULL                 /* BIND_TCP, CONNECT_TCP: ABI 4, 6.7 */
+#define NET_BIND_TCP 1ULL
 #define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, 7.2 */
 #define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, 6.12 */
 #define SCOPE_SIGNAL (1ULL << 1)
@@ -86,6 +88,27 @@ int landlock_build(const struct view *view, int abi, unsigned *ret_places)
 	if (r < 0)
 		return r;
 	*ret_places = ruleset.places;
+	return steal_fd(&fd);
+}
+
+int landlock_build_own(int abi, bool read_files)
+{
+	struct landlock_rights handled = landlock_rights(abi);
+	struct landlock_path_beneath_attr all = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR};
+	_cleanup_close_ int fd = -1, root = -1;
+
+	handled.net &= NET_BIND_TCP;
+	if (read_files)
+		handled.fs &= ~FS_RESOLVE_UNIX; /* services of names listen at sockets with a name */
+	fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
+	if (fd < 0)
+		return -errno;
+	if (!read_files)
+		return steal_fd(&fd);
+	root = all.parent_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &all, 0u) < 0)
+		return -errno;
 	return steal_fd(&fd);
 }
 

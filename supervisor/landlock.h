@@ -6,6 +6,7 @@
 #ifndef CALLGATE_SUPERVISOR_LANDLOCK_H
 #define CALLGATE_SUPERVISOR_LANDLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "syscalls/view.h"
@@ -30,6 +31,12 @@ struct landlock_rights landlock_rights(int abi);
  * Returns a CLOEXEC descriptor owned by the caller, or -errno. *ret_places: the exceptions, for the user.
  */
 int landlock_build(const struct view *view, int abi, unsigned *ret_places);
+
+/*
+ * For processes of callgate's own that talk to the world (the egress side): no file but, with read_files, reading any; no TCP
+ * port to listen at; no signal to and no abstract socket of anybody outside. Connecting stays. As above.
+ */
+int landlock_build_own(int abi, bool read_files);
 
 /*
  * Puts the calling thread and all its children under the ruleset, for good, without filling the kernel's log with what

@@ -1,8 +1,9 @@
 /*
- * The calls of keeper, supervisor and custodian after their set-up, by what they are for. Found by reading and by
- * running the whole live suite under a filter that reported what was missing.
+ * The calls of keeper, supervisor, custodian, egress and resolver after their set-up, by what they are for. Found by
+ * reading and by running the whole live suite under a filter that reported what was missing.
  */
 #include <linux/fs.h>
+#include <linux/netlink.h>
 #include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -60,6 +61,23 @@ static const struct row_term requests[] = {
 	REQUEST(PTRACE_SETSIGMASK), REQUEST(PTRACE_SINGLESTEP), REQUEST(PTRACE_POKEDATA), END,
 };
 
+/* The resolver loads modules of nsswitch.conf(5): code from files, which are never writable at the same time. */
+static const struct row_term no_exec_but_files[] = {ONE(NONE(2, PROT_EXEC)),
+						    {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
+static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
+
+/* By family, kind without its flags, protocol. */
+#define KIND(kind) {1, 0xf, (kind)}
+#define INET_SOCKETS                                                                                \
+	BOTH(IS(0, AF_INET), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET), KIND(SOCK_DGRAM)),            \
+		BOTH(IS(0, AF_INET6), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET6), KIND(SOCK_DGRAM))
+static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
+static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
+						   BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
+/* Those of the run's own names, and the question who listens. */
+static const struct row_term network_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
+						  BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_SOCK_DIAG)), END};
+
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
 
@@ -67,6 +85,9 @@ static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
 #define K SELF_KEEPER
 #define S SELF_SUPERVISOR
 #define C SELF_CUSTODIAN
+#define E SELF_EGRESS
+#define R SELF_RESOLVER
+#define N SELF_NETWORK
 
 #define RULE(name_, roles_, terms_) {.nr = __SNR_##name_, .name = #name_, .roles = (roles_), .terms = (terms_)},
 #define ANY(name, roles) RULE(name, roles, NULL)
@@ -74,37 +95,38 @@ static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
 
 static const struct self_rule rules[] = {
 	/* memory, threads, ending */
-	ANY(brk, K | S | C) RULE(mmap, K | S | C, no_exec) RULE(mprotect, K | S | C, no_exec) ANY(munmap, K | S | C)
-	ANY(mremap, K | S | C) ANY(madvise, K | S | C) RULE(clone, S, threads) ANY(futex, K | S | C) ANY(rseq, S)
-	ANY(set_robust_list, S) ANY(sched_yield, S) ANY(sched_getaffinity, K | S) ANY(exit, S) ANY(exit_group, K | S | C)
-	ANY(restart_syscall, K | S | C)
+	ANY(brk, K | S | C | E | R) RULE(mmap, K | S | C | E, no_exec) RULE(mmap, R, no_exec_but_files)
+	RULE(mprotect, K | S | C | E | R, no_exec) ANY(munmap, K | S | C | E | R)
+	ANY(mremap, K | S | C | E | R) ANY(madvise, K | S | C | E | R) RULE(clone, S | R, threads) ANY(futex, K | S | C | E | R) ANY(rseq, S | R)
+	ANY(set_robust_list, S | R) ANY(sched_yield, S | R) ANY(sched_getaffinity, K | S | R) ANY(exit, S | R) ANY(exit_group, K | S | C | E | R)
+	ANY(restart_syscall, K | S | C | E | R)
 
 	/* who and when */
-	ANY(getpid, K | S | C) ANY(gettid, K | S | C) ANY(getppid, K | S) ANY(getuid, K | S) ANY(geteuid, K | S | C)
-	ANY(getgid, K | S) ANY(getegid, K | S) ANY(getresuid, K | S) ANY(getresgid, K | S)
+	ANY(getpid, K | S | C | E | R) ANY(gettid, K | S | C | E | R) ANY(getppid, K | S) ANY(getuid, K | S | E | R) ANY(geteuid, K | S | C | E | R)
+	ANY(getgid, K | S | E | R) ANY(getegid, K | S | E | R) ANY(getresuid, K | S) ANY(getresgid, K | S)
 	ANY(getgroups, K | S) ANY(getpgrp, K | S) ANY(getpgid, K | S) ANY(getsid, K | S)
-	ANY(clock_gettime, K | S | C) ANY(clock_nanosleep, K | S) ANY(gettimeofday, K | S | C) ANY(time, K | S)
-	ANY(getrandom, K | S) ANY(sysinfo, K | S) ANY(uname, K | S) ANY(getrusage, K | S) ANY(prlimit64, K | S)
+	ANY(clock_gettime, K | S | C | E | R) ANY(clock_nanosleep, K | S | R) ANY(gettimeofday, K | S | C | E | R) ANY(time, K | S | E | R)
+	ANY(getrandom, K | S | E | R) ANY(sysinfo, K | S | E | R) ANY(uname, K | S | E | R) ANY(getrusage, K | S | R) ANY(prlimit64, K | S | R)
 	ANY(getrlimit, K | S)
 
 	/* signals and processes of the run */
-	ANY(rt_sigaction, K | S | C) ANY(rt_sigprocmask, K | S | C) ANY(rt_sigreturn, K | S | C) ANY(signalfd4, S)
+	ANY(rt_sigaction, K | S | C | E | R) ANY(rt_sigprocmask, K | S | C | E | R) ANY(rt_sigreturn, K | S | C | E | R) ANY(signalfd4, S)
 	ANY(wait4, K | S) ANY(waitid, K | S) ANY(kill, K | S) ANY(tgkill, K | S | C) ANY(pidfd_open, K | S)
 	ANY(pidfd_send_signal, K | S) ANY(rt_sigqueueinfo, S) ANY(rt_tgsigqueueinfo, S)
 	RULE(ptrace, S, requests) ANY(process_vm_readv, S) ANY(process_vm_writev, S) ANY(pidfd_getfd, S)
 	ANY(sched_setaffinity, S)
 
 	/* descriptors */
-	ANY(read, K | S | C) ANY(write, K | S | C) ANY(writev, K | S | C) ANY(pread64, K | S | C) ANY(pwrite64, K | S | C)
-	ANY(close, K | S | C) ANY(lseek, K | S | C) ANY(fcntl, K | S | C) ANY(dup, K | S) ANY(dup2, K | S) ANY(dup3, K | S)
-	ANY(poll, K | S) ANY(ppoll, K | S) ANY(epoll_create1, S) ANY(epoll_ctl, S) ANY(epoll_wait, S) ANY(epoll_pwait, S)
+	ANY(read, K | S | C | E | R) ANY(write, K | S | C | E | R) ANY(writev, K | S | C | E | R) ANY(pread64, K | S | C | R) ANY(pwrite64, K | S | C)
+	ANY(close, K | S | C | E | R) ANY(lseek, K | S | C | R) ANY(fcntl, K | S | C | E | R) ANY(dup, K | S) ANY(dup2, K | S) ANY(dup3, K | S)
+	ANY(poll, K | S | E | R) ANY(ppoll, K | S | E | R) ANY(epoll_create1, S | E | R) ANY(epoll_ctl, S | E | R) ANY(epoll_wait, S | E | R) ANY(epoll_pwait, S | E | R)
 	ANY(copy_file_range, K | S | C) ANY(ftruncate, K | S | C) ANY(fallocate, K | S) ANY(flock, K | S)
-	ANY(memfd_create, S) ANY(pipe2, S) RULE(ioctl, K | S, ioctls)
+	ANY(memfd_create, S) ANY(pipe2, S | E | R) RULE(ioctl, K | S, ioctls) RULE(ioctl, E | R, bytes_waiting)
 
 	/* files: the supervisor performs, the keeper cleans up, the custodian stores */
-	ANY(openat, K | S | C) ANY(openat2, K | S | C) ANY(fstat, K | S | C) ANY(newfstatat, K | S | C) ANY(statx, K | S)
-	ANY(stat, K | S) ANY(lstat, K | S) ANY(getdents64, K | S) ANY(readlink, K | S) ANY(readlinkat, K | S)
-	ANY(getcwd, K | S) ANY(access, K | S) ANY(faccessat, K | S) ANY(faccessat2, K | S)
+	ANY(openat, K | S | C | R) ANY(openat2, K | S | C) ANY(fstat, K | S | C | R) ANY(newfstatat, K | S | C | R) ANY(statx, K | S | R)
+	ANY(stat, K | S | R) ANY(lstat, K | S | R) ANY(getdents64, K | S) ANY(readlink, K | S | R) ANY(readlinkat, K | S | R)
+	ANY(getcwd, K | S | R) ANY(access, K | S | R) ANY(faccessat, K | S | R) ANY(faccessat2, K | S | R)
 	ANY(mkdir, K | S) ANY(mkdirat, K | S | C) ANY(rmdir, K | S) ANY(unlink, K | S) ANY(unlinkat, K | S | C)
 	ANY(rename, K | S) ANY(renameat, K | S | C) ANY(renameat2, K | S) ANY(fchmod, K | S | C) ANY(chmod, K | S)
 	ANY(fchmodat, K | S) ANY(fchmodat2, S) ANY(utimensat, K | S | C) ANY(statfs, S) ANY(fstatfs, K | S)
@@ -116,9 +138,15 @@ static const struct self_rule rules[] = {
 	ANY(mq_open, S) ANY(mq_unlink, S)
 
 	/* unix sockets by path; the errand's carrier; the custodian's line */
-	RULE(socket, S, unix_sockets) RULE(socketpair, S, unix_sockets) ANY(bind, S) ANY(connect, S) ANY(listen, S)
-	ANY(getsockname, S) ANY(getpeername, S) ANY(getsockopt, S) ANY(sendmsg, K | S) ANY(recvmsg, S | C)
-	ANY(sendto, C) ANY(recvfrom, K)
+	RULE(socket, S, unix_sockets) RULE(socketpair, S, unix_sockets) ANY(bind, S | E | R) ANY(connect, S | E | R) ANY(listen, S)
+	ANY(getsockname, S | E | R) ANY(getpeername, S | E | R) ANY(getsockopt, S | E | R) ANY(sendmsg, K | S | E | R) ANY(recvmsg, S | C | E | R)
+	ANY(sendto, C | E | R | N) ANY(recvfrom, K | E | R | N)
+
+	/* internet sockets */
+	RULE(socket, E, inet_sockets) RULE(socket, R, resolver_sockets) RULE(socket, N, network_sockets)
+	ANY(setsockopt, N | E | R) ANY(shutdown, N | E | R) ANY(accept4, E) ANY(accept, E)
+	ANY(readv, E | R) ANY(sendmmsg, N | E | R) ANY(recvmmsg, E | R) ANY(epoll_pwait2, E | R) ANY(eventfd2, E | R)
+	ANY(timerfd_create, E | R) ANY(timerfd_settime, E | R) ANY(splice, E)
 
 	/* nobody's */
 	NEVER(execve) NEVER(execveat) NEVER(fork) NEVER(vfork) NEVER(mount) NEVER(umount2) NEVER(pivot_root) NEVER(chroot)

@@ -26,9 +26,8 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
 #endif
 
-/* A rule for each number; NULL: none. */
+/* The roles' rule for each number; NULL: none. */
 struct plan {
-	unsigned role;
 	const struct self_rule *rule[BPF_NR_END];
 };
 
@@ -38,7 +37,7 @@ static enum kind kind_of(const struct plan *plan, int nr)
 {
 	const struct self_rule *rule = plan->rule[nr];
 
-	if (!rule || (rule->roles && !(rule->roles & plan->role)))
+	if (!rule)
 		return KIND_UNKNOWN;
 	if (!rule->roles)
 		return KIND_KILL;
@@ -71,25 +70,25 @@ static void leaf(const void *ctx, struct bpf *bpf, int nr)
 	bpf_return(bpf, SECCOMP_RET_ERRNO | ENOSYS);
 }
 
-int selffilter_build(enum self_role role, struct sock_fprog *ret_program)
+int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
-	struct plan plan = {.role = role};
+	struct plan plan = {{NULL}};
 	const struct bpf_tree tree = {.ctx = &plan, .same = same, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
 	size_t count;
 	const struct self_rule *rules = selffilter_rules(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (rules[i].nr >= 0 && rules[i].nr < BPF_NR_END)
+		if (rules[i].nr >= 0 && rules[i].nr < BPF_NR_END && (!rules[i].roles || rules[i].roles & roles))
 			plan.rule[rules[i].nr] = &rules[i];
 	return bpf_build(&tree, ret_program);
 }
 
-int selffilter_install(enum self_role role)
+int selffilter_install(unsigned roles)
 {
 	/* Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time. */
 	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	struct sock_fprog program;
-	int error = selffilter_build(role, &program);
+	int error = selffilter_build(roles, &program);
 	long ret;
 
 	if (error < 0)
