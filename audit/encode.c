@@ -3,14 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/encode.h"
+#include "audit/encode-private.h"
 #include "base/text.h"
 
 #include "base/banned.h"
 
-#define FIXED_BYTES 2048 /* more than all keys, numbers and the room of one record */
-
-#define PUT(out, literal) put_bytes(out, "" literal, sizeof(literal) - 1)
+#define FIXED_BYTES 3072 /* more than all keys, numbers and the room of one record */
 
 static const struct encoder_name effect_name[] = {
 	[AUDIT_REFUSED] = {"refused", 7},
@@ -18,12 +16,6 @@ static const struct encoder_name effect_name[] = {
 	[AUDIT_CONTINUED] = {"continued", 9},
 };
 _Static_assert(sizeof(effect_name) / sizeof(*effect_name) == AUDIT_EFFECT_MAX, "an effect lacks its name");
-
-static inline char *put_bytes(char *out, const char *bytes, size_t len)
-{
-	memcpy(out, bytes, len);
-	return out + len;
-}
 
 char *encode_uint(char *out, uint64_t value)
 {
@@ -91,8 +83,7 @@ static char *put_name(char *out, const char *key, const struct encoder_name *nam
 	return out;
 }
 
-/* key is `,"name":"`. A NULL text leaves the field out. */
-static char *put_field(char *out, const char *key, const char *text, size_t len)
+char *put_field(char *out, const char *key, const char *text, size_t len)
 {
 	if (!text)
 		return out;
@@ -100,11 +91,6 @@ static char *put_field(char *out, const char *key, const char *text, size_t len)
 	out = put_text(out, text, len);
 	*out++ = '"';
 	return out;
-}
-
-static size_t text_len(const char *text)
-{
-	return text ? strlen(text) : 0;
 }
 
 static char *put_arg(char *out, const struct audit_arg *arg)
@@ -187,10 +173,13 @@ static char *put_who(struct encoder *encoder, char *out, const struct audit_reco
 	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
 	out = encode_uint(PUT(out, "\",\"mono_ns\":"), mono_ns);
 	out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
-	out = put_int(PUT(out, "\",\"pid\":"), record->pid);
+	*out++ = '"';
+	if (record->pid > 0 || !record->net) /* whose name was asked for is not known */
+		out = put_int(PUT(out, ",\"pid\":"), record->pid);
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
-	out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
+	if (record->pid > 0 || !record->net)
+		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
 	if (record->host_pid > 0)
 		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
 	out = put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
@@ -205,6 +194,8 @@ static size_t line_bound(const struct audit_record *record)
 
 	for (size_t i = 0; i < record->args; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
+	if (record->net)
+		text += encode_net_texts(record->net);
 	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
 }
 
@@ -232,6 +223,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	if (r < 0)
 		return r;
 	out = put_who(encoder, encoder->line, record, seq);
+	if (record->net)
+		out = encode_net(out, record->net);
 	out = put_args(out, record);
 	out = put_path(out, false, record);
 	out = put_path(out, true, record);

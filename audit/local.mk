@@ -6,6 +6,8 @@ libcallgate_audit_a_SOURCES += \
 	audit/clock.h \
 	audit/encode.c \
 	audit/encode.h \
+	audit/encode-net.c \
+	audit/encode-private.h \
 	audit/fields.c \
 	audit/lines.c \
 	audit/log.h \

@@ -34,12 +34,12 @@ struct audit_arg {
 /* What a record about a connection has besides; "event" then stands where other records have "syscall". */
 struct audit_net {
 	const char *event; /* "open", "request", "close", "dns" */
-	uint64_t conn;
+	uint64_t conn;     /* 0: left out */
 	unsigned port;     /* 0: left out */
 	unsigned status;   /* likewise */
 	uint64_t count;    /* 1: likewise */
 	/* NULL or "": left out. Not trusted: escaped as any text */
-	const char *host, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
+	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
 	bool truncated;    /* path */
 	bool has_bytes;
 	uint64_t bytes_up, bytes_down;

@@ -48,6 +48,10 @@ UNIT_TESTS += tests/unit/test_audit
 tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) \
 	$(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_audit_net
+tests_unit_test_audit_net_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_audit_kill
 tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
