@@ -13,19 +13,18 @@
 #include "syscalls/call.h"
 
 struct egress_client;
-struct blocking;
 
 /* A socket that must not block is answered after that long, whatever egress does. */
 #define EGRESS_HOLD_MS 250
 /* Connects waiting at a time; then EAGAIN. */
 #define EGRESS_PENDING_MAX 1024
 
-/* blocking finishes connects of sockets that may block. Borrows all but takes control_fd. 0 or -errno. */
-int egress_client_create(struct sandbox *sandbox, struct blocking *blocking, struct pool *pool, int control_fd,
-			 struct egress_client **ret_client);
+/* Borrows all but control_fd, which is taken also on failure. 0 or -errno. */
+int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
 /* What still waits is answered with ECONNABORTED. */
 void egress_client_free(struct egress_client *client);
 
+/* -1: it is given up, its descriptor closed. */
 int egress_client_fd(const struct egress_client *client);
 /* EPOLLIN and, while messages are queued, EPOLLOUT: ask again after each event or tick. */
 unsigned egress_client_interest(const struct egress_client *client);
@@ -42,15 +41,20 @@ int egress_client_udp(void *client, const struct control_connect *endpoint, int 
 
 /* The program has ended: asks egress to close everything and takes its last records, for at most two seconds. */
 void egress_client_finish(struct egress_client *client);
-/* False: it has died or spoken nonsense. Then every connect is refused (ENETDOWN, "egress_failed"). */
-bool egress_client_alive(const struct egress_client *client);
+/* False: it has died or spoken nonsense. Then every connect is refused (ENETDOWN, "egress_failed"). Signature for inet.h. */
+bool egress_client_alive(const void *client);
+/* For inet.h: what was refused before egress heard of it, for the result. */
+void egress_client_refused(void *client, const char *host, unsigned port, const char *rule, const char *reason);
+
+/* How many requests, connections and names were refused by egress; connects that were are calls, and counted as such. */
+uint64_t egress_client_denied(const struct egress_client *client);
 
 /*
  * The result's "network": [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most
- * 1,000; equal ones are counted. And advice (client_rejected_ca) as {"host", "reason", "advice"} in "network_advice".
- * Owned by the caller; NULL: no memory.
+ * 1,000; equal ones are counted, *ret_unlisted tells how many more there were. And advice (client_rejected_ca) as {"host",
+ * "reason", "advice"} in "network_advice". Owned by the caller; NULL: no memory.
  */
-json_t *egress_client_network(const struct egress_client *client);
+json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted);
 json_t *egress_client_advice(const struct egress_client *client);
 
 #endif

@@ -25,6 +25,9 @@ struct inet_options {
 	void *egress;            /* for the calls below */
 	void (*catch_up)(void *egress);
 	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
+	bool (*alive)(const void *egress); /* false: everything is refused, ENETDOWN "egress_failed" */
+	/* For the result: what was refused here. Texts are copied; rule may be NULL */
+	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
 int inet_create(const struct inet_options *options, struct inet **ret_inet);
@@ -53,6 +56,7 @@ struct inet_dial {
 	struct sockaddr_in listener; /* where the program's socket is to be connected once the upstream is there */
 	bool mapped;                 /* an AF_INET6 socket: to the IPv4-mapped form of it */
 	bool nonblocking;
+	char address[NET_ADDRESS_TEXT]; /* what the program named, for the record */
 };
 
 #endif
