@@ -11,6 +11,13 @@ libcallgate_egress_a_SOURCES += \
 	egress/dial.h \
 	egress/egress.h \
 	egress/hello.h \
+	egress/http1-body.c \
+	egress/http1-head.c \
+	egress/http1-meaning.c \
+	egress/http1-private.h \
+	egress/http1-write.c \
+	egress/http1.c \
+	egress/http1.h \
 	egress/loop.c \
 	egress/loop.h \
 	egress/pool.c \
