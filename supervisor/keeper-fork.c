@@ -11,43 +11,10 @@
 
 #include "base/cleanup.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/descriptors.h"
 #include "supervisor/process.h"
 
 #include "base/banned.h"
-
-static int compare_fds(const void *left, const void *right)
-{
-	return *(const int *)left - *(const int *)right;
-}
-
-/* Closes every descriptor but 0-2 and these: whatever callgate itself was started with is nobody's business here. */
-static void keep_only(int *keep, size_t count)
-{
-	unsigned from = 3;
-
-	qsort(keep, count, sizeof(*keep), compare_fds);
-	for (size_t i = 0; i < count; i++) {
-		if (keep[i] < (int)from)
-			continue;
-		if ((unsigned)keep[i] > from)
-			(void)syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0U);
-		from = (unsigned)keep[i] + 1;
-	}
-	(void)syscall(SYS_close_range, from, ~0U, 0U);
-}
-
-/* Standard error stays for what a sanitizer or the C library may have to say; nothing of the program gets there. */
-static void detach_stdio(void)
-{
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null_fd < 0)
-		return; /* a system without /dev/null: the descriptors are then merely shared with the keeper, unused */
-	(void)dup2(null_fd, 0);
-	(void)dup2(null_fd, 1);
-	if (null_fd > 2)
-		(void)close(null_fd);
-}
 
 static _Noreturn void child_main(const struct keeper_options *options, const struct keeper_child *child,
 				 struct namespaces *namespaces, const int stdio_fd[3], int control_fd)
@@ -80,8 +47,8 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 
 	memcpy(keep, own, sizeof(own));
 	count += cgroup_fds(child->cgroup, keep + count);
-	detach_stdio();
-	keep_only(keep, count);
+	descriptors_detach_stdio(true);
+	descriptors_keep_only(keep, count);
 	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
 	exit(process_main(&process));
 }

@@ -40,7 +40,9 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-verify.c \
 	supervisor/trace.c
 libcallgate_supervisor_a_SOURCES += \
+	supervisor/confine.c supervisor/confine.h \
 	supervisor/custodian.c supervisor/custodian.h \
+	supervisor/descriptors.c supervisor/descriptors.h \
 	supervisor/environment.c \
 	supervisor/environment.h \
 	supervisor/feed.c \
