@@ -40,30 +40,55 @@ struct conn {
 	const struct conn_mode *mode;
 	void *state;             /* the mode's own */
 	struct timer timer;      /* of the present phase: peek, handshake, headers, idle */
+	uint64_t deadline_ns;    /* of that phase: the timer may be set for earlier, and then looks here */
 	const char *timeout_cause; /* what the close record says when it fires */
-	struct dial_result dialled;
+	struct timer again;      /* conn_pump_after */
+	struct dial *dial;       /* while it is under way */
+	void (*answer)(struct conn *conn, int error, const char *reason); /* conn_open's */
+	struct dial_result dialled; /* its fd is upstream's by then */
 	char sni[NET_HOST_MAX], alpn[16];
-	uint64_t start_ns;
+	uint64_t start_ns, active_ns; /* announced; last something happened: for eviction */
 	struct budget_use use;
+	unsigned status;         /* conn_set_status */
 	bool arrived;            /* its socket was accepted */
 	bool opened;             /* its "open" record is on file */
+	bool answered;           /* CONNECTED was sent */
+	bool stalled;            /* to be pumped when the control line has room again */
 	bool closed;
 	struct conn *next_id, *next_port; /* hash chains of conn-table */
-	struct task_later later;
+	struct task_later later; /* of a refusal to be told, then of being freed */
+	bool queued;             /* later is */
+	int refusal;             /* -errno for answer */
+	const char *refusal_reason;
+	uint64_t bytes_up, bytes_down; /* of upstreams before the present one (proxies) */
 };
+
+/* CONTROL_CONNECT: judges, dials, records, answers. */
+void conn_announce(struct egress *egress, const struct control_connect *connect);
+/* Its socket has come. Takes fd. */
+void conn_arrive(struct conn *conn, int fd);
+/* CONTROL_CANCEL. */
+void conn_cancel(struct conn *conn);
 
 /* Limits of phases, milliseconds. */
 #define CONN_PEEK_MS 10000
 #define CONN_HANDSHAKE_MS 10000
 #define CONN_HEADERS_MS 30000
 #define CONN_IDLE_MS 300000
-#define CONN_MAX 1024
+#define CONN_ARRIVE_MS 10000 /* from CONNECTED until its socket comes */
+#define CONN_MAX 4096        /* or what RLIMIT_NOFILE allows; then the longest idle one has to go for a new one … */
+#define CONN_EVICT_MS 5000   /* … if it has been idle for that long, else the new one is refused */
 #define CONN_BUFFER (64 * 1024) /* at most that much a direction, allocated when first needed */
 
-/* Ends the present mode and begins the next, whose state the caller has put in conn->state (after conn_leave). */
+/*
+ * Ends the present mode (done, state NULL, its timer cleared) and begins the next, which is pumped and makes its state then.
+ * Bytes read too early go through channel_unread. Nothing may be done afterwards but return.
+ */
 void conn_switch(struct conn *conn, const struct conn_mode *mode);
 /* Calls the mode's pump now. */
 void conn_pump(struct conn *conn);
+/* Calls it again after that long: a budget's wait. */
+void conn_pump_after(struct conn *conn, uint64_t ms);
 /* Restarts the phase's clock. cause: static, of the close record when it runs out. */
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
 
@@ -80,10 +105,16 @@ void conn_begin(struct conn *conn);
 
 /*
  * For modes that come to know their destination late (proxies): judges host and port, dials, records "open". answer is
- * called once: 0; or -errno with *reason a static code. On 0 conn->upstream, host, port and rule are set.
+ * called once, from the loop, unless the connection is closed before: 0; or -errno with reason a static code, which is on
+ * record then. host and port are set at once, on 0 conn->upstream and rule. An upstream that was there before is closed.
  */
 void conn_open(struct conn *conn, const char *host, uint16_t port,
 	       void (*answer)(struct conn *conn, int error, const char *reason));
+
+/* conn_open's parts, for conn.c. */
+void conn_upstream_ready(struct watch *watch, unsigned events);
+void conn_drop_upstream(struct conn *conn, bool abort);
+void conn_refuse_open(struct conn *conn, const char *reason); /* the record of it */
 
 /* ---- records ---- */
 

@@ -28,3 +28,20 @@ libcallgate_egress_a_SOURCES += \
 	egress/state.h \
 	egress/tls.h
 EXTRA_DIST += egress/README.md
+
+libcallgate_egress_a_SOURCES += \
+	egress/budget.c \
+	egress/conn-open.c \
+	egress/conn-record.c \
+	egress/conn-table.c egress/conn-table.h \
+	egress/conn.c \
+	egress/dns-server.h \
+	egress/guest.c egress/guest.h \
+	egress/line.c egress/line.h \
+	egress/main.c \
+	egress/relay.c \
+	egress/udp.h
+
+# Stands in, weakly, for what is being written.
+noinst_LIBRARIES += libcallgate_absent.a
+libcallgate_absent_a_SOURCES = egress/absent.c

@@ -43,15 +43,6 @@ int loop_create(struct loop **ret_loop)
 	return 0;
 }
 
-void loop_free(struct loop *loop)
-{
-	if (!loop)
-		return;
-	(void)close(loop->fd);
-	free(loop->heap);
-	free(loop);
-}
-
 uint64_t loop_now_ns(const struct loop *loop)
 {
 	return loop->now_ns;
@@ -239,6 +230,17 @@ static void tell(struct loop *loop)
 	}
 }
 
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	while (loop->later)
+		run_later(loop);
+	(void)close(loop->fd);
+	free(loop->heap);
+	free(loop);
+}
+
 int loop_run(struct loop *loop)
 {
 	while (!loop->stopped) {
@@ -252,8 +254,6 @@ int loop_run(struct loop *loop)
 		fire(loop);
 		run_later(loop);
 	}
-	while (loop->later)
-		run_later(loop);
 	return 0;
 }
 

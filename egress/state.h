@@ -33,7 +33,12 @@ struct egress {
 	struct tls *tls;         /* made when first needed */
 	struct udp_relays *udp;
 	struct watch listener;   /* the guest's side: TCP */
+	struct timer listener_pause; /* no descriptors left to accept with */
+	struct timer end_timer;
+	uint64_t end_ns;         /* when that began */
+	size_t conns_max;
 	bool ending;
+	int status;              /* of the process */
 };
 
 #endif

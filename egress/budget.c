@@ -1,0 +1,177 @@
+#include "egress/budget.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define NS_PER_S 1000000000u
+#define NS_PER_MS 1000000u
+#define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second */
+#define PORTIONS_PER_S 20u /* and nothing is moved for less than a twentieth */
+
+/* Filled with time, up to cap; below zero when more was spent than there was. */
+struct bucket {
+	int64_t tokens;
+	uint64_t filled_ns;
+};
+
+struct rule_use {
+	uint64_t up, down, requests, connections;
+	struct bucket bytes, minute;
+};
+
+struct budgets {
+	size_t count;
+	struct rule_use use[];
+};
+
+int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
+{
+	uint64_t now_ns = io_now_ns();
+	struct budgets *budgets;
+	const struct net_rule *rule;
+	size_t count;
+
+	rule = policy_net_rules(policy, &count);
+	budgets = calloc(1, sizeof(*budgets) + count * sizeof(budgets->use[0]));
+	if (!budgets)
+		return -ENOMEM;
+	budgets->count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct rule_use *use = &budgets->use[i];
+
+		use->bytes = (struct bucket){(int64_t)(rule[i].budget.bytes_per_second / BURSTS_PER_S), now_ns};
+		use->minute = (struct bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
+	}
+	*ret_budgets = budgets;
+	return 0;
+}
+
+void budgets_free(struct budgets *budgets)
+{
+	free(budgets);
+}
+
+static struct rule_use *use_of(struct budgets *budgets, const struct net_rule *rule)
+{
+	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
+}
+
+/* `rate` tokens each `period`; the fraction of a token that is not due yet stays in filled_ns. */
+static void fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
+{
+	uint64_t passed = now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
+	uint64_t due;
+
+	if (passed >= period_ns) {
+		bucket->tokens = bucket->tokens < 0 && (uint64_t)-bucket->tokens > rate ? bucket->tokens + (int64_t)rate
+											: (int64_t)cap;
+		bucket->filled_ns = now_ns;
+	} else {
+		due = (uint64_t)((unsigned __int128)passed * rate / period_ns);
+		if (!due)
+			return;
+		bucket->tokens += (int64_t)due;
+		bucket->filled_ns += (uint64_t)((unsigned __int128)due * period_ns / rate);
+	}
+	if (bucket->tokens > (int64_t)cap)
+		bucket->tokens = (int64_t)cap;
+}
+
+int budget_join(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
+{
+	struct rule_use *use = use_of(budgets, rule);
+
+	if (use) {
+		if (rule->budget.connections && use->connections >= rule->budget.connections)
+			return -EDQUOT;
+		use->connections++;
+	}
+	*ret_use = (struct budget_use){.budgets = budgets, .rule = rule};
+	return 0;
+}
+
+void budget_leave(struct budget_use *use)
+{
+	struct rule_use *of = use_of(use->budgets, use->rule);
+
+	if (of)
+		of->connections--;
+	*use = (struct budget_use){0};
+}
+
+const char *budget_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
+{
+	struct rule_use *use = use_of(budgets, rule);
+
+	if (!use)
+		return NULL;
+	if (rule->budget.requests && use->requests >= rule->budget.requests)
+		return "cap_requests";
+	if (rule->budget.requests_per_minute) {
+		fill(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S, rule->budget.requests_per_minute,
+		     now_ns);
+		if (use->minute.tokens < 1)
+			return "cap_rate";
+		use->minute.tokens--;
+	}
+	use->requests++;
+	return NULL;
+}
+
+static uint64_t at_least_1(uint64_t value)
+{
+	return value ? value : 1;
+}
+
+static size_t rate_room(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
+{
+	int64_t portion = (int64_t)at_least_1(rate / PORTIONS_PER_S);
+	uint64_t missing;
+
+	if (portion > (int64_t)want)
+		portion = (int64_t)want;
+	fill(&use->bytes, rate, NS_PER_S, at_least_1(rate / BURSTS_PER_S), now_ns);
+	if (use->bytes.tokens >= portion)
+		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;
+	missing = (uint64_t)(portion - use->bytes.tokens);
+	*ret_wait_ms = at_least_1((uint64_t)((unsigned __int128)missing * 1000 / rate) + 1);
+	return 0;
+}
+
+size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
+{
+	struct rule_use *of = use_of(use->budgets, use->rule);
+	uint64_t cap, spent;
+
+	if (!of || !want)
+		return want;
+	cap = up ? use->rule->budget.bytes_up : use->rule->budget.bytes_down;
+	spent = up ? of->up : of->down;
+	if (cap && spent >= cap) {
+		*ret_wait_ms = UINT64_MAX;
+		return 0;
+	}
+	if (cap && want > cap - spent)
+		want = (size_t)(cap - spent);
+	if (!use->rule->budget.bytes_per_second)
+		return want;
+	return rate_room(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
+}
+
+void budget_spend(const struct budget_use *use, bool up, size_t bytes)
+{
+	struct rule_use *of = use_of(use->budgets, use->rule);
+
+	if (!of)
+		return;
+	if (up)
+		of->up += bytes;
+	else
+		of->down += bytes;
+	if (use->rule->budget.bytes_per_second)
+		of->bytes.tokens -= (int64_t)bytes;
+}
