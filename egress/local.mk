@@ -22,9 +22,12 @@ libcallgate_egress_a_SOURCES += \
 	egress/loop.h \
 	egress/pool.c \
 	egress/pool.h \
+	egress/request-secret.c \
+	egress/request.c \
 	egress/request.h \
 	egress/resolver.h \
-	egress/secret.h \
+	egress/secret-source.c egress/secret-source.h \
+	egress/secret.c egress/secret.h \
 	egress/state.h \
 	egress/tls.h
 EXTRA_DIST += egress/README.md

@@ -13,16 +13,21 @@
 struct secrets;
 
 #define SECRET_VALUE_MAX 16384
-#define SECRET_PLACEHOLDER_SIZE 64
+#define SECRET_TEXT_MAX 65536 /* a text with the values put in */
+#define SECRET_PLACEHOLDER_SIZE 96
+#define SECRET_WAIT_MS 10000 /* for a command or a descriptor to give its value */
 
 /*
- * Reads them from where the policy says (env:, file:, fd:, command: by sh -c with a time limit of 10 s), before anything is
- * given up. A final newline is dropped; NUL, CR and LF inside are an error. 0 with owned secrets (NULL when there are
- * none); or -errno with a message that names the secret and never holds a value.
+ * Reads them from where the policy says (env:, file:, fd:, command: by sh -c with a time limit), before anything is given
+ * up. A final newline is dropped; control characters inside are an error. Variables they come from are wiped from the
+ * environment and descriptors past 2 are closed. 0 with owned secrets (NULL when there are none), which borrow from the
+ * policy; or -errno with a message that names the secret and never holds a value.
  */
 int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error);
 /* Wipes. */
 void secrets_free(struct secrets *secrets);
+/* Locks them into memory where RLIMIT_MEMLOCK allows; a lock is not inherited: fork(2). For egress, before it is locked down. */
+void secrets_lock(const struct secrets *secrets);
 
 size_t secrets_count(const struct secrets *secrets);
 const char *secrets_name(const struct secrets *secrets, size_t index);
@@ -31,10 +36,13 @@ const char *secrets_placeholder(const struct secrets *secrets, size_t index);
 
 /*
  * The template of a credential ("Bearer {GH_TOKEN}") with its secrets, if each may be sent to host. Owned, to be wiped.
- * 0; -EACCES: one may not; -ENOENT: no such secret; -ENOMEM.
+ * 0; -EACCES: one may not; -ENOENT: no such secret; -EMSGSIZE; -ENOMEM.
  */
 int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
-/* Replaces every placeholder in text that may go to host. 1 with an owned copy, 0: there is none, -ENOMEM. */
+/*
+ * Replaces every placeholder in text that may go to host. 1 with an owned copy, NUL-terminated, to be wiped; 0: there is
+ * none; -EMSGSIZE; -ENOMEM.
+ */
 int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
 		    size_t *ret_len);
 
