@@ -48,3 +48,14 @@ libcallgate_egress_a_SOURCES += \
 # Stands in, weakly, for what is being written.
 noinst_LIBRARIES += libcallgate_absent.a
 libcallgate_absent_a_SOURCES = egress/absent.c
+
+# Names: ours to answer, the world's to ask.
+libcallgate_egress_a_SOURCES += \
+	egress/dial.c \
+	egress/hello.c \
+	egress/mode-hello.c \
+	egress/resolver-main.c \
+	egress/resolver-wire.h \
+	egress/resolver.c \
+	egress/vet.c \
+	egress/vet.h
