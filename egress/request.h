@@ -25,6 +25,15 @@ struct request_verdict {
 	const char *label, *reason;
 };
 
+/* RFC 9110, 5.6.2: what methods and fields' names are made of. */
+#define REQUEST_TOKEN "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/*
+ * "host", "host:port", "[address]:port" to a canonical name and a port; false: it is none of them (userinfo, junk, port 0).
+ */
+bool request_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+		       unsigned *ret_port);
+
 /*
  * Authority against the connection's name and port (host_mismatch: 421), method (TRACE, CONNECT refused), policy, budget.
  * Takes from the budget when it allows.
@@ -45,7 +54,7 @@ char *request_refusal(const struct conn *conn, const struct request *request, co
 
 /* A field of a message on its way. Texts borrow. */
 struct field {
-	const char *name; /* lower case */
+	const char *name; /* in whatever case it was written; compared without */
 	size_t name_len;
 	const char *value;
 	size_t value_len;
@@ -59,8 +68,14 @@ struct field {
 bool request_field_dropped(const char *name, size_t len, bool response);
 
 /*
+ * Whether a request with this field is to be refused (403, override_not_granted): some servers take method or path from it
+ * instead, and the rule is about those.
+ */
+bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len);
+
+/*
  * Over TLS to its host only, after the allow is on record: the rule's credential header, whose name is *ret_name (NULL:
- * none) and whose value is the caller's to wipe and free.
+ * none) and whose value is the caller's to wipe and free. 0, or -EACCES, -ENOENT, -ENOMEM: the request may not go out.
  */
 int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
 		       char **ret_value);
@@ -69,5 +84,7 @@ int request_credential(const struct conn *conn, const struct request_verdict *ve
  * owned value (to be wiped and freed); 0: nothing to replace; -ENOMEM.
  */
 int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
+/* For what these two have made. NULL is fine. */
+void request_wipe(char *text, size_t len);
 
 #endif

@@ -1,0 +1,235 @@
+#include "egress/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "egress/http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+/* ---- the verdict ---- */
+
+/* Decimal, 1 to 65535, no leading zero. */
+static bool read_port(const char *text, size_t len, unsigned *ret_port)
+{
+	unsigned port = 0;
+
+	if (len == 0 || len > 5 || *text == '0')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		port = port * 10 + (unsigned)(text[i] - '0');
+	}
+	*ret_port = port;
+	return port <= UINT16_MAX;
+}
+
+bool request_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+		       unsigned *ret_port)
+{
+	const char *end = text + len, *host = text, *stop, *rest;
+	bool bracket = len && *text == '[';
+
+	if (bracket)
+		host++;
+	stop = memchr(host, bracket ? ']' : ':', (size_t)(end - host));
+	if (bracket && !stop)
+		return false;
+	rest = !stop ? end : bracket ? stop + 1 : stop;
+	if (net_host_canonical(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
+		return false;
+	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]" */
+		return false;
+	*ret_port = default_port;
+	return rest == end || (*rest == ':' && read_port(rest + 1, (size_t)(end - rest - 1), ret_port));
+}
+
+static bool is_tls(const struct conn *conn)
+{
+	return conn->client.ssl != NULL;
+}
+
+/* What the client calls the server must be what the connection was approved for: rule 5 of the network's rules. */
+static bool is_for_here(const struct conn *conn, const struct request *request)
+{
+	char host[NET_HOST_MAX];
+	unsigned port;
+
+	if (*request->scheme && strcmp(request->scheme, is_tls(conn) ? "https" : "http") != 0)
+		return false;
+	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host, &port) &&
+	       strcmp(host, conn->host) == 0 && port == conn->port;
+}
+
+static void refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+{
+	verdict->allow = false;
+	verdict->status = status;
+	verdict->reason = reason;
+}
+
+/* Whatever the policy says: a method is a token, and neither of these is forwarded (RFC 9110, 9.3.6 and 9.3.8). */
+static bool is_method(const char *method)
+{
+	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
+	       strcasecmp(method, "TRACE") != 0;
+}
+
+void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict)
+{
+	struct egress *egress = conn->egress;
+	struct net_verdict verdict;
+	const char *reason;
+
+	*ret_verdict = (struct request_verdict){0};
+	if (!is_for_here(conn, request)) {
+		refuse(ret_verdict, 421, "host_mismatch");
+		return;
+	}
+	if (!is_method(request->method)) {
+		refuse(ret_verdict, 403, "method_not_granted");
+		return;
+	}
+	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
+				     request->upgrade);
+	ret_verdict->label = verdict.label;
+	if (!verdict.allow) {
+		refuse(ret_verdict, 403, verdict.reason);
+		return;
+	}
+	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
+	if (reason) {
+		refuse(ret_verdict, 429, reason);
+		return;
+	}
+	ret_verdict->allow = true;
+	ret_verdict->rule = verdict.rule;
+	ret_verdict->reason = verdict.reason;
+}
+
+/* ---- the record ---- */
+
+static void copy(char *out, size_t cap, const char *text)
+{
+	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut where it does not fit: the fields' sizes are the log's */
+}
+
+#define COPY(field, text) copy(field, sizeof(field), text)
+
+/* "authorization GH_TOKEN": the header and the secrets' names, in their order. */
+static void name_credential(const struct net_rule *rule, char *out, size_t cap)
+{
+	_cleanup_buf_ struct buf names = {0};
+	const char *open = rule->header_value;
+
+	buf_puts(&names, rule->header);
+	while ((open = strchr(open, '{'))) {
+		size_t len = strcspn(++open, "}");
+
+		buf_puts(&names, " ");
+		buf_add(&names, open, len);
+	}
+	copy(out, cap, names.failed ? rule->header : names.data);
+}
+
+/* The query is the program's and the server's: tokens and data are in there. That there was one is told. */
+static void show_path(const struct request *request, struct control_record *record)
+{
+	static const char hidden[] = "?…";
+	size_t room = sizeof(record->path) - sizeof(hidden);
+	size_t len = strlen(request->path);
+
+	record->truncated = len > room;
+	(void)snprintf(record->path, sizeof(record->path), "%.*s%s", (int)(len > room ? room : len), request->path,
+		       request->query ? hidden : "");
+}
+
+void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+{
+	struct control_record record;
+
+	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
+	record.allow = verdict->allow;
+	record.status = verdict->allow ? 0 : verdict->status;
+	COPY(record.method, request->method);
+	show_path(request, &record);
+	COPY(record.rule, verdict->label);
+	COPY(record.reason, verdict->reason);
+	if (request->upgrade)
+		COPY(record.proto, "websocket");
+	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
+		name_credential(verdict->rule, record.credential, sizeof(record.credential));
+	conn_record(conn, &record, answer, ctx, ret_id);
+}
+
+/* ---- the refusal ---- */
+
+static void put_text(struct buf *out, const char *key, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
+
+	if (!escaped) {
+		out->failed = true;
+		return;
+	}
+	buf_printf(out, ", \"%s\": \"", key);
+	buf_add(out, escaped, text_escape(escaped, text ? text : "", len));
+	buf_puts(out, "\"");
+}
+
+char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)
+{
+	_cleanup_buf_ struct buf out = {0};
+
+	buf_puts(&out, "{\"error\": \"refused_by_policy\"");
+	put_text(&out, "host", conn->host);
+	buf_printf(&out, ", \"port\": %u", conn->port);
+	put_text(&out, "method", request->method);
+	put_text(&out, "path", request->path);
+	put_text(&out, "rule", verdict->label);
+	put_text(&out, "reason", verdict->reason);
+	buf_puts(&out, "}\n");
+	return buf_take(&out);
+}
+
+/* ---- fields ---- */
+
+/*
+ * Alt-Svc would lead the program to another port or protocol; the upgrades to HTTP/2 as well. What is about proxies is not
+ * for us to pass on: we are none to the server.
+ */
+static const char *const dropped[] = {"connection", "keep-alive", "proxy-connection", "proxy-authorization",
+				      "proxy-authenticate", "proxy-authentication-info", "te", "trailer",
+				      "transfer-encoding", "upgrade", "http2-settings", "alt-svc", "alt-used"};
+
+bool request_field_dropped(const char *name, size_t len, bool response)
+{
+	(void)response; /* none of them belongs on one side only */
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		if (http1_is(name, len, dropped[i]))
+			return true;
+	return false;
+}
+
+static const char *const overriding[] = {"x-http-method-override", "x-http-method", "x-method-override",
+					 "x-original-url", "x-rewrite-url"};
+
+bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len)
+{
+	if (!verdict->rule || !verdict->rule->http_count)
+		return false;
+	for (size_t i = 0; i < sizeof(overriding) / sizeof(overriding[0]); i++)
+		if (http1_is(name, len, overriding[i]))
+			return true;
+	return false;
+}
