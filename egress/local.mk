@@ -1,6 +1,6 @@
 libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
-	egress/ca.h \
+	egress/ca.c egress/ca.h \
 	egress/channel-bytes.c egress/channel-bytes.h \
 	egress/channel-tls.c \
 	egress/channel.c \
@@ -29,7 +29,8 @@ libcallgate_egress_a_SOURCES += \
 	egress/secret-source.c egress/secret-source.h \
 	egress/secret.c egress/secret.h \
 	egress/state.h \
-	egress/tls.h
+	egress/tls-error.c egress/tls-warm.c egress/tls-warm.h \
+	egress/tls.c egress/tls.h
 EXTRA_DIST += egress/README.md
 
 libcallgate_egress_a_SOURCES += \
