@@ -50,6 +50,7 @@ need()
 }
 
 live_failed=0
+live_kept=() # processes that end with the test
 T=$(mktemp -d "${LIVE_TMP:-/var/tmp}/cg-live.XXXXXX") || exit 99
 T=$(cd "$T" && pwd -P)
 mkdir "$T/tmp" "$T/home"
@@ -64,7 +65,7 @@ live_done()
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi
-	[ -z "${live_canary:-}" ] || kill "$live_canary"
+	[ ${#live_kept[@]} = 0 ] || kill "${live_kept[@]}" 2>/dev/null
 	cd / && chmod -R u+rwX "$T" 2>/dev/null
 	if [ -n "${LIVE_KEEP:-}" ]; then
 		echo "kept: $T"
@@ -235,6 +236,7 @@ start_canary()
 {
 	"$PYTHON" "$SRC/tests/cases/threat-canary.py" "$T" >"$T/canary" 2>&1 &
 	live_canary=$!
+	live_kept+=("$live_canary")
 	for _ in $(seq 200); do
 		[ -s "$T/ports" ] && break
 		sleep 0.05

@@ -116,3 +116,4 @@ TESTS += $(LIVE_TESTS)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
+EXTRA_DIST += tests/live/net-server.py tests/live/net.sh

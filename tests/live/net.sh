@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# For tests of the network; sourced after lib.sh. Servers are local, names are the policy's own ("resolve").
+
+# net_ca NAME…: NET is a directory with ca.pem, and server.pem (key and certificate) for those names.
+net_ca()
+{
+	local name names=
+	need openssl
+	NET=$T/net
+	mkdir -p "$NET"
+	for name in "$@"; do
+		case $name in
+		*[!0-9.]*) names="$names,DNS:$name" ;;
+		*) names="$names,IP:$name" ;;
+		esac
+	done
+	{
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3 -subj "/CN=callgate test CA" \
+			-addext "keyUsage=critical,keyCertSign" -keyout "$NET/ca.key" -out "$NET/ca.pem" &&
+			openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$NET/server.key" \
+				-out "$NET/server.csr" &&
+			openssl x509 -req -in "$NET/server.csr" -CA "$NET/ca.pem" -CAkey "$NET/ca.key" -CAcreateserial -days 2 \
+				-extfile <(echo "subjectAltName=${names#,}") -out "$NET/server.crt" &&
+			cat "$NET/server.key" "$NET/server.crt" >"$NET/server.pem"
+	} >"$NET/openssl.log" 2>&1 || die "openssl: $(tail -n 3 "$NET/openssl.log")"
+}
+
+# net_servers KIND…: starts net-server.py; net_port KIND tells the port. They go with the test.
+net_servers()
+{
+	NET=$T/net
+	mkdir -p "$NET"
+	"$PYTHON" "$SRC/tests/live/net-server.py" "$NET" "$@" </dev/null >"$NET/log" 2>&1 &
+	live_kept+=($!)
+	net_await "the servers" test -s "$NET/ports"
+}
+
+net_port()
+{
+	jq -r --arg kind "$1" '.[$kind]' "$NET/ports"
+}
+
+# net_await WHAT COMMAND…: until it is true, half a minute at most.
+net_await()
+{
+	local what=$1
+	shift
+	for _ in $(seq 300); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	die "$what: not there after 30 s: $(tail -n 5 "$NET/log" 2>/dev/null)"
+}
+
+# net_policy JSON: $NET/policy.json, which extends `extended` with this "network" (an object); NET_MORE: further members.
+net_policy()
+{
+	mkdir -p "${NET:=$T/net}"
+	jq -n --argjson network "$1" --argjson more "${NET_MORE:-{\}}" \
+		'{version: 1, extends: ["extended"], network: $network} + $more' >"$NET/policy.json" || die "net_policy"
+}
+
+# net_run [OPTION…] -- PROGRAM…: under that policy; the audit log goes to $T/audit.
+net_run()
+{
+	rm -f "$T/audit"
+	cg run -p "$NET/policy.json" --audit "$T/audit" "$@"
+}
