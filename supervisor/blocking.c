@@ -96,12 +96,7 @@ static uint64_t status_field(const char *status, const char *name, int base)
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
-/*
- * True when a signal that is not blocked waits for the caller. It sleeps where only fatal ones wake it (WAIT_KILLABLE_RECV),
- * so that nobody but us can end its call. One for the whole process counts for the main thread only, which the kernel
- * prefers: had another thread been chosen, our answer would reach a thread without a signal.
- */
-static bool signal_waits(pid_t tid)
+bool blocking_signal_waits(pid_t tid)
 {
 	char path[32], status[4096];
 	_cleanup_close_ int fd = -1;
@@ -254,7 +249,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 /* Again at every turn: the first signal may come before the thread blocks. */
 static void look_at(struct job *job)
 {
-	if (signal_waits(job->tid))
+	if (blocking_signal_waits(job->tid))
 		atomic_store(&job->interrupted, true);
 	if (!still_wanted(job) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);

@@ -31,4 +31,11 @@ int blocking_start(struct blocking *blocking, struct call *call);
 #define BLOCKING_TICK_MS 20
 bool blocking_tick(struct blocking *blocking);
 
+/*
+ * True when a signal that is not blocked waits for a caller. It sleeps where only fatal ones wake it (WAIT_KILLABLE_RECV),
+ * so that nobody but us can end its call. One for the whole process counts for the main thread only, which the kernel
+ * prefers: had another thread been chosen, our answer would reach a thread without a signal.
+ */
+bool blocking_signal_waits(pid_t tid);
+
 #endif

@@ -95,7 +95,13 @@ libcallgate_supervisor_a_SOURCES += \
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/doctor.c \
 	supervisor/doctor.h \
-	supervisor/egress-client.h \
+	supervisor/egress-client.c supervisor/egress-client.h \
+	supervisor/egress-client-conns.c \
+	supervisor/egress-client-dial.c \
+	supervisor/egress-client-network.c \
+	supervisor/egress-client-private.h \
+	supervisor/egress-client-queue.c \
+	supervisor/egress-client-record.c \
 	supervisor/egress-start.h \
 	supervisor/probe-cgroups.c \
 	supervisor/probe-host.c \

@@ -46,13 +46,15 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 
 	denial = denials_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
-		json_t *item = json_pack("{s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:s?, s:i, s:o, s:I, s:o}", "seq",
+		json_t *item = json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o}", "seq",
 					 (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 					 report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
 					 errno_name(denial->error), "rule", report_text(denial->rule), "reason",
-					 denial->reason, "pid", (int)denial->pid, "exe", report_text(denial->exe),
+					 report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
 					 "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
 
+		if (denial->event)
+			(void)json_object_set_new(item, "event", json_string(denial->event));
 		if (denial->host_pid > 0)
 			(void)json_object_set_new(item, "host_pid", json_integer(denial->host_pid));
 		(void)json_array_append_new(list, item);

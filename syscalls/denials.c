@@ -36,6 +36,7 @@ static void item_done(struct denial *item)
 	free(item->target);
 	free(item->resolved);
 	free(item->rule);
+	free(item->reason);
 	free(item->exe);
 	free(item->suggest);
 }
@@ -57,10 +58,14 @@ static uint64_t hash_of(const struct denials *denials, const struct denial_key *
 	return texthash(&denials->hash, hash, key->exe, strlen(key->exe));
 }
 
-static bool is_same(const struct denial *item, const struct denial_key *key)
+/* The same attempt at a system call, or with an event at that. */
+static bool is_same(const struct denial *item, const struct denial_key *key, const struct denial *event)
 {
-	return item->error == key->error && strcmp(item->syscall, key->syscall) == 0 &&
-	       strcmp(item->target, key->target) == 0 && strcmp(item->exe, key->exe) == 0;
+	const char *name = event ? item->event : item->syscall;
+
+	return item->error == key->error && name && strcmp(name, key->syscall) == 0 &&
+	       strcmp(item->target, key->target) == 0 && strcmp(item->exe, key->exe) == 0 &&
+	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
 /* A copy, or NULL both for NULL and for want of memory, which *lost tells. */
@@ -81,13 +86,13 @@ static bool fill(struct denial *item, const struct call *call, const struct deni
 				.syscall = key->syscall,
 				.op = denial_op(call),
 				.error = key->error,
-				.reason = call->decision.reason,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
 				.count = 1};
 	item->target = copy(key->target, &lost);
 	item->resolved = copy(denial_resolved(call), &lost);
 	item->rule = copy(call->decision.rule, &lost);
+	item->reason = copy(call->decision.reason, &lost);
 	item->exe = copy(key->exe, &lost);
 	item->suggest = denial_suggest(call);
 	if (lost)
@@ -95,25 +100,65 @@ static bool fill(struct denial *item, const struct call *call, const struct deni
 	return !lost;
 }
 
-void denials_add(struct denials *denials, const struct call *call)
+static bool fill_event(struct denial *item, const struct denial *event)
 {
-	char text[DENIAL_TARGET_MAX];
-	struct denial_key key = denial_key(call, text);
-	size_t at = hash_of(denials, &key) & (SLOTS - 1);
+	bool lost = false;
+
+	*item = *event;
+	item->target = copy(event->target, &lost);
+	item->resolved = copy(event->resolved, &lost);
+	item->rule = copy(event->rule, &lost);
+	item->reason = copy(event->reason, &lost);
+	item->exe = copy(event->exe, &lost);
+	item->suggest = copy(event->suggest, &lost);
+	if (lost)
+		item_done(item);
+	return !lost;
+}
+
+/* Its item when it is listed already; else NULL with the place in the index where it belongs. */
+static struct denial *find(struct denials *denials, const struct denial_key *key, const struct denial *event, size_t *ret_at)
+{
+	size_t at = hash_of(denials, key) & (SLOTS - 1);
 
 	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
 
-		if (is_same(item, &key)) {
-			item->count++;
-			return;
-		}
+		if (is_same(item, key, event))
+			return item;
 	}
-	if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key)) {
+	*ret_at = at;
+	return NULL;
+}
+
+void denials_add(struct denials *denials, const struct call *call)
+{
+	char text[DENIAL_TARGET_MAX];
+	struct denial_key key = denial_key(call, text);
+	size_t at;
+	struct denial *item = find(denials, &key, NULL, &at);
+
+	if (item)
+		item->count++;
+	else if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key))
 		denials->unlisted++;
-		return;
-	}
-	denials->slot[at] = (uint16_t)++denials->count;
+	else
+		denials->slot[at] = (uint16_t)++denials->count;
+}
+
+void denials_add_event(struct denials *denials, const struct denial *event)
+{
+	const struct denial_key key = {
+		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
+	size_t at;
+	struct denial *item = find(denials, &key, event, &at);
+
+	if (item)
+		item->count += event->count;
+	else if (denials->count == DENIALS_MAX || !fill_event(&denials->item[denials->count], event))
+		denials->unlisted += event->count;
+	else
+		denials->slot[at] = (uint16_t)++denials->count;
 }
 
 const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)

@@ -13,13 +13,14 @@ struct denials;
 
 struct denial {
 	uint64_t seq; /* of the first record */
-	const char *syscall;
+	const char *syscall; /* static; NULL: an event of the network's */
+	const char *event;   /* static; "open", "request", "close", "dns" */
 	const char *op; /* read write exec net signal process other */
 	char *target;
 	char *resolved;
 	int error;
 	char *rule;
-	const char *reason;
+	char *reason;
 	pid_t pid;
 	pid_t host_pid; /* outside of the run's pid namespace; 0: the same, or unknown */
 	char *exe;
@@ -31,6 +32,11 @@ struct denials *denials_create(void);
 void denials_free(struct denials *denials);
 /* After the decision is on record. Never fails: memory exhausted means "counted only". */
 void denials_add(struct denials *denials, const struct call *call);
+/*
+ * What egress refused. Borrows item's texts and copies them; count is how many of it. Two are the same when event, target,
+ * reason and exe are.
+ */
+void denials_add_event(struct denials *denials, const struct denial *item);
 const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
 
 #endif
