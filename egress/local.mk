@@ -29,6 +29,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/secret-source.c egress/secret-source.h \
 	egress/secret.c egress/secret.h \
 	egress/state.h \
+	egress/mode-tls.c egress/mode-tls.h egress/tls-answer.c \
 	egress/tls-error.c egress/tls-warm.c egress/tls-warm.h \
 	egress/tls.c egress/tls.h
 EXTRA_DIST += egress/README.md
