@@ -43,19 +43,16 @@ static struct conn *owner_of(struct egress *egress, const struct sockaddr_in *pe
 	return conn;
 }
 
-static void listener_ready(struct watch *watch, unsigned events)
+static void accept_some(struct egress *egress, int most)
 {
-	struct egress *egress = (struct egress *)((char *)watch - offsetof(struct egress, listener));
-
-	(void)events;
-	for (int n = 0; n < AT_ONCE && egress->listener.fd >= 0; n++) {
+	for (int n = 0; n < most && egress->listener.fd >= 0; n++) {
 		struct sockaddr_in peer = {0};
 		socklen_t len = sizeof(peer);
 		int fd = accept4(egress->listener.fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set(egress->loop, watch, 0); /* it would be ready again at once */
+			loop_set(egress->loop, &egress->listener, 0); /* it would be ready again at once */
 			(void)loop_timer_set(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
@@ -68,6 +65,12 @@ static void listener_ready(struct watch *watch, unsigned events)
 		else
 			reset(fd);
 	}
+}
+
+static void listener_ready(struct watch *watch, unsigned events)
+{
+	(void)events;
+	accept_some((struct egress *)((char *)watch - offsetof(struct egress, listener)), AT_ONCE);
 }
 
 static void pause_over(struct timer *timer)
@@ -96,6 +99,7 @@ void guest_end(struct egress *egress)
 	loop_timer_clear(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
 		return;
+	accept_some(egress, CONN_MAX); /* what a program sent before its end is taken along */
 	loop_remove(egress->loop, &egress->listener);
 	(void)close(egress->listener.fd);
 	egress->listener.fd = -1;

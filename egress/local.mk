@@ -45,7 +45,8 @@ libcallgate_egress_a_SOURCES += \
 	egress/line.c egress/line.h \
 	egress/main.c \
 	egress/relay.c \
-	egress/udp.h
+	egress/udp-flow.c egress/udp-flow.h \
+	egress/udp.c egress/udp.h
 
 # Stands in, weakly, for what is being written.
 noinst_LIBRARIES += libcallgate_absent.a

@@ -18,7 +18,7 @@ struct conn_table;   /* conn-table.h: by number and by source port */
 struct resolver;     /* resolver.h: queries to the resolver process */
 struct dns_server;   /* dns-server.h */
 struct tls;          /* tls.h: contexts for both sides */
-struct udp_relays;   /* udp.h */
+struct udp_relay;    /* udp-flow.h */
 
 struct egress {
 	const struct egress_options *options;
@@ -31,7 +31,7 @@ struct egress {
 	struct resolver *resolver;
 	struct dns_server *dns;
 	struct tls *tls;         /* made when first needed */
-	struct udp_relays *udp;
+	struct udp_relay *udp;   /* a list */
 	struct watch listener;   /* the guest's side: TCP */
 	struct timer listener_pause; /* no descriptors left to accept with */
 	struct timer end_timer;

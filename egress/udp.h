@@ -5,7 +5,6 @@
 #include "egress/control.h"
 
 struct egress;
-struct udp_relays;
 
 #define UDP_RELAYS_MAX 256  /* endpoints */
 #define UDP_FLOWS_MAX 256   /* of one: then the longest idle goes */

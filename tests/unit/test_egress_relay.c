@@ -1,0 +1,469 @@
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "egress-rig.h"
+
+#include "base/banned.h"
+
+#define MEGABYTE (1024 * 1024)
+
+static struct egress_rig *rig;
+static int server = -1;
+static uint16_t port;
+
+/* A rule for one server of the test's, with `more` in it. */
+static void begin_with(const char *more, const struct erig_options *options)
+{
+	char policy[1024];
+
+	server = erig_server(&port);
+	(void)snprintf(policy, sizeof(policy),
+		       "{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": %u, \"proto\": \"tcp\", "
+		       "\"private\": true%s}], \"resolve\": {\"a.test\": \"127.0.0.1\"}}}",
+		       port, more);
+	rig = erig_start_with(policy, options);
+}
+
+static void begin(const char *more)
+{
+	static const struct erig_options none;
+
+	begin_with(more, &none);
+}
+
+static void end(void)
+{
+	(void)close(server);
+	ck_assert_int_eq(erig_end(rig), 0);
+}
+
+static void pair(int *ret_program, int *ret_upstream)
+{
+	*ret_program = erig_connect(rig, "a.test", port);
+	ck_assert_int_ge(*ret_program, 0);
+	*ret_upstream = erig_accept(server);
+}
+
+static void say(int fd, const char *text)
+{
+	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+}
+
+/* Reads until the end; what came is in a static buffer. -errno when it was no orderly end. */
+static char heard[8192];
+static int hear(int fd)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	do {
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
+		got = read(fd, heard + len, sizeof(heard) - 1 - len);
+		if (got > 0)
+			len += (size_t)got;
+	} while (got > 0);
+	heard[len] = '\0';
+	return got < 0 ? -errno : (int)len;
+}
+
+static void hear_exactly(int fd, const char *text)
+{
+	size_t len = 0;
+
+	while (len < strlen(text)) {
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		ssize_t got;
+
+		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
+		got = read(fd, heard + len, strlen(text) - len);
+		ck_assert_int_gt(got, 0);
+		len += (size_t)got;
+	}
+	ck_assert_mem_eq(heard, text, len);
+}
+
+static struct control_record closed(uint64_t conn)
+{
+	return erig_record(rig, conn, CONTROL_EVENT_CLOSE, 0);
+}
+
+START_TEST(bytes_pass_both_ways_and_are_counted)
+{
+	struct control_record record;
+	int program, upstream;
+
+	begin("");
+	pair(&program, &upstream);
+	record = erig_record(rig, erig_last(rig), CONTROL_EVENT_OPEN, 0);
+	ck_assert_int_eq(record.allow, 1);
+	ck_assert_int_eq(record.wants_ack, 1);
+	ck_assert_str_eq(record.host, "a.test");
+	ck_assert_uint_eq(record.port, port);
+	ck_assert_str_eq(record.proto, "tcp");
+	ck_assert_int_eq(record.pid, getpid());
+	ck_assert_msg(strncmp(record.real, "127.0.0.1:", 10) == 0, "%s", record.real);
+	say(upstream, "220 the server speaks first\r\n");
+	hear_exactly(program, "220 the server speaks first\r\n");
+	say(program, "HELO");
+	hear_exactly(upstream, "HELO");
+	(void)close(program);
+	ck_assert_int_eq(hear(upstream), 0);
+	(void)close(upstream);
+	record = closed(erig_last(rig));
+	ck_assert_uint_eq(record.bytes_up, 4);
+	ck_assert_uint_eq(record.bytes_down, 29);
+	ck_assert_str_eq(record.cause, "client");
+	ck_assert_str_eq(record.reason, "");
+	ck_assert_uint_gt(record.duration_us, 0);
+	end();
+}
+END_TEST
+
+START_TEST(each_side_may_stop_sending_alone)
+{
+	int program, upstream;
+
+	begin("");
+	for (int server_first = 0; server_first < 2; server_first++) {
+		int first, second;
+
+		pair(&program, &upstream);
+		first = server_first ? upstream : program;
+		second = server_first ? program : upstream;
+		say(first, "all I have");
+		(void)shutdown(first, SHUT_WR);
+		ck_assert_int_eq(hear(second), 10);
+		ck_assert_str_eq(heard, "all I have");
+		say(second, "and still ");
+		say(second, "an answer");
+		(void)close(second);
+		ck_assert_int_eq(hear(first), 19);
+		ck_assert_str_eq(heard, "and still an answer");
+		(void)close(first);
+		ck_assert_str_eq(closed(erig_last(rig)).cause, server_first ? "server" : "client");
+	}
+	end();
+}
+END_TEST
+
+static void reset(int fd)
+{
+	const struct linger now = {.l_onoff = 1};
+
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	(void)close(fd);
+}
+
+START_TEST(a_reset_is_passed_on)
+{
+	int program, upstream;
+
+	begin("");
+	pair(&program, &upstream);
+	reset(upstream);
+	ck_assert_int_eq(hear(program), -ECONNRESET);
+	(void)close(program);
+	ck_assert_str_eq(closed(erig_last(rig)).cause, "server_reset");
+	pair(&program, &upstream);
+	reset(program);
+	ck_assert_int_eq(hear(upstream), -ECONNRESET);
+	(void)close(upstream);
+	ck_assert_str_eq(closed(erig_last(rig)).cause, "client_reset");
+	end();
+}
+END_TEST
+
+START_TEST(what_cannot_be_dialled_is_refused_with_its_errno)
+{
+	struct control_record record;
+	uint64_t conn;
+
+	begin("");
+	(void)close(server); /* nobody listens there any more */
+	server = -1;
+	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
+	conn = erig_last(rig);
+	record = erig_record(rig, conn, CONTROL_EVENT_OPEN, 0);
+	ck_assert_int_eq(record.allow, 0);
+	ck_assert_str_eq(record.reason, "connect_failed");
+	record = closed(conn);
+	ck_assert_str_eq(record.cause, "refused");
+	ck_assert_str_eq(record.reason, "connect_failed");
+	ck_assert_str_ne(record.rule, "");
+	/* Egress asks the policy itself. */
+	ck_assert_int_eq(erig_connect(rig, "b.test", port), -ECONNREFUSED);
+	ck_assert_str_eq(erig_record(rig, erig_last(rig), CONTROL_EVENT_OPEN, 0).reason, "no_rule");
+	ck_assert_int_eq(erig_connect(rig, "a.test", (uint16_t)(port + 1)), -ECONNREFUSED);
+	ck_assert_int_eq(erig_record(rig, erig_last(rig), CONTROL_EVENT_OPEN, 0).allow, 0);
+	end();
+}
+END_TEST
+
+START_TEST(without_a_record_there_is_no_connection)
+{
+	const struct erig_options options = {.ack_error = -EIO};
+
+	begin_with("", &options);
+	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ENETDOWN);
+	ck_assert_str_eq(closed(erig_last(rig)).reason, "not_recorded");
+	end();
+}
+END_TEST
+
+START_TEST(a_stranger_is_reset)
+{
+	int fd;
+	uint64_t conn;
+
+	begin("");
+	conn = erig_announce(rig, "a.test", port, &fd);
+	ck_assert_int_eq(erig_connected(rig, conn), 0);
+	(void)close(erig_accept(server));
+	/* Another source port: nobody's. */
+	int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(erig_join(rig, stranger), 0);
+	ck_assert_int_eq(hear(stranger), -ECONNRESET);
+	(void)close(stranger);
+	/* The announced port serves one. */
+	ck_assert_int_eq(erig_join(rig, fd), 0);
+	ck_assert_int_eq(hear(fd), 0);
+	(void)close(fd);
+	end();
+}
+END_TEST
+
+START_TEST(a_cancelled_one_is_closed_and_its_port_served_no_more)
+{
+	int fd;
+	uint64_t conn;
+
+	begin("");
+	conn = erig_announce(rig, "a.test", port, &fd);
+	ck_assert_int_eq(erig_connected(rig, conn), 0);
+	erig_cancel(rig, conn);
+	ck_assert_str_eq(closed(conn).cause, "cancelled");
+	ck_assert_int_eq(hear(erig_accept(server)), -ECONNRESET);
+	ck_assert_int_eq(erig_join(rig, fd), 0);
+	ck_assert_int_eq(hear(fd), -ECONNRESET);
+	(void)close(fd);
+	end();
+}
+END_TEST
+
+/* As for a socket that must not block, when the upstream takes its time. */
+START_TEST(one_that_comes_before_its_upstream_waits)
+{
+	int fd, upstream;
+	uint64_t conn;
+
+	begin("");
+	conn = erig_announce(rig, "a.test", port, &fd);
+	ck_assert_int_eq(erig_join(rig, fd), 0);
+	say(fd, "early");
+	upstream = erig_accept(server);
+	hear_exactly(upstream, "early");
+	ck_assert_int_eq(erig_connected(rig, conn), 0);
+	(void)close(fd);
+	(void)close(upstream);
+	/* And is reset when there is none. */
+	conn = erig_announce(rig, "b.test", port, &fd);
+	ck_assert_int_eq(erig_join(rig, fd), 0);
+	ck_assert_int_eq(hear(fd), -ECONNRESET);
+	ck_assert_int_eq(erig_connected(rig, conn), -ECONNREFUSED);
+	(void)close(fd);
+	end();
+}
+END_TEST
+
+/* Fills until the other side takes no more: bounded by what sockets and one buffer hold. */
+static size_t fill(int fd)
+{
+	static char block[65536];
+	size_t put = 0;
+	int still = 0;
+
+	ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	while (still < 20) {
+		ssize_t n = write(fd, block, sizeof(block));
+
+		ck_assert_msg(n > 0 || errno == EAGAIN, "%s", strerror(errno));
+		if (n > 0) {
+			put += (size_t)n;
+			still = 0;
+		} else {
+			still++;
+			(void)usleep(10000);
+		}
+		ck_assert_uint_lt(put, 64 * MEGABYTE);
+	}
+	return put;
+}
+
+static void drain(int fd, size_t want)
+{
+	static char block[65536];
+
+	while (want) {
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		ssize_t got;
+
+		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
+		got = read(fd, block, sizeof(block));
+		ck_assert_int_gt(got, 0);
+		want -= (size_t)got;
+	}
+}
+
+START_TEST(a_slow_reader_slows_the_writer_and_loses_nothing)
+{
+	int program, upstream;
+	size_t put;
+
+	begin("");
+	pair(&program, &upstream);
+	put = fill(upstream);
+	/* The other direction and other connections go on meanwhile. */
+	say(program, "ping");
+	hear_exactly(upstream, "ping");
+	(void)shutdown(upstream, SHUT_WR);
+	drain(program, put);
+	ck_assert_int_eq(hear(program), 0);
+	(void)close(program);
+	(void)close(upstream);
+	ck_assert_uint_eq(closed(erig_last(rig)).bytes_down, put);
+	end();
+}
+END_TEST
+
+START_TEST(the_end_takes_what_was_sent_along)
+{
+	int program, upstream;
+
+	begin("");
+	pair(&program, &upstream);
+	say(program, "last words");
+	(void)close(program);
+	end(); /* at once */
+	ck_assert_int_eq(hear(upstream), 10);
+	ck_assert_str_eq(heard, "last words");
+	(void)close(upstream);
+}
+END_TEST
+
+START_TEST(without_a_supervisor_everything_ends)
+{
+	int program, upstream, fd;
+
+	begin("");
+	pair(&program, &upstream);
+	(void)erig_announce(rig, "a.test", port, &fd);
+	ck_assert_int_ne(erig_abandon(rig), 0);
+	ck_assert_int_le(hear(program), 0);
+	ck_assert_int_le(hear(upstream), 0);
+	(void)close(program);
+	(void)close(upstream);
+	(void)close(fd);
+	(void)close(server);
+}
+END_TEST
+
+#define MANY 1000
+
+START_TEST(a_thousand_connections_have_one_close_each)
+{
+	static int program[MANY], upstream[MANY];
+
+	begin("");
+	for (int i = 0; i < MANY; i++)
+		pair(&program[i], &upstream[i]);
+	for (int i = 0; i < MANY; i++) {
+		char text[16];
+
+		(void)snprintf(text, sizeof(text), "%d;", i);
+		say(program[i], text);
+	}
+	for (int i = 0; i < MANY; i++) {
+		char text[16];
+
+		(void)snprintf(text, sizeof(text), "%d;", i);
+		hear_exactly(upstream[i], text);
+		/* Ended in all the ways there are. */
+		if (i % 3 == 0)
+			reset(i % 2 ? program[i] : upstream[i]);
+		else
+			(void)close(i % 2 ? program[i] : upstream[i]);
+	}
+	for (int i = 0; i < MANY; i++) {
+		if (i % 4 == 0) {
+			(void)close(i % 2 ? upstream[i] : program[i]);
+			continue;
+		}
+		(void)hear(i % 2 ? upstream[i] : program[i]);
+		(void)close(i % 2 ? upstream[i] : program[i]);
+	}
+	for (uint64_t conn = 1; conn <= MANY; conn++)
+		(void)closed(conn);
+	end();
+}
+END_TEST
+
+/* The supervisor reads nothing for a while: records wait, none is lost, and memory stays bounded. */
+START_TEST(a_full_line_loses_nothing)
+{
+	const struct erig_options options = {.silent = true};
+	static int fd[MANY];
+	uint64_t conn[MANY];
+
+	begin_with("", &options);
+	(void)close(server);
+	for (int i = 0; i < 100; i++)
+		conn[i] = erig_announce(rig, "b.test", port, &fd[i]);
+	erig_speak(rig);
+	for (int i = 100; i < MANY; i++)
+		conn[i] = erig_announce(rig, "b.test", port, &fd[i]);
+	for (int i = 0; i < MANY; i++) {
+		ck_assert_int_eq(erig_connected(rig, conn[i]), -ECONNREFUSED);
+		(void)close(fd[i]);
+	}
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("egress_relay");
+	TCase *tcase = tcase_create("relay");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, bytes_pass_both_ways_and_are_counted);
+	tcase_add_test(tcase, each_side_may_stop_sending_alone);
+	tcase_add_test(tcase, a_reset_is_passed_on);
+	tcase_add_test(tcase, what_cannot_be_dialled_is_refused_with_its_errno);
+	tcase_add_test(tcase, without_a_record_there_is_no_connection);
+	tcase_add_test(tcase, a_stranger_is_reset);
+	tcase_add_test(tcase, a_cancelled_one_is_closed_and_its_port_served_no_more);
+	tcase_add_test(tcase, one_that_comes_before_its_upstream_waits);
+	tcase_add_test(tcase, a_slow_reader_slows_the_writer_and_loses_nothing);
+	tcase_add_test(tcase, the_end_takes_what_was_sent_along);
+	tcase_add_test(tcase, without_a_supervisor_everything_ends);
+	tcase_add_test(tcase, a_thousand_connections_have_one_close_each);
+	tcase_add_test(tcase, a_full_line_loses_nothing);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
