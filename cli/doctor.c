@@ -185,7 +185,7 @@ static json_t *findings_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-static json_t *layers_json(const struct diagnosis *diagnosis)
+static json_t *needed_layers_json(const struct diagnosis *diagnosis)
 {
 	json_t *object = json_object();
 
@@ -220,7 +220,7 @@ static int print_json(const struct diagnosis *diagnosis)
 	root = json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
 			 PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
 			 kernel.machine, "works", (int)diagnosis->works, "reason", report_text(obstacle(diagnosis)),
-			 "checks", findings_json(diagnosis), "layers", layers_json(diagnosis), "run",
+			 "checks", findings_json(diagnosis), "layers", needed_layers_json(diagnosis), "run",
 			 run_json(diagnosis), "advice", diagnosis->advice);
 	text = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);

@@ -62,3 +62,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/resolver.c \
 	egress/vet.c \
 	egress/vet.h
+
+libcallgate_egress_a_SOURCES += \
+	egress/truststore.c egress/truststore.h

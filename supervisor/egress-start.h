@@ -18,6 +18,7 @@
 /* What the program gets because of the network: names in the environment with their values, files in its view. */
 struct egress_variable {
 	char *name, *value; /* owned */
+	bool wins;          /* over what the policy says of that name: a secret's placeholder */
 };
 
 struct egress_start_options {
@@ -27,28 +28,38 @@ struct egress_start_options {
 	struct privs_user user; /* who egress and resolver become, as the supervisor */
 };
 
-/* In the keeper, later inherited by the supervisor. Zeroed: no network. */
+/* In the keeper, later inherited by the supervisor. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
 	bool active;
 	pid_t pid, resolver_pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, bound while that was possible; -1: not. For runs without netns */
-	struct in_addr own;        /* loopback address of a run without a network namespace: 127.x.y.z */
+	struct in_addr own;        /* loopback address of a run without a network namespace: 127.x.y.z, even; the next is its too */
+	int own_fd;                /* the keeper's: says that the pair is taken */
 	struct view_provide *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, Java's store … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variables;
 };
+#define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
 /* 0, also without a network (ret_side->active false); -errno with a message. egress_side_done releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side, struct policy_error *ret_error);
-/* Releases; in the keeper it also kills what still runs and waits for it. */
-void egress_side_done(struct egress_side *side, bool keeper);
+/* In the keeper, once the supervisor is forked: closes what is the supervisor's, so that egress sees it end. */
+void egress_side_handed(struct egress_side *side);
+/*
+ * In the keeper, when the supervisor is gone and before it waits for just any child: egress ends by itself in a moment, or is
+ * killed. True unless it had failed before, which *ret_status (waitpid) tells more about.
+ */
+bool egress_side_end(struct egress_side *side, int *ret_status);
+/* Releases what this process has of it. */
+void egress_side_done(struct egress_side *side);
 
 /*
  * In the supervisor, in its namespaces and before it gives up its capabilities: local routes for the pool when it has a
- * network namespace of its own, then the sockets of the guest's side, handed to egress (CONTROL_GUEST).
+ * network namespace of its own, then the sockets of the guest's side. They stay open here too: without a network namespace
+ * nobody else of the host's may get at their ports, also when egress is dead.
  */
 struct egress_guest {
 	bool own_netns;
@@ -56,9 +67,14 @@ struct egress_guest {
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port;       /* at loopback: 53, or where that was refused another */
 	uint16_t sink_port;      /* UDP at loopback: sending there gives ECONNREFUSED */
-	int sink_fd;             /* keeps it so; -1 */
+	int listener_fd, dns_fd[2], sink_fd;
 };
+#define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1}
+/* 0 or -errno with *ret_step (static). egress_guest_done releases in both cases. */
 int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
 			struct egress_guest *ret_guest, const char **ret_step);
+/* Duplicates of them to egress (CONTROL_GUEST), when the supervisor is there to stay. 0 or -errno. */
+int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest);
+void egress_guest_done(struct egress_guest *guest);
 
 #endif

@@ -40,21 +40,33 @@ static bool add_passed(const struct policy *policy, char **envp, size_t *used)
 	return true;
 }
 
-char **environment_build(const struct policy *policy)
+static bool add_network(const struct egress_side *egress, bool wins, char **envp, size_t *used)
+{
+	for (size_t i = 0; i < egress->variables; i++) {
+		const struct egress_variable *variable = &egress->variable[i];
+
+		if (variable->wins == wins && !add(envp, used, variable->name, strlen(variable->name), variable->value))
+			return false;
+	}
+	return true;
+}
+
+char **environment_build(const struct policy *policy, const struct egress_side *egress)
 {
 	const struct policy_env *env;
 	size_t count, used = 0, room = 1;
-	bool good = true;
+	bool good;
 	char **envp;
 
 	env = policy_env(policy, &count);
 	for (char **variable = environ; variable && *variable; variable++)
 		room++;
-	envp = calloc(room + count, sizeof(*envp));
-	for (size_t i = 0; envp && good && i < count; i++)
+	envp = calloc(room + count + egress->variables, sizeof(*envp));
+	good = envp && add_network(egress, true, envp, &used);
+	for (size_t i = 0; good && i < count; i++)
 		if (env[i].value)
 			good = add(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
-	if (envp && good && add_passed(policy, envp, &used))
+	if (good && add_passed(policy, envp, &used) && add_network(egress, false, envp, &used))
 		return envp;
 	environment_free(envp);
 	return NULL;

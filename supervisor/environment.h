@@ -3,9 +3,13 @@
 #define CALLGATE_SUPERVISOR_ENVIRONMENT_H
 
 #include "policy/policy.h"
+#include "supervisor/egress-start.h"
 
-/* NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. */
-char **environment_build(const struct policy *policy);
+/*
+ * NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. What the network adds stands
+ * back behind the policy's own, but for secrets.
+ */
+char **environment_build(const struct policy *policy, const struct egress_side *egress);
 void environment_free(char **envp);
 
 /* A variable of such a list. Borrows; NULL when it is not there. */

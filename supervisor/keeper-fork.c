@@ -17,7 +17,8 @@
 #include "base/banned.h"
 
 static _Noreturn void child_main(const struct keeper_options *options, const struct keeper_child *child,
-				 struct namespaces *namespaces, const int stdio_fd[3], int control_fd)
+				 struct namespaces *namespaces, struct egress_side *egress, const int stdio_fd[3],
+				 int control_fd)
 {
 	const struct process_options process = {
 		.policy = options->policy,
@@ -36,11 +37,13 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 		.report_fd = child->report_fd,
 		.counters = child->counters,
 		.cgroup = child->cgroup,
+		.egress = egress,
 	};
 	const int own[] = {stdio_fd[0],          stdio_fd[1],
 		      stdio_fd[2],          control_fd,            options->audit_fd,
 		      child->report_fd,     namespaces->peer_fd,   namespaces->host_root_fd, options->scratch->base_fd,
-		      options->scratch->fd, options->scratch->lock_fd};
+		      options->scratch->fd, options->scratch->lock_fd, egress->control_fd,
+		      egress->dns_fd[0],    egress->dns_fd[1]};
 
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
 	size_t count = sizeof(own) / sizeof(own[0]);
@@ -115,7 +118,7 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 
 /* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
 static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child, int signal_fd,
-			   const int stdio_fd[3], int control_fd)
+			   struct egress_side *egress, const int stdio_fd[3], int control_fd)
 {
 	struct namespaces namespaces = NAMESPACES_NONE;
 
@@ -124,7 +127,7 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {
 			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
-			child_main(options, child, &namespaces, stdio_fd, control_fd);
+			child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
 		}
 	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, signal_fd));
 	namespaces_done(&namespaces);
@@ -132,7 +135,7 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 }
 
 int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
-		int signal_fd, struct keeper_child *ret_child, const char **ret_step)
+		int signal_fd, struct egress_side *egress, struct keeper_child *ret_child, const char **ret_step)
 {
 	struct keeper_child child = {
 		.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1, .cgroup = ret_child->cgroup};
@@ -148,7 +151,7 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
-		error = fork_supervisor(options, &child, signal_fd, stdio_fd, control[0]);
+		error = fork_supervisor(options, &child, signal_fd, egress, stdio_fd, control[0]);
 	}
 	if (error == 0) {
 		*ret_step = "watch the supervisor";

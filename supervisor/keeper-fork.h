@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SUPERVISOR_KEEPER_FORK_H
 #define CALLGATE_SUPERVISOR_KEEPER_FORK_H
 
+#include "supervisor/egress-start.h"
 #include "supervisor/feed.h"
 #include "supervisor/keeper.h"
 #include "supervisor/terminal.h"
@@ -24,10 +25,10 @@ struct keeper_child {
 /*
  * Makes the pipes or the terminal (captures and streams in them), forks. 0, or -errno with *ret_step naming what
  * failed (static). keeper_child_done releases in both cases. signal_fd: what arrives there while namespaces are tried
- * is looked after later.
+ * is looked after later. egress: the supervisor's end of it is inherited.
  */
 int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
-		int signal_fd, struct keeper_child *ret_child, const char **ret_step);
+		int signal_fd, struct egress_side *egress, struct keeper_child *ret_child, const char **ret_step);
 void keeper_child_done(struct keeper_child *child);
 
 #endif

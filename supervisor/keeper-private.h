@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SUPERVISOR_KEEPER_PRIVATE_H
 #define CALLGATE_SUPERVISOR_KEEPER_PRIVATE_H
 
+#include "supervisor/egress-start.h"
 #include "supervisor/keeper-fork.h"
 #include "supervisor/keeper.h"
 #include "supervisor/statusline.h"
@@ -11,6 +12,9 @@ struct keeper {
 	struct keeper_outcome *outcome;
 	struct keeper_child child;
 	struct keeper_streams streams;
+	struct egress_side egress;
+	bool egress_failed; /* it ended otherwise than by being told to, with egress_status */
+	int egress_status;
 	struct statusline line;
 	int signal_fd;
 	uint64_t start_ns;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/egress-start.h"
 #include "supervisor/environment.h"
 #include "supervisor/keeper-private.h"
 #include "supervisor/killtree.h"
@@ -157,6 +158,7 @@ static void on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
 		keeper->supervisor_status = SIGKILL; /* cannot be: it is our child; treated as its death */
+	keeper->egress_failed = !egress_side_end(&keeper->egress, &keeper->egress_status);
 	(void)killtree(KILL_TIMEOUT_MS, 0); /* what it left, which is now ours; a survivor is in uninterruptible sleep */
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
@@ -315,6 +317,33 @@ static void plan_self_filter(struct layers *layers)
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
+/* As who started callgate: it reads the secrets, which the run's user need not be able to. */
+static int start_egress(struct keeper *keeper)
+{
+	const struct keeper_options *options = keeper->options;
+	const struct egress_start_options wanted = {.policy = options->policy,
+						    .layers = options->layers,
+						    .run_id = options->scratch->id,
+						    .user = options->user};
+	struct policy_error problem;
+	int error = egress_start(&wanted, &keeper->egress, &problem);
+
+	if (error < 0)
+		(void)snprintf(keeper->outcome->message, sizeof(keeper->outcome->message), "%s", problem.text);
+	return error;
+}
+
+/* Nothing was started, or not all of it. */
+static void give_up(struct keeper *keeper, const char *step, int error)
+{
+	if (keeper->child.pid > 0)
+		(void)kill(keeper->child.pid, SIGKILL);
+	(void)egress_side_end(&keeper->egress, &keeper->egress_status);
+	(void)killtree(KILL_TIMEOUT_MS, 0);
+	if (!keeper->outcome->message[0])
+		keeper_explain(keeper->outcome, step, error);
+}
+
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
 {
 	struct keeper keeper = {.options = options, .outcome = ret_outcome, .signal_fd = -1, .last_shown = '\n'};
@@ -324,16 +353,21 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
 	keeper.child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
+	keeper.egress = (struct egress_side)EGRESS_SIDE_NONE;
 	keeper.streams = (struct keeper_streams){.feed = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
 	/* While we still may, and are in no namespace of the run's. */
 	keeper.child.cgroup = make_cgroup(options);
 	hand_over(keeper.child.cgroup, options->custodian);
 	plan_self_filter(options->layers);
-	error = settle(&keeper);
+	error = start_egress(&keeper);
+	if (error == 0)
+		error = settle(&keeper);
 	keeper.start_ns = io_now_ns();
 	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
 	if (error == 0)
-		error = keeper_fork(options, ret_outcome, &keeper.streams, keeper.signal_fd, &keeper.child, &step);
+		error = keeper_fork(options, ret_outcome, &keeper.streams, keeper.signal_fd, &keeper.egress, &keeper.child,
+				    &step);
+	egress_side_handed(&keeper.egress);
 	if (error == 0)
 		error = privs_drop();
 	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
@@ -344,14 +378,12 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		loop(&keeper);
 		keeper_judge(&keeper);
 	} else {
-		if (keeper.child.pid > 0)
-			(void)kill(keeper.child.pid, SIGKILL);
-		(void)killtree(KILL_TIMEOUT_MS, 0);
-		keeper_explain(ret_outcome, step, error);
+		give_up(&keeper, step, error);
 	}
 	feed_done(&keeper.streams.feed);
 	terminal_done(&keeper.streams.terminal);
 	keeper_child_done(&keeper.child);
+	egress_side_done(&keeper.egress);
 	cleanup_close(&keeper.signal_fd);
 	return error;
 }

@@ -102,7 +102,12 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/egress-client-private.h \
 	supervisor/egress-client-queue.c \
 	supervisor/egress-client-record.c \
-	supervisor/egress-start.h \
+	supervisor/egress-address.c supervisor/egress-address.h \
+	supervisor/egress-guest.c \
+	supervisor/egress-provide.c supervisor/egress-provide.h \
+	supervisor/egress-provide-java.c \
+	supervisor/egress-routes.c supervisor/egress-routes.h \
+	supervisor/egress-start.c supervisor/egress-start.h \
 	supervisor/probe-cgroups.c \
 	supervisor/probe-host.c \
 	supervisor/probe-landlock.c \

@@ -24,8 +24,8 @@
 #define STOP_TIMEOUT_MS 500
 
 /* CAP_SETFCAP: since Linux 5.12 a map that holds uid 0 takes it. */
-const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SETUID, CAP_SETGID,
-					      CAP_NET_ADMIN, CAP_SETPCAP,    CAP_SETFCAP};
+const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
+					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
 bool note_send(int fd, const struct note *note)
 {

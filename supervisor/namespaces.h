@@ -36,8 +36,9 @@ struct namespaces {
 
 /* Capabilities that keeper and supervisor need while namespaces are being made: see privs_keep. */
 extern const int namespaces_caps[];
-#define NAMESPACES_CAPS 7u
+#define NAMESPACES_CAPS 8u
 #define NAMESPACES_SUPERVISOR_CAPS 2u /* the first of them, inside */
+#define NAMESPACES_NETWORK_CAPS 4u    /* with a network namespace that is to have addresses */
 
 /*
  * As fork(2), into whatever can be had of the namespaces that are wanted and not refused: the child's pid in the

@@ -19,6 +19,7 @@ struct process {
 	enum lookup_result found;
 	struct sock_fprog filter;
 	struct view *view;
+	struct egress_guest guest;
 	int landlock_fd; /* -1: none */
 	int audit_dirfd;  /* what audit_name goes through; -1: none */
 	char *audit_name; /* NULL: no log is kept, or it is open */

@@ -37,6 +37,8 @@ static void process_done(struct process *process)
 	free(process->audit_name);
 	namespaces_done(process->options->namespaces);
 	view_free(process->view);
+	egress_guest_done(&process->guest);
+	egress_side_done(process->options->egress);
 	free(process->filter.filter);
 	environment_free(process->envp);
 	free(process->argv);
@@ -79,6 +81,12 @@ static void leave_terminal(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static size_t caps_needed(const struct process_options *options)
+{
+	return options->egress->active && options->namespaces->made & LAYER_BIT(LAYER_NETNS) ? NAMESPACES_NETWORK_CAPS
+											   : NAMESPACES_SUPERVISOR_CAPS;
+}
+
 static int give_up(struct process *process)
 {
 	struct rlimit limit;
@@ -93,7 +101,7 @@ static int give_up(struct process *process)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (error == 0)
-		error = privs_keep(&process->options->user, namespaces_caps, NAMESPACES_SUPERVISOR_CAPS);
+		error = privs_keep(&process->options->user, namespaces_caps, caps_needed(process->options));
 	if (error == 0 && !process->options->namespaces->made)
 		error = privs_drop();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -107,7 +115,7 @@ static int give_up(struct process *process)
 	layers_set(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
 		   filter_is_open() ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
 				    : "calls that name paths, processes or sockets are performed by the supervisor");
-	process->envp = environment_build(process->options->policy);
+	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
 		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the environment");
 	environment_scrub();
@@ -121,6 +129,8 @@ static int build_view(struct process *process)
 						  .scratch_host = options->scratch->path,
 						  .scratch_base = options->scratch->base,
 						  .workdir_host = options->workdir_host,
+						  .provide = options->egress->provide,
+						  .provides = options->egress->provides,
 						  .tmpfs_fd = options->namespaces->tmpfs_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
@@ -196,6 +206,32 @@ static int build_landlock(struct process *process)
 	layers_set(layers, LAYER_LANDLOCK, true,
 		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
 		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
+	return 0;
+}
+
+/* While we have what it takes; whether that was for nothing is found out when the mounts are made. */
+static int build_guest(struct process *process)
+{
+	const struct process_options *options = process->options;
+	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
+	const char *step = "";
+	int error;
+
+	if (!options->egress->active)
+		return 0;
+	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "network_failed", "cannot %s: %s", step, strerror(-error));
+	return 0;
+}
+
+static int hand_guest(struct process *process)
+{
+	int error = process->options->egress->active ? egress_guest_hand(process->options->egress, &process->guest) : 0;
+
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "egress_failed", "the egress process does not run: %s",
+				    strerror(-error));
 	return 0;
 }
 
@@ -342,13 +378,14 @@ static int send_report(const struct process *process)
 
 int process_main(const struct process_options *options)
 {
-	struct process process = {.options = options, .landlock_fd = -1, .audit_dirfd = -1};
+	struct process process = {
+		.options = options, .landlock_fd = -1, .audit_dirfd = -1, .guest = EGRESS_GUEST_NONE};
 	int status = 1;
 	bool apart = false; /* in the keeper's hands: it forks another one in our place */
 
 	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
-	    build_view(&process) == 0 && build_landlock(&process) == 0 && process_find_audit(&process) == 0 &&
-	    !(apart = enter(&process) < 0) && check_layers(&process) == 0 && find_program(&process) == 0 &&
+	    build_guest(&process) == 0 && build_view(&process) == 0 && build_landlock(&process) == 0 &&
+	    process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) && hand_guest(&process) == 0 && check_layers(&process) == 0 && find_program(&process) == 0 &&
 	    process_open_audit(&process) == 0)
 		(void)watch(&process); /* the error is in the result */
 	if (process.audit)

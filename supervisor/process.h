@@ -3,6 +3,7 @@
 #define CALLGATE_SUPERVISOR_PROCESS_H
 
 #include "policy/policy.h"
+#include "supervisor/egress-start.h"
 #include "supervisor/layers.h"
 #include "supervisor/namespaces.h"
 #include "supervisor/privs.h"
@@ -26,6 +27,7 @@ struct process_options {
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
 	struct cgroup *cgroup;    /* the run's, borrowed; NULL: none */
+	struct egress_side *egress; /* released by the process */
 };
 
 /*

@@ -118,24 +118,57 @@ static int add_grant(struct build *build, const struct policy_mount *grant)
 	return view_add_mount(build->view, grant->virt, grant->host, fd, ".", flags, grant->rule);
 }
 
-/* Content that the policy supplies lives as a read-only file in the scratch space. */
-static int add_provided(struct build *build, const struct policy_mount *grant, size_t index)
+/* Content that the policy or the run supplies lives as a read-only file in the scratch space. */
+static int add_text(struct build *build, const char *name, const char *virt, const void *text, size_t len, unsigned flags,
+		    const char *rule)
 {
-	char name[32], host[PATH_MAX];
+	char host[PATH_MAX];
 	_cleanup_close_ int fd = -1;
 	int r;
 
 	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
 		return -errno;
-	(void)snprintf(name, sizeof(name), "provided/%zu", index);
 	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return -errno;
-	r = io_write_full(fd, grant->text, grant->text_len);
+	r = io_write_full(fd, text, len);
 	if (r < 0)
 		return r;
 	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
-	return add_file(build, grant->virt, host, MOUNT_PROVIDED | MOUNT_PRIVATE, grant->rule);
+	return add_file(build, virt, host, flags | MOUNT_PROVIDED | MOUNT_PRIVATE, rule);
+}
+
+static int add_provided(struct build *build, const struct policy_mount *grant, size_t index)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "provided/%zu", index);
+	return add_text(build, name, grant->virt, grant->text, grant->text_len, 0, grant->rule);
+}
+
+static bool run_provides(const struct build *build, const char *virt)
+{
+	for (size_t i = 0; i < build->options->provides; i++)
+		if (strcmp(build->options->provide[i].virt, virt) == 0)
+			return true;
+	return false;
+}
+
+/* After the grants, which they stand in the place of or within. */
+static int add_run_provides(struct build *build)
+{
+	char name[40];
+
+	for (size_t i = 0; i < build->options->provides; i++) {
+		const struct view_provide *file = &build->options->provide[i];
+		int r;
+
+		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
+		r = add_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN, NULL);
+		if (r < 0)
+			return fail(build, r, "cannot provide", file->virt);
+	}
+	return 0;
 }
 
 /*
@@ -228,12 +261,17 @@ static int build_all(struct build *build, const struct policy *policy)
 	if (r != 0)
 		return fail(build, r, "cannot make the view in", build->options->scratch_host);
 	for (size_t i = 0; i < count; i++) {
+		if (run_provides(build, grant[i].virt))
+			continue;
 		r = grant[i].kind == POLICY_MOUNT_PROVIDE ? add_provided(build, &grant[i], i) : add_grant(build, &grant[i]);
 		if (r < 0 && build->error->text[0])
 			return r;
 		if (r < 0)
 			return fail(build, r, "cannot mount in the view", grant[i].virt);
 	}
+	r = add_run_provides(build);
+	if (r < 0)
+		return r;
 	r = add_proc(build);
 	if (r == 0)
 		r = keep_dev(build);

@@ -35,6 +35,19 @@ static struct policy_decision judge_proc(const struct view *view, const struct t
 	return provide("proc");
 }
 
+/* What the run's network takes to be found, whatever the policy grants; a rule that denies it is heeded. */
+static struct policy_decision judge_run(const struct place *place, unsigned want)
+{
+	struct policy_decision rule =
+		policy_decide(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
+
+	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
+		return rule;
+	if (want & POLICY_EXEC)
+		return deny(EACCES, "not_executable");
+	return want & POLICY_WRITE ? deny(EROFS, "read_only") : provide("network");
+}
+
 static struct policy_decision judge_device(const struct place *place, unsigned want)
 {
 	struct policy_decision rule =
@@ -55,6 +68,8 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 		return judge_proc(view, task, place, want);
 	if (mount->flags & MOUNT_DEVICE)
 		return judge_device(place, want);
+	if (mount->flags & MOUNT_RUN)
+		return judge_run(place, want);
 	if (mount->flags & MOUNT_SKELETON && view_in_hole(place))
 		return deny(ENOENT, "not_granted");
 	decision = policy_decide(view->policy, place->virt, place->virt_len, want);

@@ -29,6 +29,7 @@ enum mount_flag {
 	MOUNT_PROC = 1 << 6,     /* the run's own /proc: tree pids and allowlisted leaves */
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it gives the run's own terminal, or ENXIO when there is none */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch space: its changes are not reported */
+	MOUNT_RUN = 1 << 9,      /* of view_options.provide: may be read without a rule that says so, unless one denies it */
 };
 
 struct mount {
