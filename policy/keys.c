@@ -44,6 +44,41 @@ static const struct policy_key keys[] = {
 	{"limits", "stderr", KEY_SIZE, KEY_ID_STDERR, "bytes shown; the rest is spilled and counted"},
 	{"limits", "audit", KEY_AMOUNT, KEY_ID_AUDIT_SIZE, "size of the audit log"},
 
+	{"", "network", KEY_NETWORK, KEY_ID_NETWORK, "which endpoints exist; \"none\": no network, whatever is extended"},
+	{"network", "default", KEY_DEFAULT, KEY_ID_NETWORK, "what is not allowed is denied"},
+	{"network", "allow", KEY_OBJECTS, KEY_ID_NET_ALLOW, "endpoints that may be reached"},
+	{"network.allow[]", "host", KEY_STRING, KEY_ID_NONE, "name, *.NAME (one label), **.NAME (any number) or address"},
+	{"network.allow[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; 443 unless said"},
+	{"network.allow[]", "proto", KEY_PROTO, KEY_ID_NETWORK, "what is spoken there; by the port unless said"},
+	{"network.allow[]", "http", KEY_STRINGS, KEY_ID_NETWORK, "requests that may be made: METHOD,... /path; all unless said"},
+	{"network.allow[]", "credential", KEY_OBJECT, KEY_ID_NONE, "header put into requests after they were allowed"},
+	{"network.allow[].credential", "header", KEY_STRING, KEY_ID_NONE, "its name"},
+	{"network.allow[].credential", "value", KEY_STRING, KEY_ID_NONE, "its value with {NAME} for a secret"},
+	{"network.allow[]", "private", KEY_BOOL, KEY_ID_NONE, "addresses that are not public may be connected to"},
+	{"network.allow[]", "dns", KEY_DNS, KEY_ID_NETWORK, "the answer the program gets for the name"},
+	{"network.allow[]", "max_bytes_up", KEY_AMOUNT, KEY_ID_NETWORK, "bytes the program may send"},
+	{"network.allow[]", "max_bytes_down", KEY_AMOUNT, KEY_ID_NETWORK, "bytes it may get"},
+	{"network.allow[]", "max_bytes_per_second", KEY_AMOUNT, KEY_ID_NETWORK, "both ways together"},
+	{"network.allow[]", "requests_per_minute", KEY_COUNT, KEY_ID_NETWORK, "rate of requests"},
+	{"network.allow[]", "max_requests", KEY_COUNT, KEY_ID_NETWORK, "requests of a run"},
+	{"network.allow[]", "max_connections", KEY_COUNT, KEY_ID_NETWORK, "connections at a time"},
+	{"network.allow[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why"},
+	{"network", "deny", KEY_OBJECTS, KEY_ID_NET_DENY, "endpoints that may not, whatever is allowed"},
+	{"network.deny[]", "host", KEY_STRING, KEY_ID_NONE, "name, wildcard or address"},
+	{"network.deny[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; all unless said"},
+	{"network.deny[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why not"},
+	{"network", "listen", KEY_LISTEN, KEY_ID_NETWORK, "ports of the run's own loopback that may be listened at"},
+	{"network", "resolve", KEY_ADDRESSES, KEY_ID_NETWORK, "fixed addresses of names"},
+	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA, "PEM file of further roots to verify servers with"},
+	{"network", "proxy", KEY_PROXY, KEY_ID_NETWORK, "offer an HTTP and SOCKS5 proxy; \"env\": and name it in the environment"},
+	{"network", "pool", KEY_OBJECT, KEY_ID_NONE, "networks that names' addresses are made up from"},
+	{"network.pool", "v4", KEY_STRING, KEY_ID_NET_POOL_V4, "198.18.0.0/15 unless said"},
+	{"network.pool", "v6", KEY_STRING, KEY_ID_NET_POOL_V6, "fd00:5a::/32 unless said"},
+
+	{"", "secrets", KEY_SECRETS, KEY_ID_NETWORK, "what is sent to hosts for the program, which has a placeholder"},
+	{"secrets{}", "from", KEY_STRING, KEY_ID_NONE, "env:NAME, file:PATH, fd:N or command:..."},
+	{"secrets{}", "hosts", KEY_STRINGS, KEY_ID_NETWORK, "to whom it may be sent"},
+
 	{"", "process", KEY_OBJECT, KEY_ID_NONE, "its processes"},
 	{"process", "max", KEY_COUNT, KEY_ID_PROCESS_MAX, "the same as limits.pids"},
 
@@ -54,8 +89,6 @@ static const struct policy_key keys[] = {
 	{"", "user", KEY_STRING, KEY_ID_USER, "whom the run is done as when root starts it"},
 	{"", "require", KEY_LAYERS, KEY_ID_REQUIRE, "layers without which nothing is run"},
 
-	{"", "network", KEY_LATER, KEY_ID_NONE, "network rules; every network call is refused"},
-	{"", "secrets", KEY_LATER, KEY_ID_NONE, "secrets"},
 	{"", "phases", KEY_LATER, KEY_ID_NONE, "phases"},
 	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "another answer than an errno"},
 };
@@ -73,6 +106,15 @@ const struct policy_key *policy_key_find(const char *section, const char *name)
 		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
+}
+
+const char *const *policy_key_words(enum key_type type)
+{
+	static const char *const defaults[] = {"deny", NULL};
+	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
+	static const char *const answers[] = {"synthetic", "real", NULL};
+
+	return type == KEY_DEFAULT ? defaults : type == KEY_PROTO ? protos : type == KEY_DNS ? answers : NULL;
 }
 
 const char *policy_key_expects(enum key_type type)
@@ -93,6 +135,15 @@ const char *policy_key_expects(enum key_type type)
 		[KEY_TEXTS] = "an object of strings {\"NAME\": \"value\"}",
 		[KEY_PROVIDES] = "an object of files {\"/path\": \"content\"}",
 		[KEY_LAYERS] = "a list of layers [\"landlock\", \"namespaces\"]",
+		[KEY_NETWORK] = "an object { ... } or \"none\"",
+		[KEY_PORTS] = "a port such as 443, or a list of ports",
+		[KEY_LISTEN] = "a list of ports [8000, \"9000-9010\"]",
+		[KEY_ADDRESSES] = "an object of addresses {\"api.test\": \"192.0.2.1\"}",
+		[KEY_PROXY] = "true, false or \"env\"",
+		[KEY_SECRETS] = "an object of secrets {\"NAME\": {\"from\": \"env:NAME\", \"hosts\": [...]}}",
+		[KEY_DEFAULT] = "\"deny\", the only default there is",
+		[KEY_PROTO] = "\"https\", \"http\", \"tcp\" or \"udp\"",
+		[KEY_DNS] = "\"synthetic\" or \"real\"",
 		[KEY_LATER] = "left out",
 	};
 

@@ -20,6 +20,15 @@ enum key_type {
 	KEY_TEXTS,    /* an object with any names and strings as values */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
 	KEY_LAYERS,   /* a list of strings: names of policy/layer-names.h */
+	KEY_NETWORK,  /* an object (rows of its name) or "none" */
+	KEY_PORTS,    /* a port or a list of ports */
+	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
+	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
+	KEY_PROXY,    /* true, false or "env" */
+	KEY_SECRETS,  /* an object with variables as names and objects as values (rows of its name with "{}") */
+	KEY_DEFAULT,  /* words, each a list of its own */
+	KEY_PROTO,
+	KEY_DNS,
 	KEY_LATER,    /* known, but this version does not support it */
 	KEY_TYPE_MAX,
 };
@@ -36,6 +45,8 @@ enum key_id {
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED,
 	KEY_ID_REQUIRE,
 	KEY_ID_USER,
+	KEY_ID_NETWORK, /* parse-network.c, by type */
+	KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4, KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,
 };
 
@@ -51,6 +62,9 @@ const struct policy_key *policy_keys(size_t *ret_count);
 
 /* The row of section and name, or NULL. */
 const struct policy_key *policy_key_find(const char *section, const char *name);
+
+/* For DEFAULT, PROTO and DNS: the words it may be, NULL-ended; NULL for all other types. */
+const char *const *policy_key_words(enum key_type type);
 
 /* What a value of this type must be, for messages: "a list of paths". */
 const char *policy_key_expects(enum key_type type);

@@ -180,6 +180,8 @@ static void compile(struct loader *loader)
 		steps[i](compiler);
 	if (!compiler->failed && !compiler->no_memory)
 		compile_settings(compiler, loader->source, loader->count);
+	if (!compiler->no_memory)
+		compile_network(compiler, loader->source, loader->count);
 }
 
 /* The last file's name; the command line has none. */

@@ -7,7 +7,9 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/rules.c policy/settings.c policy/show.c policy/source.c policy/source.h policy/tree.c policy/tree.h \
 	policy/vars.c
 libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net-idna.c policy/net-judge.c policy/net-path.c \
-	policy/net-text.c
+	policy/net-agree.c policy/net-check.c policy/net-cli.c policy/net-compile.c policy/net-compile.h policy/net-http.c \
+	policy/net-pattern.c policy/net-show.c policy/net-text.c policy/net-warn.c policy/parse-net-rule.c policy/parse-net.h \
+	policy/parse-network.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
 dist_pkgdata_DATA += policy/schema.json

@@ -64,6 +64,8 @@ struct policy {
 	const char *user; /* NULL: not said */
 	bool audit_allowed;
 	struct policy_network network;
+	const char **warning;
+	size_t warnings;
 	char sha256[SHA256_HEX_SIZE];
 };
 
@@ -76,6 +78,10 @@ struct finding {
 	const struct tree_node *border; /* the innermost mount whose host path is not the enclosing one's */
 };
 struct finding policy_find(const struct policy *policy, const char *path, size_t len);
+
+struct json_t;
+/* net-show.c: "network" and "secrets" of the effective policy. 0, or not when memory ran out. */
+int show_network(struct json_t *root, const struct policy_network *network);
 
 /* ---- compiling: one step each, in this order ---- */
 
@@ -117,6 +123,8 @@ void compile_index(struct compiler *compiler);
 void compile_mounts(struct compiler *compiler);
 /* borders.c: how mounts change the judging of what is below them. */
 void compile_borders(struct compiler *compiler);
+/* net-compile.c: the network and its secrets. */
+void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
 /* settings.c: environment, limits, audit. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

@@ -42,12 +42,12 @@ const char *policy_net_upstream_ca(const struct policy *policy)
 
 bool policy_net_proxy(const struct policy *policy)
 {
-	return policy->network.proxy;
+	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
 }
 
 bool policy_net_proxy_env(const struct policy *policy)
 {
-	return policy->network.proxy_env;
+	return policy->network.proxy == NET_PROXY_ENV;
 }
 
 struct net_pool policy_net_pool(const struct policy *policy)

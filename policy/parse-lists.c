@@ -227,6 +227,15 @@ static void take_layers(struct parser *parser, const json_t *list)
 	}
 }
 
+/* A section's name is the path of keys to it. */
+static void take_section(struct parser *parser, const struct policy_key *key, const json_t *object)
+{
+	char section[64];
+
+	(void)snprintf(section, sizeof(section), "%s%s%s", key->section, *key->section ? "." : "", key->name);
+	parser_members(parser, section, object);
+}
+
 void parser_container(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	bool list = key->type == KEY_STRINGS || key->type == KEY_PATHS || key->type == KEY_OBJECTS ||
@@ -236,10 +245,14 @@ void parser_container(struct parser *parser, const struct policy_key *key, const
 		parser_fail_type(parser, key->type, value);
 		return;
 	}
+	if (key->id == KEY_ID_NETWORK)
+		return; /* a list of strings of parse-network.c's, which asks for it when it has the rest */
 	if (key->type == KEY_STRINGS)
 		take_strings(parser, key, value);
 	else if (key->type == KEY_PATHS)
 		take_paths(parser, key, value);
+	else if (key->type == KEY_OBJECTS && key->id != KEY_ID_REDIRECT)
+		parser_net_objects(parser, key, value);
 	else if (key->type == KEY_OBJECTS)
 		take_redirects(parser, value);
 	else if (key->type == KEY_LAYERS)
@@ -249,5 +262,5 @@ void parser_container(struct parser *parser, const struct policy_key *key, const
 	else if (key->type == KEY_PROVIDES)
 		take_provides(parser, value);
 	else
-		parser_members(parser, key->name, value);
+		take_section(parser, key, value);
 }

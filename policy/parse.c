@@ -74,6 +74,39 @@ static void take_string(struct parser *parser, const struct policy_key *key, con
 		parser->source->workdir = parser_keep_here(parser, text);
 	else if (key->id == KEY_ID_AUDIT_FILE)
 		parser->source->audit_file = parser_keep_here(parser, text);
+	else if (key->id != KEY_ID_NONE)
+		parser_net_text(parser, key, text);
+}
+
+static void take_bool(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	if (!json_is_boolean(value))
+		parser_fail_type(parser, KEY_BOOL, value);
+	if (key->id != KEY_ID_AUDIT_ALLOWED)
+		return;
+	parser->source->has_audit_allowed = true;
+	parser->source->audit_allowed = json_is_true(value);
+}
+
+static void take_word(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	for (const char *const *word = policy_key_words(key->type); text && *word; word++)
+		if (strcmp(*word, text) == 0)
+			return;
+	if (text)
+		parser_fail(parser, "must be %s, not \"%s\"", policy_key_expects(key->type), text);
+	else
+		parser_fail_type(parser, key->type, value);
+}
+
+static void take_amount(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	if (key->id == KEY_ID_PROCESS_MAX)
+		parser_process_max(parser, key, value);
+	else if (key->id != KEY_ID_NETWORK)
+		parser_limit(parser, key, value);
 }
 
 static void take_value(struct parser *parser, const struct policy_key *key, const json_t *value)
@@ -88,19 +121,27 @@ static void take_value(struct parser *parser, const struct policy_key *key, cons
 			parser_fail(parser, "must be 1, the only version of the format there is");
 		return;
 	case KEY_BOOL:
-		if (!json_is_boolean(value))
-			parser_fail_type(parser, KEY_BOOL, value);
-		parser->source->has_audit_allowed = true;
-		parser->source->audit_allowed = json_is_true(value);
+		take_bool(parser, key, value);
+		return;
+	case KEY_DEFAULT:
+	case KEY_PROTO:
+	case KEY_DNS:
+		take_word(parser, key, value);
 		return;
 	case KEY_DURATION:
 	case KEY_SIZE:
 	case KEY_AMOUNT:
 	case KEY_COUNT:
-		if (key->id == KEY_ID_PROCESS_MAX)
-			parser_process_max(parser, key, value);
-		else
-			parser_limit(parser, key, value);
+		take_amount(parser, key, value);
+		return;
+	case KEY_NETWORK:
+	case KEY_LISTEN:
+	case KEY_ADDRESSES:
+	case KEY_PROXY:
+	case KEY_SECRETS:
+		parser_network(parser, key, value);
+		return;
+	case KEY_PORTS: /* of a rule, which takes them */
 		return;
 	case KEY_LATER:
 		parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);

@@ -46,6 +46,11 @@ void parser_limit(struct parser *parser, const struct policy_key *key, const jso
 void parser_process_max(struct parser *parser, const struct policy_key *key, const json_t *value);
 void parser_settle_pids(struct parser *parser);
 
+/* parse-network.c: a value of the network's, by its key's type; a list of rules; a path or a prefix. */
+void parser_network(struct parser *parser, const struct policy_key *key, const json_t *value);
+void parser_net_objects(struct parser *parser, const struct policy_key *key, const json_t *list);
+void parser_net_text(struct parser *parser, const struct policy_key *key, const char *text);
+
 /* parse-lists.c: a value that holds others, of the type its key wants. */
 void parser_container(struct parser *parser, const struct policy_key *key, const json_t *value);
 

@@ -107,6 +107,12 @@ const char *policy_audit_file(const struct policy *policy)
 	return policy->audit_file;
 }
 
+const char *const *policy_warnings(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->warnings;
+	return policy->warning;
+}
+
 bool policy_audit_allowed(const struct policy *policy)
 {
 	return policy->audit_allowed;

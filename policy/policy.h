@@ -131,6 +131,10 @@ struct policy_cli {
 	unsigned limits_given;    /* which of them: POLICY_LIMIT_BITs */
 	const char *user;         /* --user, NULL: not given */
 	unsigned required;        /* --require: LAYER_BITs of policy/layer-names.h */
+	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
+	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
+	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
+	bool no_net;              /* --no-net */
 };
 
 /*
@@ -229,6 +233,9 @@ const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL
 const char *policy_user_error(const char *text);
 const char *policy_audit_file(const struct policy *policy); /* NULL: not said */
 bool policy_audit_allowed(const struct policy *policy);  /* record allows too (default) */
+
+/* What is permitted and probably not meant, one line each: "file:line: key: warning: ...". */
+const char *const *policy_warnings(const struct policy *policy, size_t *ret_count);
 
 /* The effective policy as a JSON file that -p accepts and that yields the same decisions. Owned by the caller. */
 char *policy_show(const struct policy *policy);

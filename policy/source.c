@@ -116,6 +116,10 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 			return ret;
 		bad |= ret;
 	}
+	ret = source_network_from_cli(arena, cli, errors, source);
+	if (ret == -ENOMEM)
+		return ret;
+	bad |= ret;
 	source->limits = cli->limits;
 	source->limits_given = cli->limits_given;
 	source->required = cli->required;

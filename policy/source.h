@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "policy/arena.h"
+#include "policy/network.h"
 #include "policy/policy.h"
 
 /* Comparing every rule with every other must stay quick. */
@@ -64,6 +65,7 @@ struct source {
 	struct source_text process_max_given; /* where NULL: it was not */
 	bool audit_allowed;
 	unsigned required; /* LAYER_BITs */
+	struct source_network network;
 };
 
 /*
@@ -76,6 +78,10 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 /* The command line as a source named "command line". 0, -EINVAL with messages, -ENOMEM. */
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
+
+/* net-cli.c: what the command line says of the network, into its source. 0, -EINVAL with messages, -ENOMEM. */
+int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+			    struct source *source);
 
 /* Shared by both: append to the source's lists. NULL when memory ran out. */
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);

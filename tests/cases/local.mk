@@ -23,7 +23,7 @@ tests_cases_cases_without_SOURCES = tests/cases/without.c
 check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
 tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
 
 # What never ends by itself, and what a neighbour notices of it.
 check_PROGRAMS += tests/cases/cases-storm

@@ -18,7 +18,7 @@ FUZZ_TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
 tests_fuzz_fuzz_elf_LDADD = $(fuzz_elf_libs)
 
-fuzz_policy_libs = libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_policy_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_policy
 tests_fuzz_fuzz_policy_SOURCES = tests/fuzz/fuzz_policy.c $(fuzz_main)
 tests_fuzz_fuzz_policy_LDADD = $(fuzz_policy_libs)
@@ -36,7 +36,7 @@ tests_fuzz_libfuzzer_policy_SOURCES = tests/fuzz/fuzz_policy.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_policy_LDADD = $(fuzz_policy_libs)
 tests_fuzz_libfuzzer_policy_LDFLAGS = $(libfuzzer_flags)
 
-fuzz_audit_libs = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_audit_libs = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_audit
 tests_fuzz_fuzz_audit_SOURCES = tests/fuzz/fuzz_audit.c $(fuzz_main)
 tests_fuzz_fuzz_audit_LDADD = $(fuzz_audit_libs)

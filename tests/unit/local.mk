@@ -45,15 +45,15 @@ UNIT_TESTS += tests/unit/test_signal
 tests_unit_test_signal_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_audit
-tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) \
+tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS) \
 	$(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_audit_net
-tests_unit_test_audit_net_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+tests_unit_test_audit_net_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_audit_kill
-tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_refusals
@@ -63,18 +63,18 @@ tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNI
 UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
-	libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+	libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace_blob
 tests_unit_test_trace_blob_LDADD = $(tests_unit_test_trace_LDADD)
 
 UNIT_TESTS += tests/unit/test_changes
 tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+	$(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_denials
 tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBELF_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+	$(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
 tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
@@ -82,7 +82,7 @@ tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_L
 
 UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/unit/test_policy_glob \
 	tests/unit/test_policy_compose tests/unit/test_policy_schema
-POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 POLICY_RIG = tests/unit/policy-rig.c tests/unit/policy-rig.h
 UNIT_TESTS += tests/unit/test_policy_below
 tests_unit_test_policy_below_SOURCES = tests/unit/test_policy_below.c $(POLICY_RIG)
@@ -105,14 +105,14 @@ tests_unit_test_utf8_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_
 
 UNIT_TESTS += tests/unit/test_landlock
 tests_unit_test_landlock_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
-	$(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+	$(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 # What a run adds to the disk, with files of the test's own.
 UNIT_TESTS += tests/unit/test_disk
 tests_unit_test_disk_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_cgroup
-tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a libcallgate_base.a $(JANSSON_LIBS) \
+tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_meminfo

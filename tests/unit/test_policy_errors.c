@@ -32,8 +32,6 @@ static const struct mistake mistakes[] = {
 	{"{\"filesystem\": {\"read\": [\"\"]}}", "filesystem.read[0]: must not be empty"},
 	{"{\"version\": 2}", "version: must be 1"}, {"{\"version\": \"1\"}", "version: must be 1"},
 	{"{\"name\": 1}", "name: must be a string, not a number"}, {"{\"name\": \"\"}", "name: must not be empty"},
-	{"{\"network\": {\"default\": \"deny\"}}", "network: this version of callgate does not support network rules"},
-	{"{\"secrets\": {}}", "does not support secrets"},
 	{"{\"phases\": {}}", "does not support phases"}, {"{\"user\": \"1:1:1\"}", "has more than one colon"},
 	{"{\"require\": \"landlock\"}", "require: must be a list of layers [\"landlock\", \"namespaces\"], not a string"},
 	{"{\"require\": [\"pidns\",\n\"landlok\"]}", "p.json:2: require[1]: there is no layer \"landlok\"; did you mean \"landlock\"?"},

@@ -19,6 +19,20 @@ static json_t *at(json_t *object, const char *a, const char *b)
 	return b ? json_object_get(found, b) : found;
 }
 
+static json_t *network_section(const char *section)
+{
+	json_t *network = json_array_get(at(at(schema, "properties", "network"), "anyOf", NULL), 1);
+	json_t *allow = at(at(network, "properties", "allow"), "items", NULL);
+
+	if (strcmp(section, "network.allow[]") == 0)
+		return allow;
+	if (strcmp(section, "network.allow[].credential") == 0)
+		return at(allow, "properties", "credential");
+	if (strcmp(section, "network.deny[]") == 0)
+		return at(at(network, "properties", "deny"), "items", NULL);
+	return strcmp(section, "network.pool") == 0 ? at(network, "properties", "pool") : network;
+}
+
 /* The schema of the section a row belongs to. */
 static json_t *section_of(const char *section)
 {
@@ -31,6 +45,10 @@ static json_t *section_of(const char *section)
 		return at(at(filesystem, "redirect", NULL), "items", NULL);
 	if (strcmp(section, "filesystem.provide{}") == 0)
 		return json_array_get(at(at(filesystem, "provide", "additionalProperties"), "anyOf", NULL), 1);
+	if (strcmp(section, "secrets{}") == 0)
+		return at(at(schema, "properties", "secrets"), "additionalProperties", NULL);
+	if (strncmp(section, "network", 7) == 0)
+		return network_section(section);
 	(void)snprintf(name, sizeof(name), "%s", section);
 	return at(schema, "properties", name);
 }
@@ -40,8 +58,21 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",
 	[KEY_AMOUNT] = "#/$defs/amount",     [KEY_COUNT] = "#/$defs/count",   [KEY_STRINGS] = "#/$defs/strings",
 	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
-	[KEY_LAYERS] = "#/$defs/layers",
+	[KEY_LAYERS] = "#/$defs/layers",     [KEY_PORTS] = "#/$defs/ports",   [KEY_LISTEN] = "#/$defs/listen",
+	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy",
 };
+
+/* The words are the parser's. */
+static void check_words(enum key_type type, json_t *words)
+{
+	const char *const *known = policy_key_words(type);
+	json_t *word;
+	size_t i;
+
+	json_array_foreach (words, i, word)
+		ck_assert_str_eq(json_string_value(word), known[i]);
+	ck_assert(i > 0 && !known[i]);
+}
 
 static void check_type(const struct policy_key *key, json_t *property)
 {
@@ -51,6 +82,11 @@ static void check_type(const struct policy_key *key, json_t *property)
 		ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), references[key->type]);
 	else if (key->type == KEY_VERSION)
 		ck_assert_int_eq(json_integer_value(json_object_get(property, "const")), 1);
+	else if (policy_key_words(key->type))
+		check_words(key->type, json_object_get(property, "enum"));
+	else if (key->type == KEY_NETWORK)
+		ck_assert_str_eq(json_string_value(at(json_array_get(json_object_get(property, "anyOf"), 0), "const", NULL)),
+				 "none");
 	else if (key->type == KEY_OBJECTS)
 		ck_assert_str_eq(type, "array");
 	else
@@ -89,7 +125,7 @@ static void check_section(const char *section)
 		const struct policy_key *key = policy_key_find(section, name);
 
 		ck_assert_msg(key && key->type != KEY_LATER, "the parser does not know %s.%s", section, name);
-		if (key->type == KEY_OBJECT)
+		if (key->type == KEY_OBJECT && !*section)
 			check_section(name);
 	}
 }
@@ -99,6 +135,12 @@ START_TEST(test_every_property_is_a_key)
 	check_section("");
 	check_section("filesystem.redirect[]");
 	check_section("filesystem.provide{}");
+	check_section("network");
+	check_section("network.allow[]");
+	check_section("network.allow[].credential");
+	check_section("network.deny[]");
+	check_section("network.pool");
+	check_section("secrets{}");
 }
 END_TEST
 

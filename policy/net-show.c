@@ -1,0 +1,185 @@
+/* The network of the effective policy as JSON. */
+#include <arpa/inet.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static json_t *ports_json(const uint16_t *port, size_t count)
+{
+	json_t *list = count == 1 ? NULL : json_array();
+
+	if (count == 1)
+		return json_integer(port[0]);
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(list, json_integer(port[i])); /* without memory json_dumps fails as well */
+	return list;
+}
+
+static json_t *http_json(const struct net_rule *rule)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < rule->http_count; i++) {
+		const struct net_http_rule *http = &rule->http[i];
+
+		(void)json_array_append_new(list, json_sprintf("%s %s", http->websocket ? "WEBSOCKET" : http->methods,
+							       http->path));
+	}
+	return list;
+}
+
+static int show_budget(json_t *object, const struct net_budget *budget)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} amounts[] = {
+		{"max_bytes_up", budget->bytes_up},
+		{"max_bytes_down", budget->bytes_down},
+		{"max_bytes_per_second", budget->bytes_per_second},
+		{"requests_per_minute", budget->requests_per_minute},
+		{"max_requests", budget->requests},
+		{"max_connections", budget->connections},
+	};
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
+		if (amounts[i].value)
+			ret |= json_object_set_new(object, amounts[i].name, json_integer((json_int_t)amounts[i].value));
+	return ret;
+}
+
+static int show_rule(json_t *list, const struct net_rule *rule)
+{
+	json_t *object = json_object();
+	int ret = json_object_set_new(object, "host", json_string(rule->host));
+
+	ret |= json_object_set_new(object, "port", ports_json(rule->port, rule->ports));
+	ret |= json_object_set_new(object, "proto", json_string(net_proto_name(rule->proto)));
+	if (rule->http_count)
+		ret |= json_object_set_new(object, "http", http_json(rule));
+	if (rule->header)
+		ret |= json_object_set_new(object, "credential",
+					   json_pack("{s:s, s:s}", "header", rule->header, "value", rule->header_value));
+	if (rule->private_addresses)
+		ret |= json_object_set_new(object, "private", json_true());
+	if (rule->dns_real)
+		ret |= json_object_set_new(object, "dns", json_string("real"));
+	ret |= show_budget(object, &rule->budget);
+	if (rule->reason)
+		ret |= json_object_set_new(object, "reason", json_string(rule->reason));
+	return json_array_append_new(list, object) | ret;
+}
+
+static int show_deny(json_t *list, const struct net_deny *deny)
+{
+	json_t *object = json_object();
+	int ret = json_object_set_new(object, "host", json_string(deny->host));
+
+	if (deny->ports)
+		ret |= json_object_set_new(object, "port", ports_json(deny->port, deny->ports));
+	if (deny->reason)
+		ret |= json_object_set_new(object, "reason", json_string(deny->reason));
+	return json_array_append_new(list, object) | ret;
+}
+
+static json_t *range_json(const struct net_range *range)
+{
+	if (range->first == 0 && range->last == 65535)
+		return json_string("*");
+	if (range->first == range->last)
+		return json_integer(range->first);
+	return json_sprintf("%u-%u", range->first, range->last);
+}
+
+static json_t *fixed_json(const struct net_fixed *fixed)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < fixed->addresses; i++) {
+		char text[NET_ADDRESS_TEXT];
+
+		net_address_text((const struct sockaddr *)&fixed->address[i], text);
+		(void)json_array_append_new(list, json_string(text));
+	}
+	return list;
+}
+
+static int show_pool(json_t *object, const struct policy_network *network)
+{
+	json_t *pool = json_object();
+	char text[NET_ADDRESS_TEXT];
+
+	if (network->has_pool_v4) {
+		(void)inet_ntop(AF_INET, &network->pool.v4, text, sizeof(text));
+		(void)json_object_set_new(pool, "v4", json_sprintf("%s/%u", text, network->pool.v4_bits));
+	}
+	if (network->has_pool_v6) {
+		(void)inet_ntop(AF_INET6, &network->pool.v6, text, sizeof(text));
+		(void)json_object_set_new(pool, "v6", json_sprintf("%s/%u", text, network->pool.v6_bits));
+	}
+	return json_object_set_new(object, "pool", pool);
+}
+
+static int show_lists(json_t *object, const struct policy_network *network)
+{
+	json_t *allow = json_array(), *deny = json_array(), *listen = json_array(), *resolve = json_object();
+	int ret = 0;
+
+	for (size_t i = 0; i < network->rules; i++)
+		ret |= show_rule(allow, &network->rule[i]);
+	for (size_t i = 0; i < network->denies; i++)
+		ret |= show_deny(deny, &network->deny[i]);
+	for (size_t i = 0; i < network->listens; i++)
+		ret |= json_array_append_new(listen, range_json(&network->listen[i]));
+	for (size_t i = 0; i < network->fixeds; i++)
+		ret |= json_object_set_new(resolve, network->fixed[i].host, fixed_json(&network->fixed[i]));
+	ret |= json_object_set_new(object, "allow", allow);
+	ret |= json_object_set_new(object, "deny", deny);
+	ret |= json_object_set_new(object, "listen", listen);
+	return ret | json_object_set_new(object, "resolve", resolve);
+}
+
+static int show_secrets(json_t *root, const struct policy_network *network)
+{
+	json_t *object = network->secrets ? json_object() : NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < network->secrets; i++) {
+		const struct net_secret *secret = &network->secret[i];
+		json_t *hosts = json_array();
+
+		for (const char *const *host = secret->hosts; *host; host++)
+			ret |= json_array_append_new(hosts, json_string(*host));
+		ret |= json_object_set_new(object, secret->name,
+					   json_pack("{s:s, s:o}", "from", secret->from, "hosts", hosts));
+	}
+	return object ? json_object_set_new(root, "secrets", object) | ret : 0;
+}
+
+int show_network(struct json_t *root, const struct policy_network *network)
+{
+	json_t *object;
+	int ret = show_secrets(root, network);
+
+	if (network->said == NET_NOTHING)
+		return ret | json_object_set_new(root, "network", json_string("none"));
+	if (network->said == NET_UNSAID)
+		return ret;
+	object = json_object();
+	ret |= json_object_set_new(object, "default", json_string("deny"));
+	ret |= show_lists(object, network);
+	if (network->upstream_ca)
+		ret |= json_object_set_new(object, "upstream_ca", json_string(network->upstream_ca));
+	if (network->proxy == NET_PROXY_ENV)
+		ret |= json_object_set_new(object, "proxy", json_string("env"));
+	else if (network->proxy == NET_PROXY_ON)
+		ret |= json_object_set_new(object, "proxy", json_true());
+	if (network->has_pool_v4 || network->has_pool_v6)
+		ret |= show_pool(object, network);
+	return ret | json_object_set_new(root, "network", object);
+}
