@@ -22,6 +22,12 @@ libcallgate_egress_a_SOURCES += \
 	egress/loop.h \
 	egress/pool.c \
 	egress/pool.h \
+	egress/mode-http1-flow.c \
+	egress/mode-http1-refuse.c \
+	egress/mode-http1-request.c \
+	egress/mode-http1-response.c \
+	egress/mode-http1.c \
+	egress/mode-http1.h \
 	egress/request-secret.c \
 	egress/request.c \
 	egress/request.h \

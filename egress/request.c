@@ -98,6 +98,10 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 		refuse(ret_verdict, 403, "method_not_granted");
 		return;
 	}
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
+		refuse(ret_verdict, 403, "proto_not_granted");
+		return;
+	}
 	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
@@ -187,11 +191,27 @@ static void put_text(struct buf *out, const char *key, const char *text)
 	buf_puts(out, "\"");
 }
 
+static const char *error_of(unsigned status)
+{
+	switch (status) {
+	case 400:
+	case 431:
+		return "bad_request";
+	case 502:
+	case 504:
+		return "upstream_failed";
+	case 503:
+		return "unavailable";
+	default:
+		return "refused_by_policy";
+	}
+}
+
 char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)
 {
 	_cleanup_buf_ struct buf out = {0};
 
-	buf_puts(&out, "{\"error\": \"refused_by_policy\"");
+	buf_printf(&out, "{\"error\": \"%s\"", error_of(verdict->status));
 	put_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
 	put_text(&out, "method", request->method);

@@ -20,7 +20,7 @@ struct request {
 
 struct request_verdict {
 	bool allow;
-	unsigned status;     /* of the refusal: 403, 421 (another host), 429 (budget) */
+	unsigned status;     /* of the refusal: 403, 421 (another host), 429 (budget), 400, 431 (malformed); 502, 503, 504 */
 	const struct net_rule *rule; /* whose credential is to be put in; NULL: none */
 	const char *label, *reason;
 };
@@ -47,7 +47,7 @@ void request_record(struct conn *conn, const struct request *request, const stru
 		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
 
 /*
- * The refusal's body: {"error": "refused_by_policy", "host", "port", "method", "path", "rule", "reason"}. Owned by the
+ * The refusal's body: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule", "reason"}. Owned by the
  * caller (free); NULL: no memory.
  */
 char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict);

@@ -117,3 +117,8 @@ tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a lib
 
 UNIT_TESTS += tests/unit/test_meminfo
 tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
+# HTTP/1: the parser alone, and in a whole egress process.
+UNIT_TESTS += tests/unit/test_egress_http1
+tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
+tests_unit_test_egress_http1_LDADD = $(EGRESS_LIBS)
