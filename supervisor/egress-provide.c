@@ -152,7 +152,8 @@ static int add_bundles(const struct egress_provide *provide, struct egress_side 
 static int add_own_ca(const struct egress_provide *provide, struct egress_side *side)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",  "CURL_CA_BUNDLE",    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
-					    "PIP_CERT",       "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"};
+					    "PIP_CERT",       "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
+					    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
 	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* besides what they have built in */
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;

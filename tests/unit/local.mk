@@ -122,3 +122,8 @@ tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBC
 UNIT_TESTS += tests/unit/test_egress_http1
 tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
 tests_unit_test_egress_http1_LDADD = $(EGRESS_LIBS)
+
+# What the processes of the egress side can still do.
+UNIT_TESTS += tests/unit/test_confine
+tests_unit_test_confine_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
