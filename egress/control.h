@@ -80,6 +80,7 @@ struct control_record {
 	uint16_t port;
 	int32_t pid;
 	uint32_t status;   /* close of HTTP, refused requests: what was answered */
+	int32_t error;     /* refused or failed open: -errno of the connection; 0: not known */
 	uint32_t count;    /* CONTROL_EVENT_DNS: how many since the last; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
 	char host[NET_HOST_MAX];

@@ -61,6 +61,16 @@ libcallgate_absent_a_SOURCES = egress/absent.c
 # Names: ours to answer, the world's to ask.
 libcallgate_egress_a_SOURCES += \
 	egress/dial.c \
+	egress/dns-judge.c \
+	egress/dns-judge.h \
+	egress/dns-note.c \
+	egress/dns-note.h \
+	egress/dns-server-private.h \
+	egress/dns-server.c \
+	egress/dns-stream.c \
+	egress/dns-task.c \
+	egress/dns.c \
+	egress/dns.h \
 	egress/hello.c \
 	egress/mode-hello.c \
 	egress/resolver-main.c \

@@ -55,6 +55,7 @@ struct conn_entry {
 	uint16_t port;
 	bool udp, opened, answered;
 	bool listed; /* something of it is in the network list already */
+	char denied[32]; /* reason of its last denial */
 	char address[NET_ADDRESS_TEXT];
 	char host[NET_HOST_MAX]; /* "": a proxy, whose destinations its records name */
 };
@@ -138,6 +139,8 @@ void dials_answer(struct egress_client *client, uint64_t conn, int error);
 void dials_fail(struct egress_client *client, int error);
 /* Milliseconds to the next thing to do; -1: nothing. */
 int dials_tick(struct egress_client *client);
+
+#define ERRNO_MAX 133 /* EHWPOISON: beyond are the kernel's own, which no program may be given */
 
 /* ---- egress-client-record.c: each 0, or -errno: egress is to be given up ---- */
 

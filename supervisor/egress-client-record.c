@@ -24,6 +24,25 @@ static bool is_code(const char *text)
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
+/*
+ * What was granted and failed outside is no denial: the verdict is allow, as of a call that fails. Egress says in either case
+ * that nothing was done.
+ */
+static bool has_failed(const struct control_record *record)
+{
+	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
+
+	for (size_t i = 0; !record->allow && i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strcmp(record->reason, codes[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_denied(const struct control_record *record)
+{
+	return !record->allow && !has_failed(record);
+}
+
 /* A proxy's destination is known by its records alone. */
 static bool is_proxy(const struct conn_entry *conn)
 {
@@ -76,8 +95,8 @@ static int write_record(const struct egress_client *client, const struct conn_en
 	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
-					  .verdict = record->allow ? VERDICT_ALLOW : VERDICT_DENY,
-					  .effect = record->allow ? AUDIT_PERFORMED : AUDIT_REFUSED,
+					  .verdict = is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
+					  .effect = is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
@@ -92,7 +111,7 @@ static void list(struct egress_client *client, const struct control_record *reco
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
 	const struct network_item item = {.host = record->host, .method = method, .path = record->path,
 					  .rule = record->rule, .reason = record->reason, .port = record->port,
-					  .status = record->status, .allow = record->allow != 0, .bytes_up = record->bytes_up,
+					  .status = record->status, .allow = !is_denied(record), .bytes_up = record->bytes_up,
 					  .bytes_down = record->bytes_down, .count = record->count ? record->count : 1};
 
 	network_add(client->network, &item);
@@ -156,8 +175,10 @@ static int64_t outcome_of(const struct control_record *record)
 {
 	if (record->status)
 		return record->status;
-	if (record->event == CONTROL_EVENT_CLOSE || record->allow)
+	if (record->allow || record->event == CONTROL_EVENT_CLOSE)
 		return 0;
+	if (record->error < 0 && record->error >= -ERRNO_MAX)
+		return record->error;
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
 
@@ -177,7 +198,7 @@ int client_done(struct egress_client *client, const struct control_done *done)
 {
 	struct request_entry *request = conns_find_request(&client->conns, done->id);
 
-	if (!request || done->result < -133 || done->result > 999)
+	if (!request || done->result < -ERRNO_MAX || done->result > 999)
 		return -EBADMSG;
 	end_request(client, request, done);
 	return 0;
@@ -225,6 +246,12 @@ static int take_open(struct conn_entry *conn, const struct control_record *recor
 	return 0;
 }
 
+/* The close of a connection says why once more. */
+static bool is_told_again(const struct conn_entry *conn, const struct control_record *record)
+{
+	return record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
+}
+
 /* After it is on file. 0 or -errno: it must not be done. */
 static int take(struct egress_client *client, struct conn_entry *conn, const struct control_record *record, struct audit_slot slot)
 {
@@ -240,11 +267,14 @@ static int take(struct egress_client *client, struct conn_entry *conn, const str
 		}
 	} else if (record->event == CONTROL_EVENT_OPEN && record->allow) {
 		r = take_open(conn, record);
-	} else if (!record->allow) {
-		deny(client, conn, record, slot);
-		if (conn)
-			conn->listed = true;
+	} else if (!record->allow && !is_told_again(conn, record)) {
+		if (is_denied(record))
+			deny(client, conn, record, slot);
 		list(client, record);
+		if (conn) {
+			conn->listed = true;
+			memcpy(conn->denied, record->reason, sizeof(conn->denied));
+		}
 	}
 	audit_end(client->sandbox->audit, slot, r < 0 ? r : outcome_of(record), record->duration_us * NS_PER_US);
 	return r;

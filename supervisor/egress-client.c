@@ -16,7 +16,6 @@
 
 #define MESSAGES_MAX 256 /* taken at a time: others wait as well */
 #define FINISH_MS 2000
-#define ERRNO_MAX 133    /* EHWPOISON: beyond are the kernel's own, which no program may be given */
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
@@ -245,7 +244,7 @@ static int announce(struct egress_client *client, enum control_type type, const 
 
 static int room(const struct egress_client *client)
 {
-	if (client->control_fd < 0)
+	if (!client || client->control_fd < 0)
 		return -ENETDOWN;
 	return client->queue.count < QUEUE_MAX ? 0 : -EAGAIN;
 }

@@ -12,7 +12,9 @@
 #include "supervisor/egress-start.h"
 #include "syscalls/call.h"
 
+struct control_connect;
 struct egress_client;
+struct pool;
 
 /* A socket that must not block is answered after that long, whatever egress does. */
 #define EGRESS_HOLD_MS 250
