@@ -9,3 +9,8 @@ CLEANFILES += $(EXTRA_PROGRAMS)
 .PHONY: bench
 bench: callgate$(EXEEXT) bench-floor$(EXEEXT) bench-micro$(EXEEXT)
 	$(top_srcdir)/bench/bench.py --build $(abs_top_builddir) $(BENCH_FLAGS)
+
+# Needs the check library: the made-up supervisor is the unit tests'.
+EXTRA_PROGRAMS += bench-egress
+bench_egress_SOURCES = bench/egress.c $(EGRESS_RIG)
+bench_egress_LDADD = $(EGRESS_LIBS)

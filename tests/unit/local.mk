@@ -118,6 +118,14 @@ tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a lib
 UNIT_TESTS += tests/unit/test_meminfo
 tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
+# Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
+EGRESS_LIBS = libcallgate_egress.a libcallgate_absent.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+	$(NGHTTP2_LIBS) $(LIBIDN2_LIBS) $(LIBPSL_LIBS) $(OPENSSL_LIBS) $(UNIT_LIBS)
+EGRESS_RIG = tests/unit/egress-rig.c tests/unit/egress-rig.h $(POLICY_RIG)
+UNIT_TESTS += tests/unit/test_egress_relay
+tests_unit_test_egress_relay_SOURCES = tests/unit/test_egress_relay.c $(EGRESS_RIG)
+tests_unit_test_egress_relay_LDADD = $(EGRESS_LIBS)
+
 # HTTP/1: the parser alone, and in a whole egress process.
 UNIT_TESTS += tests/unit/test_egress_http1
 tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
