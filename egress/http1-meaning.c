@@ -120,7 +120,7 @@ int http1_meaning(struct http1_head *head, bool response)
 	}
 	if (seen.chunked && head->has_length) /* the oldest of all: CL.TE and TE.CL */
 		return -EBADMSG;
-	if (!response && !head->host)
+	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect")) /* many proxies' clients */
 		return -EPROTO;
 	head->framing = framing(head, &seen);
 	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);

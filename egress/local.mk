@@ -23,17 +23,23 @@ libcallgate_egress_a_SOURCES += \
 	egress/pool.c \
 	egress/pool.h \
 	egress/mode-http1-flow.c \
+	egress/mode-http1-forward.c \
 	egress/mode-http1-refuse.c \
 	egress/mode-http1-request.c \
 	egress/mode-http1-response.c \
 	egress/mode-http1.c \
 	egress/mode-http1.h \
+	egress/proxy.c \
+	egress/proxy.h \
 	egress/request-secret.c \
 	egress/request.c \
 	egress/request.h \
 	egress/resolver.h \
 	egress/secret-source.c egress/secret-source.h \
 	egress/secret.c egress/secret.h \
+	egress/socks-request.c \
+	egress/socks.c \
+	egress/socks.h \
 	egress/state.h \
 	egress/mode-tls.c egress/mode-tls.h egress/tls-answer.c \
 	egress/tls-error.c egress/tls-warm.c egress/tls-warm.h \

@@ -127,6 +127,8 @@ static enum http1_step step(struct conn *conn)
 		return refused(conn);
 	case HTTP1_LINGER:
 		return http1_lingering(conn);
+	case HTTP1_TUNNEL:
+		return http1_tunnel(conn);
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:
@@ -195,4 +197,4 @@ static void http1_done(struct conn *conn)
 }
 
 const struct conn_mode mode_http1 = {.name = "http1", .pump = http1_pump, .done = http1_done};
-const struct conn_mode mode_http1_proxied = {.name = "http1", .pump = proxied_pump, .done = http1_done};
+const struct conn_mode mode_proxy = {.name = "proxy", .pump = proxied_pump, .done = http1_done};

@@ -1,6 +1,6 @@
 /*
  * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes out.
- * Private to mode_http1 and mode_proxy.
+ * Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
  */
 #ifndef CALLGATE_EGRESS_MODE_HTTP1_H
 #define CALLGATE_EGRESS_MODE_HTTP1_H
@@ -12,9 +12,6 @@
 #include "egress/conn.h"
 #include "egress/http1.h"
 #include "egress/request.h"
-
-/* Targets are "http://host/path" and say each time where they go: what mode_proxy becomes. */
-extern const struct conn_mode mode_http1_proxied;
 
 /* Read and not understood yet: room for the longest head. */
 struct http1_in {
@@ -31,6 +28,7 @@ struct http1_out {
 enum http1_phase {
 	HTTP1_IDLE,     /* reads a request's head */
 	HTTP1_OPENING,  /* proxied: dials */
+	HTTP1_TUNNEL,   /* CONNECT: says yes, then is no HTTP any more */
 	HTTP1_ASKED,    /* waits until it is on record */
 	HTTP1_EXCHANGE, /* body one way, response the other */
 	HTTP1_REFUSED,  /* says so */
@@ -106,10 +104,23 @@ enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_
 
 /* IDLE: reads a head, judges it, has it recorded. */
 enum http1_step http1_read_request(struct conn *conn);
-/* The record's answer is yes: sends the head on. */
-void http1_forward_request(struct conn *conn);
 /* EXCHANGE: the body, and what the client sends ahead. */
 enum http1_step http1_move_up(struct conn *conn);
+/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
+int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
+/* Judges http1->request and has it recorded; refuses or forwards it then. */
+void http1_judge(struct conn *conn);
+
+/* ---- mode-http1-forward.c ---- */
+
+/* The record's answer is yes: sends the head on. */
+void http1_forward_request(struct conn *conn);
+
+/* ---- proxy.c ---- */
+
+/* A head that was read says where to. */
+void http1_proxy(struct conn *conn);
+enum http1_step http1_tunnel(struct conn *conn);
 
 /* ---- mode-http1-response.c ---- */
 
