@@ -11,7 +11,8 @@
 
 static const char help[] =
 	"Usage: callgate check POLICY...\n\n"
-	"Reads each policy file with all it extends and prints every mistake as file:line: key: message.\n"
+	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
+	"and what is probably not meant as file:line: key: warning: message.\n"
 	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n"
 	"      --help                print this\n"
 	"      --version             print the version\n\n"
@@ -31,6 +32,8 @@ static int check(const char *name)
 		ret = cli_host_place(&host, NULL, NULL);
 	if (ret == 0)
 		ret = policy_load(names, NULL, &host.policy, &policy, &errors);
+	if (ret == 0)
+		cli_policy_warnings(NULL, policy);
 	for (size_t i = 0; i < errors.count; i++)
 		(void)fprintf(stderr, "%s\n", errors.item[i].text); /* nobody left to tell */
 	if (ret == -ENOMEM)

@@ -26,6 +26,9 @@ void cli_error(const char *verb, const char *format, ...) __attribute__((format(
 /* Every message of the list on stderr, one a line, as "callgate VERB: file:line: key: …". */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 
+/* Every warning of the policy on stderr, one a line; verb NULL: as they are. */
+void cli_policy_warnings(const char *verb, const struct policy *policy);
+
 /* After getopt_long said '?' or ':': one line saying what was wrong is printed already; points at --help. CLI_ERROR. */
 int cli_usage_error(const char *verb);
 

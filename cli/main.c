@@ -46,6 +46,19 @@ void cli_policy_errors(const char *verb, const struct policy_errors *errors)
 		cli_error(verb, "%s", errors->item[i].text);
 }
 
+void cli_policy_warnings(const char *verb, const struct policy *policy)
+{
+	size_t count;
+	const char *const *text = policy_warnings(policy, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (verb)
+			cli_error(verb, "%s", text[i]);
+		else
+			(void)fprintf(stderr, "%s\n", text[i]); /* nobody left to tell */
+	}
+}
+
 int cli_usage_error(const char *verb)
 {
 	(void)fprintf(stderr, "Try \"callgate%s%s --help\".\n", *verb ? " " : "", verb);

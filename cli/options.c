@@ -18,12 +18,19 @@
 const char *cli_policy_help(void)
 {
 	return "  -p, --policy FILE         policy file; may be given more than once, together with --profile\n"
-	       "      --profile NAME        minimal, python, data, extended, or FILE's name in $CALLGATE_PROFILES;\n"
+	       "      --profile NAME        minimal, python, data, extended, or for the network pypi, npm, debian,\n"
+	       "                            github-read; or FILE's name in $CALLGATE_PROFILES;\n"
 	       "                            without -p and --profile: minimal, and the program named may be executed\n"
 	       "  -w, --workdir DIR         work in this directory; without it in an empty one, named /work\n"
 	       "  -r, --allow-read PATH     the program may read PATH and what is below (globs as in the policy)\n"
 	       "  -W, --allow-write PATH    ... and change it\n"
 	       "  -x, --allow-exec PATH     ... and execute it\n"
+	       "      --allow-host HOST[:PORT]  the program may connect to HOST, *.NAME or **.NAME; port 443 unless said\n"
+	       "      --allow 'METHOD,... HOST[:PORT]/PATH'\n"
+	       "                            ... and make these requests there, no others\n"
+	       "      --no-net              no network, whatever the policy grants\n"
+	       "      --secret NAME@HOST[,HOST...]\n"
+	       "                            these hosts get the variable's value, the program a placeholder\n"
 	       "  -e, --env NAME[=VALUE]    pass or set an environment variable\n"
 	       "  -t, --timeout TIME        end the run after TIME: 30, 500ms, 10s, 2m, 1h; \"none\" lifts a limit\n"
 	       "  -m, --memory SIZE         end it when it uses more memory: 512M, 2G\n"
@@ -70,6 +77,9 @@ void cli_policy_options_done(struct cli_policy_options *options)
 	cli_list_done(&options->write);
 	cli_list_done(&options->exec);
 	cli_list_done(&options->env);
+	cli_list_done(&options->allow_host);
+	cli_list_done(&options->allow);
+	cli_list_done(&options->secret);
 	free(options->workdir);
 	*options = (struct cli_policy_options){0};
 }
@@ -227,6 +237,15 @@ static int take(struct cli_policy_options *options, const char *verb, int opt, c
 		return take_path(&options->exec, verb, "-x", value);
 	case 'e':
 		return cli_list_take(&options->env, strdup(value));
+	case CLI_OPT_ALLOW_HOST:
+		return cli_list_take(&options->allow_host, strdup(value));
+	case CLI_OPT_ALLOW:
+		return cli_list_take(&options->allow, strdup(value));
+	case CLI_OPT_NO_NET:
+		options->no_net = true;
+		return 0;
+	case CLI_OPT_SECRET:
+		return cli_list_take(&options->secret, strdup(value));
 	case CLI_OPT_REQUIRE:
 		return take_layers(verb, "--require", value, ~0U, &options->required);
 	case CLI_OPT_USER:
@@ -297,6 +316,10 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		.limits_given = options->limits_given,
 		.required = options->required,
 		.user = options->user,
+		.allow_host = (const char *const *)options->allow_host.item,
+		.allow_request = (const char *const *)options->allow.item,
+		.secret = (const char *const *)options->secret.item,
+		.no_net = options->no_net,
 	};
 	if (ret == 0)
 		ret = policy_load(options->names.count ? (const char *const *)options->names.item : usual, &cli,

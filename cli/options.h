@@ -15,6 +15,7 @@
 #define CALLGATE_CLI_OPTIONS_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,10 @@ enum cli_policy_opt {
 	CLI_OPT_REQUIRE,
 	CLI_OPT_USER,
 	CLI_OPT_WITHOUT,
+	CLI_OPT_ALLOW_HOST,
+	CLI_OPT_ALLOW,
+	CLI_OPT_NO_NET,
+	CLI_OPT_SECRET,
 	CLI_OPT_HELP,    /* --help, answered by the verb */
 	CLI_OPT_VERSION, /* --version, answered by the verb (cli_version) */
 	CLI_OPT_VERB = 320,
@@ -64,6 +69,10 @@ enum cli_policy_opt {
 	{"require", required_argument, NULL, CLI_OPT_REQUIRE}, \
 	{"user", required_argument, NULL, CLI_OPT_USER}, \
 	{"without", required_argument, NULL, CLI_OPT_WITHOUT}, \
+	{"allow-host", required_argument, NULL, CLI_OPT_ALLOW_HOST}, \
+	{"allow", required_argument, NULL, CLI_OPT_ALLOW}, \
+	{"no-net", no_argument, NULL, CLI_OPT_NO_NET}, \
+	{"secret", required_argument, NULL, CLI_OPT_SECRET}, \
 	{"help", no_argument, NULL, CLI_OPT_HELP}, \
 	{"version", no_argument, NULL, CLI_OPT_VERSION}
 /* clang-format on */
@@ -88,6 +97,10 @@ struct cli_policy_options {
 	struct cli_list write;
 	struct cli_list exec;
 	struct cli_list env;
+	struct cli_list allow_host;
+	struct cli_list allow; /* requests */
+	struct cli_list secret;
+	bool no_net;
 	char *workdir;         /* -w: canonical host directory, NULL when not given */
 	struct policy_limits limits; /* -t, -m, --cpu, … */
 	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */

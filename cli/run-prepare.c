@@ -171,6 +171,8 @@ int run_prepare(struct run *run)
 		return run_refuse(run, "input_failed", "%s", error.text);
 	if (cli_policy_load(&options->policy, "run", &run->host, run->scratch.path, &run->policy) < 0)
 		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
+	if (options->verbose)
+		cli_policy_warnings("run", run->policy);
 	if (confirm_user(run) != 0 || warn_workdir(run) != 0 || make_log(run) != 0)
 		return CLI_ERROR;
 	if (options->output) {

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/why-net.h"
 #include "policy/explain.h"
 
 #include "base/banned.h"
@@ -18,6 +19,8 @@
 enum why_opt {
 	WHY_OPEN = CLI_OPT_VERB,
 	WHY_EXEC,
+	WHY_CONNECT,
+	WHY_URL,
 	WHY_JSON,
 };
 
@@ -27,6 +30,8 @@ struct question {
 	char resolved[PATH_MAX]; /* canonical name in the view */
 	char host[PATH_MAX];     /* "": nothing of the host */
 	const char *path;        /* of the option; NULL: not given */
+	const char *endpoint;    /* instead: of --connect or --url */
+	bool url;
 	unsigned want;
 	bool json;
 	struct policy_decision decision;
@@ -38,16 +43,36 @@ static int print_help(void)
 {
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_puts(&text, "Usage: callgate why [OPTION...] (--open PATH[:r|w|x] | --exec PATH) [-- PROGRAM]\n\n"
+	buf_puts(&text, "Usage: callgate why [OPTION...] QUESTION [-- PROGRAM]\n\n"
 			"Says whether a policy allows an access, by which rule, and what would allow it.\n\n"
 			"      --open PATH[:r|w|x]   reading (r, also without a letter), writing or executing PATH\n"
 			"      --exec PATH           executing PATH\n"
+			"      --connect HOST:PORT   connecting to it (HOST:PORT/udp: sending datagrams)\n"
+			"      --url 'METHOD URL'    making a request: 'GET https://HOST/PATH'\n"
 			"      --json                one JSON object\n");
 	buf_puts(&text, cli_policy_help());
 	buf_puts(&text, "      --help                print this\n"
 			"      --version             print the version\n\n"
 			"Exit status: 0 allowed, 1 refused, 125 error.\n");
 	return cli_print("why", text.data ? text.data : "");
+}
+
+/* A message when there is a question already. */
+static bool is_asked(const struct question *question)
+{
+	if (!question->path && !question->endpoint)
+		return false;
+	cli_error("why", "more than one question; ask with one --open, --exec, --connect or --url");
+	return true;
+}
+
+static int take_endpoint(struct question *question, const char *value, bool url)
+{
+	if (is_asked(question))
+		return -EINVAL;
+	question->endpoint = value;
+	question->url = url;
+	return 0;
 }
 
 /* "PATH:w" to PATH and POLICY_WRITE; a path that ends in ":r" itself is asked about with ":r" behind. */
@@ -57,10 +82,8 @@ static int take_path(struct question *question, char *value, unsigned want)
 	static const char letters[] = "rwx";
 	const char *letter = len > 2 && value[len - 2] == ':' ? strchr(letters, value[len - 1]) : NULL;
 
-	if (question->path) {
-		cli_error("why", "more than one question; ask with one --open or --exec");
+	if (is_asked(question))
 		return -EINVAL;
-	}
 	if (!*value) {
 		cli_error("why", "an empty path leads nowhere; write one");
 		return -EINVAL;
@@ -185,6 +208,8 @@ static int parse(int argc, char **argv, struct cli_policy_options *options, stru
 	static const struct option longs[] = {CLI_POLICY_LONGS,
 					      {"open", required_argument, NULL, WHY_OPEN},
 					      {"exec", required_argument, NULL, WHY_EXEC},
+					      {"connect", required_argument, NULL, WHY_CONNECT},
+					      {"url", required_argument, NULL, WHY_URL},
 					      {"json", no_argument, NULL, WHY_JSON},
 					      {0}};
 	int opt, ret;
@@ -198,6 +223,8 @@ static int parse(int argc, char **argv, struct cli_policy_options *options, stru
 			question->json = true;
 		else if (ret == 0 && (opt == WHY_OPEN || opt == WHY_EXEC))
 			ret = take_path(question, optarg, opt == WHY_EXEC ? POLICY_EXEC : POLICY_READ);
+		else if (ret == 0 && (opt == WHY_CONNECT || opt == WHY_URL))
+			ret = take_endpoint(question, optarg, opt == WHY_URL);
 		else if (ret == 0) {
 			*ret_exit = opt == CLI_OPT_HELP      ? print_help()
 				    : opt == CLI_OPT_VERSION ? cli_version()
@@ -207,9 +234,9 @@ static int parse(int argc, char **argv, struct cli_policy_options *options, stru
 		if (ret < 0)
 			return 1;
 	}
-	if (question->path)
+	if (question->path || question->endpoint)
 		return 0;
-	cli_error("why", "nothing asked; give --open PATH or --exec PATH");
+	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT or --url 'METHOD URL'");
 	*ret_exit = cli_usage_error("why");
 	return 1;
 }
@@ -231,9 +258,11 @@ int cli_why(int argc, char **argv)
 	if (cli_policy_load(&options, "why", &host, NULL, &policy) < 0)
 		return CLI_ERROR;
 	exit_code = CLI_ERROR;
-	if (answer(policy, &question) == 0)
+	if (question.endpoint)
+		exit_code = why_net(policy, question.endpoint, question.url, question.json);
+	else if (answer(policy, &question) == 0)
 		exit_code = question.json ? print_json(&question) : print_text(&question);
-	if (exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY)
+	if (exit_code == CLI_OK && question.path && question.decision.verdict == VERDICT_DENY)
 		exit_code = 1;
 	free(question.suggest);
 	policy_free(policy);
