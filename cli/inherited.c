@@ -33,10 +33,10 @@ int cli_inherited_list(struct cli_inherited *ret_inherited)
 	return 0;
 }
 
-void cli_inherited_close(const struct cli_inherited *inherited, int keep_fd)
+void cli_inherited_close(const struct cli_inherited *inherited, bool (*keep)(const void *ctx, int fd), const void *ctx)
 {
 	for (size_t i = 0; i < inherited->count; i++)
-		if (inherited->fd[i] != keep_fd)
+		if (!keep(ctx, inherited->fd[i]))
 			(void)close(inherited->fd[i]);
 }
 

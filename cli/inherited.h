@@ -2,6 +2,7 @@
 #ifndef CALLGATE_CLI_INHERITED_H
 #define CALLGATE_CLI_INHERITED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cli_inherited {
@@ -12,8 +13,8 @@ struct cli_inherited {
 /* Lists what is open now. To be called before anything of ours is opened. 0, -ENOMEM; without /proc: nothing is found. */
 int cli_inherited_list(struct cli_inherited *ret_inherited);
 
-/* Closes them, but not keep_fd. */
-void cli_inherited_close(const struct cli_inherited *inherited, int keep_fd);
+/* Closes them, but those that keep wants. */
+void cli_inherited_close(const struct cli_inherited *inherited, bool (*keep)(const void *ctx, int fd), const void *ctx);
 
 void cli_inherited_done(struct cli_inherited *inherited);
 

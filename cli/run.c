@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
+#include "policy/net.h"
 #include "supervisor/keeper.h"
 #include "supervisor/output.h"
 #include "supervisor/result.h"
@@ -239,6 +240,19 @@ static int watch(struct run *run)
 	return exit_code;
 }
 
+/* What a secret is read from is closed when it has been; see secrets_load. */
+static bool is_needed(const void *ctx, int fd)
+{
+	const struct run *run = ctx;
+	size_t count = 0;
+	const struct net_secret *secret = run->policy ? policy_net_secrets(run->policy, &count) : NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(secret[i].from, "fd:", 3) == 0 && strtol(secret[i].from + 3, NULL, 10) == fd)
+			return true;
+	return fd == run->options.status_fd;
+}
+
 int cli_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .output_fd = -1, .audit_fd = -1};
@@ -264,7 +278,7 @@ int cli_run(int argc, char **argv)
 		if (exit_code == 0)
 			exit_code = run_prepare(&run);
 		/* A policy or an input may have been one: "-p /dev/fd/63", by a shell's <(...). */
-		cli_inherited_close(&run.inherited, run.options.status_fd);
+		cli_inherited_close(&run.inherited, is_needed, &run);
 		if (exit_code == 0)
 			exit_code = watch(&run);
 	}
