@@ -1,18 +1,22 @@
 /* Bytes as they are, both ways. What arrives goes on at once; only what the other side has no room for is kept. */
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "egress/conn.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-#define QUOTA (16 * CONN_BUFFER) /* bytes a direction and turn: then other connections have theirs */
+#define PASSING (256 * 1024)
+#define QUOTA (4 * PASSING) /* bytes a direction and turn: then other connections have theirs */
 
 struct way {
 	uint8_t *kept; /* owned; NULL: nothing */
 	size_t at, len;
+	bool bulk;     /* the last read was as much as was asked for */
 };
 
 struct relay {
@@ -29,12 +33,13 @@ struct turn {
 };
 
 /* What is on its way while it is in nobody's buffer: one thread, and nothing keeps it over a call. */
-static uint8_t passing[CONN_BUFFER];
+static uint8_t passing[PASSING];
 
 static void drop_kept(struct way *way)
 {
 	free(way->kept);
-	*way = (struct way){0};
+	way->kept = NULL;
+	way->at = way->len = 0;
 }
 
 static void over(struct turn *turn, const char *cause, const char *reason)
@@ -101,11 +106,28 @@ static size_t spent(struct channel *from, bool up, struct turn *turn)
 	return 0;
 }
 
-/* Bytes read into `passing`; 0: none now (turn says why) or the end. */
-static size_t take(struct conn *conn, struct channel *from, bool up, struct turn *turn)
+/*
+ * How much to read at once. More than may be kept only when the other side will take it, which the room in its socket
+ * tells: a long stream then needs a quarter of the calls and wake-ups.
+ */
+static size_t portion(const struct way *way, const struct channel *to)
+{
+	uint32_t memory[SK_MEMINFO_VARS];
+	socklen_t len = sizeof(memory);
+	size_t room;
+
+	if (!way->bulk || to->ssl || getsockopt(to->watch.fd, SOL_SOCKET, SO_MEMINFO, memory, &len) < 0 ||
+	    len < sizeof(memory) || memory[SK_MEMINFO_WMEM_QUEUED] > memory[SK_MEMINFO_SNDBUF])
+		return CONN_BUFFER;
+	room = CONN_BUFFER + (memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]) / 2;
+	return room < sizeof(passing) ? room : sizeof(passing);
+}
+
+/* Bytes read into `passing`, at most want; 0: none now (turn says why) or the end. */
+static size_t take(struct conn *conn, struct channel *from, size_t want, bool up, struct turn *turn)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, sizeof(passing), loop_now_ns(conn->egress->loop), &wait_ms);
+	size_t room = budget_room(&conn->use, up, want, loop_now_ns(conn->egress->loop), &wait_ms);
 	ssize_t got;
 
 	if (!room && wait_ms == UINT64_MAX)
@@ -132,17 +154,18 @@ static size_t move(struct conn *conn, struct way *way, bool up, struct turn *tur
 	size_t moved = 0;
 
 	while (flush(way, to, up, turn) && !from->ended && moved < QUOTA) {
-		size_t got = take(conn, from, up, turn), done;
+		size_t want = portion(way, to), got = take(conn, from, want, up, turn), done;
 
 		if (!got)
 			break;
+		way->bulk = got >= CONN_BUFFER;
 		moved += got;
 		done = put(to, passing, got, up, turn);
 		if (done < got && !turn->cause && !keep(way, passing + done, got - done))
 			over(turn, "no_memory", NULL);
 		if (turn->cause || turn->wants_write)
 			break;
-		if (got < sizeof(passing) && !channel_has_bytes(from)) { /* there was no more */
+		if (got < want && !channel_has_bytes(from)) { /* there was no more */
 			turn->wants_read = true;
 			break;
 		}
