@@ -16,6 +16,7 @@
 #include "supervisor/blocking.h"
 #include "supervisor/notify.h"
 #include "syscalls/file.h"
+#include "syscalls/inet-work.h"
 #include "syscalls/sockets.h"
 
 #include "base/banned.h"
@@ -34,6 +35,7 @@ struct job {
 	pid_t tid;
 	int fd;      /* owned by the thread, as the next */
 	int peer_fd; /* connect(2) of fd to it; -1: an open */
+	struct inet_work *work; /* the thread's: a call on fd; NULL: not that */
 	int open_flags;
 	bool cloexec;
 	atomic_bool interrupted; /* a signal waits for the caller */
@@ -96,7 +98,7 @@ static uint64_t status_field(const char *status, const char *name, int base)
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
-bool blocking_signal_waits(pid_t tid)
+uint64_t blocking_signals_waiting(pid_t tid)
 {
 	char path[32], status[4096];
 	_cleanup_close_ int fd = -1;
@@ -107,12 +109,12 @@ bool blocking_signal_waits(pid_t tid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
 	if (len <= 0)
-		return false; /* dead: still_wanted tells */
+		return 0; /* dead: still_wanted tells */
 	status[len] = '\0';
 	waiting = status_field(status, "\nSigPnd:", 16);
 	if (status_field(status, "\nTgid:", 10) == (uint64_t)tid)
 		waiting |= status_field(status, "\nShdPnd:", 16);
-	return (waiting & ~status_field(status, "\nSigBlk:", 16)) != 0;
+	return waiting & ~status_field(status, "\nSigBlk:", 16);
 }
 
 /* Opens until it works, fails, or nobody waits; a stray wake-up is no reason to fail. */
@@ -150,23 +152,38 @@ static int run_connect(const struct job *job)
 	return result;
 }
 
+static bool go_on(void *ctx)
+{
+	const struct job *job = ctx;
+
+	return still_wanted(job) && !atomic_load(&job->interrupted);
+}
+
+/* A connect(2) or a send: a value or -errno. */
+static int64_t run_call(struct job *job)
+{
+	return job->work ? job->work->run(job->work, job->fd, go_on, job) : run_connect(job);
+}
+
 static void *run_job(void *argument)
 {
 	struct job *job = argument;
 	struct blocking *blocking = job->blocking;
 	int listener = blocking->sandbox->listener_fd;
-	bool connects = job->peer_fd >= 0;
-	int result = connects ? run_connect(job) : run_open(job);
+	bool calls = job->peer_fd >= 0 || job->work;
+	int64_t result = calls ? run_call(job) : run_open(job);
 
 	/* Before the answer: a socket that its program closes then must be closed. */
 	(void)close(job->fd);
-	if (connects)
+	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);
+	if (job->work)
+		job->work->free(job->work);
 	/* Both fail when the caller is gone: there is nobody to tell then. */
 	if (result < 0)
-		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : result);
-	else if (connects)
-		(void)notify_value(listener, job->id, 0);
+		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : (int)result);
+	else if (calls)
+		(void)notify_value(listener, job->id, result);
 	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
 	(void)pthread_mutex_lock(&blocking->lock);
 	job->done = true;
@@ -215,9 +232,17 @@ static void reap(struct blocking *blocking)
 	}
 }
 
+static void work_free(struct inet_work **work)
+{
+	if (*work)
+		(*work)->free(*work);
+}
+#define _cleanup_work_ __attribute__((cleanup(work_free)))
+
 int blocking_start(struct blocking *blocking, struct call *call)
 {
 	bool connects = call->outcome.kind == OUTCOME_CONNECT;
+	_cleanup_work_ struct inet_work *work = call->outcome.kind == OUTCOME_INET ? call->outcome.work : NULL;
 	_cleanup_close_ int fd = call->outcome.fd;
 	_cleanup_close_ int peer = connects ? call->outcome.peer_fd : -1;
 	struct job *job;
@@ -226,12 +251,12 @@ int blocking_start(struct blocking *blocking, struct call *call)
 	if (blocking->count >= blocking->most)
 		reap(blocking);
 	if (blocking->count >= blocking->most)
-		return connects ? -EAGAIN : -EMFILE;
+		return connects || work ? -EAGAIN : -EMFILE;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .tid = call->tid, .fd = fd,
-			    .peer_fd = peer,
+			    .peer_fd = peer, .work = work,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .slot = call->slot};
 	r = start_thread(job);
@@ -240,6 +265,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 		return r;
 	}
 	fd = peer = -1; /* the job's now */
+	work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;
 	blocking->count++;
@@ -249,7 +275,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 /* Again at every turn: the first signal may come before the thread blocks. */
 static void look_at(struct job *job)
 {
-	if (blocking_signal_waits(job->tid))
+	if (blocking_signals_waiting(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
 	if (!still_wanted(job) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);

@@ -1,11 +1,12 @@
 /*
- * Opens that may block (FIFOs), and connect(2), go to threads of their own, so that one program's wait is nobody else's. The wait is
+ * Opens that may block (FIFOs), connect(2) and sends go to threads of their own, so that one program's wait is nobody else's. The wait is
  * cancelled when the program no longer waits for the answer. Threads share nothing but the listener and their record.
  */
 #ifndef CALLGATE_SUPERVISOR_BLOCKING_H
 #define CALLGATE_SUPERVISOR_BLOCKING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "syscalls/call.h"
 
@@ -21,7 +22,7 @@ int blocking_create(struct sandbox *sandbox, struct blocking **ret_blocking);
 /* Cancels what is still waiting and waits for the threads. */
 void blocking_free(struct blocking *blocking);
 
-/* Takes call->outcome.fd and, of OUTCOME_CONNECT, peer_fd. 0: a thread answers the notification; -errno: the caller must. */
+/* Takes call->outcome.fd and, of OUTCOME_CONNECT, peer_fd; of OUTCOME_INET, work. 0: a thread answers the notification; -errno: the caller must. */
 int blocking_start(struct blocking *blocking, struct call *call);
 
 /*
@@ -32,10 +33,10 @@ int blocking_start(struct blocking *blocking, struct call *call);
 bool blocking_tick(struct blocking *blocking);
 
 /*
- * True when a signal that is not blocked waits for a caller. It sleeps where only fatal ones wake it (WAIT_KILLABLE_RECV),
+ * The signals that are not blocked and wait for a caller, bit 0 for the first. It sleeps where only fatal ones wake it (WAIT_KILLABLE_RECV),
  * so that nobody but us can end its call. One for the whole process counts for the main thread only, which the kernel
  * prefers: had another thread been chosen, our answer would reach a thread without a signal.
  */
-bool blocking_signal_waits(pid_t tid);
+uint64_t blocking_signals_waiting(pid_t tid);
 
 #endif

@@ -10,6 +10,8 @@
 #include "supervisor/notify.h"
 #include "syscalls/decode.h"
 #include "syscalls/exec.h"
+#include "syscalls/inet-work.h"
+#include "syscalls/inet.h"
 
 #include "base/banned.h"
 
@@ -51,6 +53,7 @@ static void begin(struct dispatch *dispatch, const struct seccomp_notif *notific
 	call->place[0].mount = NULL;
 	call->place[1].mount = NULL;
 	call->place[0].virt_len = call->place[1].virt_len = 0;
+	call->net.host[0] = '\0';
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->slot = (struct audit_slot){0};
@@ -69,6 +72,14 @@ static void refuse_unknown(struct dispatch *dispatch, const struct seccomp_notif
 	row.name = name;
 	begin(dispatch, notification, &row);
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
+}
+
+static bool may_continue(const struct call *call)
+{
+	const struct inet *inet = call->sandbox->inet;
+	enum row_basis basis = call->row->basis;
+
+	return basis == BASIS_REGS || basis == BASIS_CWD || (basis == BASIS_NETNS && (!inet || inet_bounded(inet)));
 }
 
 static void perform(struct call *call)
@@ -94,7 +105,7 @@ static void perform(struct call *call)
 		return;
 	}
 	call->row->perform(call);
-	if (call->outcome.kind == OUTCOME_CONTINUE && call->row->basis != BASIS_REGS && call->row->basis != BASIS_CWD)
+	if (call->outcome.kind == OUTCOME_CONTINUE && !may_continue(call))
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
 
@@ -171,6 +182,7 @@ static void answer(struct dispatch *dispatch)
 		break;
 	case OUTCOME_BLOCKING:
 	case OUTCOME_CONNECT:
+	case OUTCOME_INET:
 		result = blocking_start(dispatch->blocking, call);
 		if (result == 0)
 			return; /* its thread answers and records */
@@ -180,8 +192,13 @@ static void answer(struct dispatch *dispatch)
 		result = -EINTR;
 		(void)notify_error(listener, call->id, -EINTR); /* normally nobody is there to hear it */
 		break;
-	case OUTCOME_EGRESS: /* egress_client_connect will take it */
-	case OUTCOME_FETCH:  /* answered by fetch() */
+	case OUTCOME_EGRESS:
+		result = egress_client_connect(dispatch->egress, call);
+		if (result == 0)
+			return; /* the client answers and records */
+		(void)notify_error(listener, call->id, (int)result);
+		break;
+	case OUTCOME_FETCH: /* answered by fetch() */
 	default:
 		(void)notify_error(listener, call->id, -EPERM);
 		result = -EPERM;
@@ -197,6 +214,10 @@ static void drop_outcome(struct call *call, struct outcome *prepared)
 		(void)close(prepared->fd);
 	if (prepared->kind == OUTCOME_CONNECT)
 		(void)close(prepared->peer_fd);
+	if (prepared->kind == OUTCOME_EGRESS)
+		free(prepared->egress);
+	if (prepared->kind == OUTCOME_INET)
+		prepared->work->free(prepared->work);
 	if (prepared->kind == OUTCOME_EXEC)
 		exec_plan_free(prepared->exec);
 	if (prepared->kind == OUTCOME_CHDIR)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "supervisor/blocking.h"
+#include "supervisor/egress-client.h"
 #include "supervisor/redirects.h"
 #include "supervisor/trace.h"
 #include "syscalls/call.h"
@@ -14,6 +15,7 @@ struct dispatch {
 	struct sandbox *sandbox;
 	struct tracer *tracer;
 	struct blocking *blocking;
+	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied;
 	uint64_t *by_row; /* owned */

@@ -40,6 +40,8 @@ static bool is_counted(const struct filter_options *options, const struct syscal
 		return options->judge_forks;
 	if (row->allow == allow_fallocate || row->allow == allow_landlock_add_rule)
 		return options->judge_disk;
+	if (row->allow == allow_sendmsg || row->allow == allow_sendmmsg) /* an address may be in them */
+		return options->inet;
 	return row->allow == allow_memfd_create && options->judge_memfds;
 }
 
@@ -59,6 +61,12 @@ static void leaf(const void *ctx, struct bpf *bpf, int nr)
 		bpf_return(bpf, SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA));
 	else if (row && row->class == ROW_FILTER && !is_counted(options, row))
 		bpf_terms(bpf, row->allow);
+	if (row && row->allow == allow_socket && options->inet)
+		bpf_terms(bpf, allow_socket_inet);
+	if (row && row->allow == allow_getsockopt && options->inet)
+		bpf_terms(bpf, allow_getsockopt_inet);
+	if (row && row->allow == allow_setsockopt && options->inet)
+		bpf_terms(bpf, allow_setsockopt_inet);
 	if (row && row->allow == allow_ioctl && options->own_terminal)
 		bpf_terms(bpf, allow_ioctl_terminal);
 	/* Everything else, refusals included, so that it is on record. */

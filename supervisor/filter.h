@@ -11,6 +11,7 @@ struct filter_options {
 	bool own_terminal; /* --tty: the modes, the size and the foreground group of the run's own terminal may be set */
 	bool judge_forks;  /* nothing else bounds the number of processes: clone, fork and vfork are notified */
 	bool judge_memfds; /* nothing else bounds memory: memfd_create is notified */
+	bool inet;         /* the policy has a network: TCP and UDP sockets may be made, and addressed sends are notified */
 	bool judge_disk;   /* what is added to the disk is counted: fallocate and landlock_add_rule are notified */
 };
 

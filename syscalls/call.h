@@ -13,6 +13,7 @@
 
 #include "audit/audit.h"
 #include "audit/record.h"
+#include "policy/net.h"
 #include "policy/policy.h"
 #include "syscalls/guest.h"
 #include "syscalls/table.h"
@@ -64,6 +65,13 @@ struct call_path {
 	int error;  /* -errno of the copy (text is "" then): told by whoever looks at the path, after the flags, as native */
 };
 
+/* What a call about the network means: for its record, and for the list of what was refused. */
+struct call_net {
+	char host[NET_HOST_MAX]; /* the name its address stands for, or the address; "": the call is not about one */
+	char address[NET_ADDRESS_TEXT];
+	struct audit_net record; /* of these */
+};
+
 enum outcome_kind {
 	OUTCOME_ERROR,    /* -errno in value */
 	OUTCOME_VALUE,
@@ -75,6 +83,7 @@ enum outcome_kind {
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
+	OUTCOME_INET,     /* a call on fd, an internet socket, that may wait: a worker does `work` (inet-work.h) */
 	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
 	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
 };
@@ -84,13 +93,14 @@ struct exec_plan; /* exec.h */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS: owned */
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS, OUTCOME_INET: owned */
 	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	char *host;        /* OUTCOME_CHDIR: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
+	struct inet_work *work;   /* OUTCOME_INET: owned */
 };
 
 struct call {
@@ -106,6 +116,7 @@ struct call {
 	char text[PATH_MAX]; /* ARG_TEXT */
 	size_t text_len;
 	int text_error; /* likewise */
+	struct call_net net;
 	struct place place[2];  /* where path[i] led: kept for the record */
 	struct policy_decision decision;
 	struct outcome outcome;

@@ -135,7 +135,9 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
-	if (call->paths > 0 && !path->null && path->len > 0) {
+	if (call->net.host[0]) {
+		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
+	} else if (call->paths > 0 && !path->null && path->len > 0) {
 		key.target = path->text;
 	} else if (denial_resolved(call)) {
 		key.target = denial_resolved(call);
@@ -184,6 +186,20 @@ static size_t grant_len(const struct call *call, const char *path, bool write)
 	return slash == path ? 1 : (size_t)(slash - path);
 }
 
+/* An option of `callgate run`, or NULL: what was refused for another reason than that no rule names it. */
+static char *suggest_endpoint(const struct call *call)
+{
+	const char *reason = call->decision.reason ? call->decision.reason : "";
+	bool server = strcmp(call->row->name, "bind") == 0 || strcmp(call->row->name, "listen") == 0;
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (server || (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+		return NULL;
+	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
+		   call->net.record.port);
+	return buf_take(&buf);
+}
+
 char *denial_suggest(const struct call *call)
 {
 	const struct mount *mount = call->place[refused_path(call)].mount;
@@ -191,6 +207,8 @@ char *denial_suggest(const struct call *call)
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
 
+	if (call->net.host[0])
+		return suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
 	if (strcmp(reason, "denied_by_rule") == 0) {

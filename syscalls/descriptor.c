@@ -50,3 +50,21 @@ int descriptor_copy(struct call *call, int fd)
 		call_fail(call, copy);
 	return copy < 0 ? -1 : copy;
 }
+
+int descriptor_copy_nth(struct call *call, int fd, unsigned n)
+{
+	int copy = duplicate(call, fd);
+
+	(void)n;
+	if (!call_valid(call)) {
+		if (copy >= 0)
+			(void)close(copy);
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
+	}
+	if (copy == -EBADF)
+		call_fail(call, -EBADF);
+	else if (copy < 0)
+		call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
+	return copy < 0 ? -1 : copy;
+}

@@ -10,4 +10,7 @@
  */
 int descriptor_copy(struct call *call, int fd);
 
+/* A further one of the same call (n > 0), which the task cannot be made to send: then EPERM, on record. */
+int descriptor_copy_nth(struct call *call, int fd, unsigned n);
+
 #endif

@@ -17,6 +17,11 @@
 
 #include "syscalls/syscalls.def"
 
+/* As well, when the policy has a network. */
+extern const struct row_term allow_socket_inet[];
+extern const struct row_term allow_getsockopt_inet[];
+extern const struct row_term allow_setsockopt_inet[];
+
 /* Of ioctl as well, when the run has a terminal of its own. */
 extern const struct row_term allow_ioctl_terminal[];
 

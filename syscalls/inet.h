@@ -40,15 +40,10 @@ void inet_free(struct inet *inet);
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
+/* Whether the kernel keeps whatever is sent within the run: a network namespace of its own. NULL: no. */
+bool inet_bounded(const struct inet *inet);
 /* Names as the program knows them. True when that changed the address. peer: getpeername(2). */
 bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len);
-
-/*
- * Where a datagram to `address` has to go: judged and on record through call (the caller commits). 0 with the address to
- * send to; -errno with the outcome set. Used by sendto, sendmsg, sendmmsg.
- */
-int inet_route_datagram(struct call *call, const struct sockaddr_storage *address, int len,
-			struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
 /* OUTCOME_EGRESS. */
 struct inet_dial {

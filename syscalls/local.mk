@@ -56,7 +56,18 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
-	syscalls/inet.h \
+	syscalls/inet-address.c syscalls/inet-address.h \
+	syscalls/inet-bind.c \
+	syscalls/inet-connect.c \
+	syscalls/inet-datagram.c \
+	syscalls/inet-listeners.c syscalls/inet-listeners.h \
+	syscalls/inet-message.c syscalls/inet-message.h \
+	syscalls/inet-names.c syscalls/inet-names.h \
+	syscalls/inet-private.h \
+	syscalls/inet-send.c syscalls/inet-send.h \
+	syscalls/inet-transfer.c syscalls/inet-transfer.h \
+	syscalls/inet-work.c syscalls/inet-work.h \
+	syscalls/inet.c syscalls/inet.h \
 	syscalls/mqueue.c \
 	syscalls/native.c \
 	syscalls/native.h \

@@ -87,7 +87,7 @@ void net_refuse_family(struct call *call, int family, int error)
 	call_refuse(call, error, NULL, network ? "network_not_granted" : "family_not_offered");
 }
 
-int net_copy_socket(struct call *call)
+int net_copy_any(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
 	int domain = AF_UNSPEC;
@@ -99,8 +99,22 @@ int net_copy_socket(struct call *call)
 		call_fail(call, -errno); /* another thread has put something else there */
 		return -1;
 	}
-	if (domain == AF_UNIX)
+	*ret_domain = domain;
+	if (domain == AF_UNIX || (call->sandbox->inet && (domain == AF_INET || domain == AF_INET6)))
 		return steal_fd(&copy);
 	net_refuse_family(call, domain, -EACCES);
+	return -1;
+}
+
+int net_copy_socket(struct call *call)
+{
+	_cleanup_close_ int copy = -1;
+	int domain;
+
+	copy = net_copy_any(call, &domain);
+	if (copy < 0 || domain == AF_UNIX)
+		return steal_fd(&copy);
+	target_allow(call);
+	call_fail(call, -EAFNOSUPPORT); /* an address of a unix socket */
 	return -1;
 }

@@ -30,5 +30,7 @@ void net_refuse_family(struct call *call, int family, int error);
 
 /* A duplicate of the program's unix socket, owned by the caller; or -1 with the outcome set (descriptor_copy). */
 int net_copy_socket(struct call *call);
+/* The same of a unix socket or, when the run has a network, an internet one. */
+int net_copy_any(struct call *call, int *ret_domain);
 
 #endif

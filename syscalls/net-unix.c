@@ -17,6 +17,7 @@
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
+#include "syscalls/inet.h"
 #include "syscalls/net-address.h"
 #include "syscalls/sockets.h"
 #include "syscalls/target.h"
@@ -93,14 +94,19 @@ static void connect_path(struct call *call)
 		call_return(call, 0);
 }
 
-/* False: the call is answered, as there is no address or it is none of a unix socket. */
-static bool read_unix(struct call *call, struct sockaddr_storage *address, int *ret_len)
+typedef void inet_fn(struct call *call, const struct sockaddr_storage *address, int len);
+
+/* False: the call is answered: there is no address, or it is none of a unix socket and was `inet`'s. */
+static bool read_unix(struct call *call, struct sockaddr_storage *address, int *ret_len, inet_fn *inet)
 {
 	if (!net_read_address(call, address, ret_len))
 		return false;
 	if (address->ss_family == AF_UNIX)
 		return true;
-	net_refuse_family(call, address->ss_family, -EINVAL);
+	if (call->sandbox->inet)
+		inet(call, address, *ret_len);
+	else
+		net_refuse_family(call, address->ss_family, -EINVAL);
 	return false;
 }
 
@@ -109,7 +115,7 @@ void sys_connect(struct call *call)
 	struct sockaddr_storage address;
 	int len;
 
-	if (!read_unix(call, &address, &len))
+	if (!read_unix(call, &address, &len, inet_connect))
 		return;
 	switch (net_take_unix(call, &address, len)) {
 	case NET_UNIX_PATH:
@@ -192,7 +198,7 @@ void sys_bind(struct call *call)
 	struct sockaddr_storage address;
 	int len;
 
-	if (!read_unix(call, &address, &len))
+	if (!read_unix(call, &address, &len, inet_bind))
 		return;
 	switch (net_take_unix(call, &address, len)) {
 	case NET_UNIX_PATH:
@@ -215,7 +221,7 @@ void sys_bind(struct call *call)
 typedef int ask_name(int socket_fd, struct sockaddr *address, socklen_t *len);
 
 /* As move_addr_to_user() in net/socket.c. */
-static void give_address(struct call *call, const struct sockaddr_un *address, socklen_t len)
+static void give_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {
 	int32_t room, told = (int32_t)len;
 	int r = decode_struct(call, 2, &room, sizeof(room));
@@ -234,27 +240,6 @@ static void give_address(struct call *call, const struct sockaddr_un *address, s
 		call_return(call, 0);
 }
 
-/* Nothing is granted by it: where the kernel's answer needs no translation the kernel gives it. */
-static void tell_name(struct call *call, ask_name *ask)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNSPEC};
-	socklen_t len = sizeof(address);
-	_cleanup_close_ int copy = -1;
-
-	target_allow(call);
-	if (!sockets_renamed(call->sandbox->sockets) || net_check_socket(call) < 0) {
-		call_continue(call);
-		return;
-	}
-	copy = net_copy_socket(call);
-	if (copy < 0)
-		return;
-	if (ask(copy, (struct sockaddr *)&address, &len) == 0 && sockets_restore(&address, len))
-		give_address(call, &address, len);
-	else
-		call_continue(call);
-}
-
 static int ask_own(int socket_fd, struct sockaddr *address, socklen_t *len)
 {
 	return getsockname(socket_fd, address, len);
@@ -263,6 +248,42 @@ static int ask_own(int socket_fd, struct sockaddr *address, socklen_t *len)
 static int ask_peer(int socket_fd, struct sockaddr *address, socklen_t *len)
 {
 	return getpeername(socket_fd, address, len);
+}
+
+/* True: the program knows it by another name, which it is now. */
+static bool restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
+{
+	struct sockaddr_un name;
+
+	if (address->ss_family != AF_UNIX)
+		return call->sandbox->inet && inet_translate(call->sandbox->inet, socket_fd, peer, address, len);
+	memcpy(&name, address, sizeof(name));
+	if (!sockets_restore(&name, *len))
+		return false;
+	memcpy(address, &name, sizeof(name));
+	return true;
+}
+
+/* Nothing is granted by it: where the kernel's answer needs no translation the kernel gives it. */
+static void tell_name(struct call *call, ask_name *ask)
+{
+	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+	socklen_t len = sizeof(address);
+	_cleanup_close_ int copy = -1;
+	int domain;
+
+	target_allow(call);
+	if ((!call->sandbox->inet && !sockets_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
+		call_continue(call);
+		return;
+	}
+	copy = net_copy_any(call, &domain);
+	if (copy < 0)
+		return;
+	if (ask(copy, (struct sockaddr *)&address, &len) == 0 && restore_name(call, copy, ask == ask_peer, &address, &len))
+		give_address(call, &address, len);
+	else
+		call_continue(call);
 }
 
 void sys_getsockname(struct call *call)

@@ -1,6 +1,7 @@
 /*
  * Sockets: what the filter does not let pass. Unix stream and seqpacket sockets exist. One is bound to a path where the
- * policy lets a file be made, and connected to by members of the run alone; other addresses are not granted.
+ * policy lets a file be made, and connected to by members of the run alone. Internet sockets, when the policy has a network:
+ * inet.h. Other addresses are not granted.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -9,6 +10,8 @@
 #include "base/cleanup.h"
 #include "syscalls/file-act.h"
 #include "syscalls/handlers.h"
+#include "syscalls/inet.h"
+#include "syscalls/inet-send.h"
 #include "syscalls/net-address.h"
 #include "syscalls/target.h"
 
@@ -48,12 +51,15 @@ static bool check_socket(struct call *call)
 void sys_listen(struct call *call)
 {
 	_cleanup_close_ int copy = -1;
+	int domain;
 
 	if (!check_socket(call))
 		return;
 	/* A unix socket has to be bound first, which was judged; without a name the kernel says EINVAL. */
-	copy = net_copy_socket(call);
-	if (copy >= 0 && call_commit(call) == 0)
+	copy = net_copy_any(call, &domain);
+	if (copy >= 0 && domain != AF_UNIX)
+		inet_listen(call, copy);
+	else if (copy >= 0 && call_commit(call) == 0)
 		file_end(call, listen(copy, call_int(call, 1)));
 }
 
@@ -64,5 +70,25 @@ void sys_sendto(struct call *call)
 	if (call_uint(call, 3) & MSG_FASTOPEN)
 		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
 	else
-		call_continue(call); /* no socket there can be sends to an address: as for sendmsg, see syscalls.def */
+		inet_sendto(call);
+}
+
+void sys_sendmsg(struct call *call)
+{
+	if (!check_socket(call))
+		return;
+	if (call_uint(call, 2) & MSG_FASTOPEN)
+		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
+	else
+		inet_sendmsg(call);
+}
+
+void sys_sendmmsg(struct call *call)
+{
+	if (!check_socket(call))
+		return;
+	if (call_uint(call, 3) & MSG_FASTOPEN)
+		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
+	else
+		inet_sendmmsg(call);
 }

@@ -21,11 +21,15 @@ enum row_class {
 	ROW_CLASS_MAX,
 };
 
-/* What a verdict rests on. Only BASIS_REGS rows may CONTINUE; the dispatcher itself refuses it for the others. */
+/*
+ * What a verdict rests on. Only BASIS_REGS rows may CONTINUE, and some others where something else bounds what they do; the
+ * dispatcher itself refuses it for the rest.
+ */
 enum row_basis {
 	BASIS_REGS,
 	BASIS_MEMORY,
 	BASIS_EXEC, /* CONTINUE, then verified at PTRACE_EVENT_EXEC before the image runs an instruction */
+	BASIS_NETNS, /* memory; CONTINUE only where that cannot matter: without internet sockets, or in a network namespace */
 	BASIS_CWD,  /* chdir: grants nothing, the cwd is derived again at every use */
 };
 
