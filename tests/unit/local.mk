@@ -128,7 +128,8 @@ tests_unit_test_egress_relay_SOURCES = tests/unit/test_egress_relay.c $(EGRESS_R
 tests_unit_test_egress_relay_LDADD = $(EGRESS_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
-UNIT_TESTS += tests/unit/test_egress_http1
+UNIT_TESTS += tests/unit/test_http1 tests/unit/test_egress_http1
+tests_unit_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
 tests_unit_test_egress_http1_LDADD = $(EGRESS_LIBS)
 
