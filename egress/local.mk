@@ -87,3 +87,9 @@ libcallgate_egress_a_SOURCES += \
 
 libcallgate_egress_a_SOURCES += \
 	egress/truststore.c egress/truststore.h
+
+libcallgate_egress_a_SOURCES += \
+	egress/http2-client.c \
+	egress/http2-stream.c \
+	egress/http2-upstream.c egress/http2.h \
+	egress/mode-http2.c
