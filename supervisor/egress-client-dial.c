@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -198,6 +199,14 @@ static bool may_connect(const struct egress_client *client)
 	return client->queue.count == 0;
 }
 
+/* A signal to be handled; one that kills is seen by its end. */
+static bool is_interrupted(const struct dial *dial)
+{
+	uint64_t waiting = dial->nonblocking ? 0 : blocking_signals_waiting(dial->tid);
+
+	return waiting != 0 && !(waiting & UINT64_C(1) << (SIGKILL - 1));
+}
+
 /* True when *at has been taken off the list. */
 static bool act(struct egress_client *client, struct dial **at, uint64_t now, bool look)
 {
@@ -213,7 +222,7 @@ static bool act(struct egress_client *client, struct dial **at, uint64_t now, bo
 			arrive(client, at);
 	} else if (dial->deadline_ns && now >= dial->deadline_ns && may_connect(client)) {
 		give_up_waiting(client, at, -EINPROGRESS);
-	} else if (look && !dial->nonblocking && blocking_signal_waits(dial->tid) && may_connect(client)) {
+	} else if (look && may_connect(client) && is_interrupted(dial)) {
 		give_up_waiting(client, at, -ERESTARTSYS);
 	}
 	return client->dials.count < before;

@@ -75,10 +75,25 @@ static enum limit_kind limit_of(const json_t *report)
 	return kind;
 }
 
+/* What a program made of a network that was gone is its own ending; when that is a bad one, this may be why. */
+static void judge_egress(const struct keeper *keeper)
+{
+	struct keeper_outcome *outcome = keeper->outcome;
+	int status = keeper->egress_status;
+
+	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
+		return;
+	outcome->error_code = "egress_failed";
+	(void)snprintf(outcome->message, sizeof(outcome->message),
+		       "the egress process died (%s %d): from then on every connection was refused",
+		       WIFSIGNALED(status) ? "signal" : "exit status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 void keeper_judge(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	json_t *exit_code, *error, *denied;
+	json_t *exit_code, *error, *denied, *refused;
 
 	outcome->report = read_report(keeper);
 	if (!outcome->report) {
@@ -88,10 +103,11 @@ void keeper_judge(struct keeper *keeper)
 	exit_code = json_object_get(outcome->report, "exit_code");
 	error = json_object_get(outcome->report, "error");
 	denied = json_object_get(json_object_get(outcome->report, "calls"), "denied");
+	refused = json_object_get(outcome->report, "network_denied");
 	outcome->ending =
 		run_ending(keeper->end, limit_of(outcome->report),
 			   (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
-			   json_integer_value(denied) > 0);
+			   json_integer_value(denied) > 0 || json_integer_value(refused) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
@@ -99,6 +115,7 @@ void keeper_judge(struct keeper *keeper)
 		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
 		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
+	judge_egress(keeper);
 }
 
 /* A filter on us already: another callgate's, which refuses us what a supervisor needs, or a container's. */

@@ -24,6 +24,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/scratch.h \
 	supervisor/supervise.c \
 	supervisor/supervise.h \
+	supervisor/supervise-network.c \
+	supervisor/supervise-network.h \
 	supervisor/trace.h \
 	supervisor/utf8.c \
 	supervisor/utf8.h \

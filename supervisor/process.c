@@ -340,6 +340,8 @@ static int watch(struct process *process)
 		.control_fd = options->control_fd,
 		.host_proc_fd = options->namespaces->host_proc_fd,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
+		.egress = options->egress->active ? options->egress : NULL,
+		.guest = &process->guest,
 	};
 	/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
 	const struct filter_options filter = {.private_ipc =
@@ -347,6 +349,7 @@ static int watch(struct process *process)
 					      .own_terminal = options->tty,
 					      .judge_forks = fallback.forks,
 					      .judge_memfds = fallback.memfds,
+					      .inet = options->egress->active,
 					      .judge_disk = policy_limits(options->policy)->disk_bytes > 0};
 	int error = filter_build(&filter, &process->filter);
 

@@ -130,6 +130,14 @@ static void set_changes(json_t *object, struct changes *changes, const struct vi
 	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
 }
 
+static void set_network(json_t *object, const struct network_report *network)
+{
+	(void)json_object_set_new(object, "network", network->list ? json_incref(network->list) : json_array());
+	(void)json_object_set_new(object, "network_unlisted", json_integer((json_int_t)network->unlisted));
+	(void)json_object_set_new(object, "network_denied", json_integer((json_int_t)network->denied));
+	(void)json_object_set_new(object, "network_advice", network->advice ? json_incref(network->advice) : json_array());
+}
+
 json_t *report_json(const struct supervise_report *report, const struct view *view)
 {
 	json_t *object = json_object();
@@ -145,6 +153,7 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 				  report->denials ? denials_json(report->denials, &unlisted) : json_array());
 	(void)json_object_set_new(object, "denials_unlisted", json_integer((json_int_t)unlisted));
 	(void)json_object_set_new(object, "redirects", redirects_json(&report->redirects));
+	set_network(object, &report->network);
 	set_changes(object, report->changes, view);
 	return object;
 }

@@ -8,8 +8,9 @@
 #include "syscalls/view.h"
 
 /*
- * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "changes"} of a finished run. Owned by
- * the caller; NULL when memory ran out.
+ * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
+ * "network_advice", "changes"} of a finished run, and "network_denied", how much egress refused. Owned by the caller; NULL
+ * when memory ran out.
  */
 json_t *report_json(const struct supervise_report *report, const struct view *view);
 

@@ -118,6 +118,10 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
 	(void)json_object_set_new(result, "redirects", take_field(report, "redirects", json_array));
+	(void)json_object_set_new(result, "network", take_field(report, "network", json_array));
+	(void)json_object_set_new(result, "network_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
+	(void)json_object_set_new(result, "network_advice", take_field(report, "network_advice", json_array));
 	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
 	(void)json_object_set_new(result, "changes_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
@@ -137,9 +141,9 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 
 json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
-	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
+	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
 			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
-			 "duration_ms", 0, "denials", "redirects", "changes", "calls", no_calls(), "error",
+			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", no_calls(), "error",
 			 error_object(code, message));
 }
 

@@ -36,9 +36,11 @@ static void print_denial(FILE *out, const json_t *denial)
 	json_int_t count = json_integer_value(json_object_get(denial, "count"));
 	const char *suggest = text_of(denial, "suggest", NULL);
 
-	(void)fprintf(out, "callgate: denied %s ", text_of(denial, "syscall", "?"));
+	(void)fprintf(out, "callgate: denied %s ", text_of(denial, "syscall", text_of(denial, "event", "?")));
 	put_clean(out, text_of(denial, "target", ""));
-	(void)fprintf(out, ": %s, ", text_of(denial, "errno", "refused"));
+	(void)fputs(": ", out);
+	if (!text_of(denial, "event", NULL)) /* a refused request has no errno */
+		(void)fprintf(out, "%s, ", text_of(denial, "errno", "refused"));
 	put_clean(out, text_of(denial, "rule", text_of(denial, "reason", "not granted")));
 	if (count > 1)
 		(void)fprintf(out, " (%" JSON_INTEGER_FORMAT " times)", count);
@@ -74,6 +76,21 @@ static void print_list(FILE *out, const json_t *list, const char *verb, const ch
 	}
 }
 
+static void print_advice(FILE *out, const json_t *result)
+{
+	json_t *list = json_object_get(result, "network_advice"), *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		(void)fputs("callgate: ", out);
+		put_clean(out, text_of(item, "host", ""));
+		(void)fputs(": ", out);
+		put_clean(out, text_of(item, "advice", ""));
+		(void)fputc('\n', out);
+	}
+}
+
 void summary_print(FILE *out, const json_t *result, enum summary_events events)
 {
 	const json_t *calls = json_object_get(result, "calls");
@@ -83,6 +100,7 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 		return;
 	print_denials(out, result,
 		      events == SUMMARY_SUMMARY ? SUMMARY_FIRST : json_array_size(json_object_get(result, "denials")));
+	print_advice(out, result);
 	if (events == SUMMARY_ALL) {
 		print_list(out, json_object_get(result, "redirects"), "redirected", "from", "to");
 		print_list(out, json_object_get(result, "changes"), "changed", "kind", "path");

@@ -18,6 +18,7 @@
 #include "supervisor/notify.h"
 #include "supervisor/selffilter.h"
 #include "supervisor/supervise.h"
+#include "supervisor/supervise-network.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/changes.h"
 #include "syscalls/denials.h"
@@ -36,6 +37,7 @@ struct supervisor {
 	struct supervise_report *report;
 	struct sandbox sandbox;
 	struct dispatch dispatch;
+	struct supervise_network network;
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct launch launch;
@@ -44,7 +46,7 @@ struct supervisor {
 	bool ended; /* the program is, or the keeper wants it to be */
 	bool reaped; /* wait_status is known */
 	/* Addresses that tell epoll's sources apart from tasks. */
-	char listener_mark, signal_mark, control_mark, limits_mark;
+	char listener_mark, signal_mark, control_mark, limits_mark, network_mark;
 };
 
 static int watch(const struct supervisor *supervisor, int fd, void *mark)
@@ -132,26 +134,46 @@ static void on_event(struct supervisor *supervisor, const struct epoll_event *ev
 		on_control(supervisor);
 	else if (event->data.ptr == &supervisor->limits_mark)
 		limits_event(supervisor->limits);
+	else if (event->data.ptr == &supervisor->network_mark)
+		egress_client_event(supervisor->network.client, event->events);
 }
 
 static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->listener_mark && event->data.ptr != &supervisor->signal_mark &&
-	       event->data.ptr != &supervisor->control_mark && event->data.ptr != &supervisor->limits_mark;
+	       event->data.ptr != &supervisor->control_mark && event->data.ptr != &supervisor->limits_mark &&
+	       event->data.ptr != &supervisor->network_mark;
+}
+
+/* The sooner of two waits; -1: none. */
+static int sooner(int one, int other)
+{
+	if (one < 0 || other < 0)
+		return one < 0 ? other : one;
+	return one < other ? one : other;
 }
 
 /* Until the next thing to do by the clock; -1: nothing. */
-static int wait_ms(const struct supervisor *supervisor, bool ticking)
+static int wait_ms(const struct supervisor *supervisor, int ticking)
 {
-	int wait = limits_wait_ms(supervisor->limits, io_now_ns());
+	return sooner(limits_wait_ms(supervisor->limits, io_now_ns()), ticking);
+}
 
-	return ticking && (wait < 0 || wait > BLOCKING_TICK_MS) ? BLOCKING_TICK_MS : wait;
+/* What waits for the clock; milliseconds until it does again, -1: nothing does. */
+static int tick(struct supervisor *supervisor)
+{
+	int network = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
+
+	/* A descriptor that cannot be watched for room any more is looked at by the clock. */
+	if (supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
+		network = sooner(network, BLOCKING_TICK_MS);
+	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
 static void loop(struct supervisor *supervisor)
 {
 	struct epoll_event event[EVENTS_MAX];
-	bool ticking = false;
+	int ticking = -1;
 
 	while (!supervisor->ended) {
 		int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, wait_ms(supervisor, ticking));
@@ -163,7 +185,7 @@ static void loop(struct supervisor *supervisor)
 		for (int i = 0; i < count; i++)
 			if (!is_task(supervisor, &event[i]))
 				on_event(supervisor, &event[i]);
-		ticking = blocking_tick(supervisor->dispatch.blocking);
+		ticking = tick(supervisor);
 		if (limits_tick(supervisor->limits, io_now_ns()) != LIMIT_MAX)
 			supervisor->ended = true;
 		if (supervisor->options->counters) {
@@ -260,17 +282,22 @@ static int prepare(struct supervisor *supervisor)
 		r = tracer_create(sandbox, &tracer);
 	if (r == 0)
 		r = blocking_create(sandbox, &blocking);
+	if (r == 0 && options->egress && options->egress->active)
+		r = supervise_network_create(&supervisor->network, sandbox, options->egress, options->guest);
 	view_set_tree(options->view, sandbox->tree);
 	supervisor->dispatch.tracer = tracer;
 	supervisor->dispatch.blocking = blocking;
 	if (r == 0)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
+	supervisor->dispatch.egress = supervisor->network.client;
 	if (r == 0)
 		r = prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0)
 		r = watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	if (r == 0)
+		r = supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : watch(supervisor, options->control_fd, &supervisor->control_mark);
 }
 
@@ -287,6 +314,8 @@ static int run(struct supervisor *supervisor)
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
 	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);
 	kill_all(supervisor);
+	if (supervisor->network.client)
+		egress_client_finish(supervisor->network.client);
 	limits_settle(supervisor->limits);
 	supervisor->report->start_error = *supervisor->launch.ret_error;
 	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
@@ -313,6 +342,8 @@ static void finish(struct supervisor *supervisor)
 	memfds_free(supervisor->sandbox.memfds);
 	watchdog_free(supervisor->watchdog);
 	blocking_free(supervisor->dispatch.blocking);
+	supervise_network_report(&supervisor->network, &report->network);
+	supervise_network_done(&supervisor->network, &supervisor->sandbox);
 	tracer_free(supervisor->dispatch.tracer);
 	dispatch_done(&supervisor->dispatch);
 	view_set_tree(supervisor->options->view, NULL);
@@ -349,5 +380,6 @@ void supervise_report_done(struct supervise_report *report)
 {
 	changes_free(report->changes);
 	denials_free(report->denials);
+	network_report_done(&report->network);
 	free(report->by_row);
 }

@@ -8,6 +8,7 @@
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/redirects.h"
+#include "supervisor/supervise-network.h"
 #include "syscalls/call.h"
 
 /* A page shared with the keeper: for its status line, and what each of the two adds to the disk. */
@@ -28,6 +29,8 @@ struct supervise_options {
 	bool self_filter;               /* the supervisor puts itself under selffilter.h */
 	bool judge_forks, judge_memfds, private_ipc; /* as the filter was built */
 	bool signals_bounded;           /* see struct sandbox */
+	struct egress_side *egress;       /* NULL: there is no network. Its control_fd is taken */
+	const struct egress_guest *guest; /* … else what egress listens at */
 	/*
 	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not stop),
 	 * SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
@@ -50,6 +53,7 @@ struct supervise_report {
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
 	struct redirects redirects; /* borrow from the view */
+	struct network_report network; /* owned by the report */
 };
 
 /* 0 with a report (also when the program could not start), or -errno when supervision itself failed. */

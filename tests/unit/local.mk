@@ -123,9 +123,23 @@ tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBC
 EGRESS_LIBS = libcallgate_egress.a libcallgate_absent.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(NGHTTP2_LIBS) $(LIBIDN2_LIBS) $(LIBPSL_LIBS) $(OPENSSL_LIBS) $(UNIT_LIBS)
 EGRESS_RIG = tests/unit/egress-rig.c tests/unit/egress-rig.h $(POLICY_RIG)
-UNIT_TESTS += tests/unit/test_egress_relay
-tests_unit_test_egress_relay_SOURCES = tests/unit/test_egress_relay.c $(EGRESS_RIG)
+EGRESS_WIRE = tests/unit/egress-wire.c tests/unit/egress-wire.h $(EGRESS_RIG)
+UNIT_TESTS += tests/unit/test_egress_relay tests/unit/test_egress_budget tests/unit/test_egress_udp
+tests_unit_test_egress_relay_SOURCES = tests/unit/test_egress_relay.c $(EGRESS_WIRE)
 tests_unit_test_egress_relay_LDADD = $(EGRESS_LIBS)
+tests_unit_test_egress_budget_SOURCES = tests/unit/test_egress_budget.c $(EGRESS_WIRE)
+tests_unit_test_egress_budget_LDADD = $(EGRESS_LIBS)
+tests_unit_test_egress_udp_SOURCES = tests/unit/test_egress_udp.c $(EGRESS_WIRE)
+tests_unit_test_egress_udp_LDADD = $(EGRESS_LIBS)
+
+UNIT_TESTS += tests/unit/test_secret
+tests_unit_test_secret_SOURCES = tests/unit/test_secret.c tests/unit/memory-search.c tests/unit/memory-search.h
+tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)
+
+# What the processes of the egress side can still do.
+UNIT_TESTS += tests/unit/test_confine
+tests_unit_test_confine_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
 UNIT_TESTS += tests/unit/test_http1 tests/unit/test_egress_http1
@@ -133,7 +147,13 @@ tests_unit_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallg
 tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
 tests_unit_test_egress_http1_LDADD = $(EGRESS_LIBS)
 
-# What the processes of the egress side can still do.
-UNIT_TESTS += tests/unit/test_confine
-tests_unit_test_confine_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+# The supervisor's end of the line to egress, between a real notified program and an egress the test plays.
+UNIT_TESTS += tests/unit/test_egress_client
+tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/unit/client-rig.c tests/unit/client-rig.h $(POLICY_RIG)
+tests_unit_test_egress_client_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a \
+	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(JANSSON_LIBS) \
+	$(NGHTTP2_LIBS) $(LIBIDN2_LIBS) $(LIBPSL_LIBS) $(OPENSSL_LIBS) $(UNIT_LIBS)
+
+# The network of a policy: text forms, verdicts, mistakes.
+UNIT_TESTS += tests/unit/test_net_text
+tests_unit_test_net_text_LDADD = $(POLICY_TEST_LIBS)
