@@ -17,7 +17,6 @@ struct egress_options {
 	struct secrets *secrets;   /* Taken; NULL: none */
 	char *upstream_roots;      /* PEM text to verify servers with (system's and policy's); taken; NULL: none */
 	size_t upstream_roots_len;
-	const char *own_address;   /* IPv4 loopback address of the run: connections come from it, "127.0.0.1" or "127.x.y.z" */
 	int (*lock_down)(void *ctx); /* called once everything is open: seccomp and Landlock, supervisor/egress-start.c. 0 or -errno */
 	void *lock_ctx;
 };

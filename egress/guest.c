@@ -29,11 +29,9 @@ static void reset(int fd)
 /* Whose it is: by its source port, which counts only at the run's own address. */
 static struct conn *owner_of(struct egress *egress, const struct sockaddr_in *peer)
 {
-	struct in_addr own;
 	struct conn *conn;
 
-	if (peer->sin_family != AF_INET || inet_pton(AF_INET, egress->options->own_address, &own) != 1 ||
-	    peer->sin_addr.s_addr != own.s_addr)
+	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
 		return NULL;
 	conn = conn_table_expected(egress->conns, ntohs(peer->sin_port));
 	if (!conn) { /* announced before it was connected, but not read yet */
@@ -82,10 +80,15 @@ static void pause_over(struct timer *timer)
 
 int guest_listen(struct egress *egress, int fd)
 {
+	struct sockaddr_in own;
+	socklen_t len = sizeof(own);
 	int error;
 
 	if (egress->listener.fd >= 0)
 		return -EALREADY;
+	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || own.sin_family != AF_INET)
+		return -EINVAL;
+	egress->own = own.sin_addr;
 	egress->listener_pause.fire = pause_over;
 	egress->listener = (struct watch){.fd = fd, .ready = listener_ready};
 	error = loop_add(egress->loop, &egress->listener, EPOLLIN);

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_EGRESS_STATE_H
 #define CALLGATE_EGRESS_STATE_H
 
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,7 @@ struct egress {
 	struct tls *tls;         /* made when first needed */
 	struct udp_relay *udp;   /* a list */
 	struct watch listener;   /* the guest's side: TCP */
+	struct in_addr own;      /* where it listens: the run's own loopback address, which programs connect from as well */
 	struct timer listener_pause; /* no descriptors left to accept with */
 	struct timer end_timer;
 	uint64_t end_ns;         /* when that began */

@@ -133,10 +133,8 @@ void udp_relay_close(struct udp_relay *relay, const char *cause, const char *rea
 static bool is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;
-	struct in_addr own;
+	const struct in_addr own = relay->egress->own;
 
-	if (inet_pton(AF_INET, relay->egress->options->own_address, &own) != 1)
-		return false;
 	return own.s_addr == htonl(INADDR_LOOPBACK) ||
 	       (client->ss_family == AF_INET && in->sin_addr.s_addr == own.s_addr);
 }

@@ -373,7 +373,6 @@ static void start_egress(struct egress_rig *rig, const struct erig_options *opti
 			.secrets = options->secrets,
 			.upstream_roots = options->roots ? strdup(options->roots) : NULL,
 			.upstream_roots_len = options->roots ? strlen(options->roots) : 0,
-			.own_address = options->own_address ? options->own_address : "127.0.0.1",
 			.lock_down = options->lock_down,
 		};
 
