@@ -38,15 +38,18 @@ static int too_long(struct sink *sink)
 static int wait_readable(int fd, uint64_t until_ns)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	uint64_t now = io_now_ns();
-	int count;
 
-	if (now >= until_ns)
-		return -ETIMEDOUT;
-	count = poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
-	if (count < 0 && errno != EINTR)
-		return -errno;
-	return 0;
+	for (;;) {
+		uint64_t now = io_now_ns();
+		int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
+
+		if (count > 0)
+			return 0;
+		if (count == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
 }
 
 /* To the end, straight into the protected memory. */

@@ -157,3 +157,7 @@ tests_unit_test_egress_client_LDADD = libcallgate_supervisor.a libcallgate_sysca
 # The network of a policy: text forms, verdicts, mistakes.
 UNIT_TESTS += tests/unit/test_net_text
 tests_unit_test_net_text_LDADD = $(POLICY_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_secret
+tests_unit_test_secret_SOURCES = tests/unit/test_secret.c tests/unit/memory-search.c tests/unit/memory-search.h
+tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)

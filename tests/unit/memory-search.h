@@ -1,0 +1,13 @@
+/* Whether this process has some bytes anywhere in its writable memory. */
+#ifndef CALLGATE_TESTS_MEMORY_SEARCH_H
+#define CALLGATE_TESTS_MEMORY_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How often; the bytes are given with each bit turned over, so that asking does not put them there. */
+size_t memory_search(const uint8_t *inverted, size_t len);
+/* Turns over what is in memory, in place. */
+void memory_invert(uint8_t *bytes, size_t len);
+
+#endif
