@@ -65,14 +65,21 @@ static int bound(int type, const struct sockaddr_in *own, struct sockaddr_in *re
 	return fd;
 }
 
-int erig_server(uint16_t *ret_port)
+int erig_bound(uint16_t *ret_port)
 {
 	const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_in at;
 	int fd = bound(SOCK_STREAM, &own, &at);
 
-	ck_assert_int_eq(listen(fd, 4096), 0);
 	*ret_port = ntohs(at.sin_port);
+	return fd;
+}
+
+int erig_server(uint16_t *ret_port)
+{
+	int fd = erig_bound(ret_port);
+
+	ck_assert_int_eq(listen(fd, 4096), 0);
 	return fd;
 }
 

@@ -78,6 +78,8 @@ int erig_abandon(struct egress_rig *rig);
 
 /* A listening TCP socket at 127.0.0.1 and its port; blocking. */
 int erig_server(uint16_t *ret_port);
+/* One that does not listen: connecting there is refused. */
+int erig_bound(uint16_t *ret_port);
 /* Accepts, at most ERIG_WAIT_MS. */
 int erig_accept(int server);
 /* The milliseconds of CLOCK_MONOTONIC. */

@@ -1,42 +1,28 @@
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "egress-rig.h"
+#include "egress-wire.h"
 
 #include "base/banned.h"
-
-#define MEGABYTE (1024 * 1024)
 
 static struct egress_rig *rig;
 static int server = -1;
 static uint16_t port;
 
-/* A rule for one server of the test's, with `more` in it. */
 static void begin_with(const char *more, const struct erig_options *options)
 {
-	char policy[1024];
-
 	server = erig_server(&port);
-	(void)snprintf(policy, sizeof(policy),
-		       "{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": %u, \"proto\": \"tcp\", "
-		       "\"private\": true%s}], \"resolve\": {\"a.test\": \"127.0.0.1\"}}}",
-		       port, more);
-	rig = erig_start_with(policy, options);
+	rig = wire_begin(port, "tcp", more, options);
 }
 
 static void begin(const char *more)
 {
-	static const struct erig_options none;
-
-	begin_with(more, &none);
+	begin_with(more, NULL);
 }
 
 static void end(void)
@@ -50,46 +36,6 @@ static void pair(int *ret_program, int *ret_upstream)
 	*ret_program = erig_connect(rig, "a.test", port);
 	ck_assert_int_ge(*ret_program, 0);
 	*ret_upstream = erig_accept(server);
-}
-
-static void say(int fd, const char *text)
-{
-	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
-}
-
-/* Reads until the end; what came is in a static buffer. -errno when it was no orderly end. */
-static char heard[8192];
-static int hear(int fd)
-{
-	size_t len = 0;
-	ssize_t got;
-
-	do {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-
-		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
-		got = read(fd, heard + len, sizeof(heard) - 1 - len);
-		if (got > 0)
-			len += (size_t)got;
-	} while (got > 0);
-	heard[len] = '\0';
-	return got < 0 ? -errno : (int)len;
-}
-
-static void hear_exactly(int fd, const char *text)
-{
-	size_t len = 0;
-
-	while (len < strlen(text)) {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		ssize_t got;
-
-		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
-		got = read(fd, heard + len, strlen(text) - len);
-		ck_assert_int_gt(got, 0);
-		len += (size_t)got;
-	}
-	ck_assert_mem_eq(heard, text, len);
 }
 
 static struct control_record closed(uint64_t conn)
@@ -112,12 +58,12 @@ START_TEST(bytes_pass_both_ways_and_are_counted)
 	ck_assert_str_eq(record.proto, "tcp");
 	ck_assert_int_eq(record.pid, getpid());
 	ck_assert_msg(strncmp(record.real, "127.0.0.1:", 10) == 0, "%s", record.real);
-	say(upstream, "220 the server speaks first\r\n");
-	hear_exactly(program, "220 the server speaks first\r\n");
-	say(program, "HELO");
-	hear_exactly(upstream, "HELO");
+	wire_say(upstream, "220 the server speaks first\r\n");
+	wire_hear_exactly(program, "220 the server speaks first\r\n");
+	wire_say(program, "HELO");
+	wire_hear_exactly(upstream, "HELO");
 	(void)close(program);
-	ck_assert_int_eq(hear(upstream), 0);
+	ck_assert_int_eq(wire_hear(upstream), 0);
 	(void)close(upstream);
 	record = closed(erig_last(rig));
 	ck_assert_uint_eq(record.bytes_up, 4);
@@ -140,15 +86,15 @@ START_TEST(each_side_may_stop_sending_alone)
 		pair(&program, &upstream);
 		first = server_first ? upstream : program;
 		second = server_first ? program : upstream;
-		say(first, "all I have");
+		wire_say(first, "all I have");
 		(void)shutdown(first, SHUT_WR);
-		ck_assert_int_eq(hear(second), 10);
-		ck_assert_str_eq(heard, "all I have");
-		say(second, "and still ");
-		say(second, "an answer");
+		ck_assert_int_eq(wire_hear(second), 10);
+		ck_assert_str_eq(wire_heard, "all I have");
+		wire_say(second, "and still ");
+		wire_say(second, "an answer");
 		(void)close(second);
-		ck_assert_int_eq(hear(first), 19);
-		ck_assert_str_eq(heard, "and still an answer");
+		ck_assert_int_eq(wire_hear(first), 19);
+		ck_assert_str_eq(wire_heard, "and still an answer");
 		(void)close(first);
 		ck_assert_str_eq(closed(erig_last(rig)).cause, server_first ? "server" : "client");
 	}
@@ -156,27 +102,19 @@ START_TEST(each_side_may_stop_sending_alone)
 }
 END_TEST
 
-static void reset(int fd)
-{
-	const struct linger now = {.l_onoff = 1};
-
-	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
-	(void)close(fd);
-}
-
 START_TEST(a_reset_is_passed_on)
 {
 	int program, upstream;
 
 	begin("");
 	pair(&program, &upstream);
-	reset(upstream);
-	ck_assert_int_eq(hear(program), -ECONNRESET);
+	wire_reset(upstream);
+	ck_assert_int_eq(wire_hear(program), -ECONNRESET);
 	(void)close(program);
 	ck_assert_str_eq(closed(erig_last(rig)).cause, "server_reset");
 	pair(&program, &upstream);
-	reset(program);
-	ck_assert_int_eq(hear(upstream), -ECONNRESET);
+	wire_reset(program);
+	ck_assert_int_eq(wire_hear(upstream), -ECONNRESET);
 	(void)close(upstream);
 	ck_assert_str_eq(closed(erig_last(rig)).cause, "client_reset");
 	end();
@@ -188,9 +126,8 @@ START_TEST(what_cannot_be_dialled_is_refused_with_its_errno)
 	struct control_record record;
 	uint64_t conn;
 
-	begin("");
-	(void)close(server); /* nobody listens there any more */
-	server = -1;
+	server = erig_bound(&port); /* nobody listens there, and nobody else can */
+	rig = wire_begin(port, "tcp", "", NULL);
 	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
 	conn = erig_last(rig);
 	record = erig_record(rig, conn, CONTROL_EVENT_OPEN, 0);
@@ -232,11 +169,11 @@ START_TEST(a_stranger_is_reset)
 	/* Another source port: nobody's. */
 	int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ck_assert_int_eq(erig_join(rig, stranger), 0);
-	ck_assert_int_eq(hear(stranger), -ECONNRESET);
+	ck_assert_int_eq(wire_hear(stranger), -ECONNRESET);
 	(void)close(stranger);
 	/* The announced port serves one. */
 	ck_assert_int_eq(erig_join(rig, fd), 0);
-	ck_assert_int_eq(hear(fd), 0);
+	ck_assert_int_eq(wire_hear(fd), 0);
 	(void)close(fd);
 	end();
 }
@@ -252,9 +189,9 @@ START_TEST(a_cancelled_one_is_closed_and_its_port_served_no_more)
 	ck_assert_int_eq(erig_connected(rig, conn), 0);
 	erig_cancel(rig, conn);
 	ck_assert_str_eq(closed(conn).cause, "cancelled");
-	ck_assert_int_eq(hear(erig_accept(server)), -ECONNRESET);
+	ck_assert_int_eq(wire_hear(erig_accept(server)), -ECONNRESET);
 	ck_assert_int_eq(erig_join(rig, fd), 0);
-	ck_assert_int_eq(hear(fd), -ECONNRESET);
+	ck_assert_int_eq(wire_hear(fd), -ECONNRESET);
 	(void)close(fd);
 	end();
 }
@@ -269,60 +206,21 @@ START_TEST(one_that_comes_before_its_upstream_waits)
 	begin("");
 	conn = erig_announce(rig, "a.test", port, &fd);
 	ck_assert_int_eq(erig_join(rig, fd), 0);
-	say(fd, "early");
+	wire_say(fd, "early");
 	upstream = erig_accept(server);
-	hear_exactly(upstream, "early");
+	wire_hear_exactly(upstream, "early");
 	ck_assert_int_eq(erig_connected(rig, conn), 0);
 	(void)close(fd);
 	(void)close(upstream);
 	/* And is reset when there is none. */
 	conn = erig_announce(rig, "b.test", port, &fd);
 	ck_assert_int_eq(erig_join(rig, fd), 0);
-	ck_assert_int_eq(hear(fd), -ECONNRESET);
+	ck_assert_int_eq(wire_hear(fd), -ECONNRESET);
 	ck_assert_int_eq(erig_connected(rig, conn), -ECONNREFUSED);
 	(void)close(fd);
 	end();
 }
 END_TEST
-
-/* Fills until the other side takes no more: bounded by what sockets and one buffer hold. */
-static size_t fill(int fd)
-{
-	static char block[65536];
-	size_t put = 0;
-	int still = 0;
-
-	ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	while (still < 20) {
-		ssize_t n = write(fd, block, sizeof(block));
-
-		ck_assert_msg(n > 0 || errno == EAGAIN, "%s", strerror(errno));
-		if (n > 0) {
-			put += (size_t)n;
-			still = 0;
-		} else {
-			still++;
-			(void)usleep(10000);
-		}
-		ck_assert_uint_lt(put, 64 * MEGABYTE);
-	}
-	return put;
-}
-
-static void drain(int fd, size_t want)
-{
-	static char block[65536];
-
-	while (want) {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		ssize_t got;
-
-		ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
-		got = read(fd, block, sizeof(block));
-		ck_assert_int_gt(got, 0);
-		want -= (size_t)got;
-	}
-}
 
 START_TEST(a_slow_reader_slows_the_writer_and_loses_nothing)
 {
@@ -331,13 +229,13 @@ START_TEST(a_slow_reader_slows_the_writer_and_loses_nothing)
 
 	begin("");
 	pair(&program, &upstream);
-	put = fill(upstream);
+	put = wire_fill(upstream);
 	/* The other direction and other connections go on meanwhile. */
-	say(program, "ping");
-	hear_exactly(upstream, "ping");
+	wire_say(program, "ping");
+	wire_hear_exactly(upstream, "ping");
 	(void)shutdown(upstream, SHUT_WR);
-	drain(program, put);
-	ck_assert_int_eq(hear(program), 0);
+	wire_drain(program, put);
+	ck_assert_int_eq(wire_hear(program), 0);
 	(void)close(program);
 	(void)close(upstream);
 	ck_assert_uint_eq(closed(erig_last(rig)).bytes_down, put);
@@ -351,11 +249,11 @@ START_TEST(the_end_takes_what_was_sent_along)
 
 	begin("");
 	pair(&program, &upstream);
-	say(program, "last words");
+	wire_say(program, "last words");
 	(void)close(program);
 	end(); /* at once */
-	ck_assert_int_eq(hear(upstream), 10);
-	ck_assert_str_eq(heard, "last words");
+	ck_assert_int_eq(wire_hear(upstream), 10);
+	ck_assert_str_eq(wire_heard, "last words");
 	(void)close(upstream);
 }
 END_TEST
@@ -368,8 +266,8 @@ START_TEST(without_a_supervisor_everything_ends)
 	pair(&program, &upstream);
 	(void)erig_announce(rig, "a.test", port, &fd);
 	ck_assert_int_ne(erig_abandon(rig), 0);
-	ck_assert_int_le(hear(program), 0);
-	ck_assert_int_le(hear(upstream), 0);
+	ck_assert_int_le(wire_hear(program), 0);
+	ck_assert_int_le(wire_hear(upstream), 0);
 	(void)close(program);
 	(void)close(upstream);
 	(void)close(fd);
@@ -390,16 +288,16 @@ START_TEST(a_thousand_connections_have_one_close_each)
 		char text[16];
 
 		(void)snprintf(text, sizeof(text), "%d;", i);
-		say(program[i], text);
+		wire_say(program[i], text);
 	}
 	for (int i = 0; i < MANY; i++) {
 		char text[16];
 
 		(void)snprintf(text, sizeof(text), "%d;", i);
-		hear_exactly(upstream[i], text);
+		wire_hear_exactly(upstream[i], text);
 		/* Ended in all the ways there are. */
 		if (i % 3 == 0)
-			reset(i % 2 ? program[i] : upstream[i]);
+			wire_reset(i % 2 ? program[i] : upstream[i]);
 		else
 			(void)close(i % 2 ? program[i] : upstream[i]);
 	}
@@ -408,7 +306,7 @@ START_TEST(a_thousand_connections_have_one_close_each)
 			(void)close(i % 2 ? upstream[i] : program[i]);
 			continue;
 		}
-		(void)hear(i % 2 ? upstream[i] : program[i]);
+		(void)wire_hear(i % 2 ? upstream[i] : program[i]);
 		(void)close(i % 2 ? upstream[i] : program[i]);
 	}
 	for (uint64_t conn = 1; conn <= MANY; conn++)
@@ -425,7 +323,6 @@ START_TEST(a_full_line_loses_nothing)
 	uint64_t conn[MANY];
 
 	begin_with("", &options);
-	(void)close(server);
 	for (int i = 0; i < 100; i++)
 		conn[i] = erig_announce(rig, "b.test", port, &fd[i]);
 	erig_speak(rig);
