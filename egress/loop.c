@@ -254,6 +254,7 @@ int loop_run(struct loop *loop)
 		fire(loop);
 		run_later(loop);
 	}
+	loop->stopped = false; /* it may be run again */
 	return 0;
 }
 

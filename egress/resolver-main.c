@@ -153,8 +153,10 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 	(void)pthread_mutex_init(&queue->lock, NULL); /* both cannot fail without attributes */
 	(void)pthread_cond_init(&queue->filled, NULL);
 	/* Before the threads: each inherits the filter of the one that made it. */
-	if (lock_down && lock_down(lock_ctx) < 0)
+	if (lock_down && lock_down(lock_ctx) < 0) {
+		free(queue);
 		return EXIT_FAILURE;
+	}
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_t thread;
 

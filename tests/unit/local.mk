@@ -161,3 +161,12 @@ tests_unit_test_net_text_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_secret
 tests_unit_test_secret_SOURCES = tests/unit/test_secret.c tests/unit/memory-search.c tests/unit/memory-search.h
 tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)
+
+# Names, from the question to the connected socket. No name server is asked.
+UNIT_TESTS += tests/unit/test_dial tests/unit/test_dns tests/unit/test_hello tests/unit/test_resolver
+tests_unit_test_dial_SOURCES = tests/unit/test_dial.c $(POLICY_RIG)
+tests_unit_test_dial_LDADD = $(EGRESS_LIBS)
+tests_unit_test_dns_SOURCES = tests/unit/test_dns.c tests/unit/dns-ask.c tests/unit/dns-ask.h $(POLICY_RIG)
+tests_unit_test_dns_LDADD = $(EGRESS_LIBS)
+tests_unit_test_hello_LDADD = $(EGRESS_LIBS)
+tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
