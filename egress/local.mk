@@ -60,10 +60,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/udp-flow.c egress/udp-flow.h \
 	egress/udp.c egress/udp.h
 
-# Stands in, weakly, for what is being written.
-noinst_LIBRARIES += libcallgate_absent.a
-libcallgate_absent_a_SOURCES = egress/absent.c
-
 # Names: ours to answer, the world's to ask.
 libcallgate_egress_a_SOURCES += \
 	egress/dial.c \
