@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
+#include "policy/net.h"
 #include "policy/policy.h"
 
 #include "base/banned.h"
@@ -46,6 +47,22 @@ static bool match_path(const struct glob *glob, const json_t *line)
 	return matches;
 }
 
+/* A record without that text matches nothing. */
+static bool match_text(const json_t *line, const char *key, const char *wanted)
+{
+	const char *text = json_string_value(json_object_get(line, key));
+
+	return text && (strcmp(wanted, "any") == 0 || strcmp(text, wanted) == 0);
+}
+
+static bool match_host(const json_t *line, const char *pattern)
+{
+	const char *host = json_string_value(json_object_get(line, "host"));
+
+	/* A redirected path has a "host" as well, which is no name. */
+	return host && host[0] != '/' && net_host_matches(pattern, host);
+}
+
 bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
 {
 	const char *syscall = json_string_value(json_object_get(line, "syscall"));
@@ -55,6 +72,10 @@ bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
 	if (filter->denied && !audit_is_denied(line))
 		return false;
 	if (filter->syscall && (!syscall || strcmp(syscall, filter->syscall) != 0))
+		return false;
+	if (filter->event && !match_text(line, "event", filter->event))
+		return false;
+	if (filter->host && !match_host(line, filter->host))
 		return false;
 	if (filter->pid >= 0 && json_integer_value(json_object_get(line, "pid")) != filter->pid &&
 	    json_integer_value(json_object_get(line, "host_pid")) != filter->pid && audit_line_tid(line) != filter->pid)

@@ -57,20 +57,61 @@ static void show_args(const json_t *line)
 	}
 }
 
+/* key is one of the log's own names. */
+static void show_number(const json_t *line, const char *before, const char *key)
+{
+	const json_t *value = json_object_get(line, key);
+
+	if (json_is_integer(value))
+		(void)printf("%s%lld", before, (long long)json_integer_value(value));
+}
+
+/* What a record about a connection has: who it is with, then what was asked, then what came of it. */
+static void show_net(const json_t *line)
+{
+	static const char *const texts[] = {"proto", "address", "real", "dropped", "sni", "alpn", "credential", "cause"};
+	static const char *const numbers[] = {"conn", "status", "count", "bytes_up", "bytes_down"};
+	char before[32];
+
+	show_text(line, " ", "host");
+	show_number(line, ":", "port");
+	show_text(line, " ", "method");
+	show_text(line, " ", "path");
+	if (json_is_true(json_object_get(line, "truncated")))
+		(void)printf("...");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		(void)snprintf(before, sizeof(before), " %s=", texts[i]);
+		show_text(line, before, texts[i]);
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		(void)snprintf(before, sizeof(before), " %s=", numbers[i]);
+		show_number(line, before, numbers[i]);
+	}
+}
+
+static void show_paths(const json_t *line)
+{
+	show_text(line, " ", "path");
+	show_text(line, " => ", "resolved");
+	show_text(line, " ", "path2");
+	show_text(line, " => ", "resolved2");
+	show_text(line, " on ", "host");
+}
+
 static void show_record(const json_t *line)
 {
+	bool event = json_object_get(line, "event") != NULL;
 	const char *time = json_string_value(json_object_get(line, "time"));
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
 	(void)printf("%7lld %.*s %7lld %-8.8s", (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
 		     time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
 		     verdict ? verdict : "");
-	show_text(line, " ", "syscall");
-	show_text(line, " ", "path");
-	show_text(line, " => ", "resolved");
-	show_text(line, " ", "path2");
-	show_text(line, " => ", "resolved2");
-	show_text(line, " on ", "host");
+	show_text(line, " ", event ? "event" : "syscall");
+	if (event || json_object_get(line, "port")) /* connect(2) and others to a host */
+		show_net(line);
+	else
+		show_paths(line);
 	show_args(line);
 	show_outcome(line);
 	show_text(line, "  ", "reason");
@@ -114,7 +155,8 @@ int audit_show(const char *path, const struct audit_filter *filter, bool json)
 	struct show show = {.filter = filter, .json = json};
 	int status;
 
-	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0;
+	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 && !filter->event &&
+			  !filter->host;
 	status = audit_each_line(path, show_line, &show);
 	if (fflush(stdout) != 0 || show.failed) {
 		cli_error("audit", "cannot write to standard output: %s", strerror(errno));

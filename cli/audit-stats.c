@@ -1,4 +1,4 @@
-/* callgate audit stats: counts by system call, verdict and reason, and what the judging took. */
+/* callgate audit stats: counts by system call, event and host, verdict and reason, and what the judging took. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct stats {
 	const struct audit_filter *filter;
-	json_t *by_syscall, *by_verdict, *by_reason, *by_exe; /* owned; counters by name */
+	json_t *by_syscall, *by_event, *by_host, *by_verdict, *by_reason, *by_exe; /* owned; counters by name */
 	json_t *header, *trailer;                             /* owned, or NULL */
 	uint64_t records, denied, unfinished;
 };
@@ -30,26 +30,62 @@ static void count(json_t *counters, const char *name, int64_t by)
 		(void)json_object_set_new(counters, name, json_integer(by));
 }
 
-static void count_syscall(struct stats *stats, const json_t *line)
+/* The counters of a name, made when they are not there; NULL when memory ran out. */
+static json_t *entry_of(json_t *counters, const char *name, json_t *(*make)(void))
 {
-	_cleanup_free_ char *name = audit_printable(line, "syscall");
-	const json_t *ns = json_object_get(line, "ns");
-	json_t *entry, *most;
+	json_t *entry = json_object_get(counters, name);
 
-	if (!name)
+	if (entry)
+		return entry;
+	entry = make();
+	return json_object_set_new(counters, name, entry) < 0 ? NULL : entry;
+}
+
+static json_t *no_calls(void)
+{
+	return json_pack("{s:i, s:i, s:i, s:i}", "count", 0, "denied", 0, "ns_total", 0, "ns_max", 0);
+}
+
+/* key: "syscall" or "event". */
+static void count_call(json_t *counters, const json_t *line, const char *key)
+{
+	_cleanup_free_ char *name = audit_printable(line, key);
+	const json_t *ns = json_object_get(line, "ns");
+	json_t *entry = name ? entry_of(counters, name, no_calls) : NULL, *most;
+
+	if (!entry)
 		return;
-	entry = json_object_get(stats->by_syscall, name);
-	if (!entry) {
-		entry = json_pack("{s:i, s:i, s:i, s:i}", "count", 0, "denied", 0, "ns_total", 0, "ns_max", 0);
-		if (json_object_set_new(stats->by_syscall, name, entry) < 0)
-			return;
-	}
 	count(entry, "count", 1);
 	count(entry, "denied", audit_is_denied(line));
 	count(entry, "ns_total", json_integer_value(ns));
 	most = json_object_get(entry, "ns_max");
 	if (json_integer_value(ns) > json_integer_value(most))
 		(void)json_integer_set(most, json_integer_value(ns));
+}
+
+static json_t *no_traffic(void)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "connections", 0, "requests", 0, "denied", 0, "bytes_up", 0,
+			 "bytes_down", 0);
+}
+
+/* By events alone: what egress said of it. Denied are also the calls that it never heard of. */
+static void count_host(struct stats *stats, const json_t *line)
+{
+	_cleanup_free_ char *name = json_object_get(line, "event") || json_object_get(line, "port")
+					    ? audit_printable(line, "host") : NULL;
+	json_t *entry = name ? entry_of(stats->by_host, name, no_traffic) : NULL;
+	const char *event = json_string_value(json_object_get(line, "event"));
+
+	if (!entry)
+		return;
+	count(entry, "denied", audit_is_denied(line));
+	if (!event)
+		return;
+	count(entry, "connections", strcmp(event, "close") == 0);
+	count(entry, "requests", strcmp(event, "request") == 0);
+	count(entry, "bytes_up", json_integer_value(json_object_get(line, "bytes_up")));
+	count(entry, "bytes_down", json_integer_value(json_object_get(line, "bytes_down")));
 }
 
 static void count_text(json_t *counters, const json_t *line, const char *key)
@@ -77,7 +113,9 @@ static void count_line(void *ctx, const struct audit_line *line)
 	stats->records++;
 	stats->denied += audit_is_denied(line->json);
 	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
-	count_syscall(stats, line->json);
+	count_call(stats->by_syscall, line->json, "syscall");
+	count_call(stats->by_event, line->json, "event");
+	count_host(stats, line->json);
 	count_text(stats->by_verdict, line->json, "verdict");
 	count_text(stats->by_exe, line->json, "exe");
 	if (audit_is_denied(line->json))
@@ -134,7 +172,7 @@ static void print_counters(const char *title, json_t *counters)
 		(void)printf("           and %zu more\n", found - TOP_MAX);
 }
 
-static void print_syscalls(json_t *counters)
+static void print_calls(const char *title, json_t *counters)
 {
 	_cleanup_free_ struct row *rows = NULL;
 	size_t found = 0;
@@ -142,7 +180,7 @@ static void print_syscalls(json_t *counters)
 	rows = sorted(counters, &found);
 	if (!rows || found == 0)
 		return;
-	(void)printf("\n    calls   denied    mean us     max us  system call\n");
+	(void)printf("\n    %s   denied    mean us     max us  %s\n", strcmp(title, "event") == 0 ? "count" : "calls", title);
 	for (size_t i = 0; i < found; i++) {
 		double total = (double)json_integer_value(json_object_get(rows[i].value, "ns_total"));
 
@@ -151,6 +189,29 @@ static void print_syscalls(json_t *counters)
 			     total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
 			     (double)json_integer_value(json_object_get(rows[i].value, "ns_max")) / 1000.0, rows[i].name);
 	}
+}
+
+static int64_t value_of(const json_t *entry, const char *key)
+{
+	return json_integer_value(json_object_get(entry, key));
+}
+
+static void print_hosts(json_t *hosts)
+{
+	const char *name;
+	json_t *entry;
+	size_t shown = 0;
+
+	json_object_foreach(hosts, name, entry) {
+		if (shown++ == 0)
+			(void)printf("\n    conns requests   denied     bytes up   bytes down  host\n");
+		if (shown <= TOP_MAX)
+			(void)printf("%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)value_of(entry, "connections"),
+				     (long long)value_of(entry, "requests"), (long long)value_of(entry, "denied"),
+				     (long long)value_of(entry, "bytes_up"), (long long)value_of(entry, "bytes_down"), name);
+	}
+	if (shown > TOP_MAX)
+		(void)printf("           and %zu more\n", shown - TOP_MAX);
 }
 
 static void print_people(const struct stats *stats)
@@ -164,7 +225,9 @@ static void print_people(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)printf(", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)printf("\n");
-	print_syscalls(stats->by_syscall);
+	print_calls("system call", stats->by_syscall);
+	print_calls("event", stats->by_event);
+	print_hosts(stats->by_host);
 	print_counters("verdicts", stats->by_verdict);
 	print_counters("reasons of denials", stats->by_reason);
 	print_counters("programs", stats->by_exe);
@@ -172,10 +235,10 @@ static void print_people(const struct stats *stats)
 
 static void print_json(const struct stats *stats)
 {
-	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O}", "header", stats->header, "trailer",
+	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:O, s:O}", "header", stats->header, "trailer",
 				stats->trailer, "records", (json_int_t)stats->records, "denied", (json_int_t)stats->denied,
-				"unfinished", (json_int_t)stats->unfinished, "by_syscall", stats->by_syscall, "by_verdict",
-				stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
+				"unfinished", (json_int_t)stats->unfinished, "by_syscall", stats->by_syscall, "by_event",
+				stats->by_event, "by_host", stats->by_host, "by_verdict", stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
 
 	if (all && json_dumpf(all, stdout, JSON_COMPACT) == 0)
 		(void)putchar('\n');
@@ -188,6 +251,8 @@ int audit_stats(const char *path, const struct audit_filter *filter, bool json)
 	int status;
 
 	stats.by_syscall = json_object();
+	stats.by_event = json_object();
+	stats.by_host = json_object();
 	stats.by_verdict = json_object();
 	stats.by_reason = json_object();
 	stats.by_exe = json_object();
@@ -201,6 +266,8 @@ int audit_stats(const char *path, const struct audit_filter *filter, bool json)
 		status = CLI_ERROR;
 	}
 	json_decref(stats.by_syscall);
+	json_decref(stats.by_event);
+	json_decref(stats.by_host);
 	json_decref(stats.by_verdict);
 	json_decref(stats.by_reason);
 	json_decref(stats.by_exe);

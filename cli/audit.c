@@ -18,13 +18,15 @@ static const char help[] =
 	"\n"
 	"  --denied           only what was refused\n"
 	"  --syscall NAME     only this system call\n"
+	"  --event NAME       only this event of the network: open, request, close, dns; any\n"
+	"  --host NAME        only records about this host; *.NAME one label before it, **.NAME any number\n"
 	"  --path GLOB        only records about a matching path; * within a name, ** across; without a leading / at any depth\n"
 	"  --pid PID          only this process\n"
 	"  --json             the log's own lines (show), one object (stats)\n"
 	"\n"
 	"The format is described in callgate-audit(5).\n";
 
-enum { OPT_DENIED = 256, OPT_SYSCALL, OPT_PATH, OPT_PID, OPT_JSON, OPT_HELP, OPT_VERSION };
+enum { OPT_DENIED = 256, OPT_SYSCALL, OPT_EVENT, OPT_HOST, OPT_PATH, OPT_PID, OPT_JSON, OPT_HELP, OPT_VERSION };
 
 struct audit_options {
 	struct audit_filter filter;
@@ -65,6 +67,12 @@ static int take_option(struct audit_options *options, int opt, const char *value
 	case OPT_SYSCALL:
 		options->filter.syscall = value;
 		return CLI_OK;
+	case OPT_EVENT:
+		options->filter.event = value;
+		return CLI_OK;
+	case OPT_HOST:
+		options->filter.host = value;
+		return CLI_OK;
 	case OPT_PATH:
 		return take_path(&options->filter, value);
 	case OPT_PID:
@@ -87,6 +95,7 @@ static int parse_options(int argc, char **argv, struct audit_options *options)
 {
 	static const struct option longs[] = {
 		{"denied", no_argument, NULL, OPT_DENIED},   {"syscall", required_argument, NULL, OPT_SYSCALL},
+		{"event", required_argument, NULL, OPT_EVENT}, {"host", required_argument, NULL, OPT_HOST},
 		{"path", required_argument, NULL, OPT_PATH}, {"pid", required_argument, NULL, OPT_PID},
 		{"json", no_argument, NULL, OPT_JSON},	     {"help", no_argument, NULL, OPT_HELP},
 		{"version", no_argument, NULL, OPT_VERSION}, {0},

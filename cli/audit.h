@@ -12,7 +12,9 @@
 /* Which records are meant; all conditions must hold. */
 struct audit_filter {
 	bool denied;
-	const char *syscall; /* NULL: any */
+	const char *syscall; /* NULL: any; likewise the next */
+	const char *event;   /* of the network; "any": each */
+	const char *host;    /* as a rule names it */
 	int64_t pid;         /* -1: any */
 	bool by_path;
 	struct glob path; /* of a path of the record, resolved where it was */
