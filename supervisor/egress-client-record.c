@@ -182,6 +182,11 @@ static int64_t outcome_of(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
 
+static uint64_t took_ns(const struct control_record *record)
+{
+	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) * NS_PER_US;
+}
+
 static void end_request(struct egress_client *client, struct request_entry *request, const struct control_done *done)
 {
 	const struct network_item item = {.host = request->host, .method = request->method, .path = request->path,
@@ -221,6 +226,8 @@ static void close_conn(struct egress_client *client, struct conn_entry *conn, co
 	if (!conn->listed) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
+		if (!whole.reason[0] && conn->opened)
+			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
 		list(client, &whole);
 	}
 	conns_remove(&client->conns, conn);
@@ -276,7 +283,7 @@ static int take(struct egress_client *client, struct conn_entry *conn, const str
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end(client->sandbox->audit, slot, r < 0 ? r : outcome_of(record), record->duration_us * NS_PER_US);
+	audit_end(client->sandbox->audit, slot, r < 0 ? r : outcome_of(record), took_ns(record));
 	return r;
 }
 
