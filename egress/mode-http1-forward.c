@@ -104,5 +104,6 @@ void http1_forward_request(struct conn *conn)
 	}
 	http1_in_drop(&http1->from_client, http1->head_len);
 	http1->server_keeps = true;
+	http1->forwarded = true;
 	http1->phase = HTTP1_EXCHANGE;
 }

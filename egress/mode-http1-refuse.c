@@ -101,7 +101,7 @@ enum http1_step http1_linger(struct conn *conn, const char *cause, const char *r
 {
 	struct http1 *http1 = conn->state;
 
-	conn_drop_upstream(conn, !http1->up.ended);
+	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
 	http1->phase = HTTP1_LINGER;
 	http1->cause = cause;
 	http1->reason = reason;

@@ -16,7 +16,7 @@ void http1_rest(struct conn *conn)
 
 	http1->phase = HTTP1_IDLE;
 	http1->client_scan = http1->server_scan = (struct http1_scan){0};
-	http1->answered = http1->up_lost = false;
+	http1->answered = http1->up_lost = http1->forwarded = false;
 	http1->head_len = 0;
 	http1->status = 0;
 	memset(&http1->request, 0, sizeof(http1->request));

@@ -52,6 +52,7 @@ struct http1 {
 	struct http1_body up, down;  /* of the two bodies, as they come */
 	enum http1_framing down_as;  /* the response's towards the client */
 	bool client_keeps, server_keeps; /* another request may follow */
+	bool forwarded;              /* some of the request went out */
 	bool up_lost;                /* the server takes no more of the body */
 	bool answered;               /* the response's head was sent on */
 	bool open_record;            /* its outcome is yet to be put on record */

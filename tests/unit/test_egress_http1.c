@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "egress-rig.h"
 
@@ -92,6 +94,14 @@ static void hear(int fd, const char *text)
 	}
 }
 
+static void hear_bytes(int fd, char *bytes, size_t count)
+{
+	for (size_t len = 0; len < count; len++) {
+		ck_assert_msg(readable(fd, ERIG_WAIT_MS), "nothing comes");
+		ck_assert_int_eq(read(fd, bytes + len, 1), 1);
+	}
+}
+
 /* Everything up to the end, which is an orderly one (0) or -errno. */
 static int hear_all(int fd)
 {
@@ -162,13 +172,575 @@ START_TEST(requests_are_recorded_and_forwarded_anew)
 }
 END_TEST
 
+
+/* ---- bodies ---- */
+
+START_TEST(bodies_pass_both_ways_however_they_come)
+{
+	static const char request_text[] = "POST /p HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n"
+					   "5\r\nhello\r\n01\r\n!\r\n0\r\nX-Trailer: y\r\n\r\n";
+	const char *text;
+
+	begin("");
+	text = fill_in(request_text);
+	for (const char *at = text; *at; at++) {
+		ck_assert_int_eq(io_write_full(program, at, 1), 0);
+		(void)usleep(500); /* so that it does come in pieces */
+	}
+	/* Chunks of its own, whose sizes depend on how it read: their content is what counts. */
+	hear(upstream, "POST /p HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n");
+	for (const char *left = "hello!"; *left;) {
+		char size[3], content[3];
+
+		hear_bytes(upstream, size, sizeof(size)); /* below 10: one digit */
+		for (int i = 0; i < size[0] - '0'; i++, left++) {
+			hear_bytes(upstream, content, 1);
+			ck_assert_int_eq(content[0], *left);
+		}
+		hear(upstream, "\r\n");
+	}
+	hear(upstream, "0\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nY: z\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+	exchange();
+	ck_assert_int_eq(erig_done(rig, 0).result, 200);
+	end();
+}
+END_TEST
+
+START_TEST(a_client_may_wait_for_continue)
+{
+	begin("");
+	say(program, "PUT /p HTTP/1.1\r\nHost: @\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+	hear(upstream, "PUT /p HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+	say(upstream, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
+	hear(program, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
+	say(program, "body");
+	hear(upstream, "body");
+	say(upstream, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
+	exchange();
+	end();
+}
+END_TEST
+
+START_TEST(responses_without_a_body_leave_no_doubt)
+{
+	static const char *const each[][3] = {
+		{"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", NULL},
+		{"HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"},
+		{"GET", "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nContent-Length: 500\r\n\r\n", NULL},
+		{"GET", "HTTP/1.1 204 No Content\r\n\r\n", NULL},
+		{"GET", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"},
+		{"GET", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n"},
+	};
+
+	begin("");
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		char text[128];
+
+		(void)snprintf(text, sizeof(text), "%s / HTTP/1.1\r\nHost: @\r\n\r\n", each[i][0]);
+		say(program, text);
+		hear(upstream, text);
+		say(upstream, each[i][1]);
+		hear(program, each[i][2] ? each[i][2] : each[i][1]);
+	}
+	exchange();
+	end();
+}
+END_TEST
+
+START_TEST(an_old_client_gets_what_it_knows)
+{
+	begin("");
+	say(program, "GET / HTTP/1.0\r\nHost: @\r\nConnection: keep-alive\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi");
+	say(program, "GET / HTTP/1.0\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(heard, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc");
+	end();
+}
+END_TEST
+
+START_TEST(a_response_may_end_with_its_connection)
+{
+	begin("");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.0 200 OK\r\n\r\nall of");
+	hear(program, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of");
+	say(upstream, " it");
+	(void)close(upstream);
+	upstream = -1;
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(heard, " it");
+	(void)close(program);
+	program = -1;
+	ck_assert_int_eq(erig_done(rig, 0).result, 200);
+	ck_assert_str_eq(closed().cause, "server");
+	end();
+}
+END_TEST
+
+START_TEST(requests_sent_ahead_wait_for_their_turn)
+{
+	begin("");
+	say(program, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\nPOST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\n");
+	silent(upstream);
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1");
+	hear(upstream, "POST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\n\r\nabc");
+	silent(upstream);
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2");
+	hear(upstream, "GET /3 HTTP/1.1\r\nHost: @\r\n\r\n");
+	(void)shutdown(program, SHUT_WR); /* and still hears the answer */
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(heard, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2"
+				"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
+	ck_assert_int_eq(erig_done(rig, 2).result, 200);
+	end();
+}
+END_TEST
+
+/* Much more than any buffer on the way, both ways at the same time, by length and in chunks. */
+#define BIG (24u * 1024 * 1024)
+
+static void pour(int fd, const char *head, bool chunked)
+{
+	static char block[65536];
+	char frame[16];
+
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] = (char)(i * 31 >> 3);
+	put(fd, head);
+	for (size_t left = BIG; left; left -= sizeof(block)) {
+		(void)snprintf(frame, sizeof(frame), "%zx\r\n", sizeof(block));
+		if (chunked)
+			put(fd, frame);
+		ck_assert_int_eq(io_write_full(fd, block, sizeof(block)), 0);
+		if (chunked)
+			put(fd, "\r\n");
+	}
+	if (chunked)
+		put(fd, "0\r\n\r\n");
+}
+
+/* Reads a body of that kind; whether its content is what was poured. */
+static bool drain(int fd, bool chunked)
+{
+	FILE *in = fdopen(dup(fd), "r");
+	size_t at = 0;
+	char line[64];
+
+	ck_assert_ptr_nonnull(in);
+	while (at < BIG) {
+		size_t part = BIG - at;
+
+		if (chunked && (!fgets(line, sizeof(line), in) || sscanf(line, "%zx", &part) != 1))
+			return false;
+		for (size_t i = 0; i < part; i++, at++)
+			if (fgetc(in) != (unsigned char)(char)((at % 65536) * 31 >> 3))
+				return false;
+		if (chunked && (fgetc(in) != '\r' || fgetc(in) != '\n'))
+			return false;
+	}
+	if (chunked && (!fgets(line, sizeof(line), in) || strcmp(line, "0\r\n") != 0 || !fgets(line, sizeof(line), in)))
+		return false;
+	(void)fclose(in);
+	return true;
+}
+
+START_TEST(big_bodies_arrive_whole)
+{
+	const char *framing = _i ? "Transfer-Encoding: chunked" : "Content-Length: 25165824";
+	char head[256], wrong[256];
+	pid_t writer, echo;
+	int status;
+
+	begin("");
+	(void)snprintf(head, sizeof(head), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\n\r\n", port, framing);
+	(void)snprintf(wrong, sizeof(wrong), "HTTP/1.1 200 OK\r\n%s\r\n\r\n", framing);
+	writer = fork();
+	if (writer == 0) {
+		pour(program, head, _i);
+		_exit(0);
+	}
+	hear(upstream, head);
+	echo = fork();
+	if (echo == 0) {
+		pour(upstream, wrong, _i); /* an answer that does not wait for the request's end */
+		_exit(0);
+	}
+	hear(program, wrong);
+	ck_assert(drain(upstream, _i));
+	ck_assert(drain(program, _i));
+	ck_assert_int_eq(waitpid(writer, &status, 0), writer);
+	ck_assert_int_eq(waitpid(echo, &status, 0), echo);
+	exchange();
+	ck_assert_uint_ge(erig_done(rig, 0).bytes_up, BIG);
+	ck_assert_uint_ge(erig_done(rig, 0).bytes_down, BIG);
+	end();
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+#define RULES ", \"http\": [\"GET /ok/**\", \"POST /ok/**\", \"WEBSOCKET /chat\"]"
+
+static void hear_status(unsigned status, const char *reason)
+{
+	char line[32], text[64];
+
+	(void)snprintf(line, sizeof(line), "HTTP/1.1 %u ", status);
+	(void)snprintf(text, sizeof(text), "\"reason\": \"%s\"}", reason);
+	ck_assert_msg(strncmp(heard, line, strlen(line)) == 0, "'%s' for %s", heard, reason);
+	ck_assert_msg(strstr(heard, text), "'%s' for %s", heard, reason);
+}
+
+struct refused {
+	const char *text;
+	unsigned status;
+	const char *reason;
+};
+
+static const struct refused refused[] = {
+	{"GET /ok/1 HTTP/1.1\r\nHost: b.test\r\nConnection: close\r\n\r\n", 421, "host_mismatch"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n", 421, "host_mismatch"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: a.test:443\r\nConnection: close\r\n\r\n", 421, "host_mismatch"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: x@@\r\nConnection: close\r\n\r\n", 421, "host_mismatch"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: [@]\r\nConnection: close\r\n\r\n", 421, "host_mismatch"},
+	{"GET http://@/ok/1 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"GET http://b.test/ok/1 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"OPTIONS * HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"CONNECT @ HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"TRACE /ok/1 HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "method_not_granted"},
+	{"get /ok/1 HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "method_not_granted"},
+	{"DELETE /ok/1 HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "method_not_granted"},
+	{"GET /no HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "path_not_granted"},
+	{"GET /ok/%2e%2e/no HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 400, "bad_request"},
+	{"GET /ok/../no HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "path_not_granted"},
+	{"GET /../ok/1 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"GET /ok/\\..\\no HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"GET /ok/%00 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
+	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG", 400, "smuggling"},
+	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400, "smuggling"},
+	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400, "smuggling"},
+	{"GET /ok/1 HTTP/1.1\nHost: @\n\n", 400, "smuggling"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX: a\r\n b\r\n\r\n", 400, "smuggling"},
+	{"GET /ok/1 HTTP/1.1\r\nHost : @\r\n\r\n", 400, "smuggling"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nHost: @\r\n\r\n", 400, "smuggling"},
+	{"GET /ok/1 HTTP/1.1\r\n\r\n", 400, "bad_request"},
+	{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "bad_request"},
+	{"\x16\x03\x01\x02", 400, "bad_request"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-HTTP-Method-Override: DELETE\r\nConnection: close\r\n\r\n", 403, "override_not_granted"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-Original-URL: /no\r\nConnection: close\r\n\r\n", 403, "override_not_granted"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nUpgrade: websocket\r\nConnection: upgrade, close\r\n\r\n", 403, "upgrade_not_granted"},
+	{"GET /chat HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "path_not_granted"},
+};
+
+START_TEST(what_must_not_go_out_does_not)
+{
+	const struct refused *one = &refused[_i];
+	struct control_record record;
+
+	begin(RULES);
+	say(program, one->text);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(one->status, one->reason);
+	record = request(0);
+	ck_assert_int_eq(record.allow, 0);
+	ck_assert_str_eq(record.reason, one->reason);
+	ck_assert_uint_eq(record.status, one->status);
+	(void)close(program);
+	program = -1;
+	ck_assert_int_eq(hear_all(upstream), 0); /* orderly: nothing was begun */
+	ck_assert_str_eq(heard, "");
+	ck_assert_uint_eq(closed().status, one->status);
+	end();
+}
+END_TEST
+
+START_TEST(a_refusal_leaves_the_connection_where_it_can)
+{
+	begin(RULES);
+	say(program, "GET /no?token=x HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(program, "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n");
+	while (!strstr(heard, "}\n")) {
+		ck_assert(readable(program, ERIG_WAIT_MS));
+		ck_assert_int_gt(read(program, heard, sizeof(heard)), 0);
+	}
+	ck_assert_ptr_null(strstr(heard, "token"));
+	say(program, "GET /ok/2 HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET /ok/2 HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	ck_assert_str_eq(request(0).path, "/no?…");
+	ck_assert_int_eq(request(1).allow, 1);
+	/* One with a body that nobody reads: told, not reset. */
+	say(program, "POST /no HTTP/1.1\r\nHost: @\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\nthe first of it");
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(403, "path_not_granted");
+	end();
+}
+END_TEST
+
+START_TEST(head_gets_no_body_with_its_refusal)
+{
+	begin(RULES);
+	say(program, "HEAD /no HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n");
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(strstr(heard, "\r\n\r\n"), "\r\n\r\n");
+	end();
+}
+END_TEST
+
+START_TEST(a_head_has_a_limit)
+{
+	_cleanup_free_ char *much = malloc(40000);
+
+	begin("");
+	memset(much, 'x', 40000);
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\nX: ");
+	(void)io_write_full(program, much, 40000);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(431, "too_large");
+	end();
+}
+END_TEST
+
+START_TEST(a_body_that_turns_bad_ends_everything)
+{
+	begin("");
+	say(program, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+	say(program, "5;x=\"\r\nworld\r\n0\r\n\r\n");
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(400, "smuggling");
+	ck_assert_int_eq(hear_all(upstream), -ECONNRESET);
+	ck_assert_int_lt(erig_done(rig, 0).result, 0);
+	ck_assert_int_eq(request(1).allow, 0);
+	end();
+}
+END_TEST
+
+START_TEST(budgets_are_kept)
+{
+	begin(", \"requests_per_minute\": 2");
+	exchange();
+	exchange();
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n");
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(429, "cap_rate");
+	end();
+}
+END_TEST
+
+START_TEST(a_connection_has_so_many_bytes)
+{
+	begin(", \"max_bytes_down\": \"1K\"");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+	for (int i = 0; i < 100; i++)
+		(void)send(upstream, heard, 1000, MSG_NOSIGNAL);
+	ck_assert_int_eq(hear_all(program), -ECONNRESET);
+	ck_assert_uint_le(strlen(heard), 1100);
+	ck_assert_str_eq(closed().cause, "cap_bytes_down");
+	ck_assert_str_eq(closed().reason, "cap_bytes");
+	end();
+}
+END_TEST
+
+/* ---- servers ---- */
+
+START_TEST(a_server_that_ends_between_requests_is_seen_ending)
+{
+	begin("");
+	exchange();
+	(void)close(upstream);
+	upstream = -1;
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(closed().cause, "server");
+	ck_assert_str_eq(closed().reason, "");
+	end();
+}
+END_TEST
+
+START_TEST(a_server_that_speaks_unasked_is_not_heard)
+{
+	begin("");
+	exchange();
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof");
+	ck_assert_int_eq(hear_all(program), -ECONNRESET);
+	ck_assert_str_eq(closed().reason, "bad_response");
+	end();
+}
+END_TEST
+
+START_TEST(a_second_response_is_not_heard)
+{
+	begin("");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof");
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_str_eq(heard, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	end();
+}
+END_TEST
+
+START_TEST(a_response_that_is_none_becomes_502)
+{
+	static const char *const each[] = {
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n",
+		"HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+		"SSH-2.0-OpenSSH\r\n\r\n",
+	};
+
+	begin("");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, each[_i]);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(502, "bad_response");
+	ck_assert_int_lt(erig_done(rig, 0).result, 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_response_cut_off_is_no_whole_one)
+{
+	static const char *const each[] = {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+					   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n"};
+
+	begin("");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, each[_i]);
+	(void)close(upstream);
+	upstream = -1;
+	ck_assert_int_eq(hear_all(program), -ECONNRESET);
+	ck_assert_str_eq(closed().reason, "truncated");
+	ck_assert_int_lt(erig_done(rig, 0).result, 0);
+	end();
+}
+END_TEST
+
+START_TEST(an_answer_may_come_before_all_was_asked)
+{
+	_cleanup_free_ char *block = calloc(1, 65536);
+
+	begin("");
+	say(program, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 100000000\r\n\r\nbegun");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 100000000\r\n\r\nbegun");
+	say(upstream, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+	(void)shutdown(upstream, SHUT_WR);
+	hear(program, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+	ck_assert_int_eq(hear_all(program), 0); /* the client hears all of it, though it has not said all of its own */
+	ck_assert_int_eq(erig_done(rig, 0).result, 413);
+	end();
+}
+END_TEST
+
+START_TEST(a_client_that_goes_takes_its_request_along)
+{
+	begin("");
+	say(program, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 10\r\n\r\nbegun");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 10\r\n\r\nbegun");
+	(void)close(program);
+	program = -1;
+	ck_assert_int_eq(hear_all(upstream), -ECONNRESET); /* no orderly end of what is not whole */
+	ck_assert_str_eq(closed().cause, "client");
+	end();
+}
+END_TEST
+
+/* ---- other protocols ---- */
+
+START_TEST(a_websocket_becomes_a_relay)
+{
+	begin(RULES);
+	say(program, "GET /chat HTTP/1.1\r\nHost: @\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+		     "Sec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n\r\nahead");
+	hear(upstream, "GET /chat HTTP/1.1\r\nHost: @\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n"
+		       "Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
+	silent(upstream);
+	say(upstream, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+		      "Sec-WebSocket-Accept: a\r\n\r\n\x81\x05hello");
+	hear(program, "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: a\r\nUpgrade: websocket\r\n"
+		      "Connection: Upgrade\r\n\r\n\x81\x05hello");
+	hear(upstream, "ahead");
+	put(program, "\x81\x85 any bytes");
+	hear(upstream, "\x81\x85 any bytes");
+	put(upstream, "\x88\x02");
+	hear(program, "\x88\x02");
+	ck_assert_int_eq(erig_done(rig, 0).result, 101);
+	ck_assert_str_eq(request(0).proto, "websocket");
+	end();
+}
+END_TEST
+
+START_TEST(a_server_may_decline_a_websocket)
+{
+	begin(RULES);
+	say(program, "GET /chat HTTP/1.1\r\nHost: @\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+	hear(upstream, "GET /chat HTTP/1.1\r\nHost: @\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
+	say(upstream, "HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n");
+	hear(program, "HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n");
+	end();
+}
+END_TEST
+
+START_TEST(other_upgrades_are_not_passed_on)
+{
+	begin("");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n");
+	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nUpgrade: h2c\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	exchange();
+	end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("http1");
+	Suite *suite = suite_create("egress-http1");
 	TCase *tcase = tcase_create("mode");
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, requests_are_recorded_and_forwarded_anew);
+	tcase_add_test(tcase, bodies_pass_both_ways_however_they_come);
+	tcase_add_test(tcase, a_client_may_wait_for_continue);
+	tcase_add_test(tcase, responses_without_a_body_leave_no_doubt);
+	tcase_add_test(tcase, an_old_client_gets_what_it_knows);
+	tcase_add_test(tcase, a_response_may_end_with_its_connection);
+	tcase_add_test(tcase, requests_sent_ahead_wait_for_their_turn);
+	tcase_add_loop_test(tcase, big_bodies_arrive_whole, 0, 2);
+	tcase_add_loop_test(tcase, what_must_not_go_out_does_not, 0, (int)(sizeof(refused) / sizeof(refused[0])));
+	tcase_add_test(tcase, a_refusal_leaves_the_connection_where_it_can);
+	tcase_add_test(tcase, head_gets_no_body_with_its_refusal);
+	tcase_add_test(tcase, a_head_has_a_limit);
+	tcase_add_test(tcase, a_body_that_turns_bad_ends_everything);
+	tcase_add_test(tcase, budgets_are_kept);
+	tcase_add_test(tcase, a_connection_has_so_many_bytes);
+	tcase_add_test(tcase, a_server_that_ends_between_requests_is_seen_ending);
+	tcase_add_test(tcase, a_server_that_speaks_unasked_is_not_heard);
+	tcase_add_test(tcase, a_second_response_is_not_heard);
+	tcase_add_loop_test(tcase, a_response_that_is_none_becomes_502, 0, 5);
+	tcase_add_loop_test(tcase, a_response_cut_off_is_no_whole_one, 0, 2);
+	tcase_add_test(tcase, an_answer_may_come_before_all_was_asked);
+	tcase_add_test(tcase, a_client_that_goes_takes_its_request_along);
+	tcase_add_test(tcase, a_websocket_becomes_a_relay);
+	tcase_add_test(tcase, a_server_may_decline_a_websocket);
+	tcase_add_test(tcase, other_upgrades_are_not_passed_on);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
@@ -181,5 +753,5 @@ int main(void)
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
