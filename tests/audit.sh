@@ -60,6 +60,19 @@ expect 0 1 stats --json "$logs/run"
 expect_text '"denied":2,"unfinished":1'
 expect 0 1 stats --json --denied "$logs/run"
 expect_text '"records":2,'
+expect 0 12 show "$logs/net"
+expect_text 'request api.test:8080 GET /ok proto=http conn=1 = 200'
+expect_text 'connect api.test:81'
+expect_text '\u001b[2Jx\\xff... '
+expect 0 8 show --event any "$logs/net"
+expect 0 3 show --event request "$logs/net"
+expect 0 1 show --event request --denied "$logs/net"
+expect 0 9 show --host api.test "$logs/net"
+expect 0 10 show --host '*.test' "$logs/net"
+expect 0 1 show --path '**/ok' --event request "$logs/net"
+expect 0 0 show --host '*.test' "$logs/run"
+expect 0 1 stats --json "$logs/net"
+expect_text '"api.test":{"connections":2,"requests":3,"denied":2,"bytes_up":82,"bytes_down":202}'
 expect 125 1 show "$manual"
 expect_text 'not an audit log'
 expect 125 1 show /dev/null
@@ -72,7 +85,7 @@ expect 125 1 show --pid none "$logs/run"
 # shellcheck disable=SC1003 # sed's backslash, mdoc's \e
 sed -n '/^{"seq"/{s/\\e/\\/g;s/\\-/-/g;p;}' "$manual" | {
 	while IFS= read -r line; do
-		grep -qxF -- "$line" "$logs/run" || { echo "the manual's example is no real line: $line" >&2; exit 1; }
+		grep -qxF -- "$line" "$logs/run" "$logs/net" || { echo "the manual's example is no real line: $line" >&2; exit 1; }
 	done
 } || failed=$((failed + 1))
 ran=$((ran + 1))
