@@ -12,4 +12,6 @@ libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net
 	policy/parse-network.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
+dist_profiles_DATA += policy/profiles/debian.json policy/profiles/github-read.json policy/profiles/npm.json \
+	policy/profiles/pypi.json
 dist_pkgdata_DATA += policy/schema.json

@@ -245,8 +245,10 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
 		return refuse("method_not_granted");
 	while ((rule = next_rule(policy, &at, host, port, false, &reason))) {
-		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP)
+		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
+			reason = "proto_not_granted";
 			continue;
+		}
 		some = true;
 		if (http_allows(rule, method, path, upgrade, &closest))
 			return grant(rule); /* says more about the request than one that takes any */

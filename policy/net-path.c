@@ -57,7 +57,7 @@ static int put_escaped(struct writer *writer, const char *escape, size_t left)
 	int high = left > 2 ? hex_value(escape[1]) : -1, low = left > 2 ? hex_value(escape[2]) : -1;
 	unsigned char c = (unsigned char)(high << 4 | low);
 
-	if (high < 0 || low < 0 || c < 0x20 || c == 0x7f || c == '/' || c == '\\')
+	if (high < 0 || low < 0 || c < 0x20 || c == 0x7f || c == '\\')
 		return -EINVAL;
 	if (c == '.')
 		writer->escaped = true;
@@ -75,9 +75,32 @@ static int put_escaped(struct writer *writer, const char *escape, size_t left)
 }
 
 /*
- * Ends a segment: "." falls away, ".." takes the one before with it; true in *ret_gone, and out ends in "/". One whose
- * dots were escapes, or that has parameters behind its dots ("..;x", which servlet containers take for ".."), is meant
- * to look like another path.
+ * Whether a server that takes "%2F" for "/" (npm's registry has to: /@scope%2Fname) would find a "." or ".." in it, or
+ * in what precedes ";": servlet containers take "..;x" for "..".
+ */
+static bool hides_dots(const char *segment, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		size_t dots = 0, rest;
+
+		while (at + dots < len && segment[at + dots] == '.')
+			dots++;
+		at += dots;
+		rest = len - at;
+		if ((dots == 1 || dots == 2) &&
+		    (rest == 0 || segment[at] == ';' ||
+		     (rest >= 3 && (memcmp(segment + at, "%2F", 3) == 0 || memcmp(segment + at, "%3B", 3) == 0))))
+			return true;
+		while (at < len && (len - at < 3 || memcmp(segment + at, "%2F", 3) != 0))
+			at++;
+		at += 3;
+	}
+	return false;
+}
+
+/*
+ * Ends a segment: "." falls away, ".." takes the one before with it; true in *ret_gone, and out ends in "/". One that
+ * hides its dots is meant to look like another path.
  */
 static int end_segment(struct writer *writer, bool *ret_gone)
 {
@@ -87,10 +110,8 @@ static int end_segment(struct writer *writer, bool *ret_gone)
 	*ret_gone = false;
 	while (dots < len && segment[dots] == '.')
 		dots++;
-	if (dots == 0 || dots > 2)
-		return 0;
-	if (dots < len)
-		return segment[dots] == ';' || (len - dots >= 3 && memcmp(segment + dots, "%3B", 3) == 0) ? -EINVAL : 0;
+	if (dots < len || dots == 0 || dots > 2)
+		return hides_dots(segment, len) ? -EINVAL : 0;
 	if (writer->escaped)
 		return -EINVAL;
 	*ret_gone = true;
@@ -173,6 +194,12 @@ struct matching {
 	const char *deep_pattern, *deep_path;
 };
 
+/* Where a "*" ends: at a slash, also at one that only some servers see. */
+static bool is_slash(const char *path)
+{
+	return *path == '/' || strncmp(path, "%2F", 3) == 0;
+}
+
 /* "*" that is a whole segment stands for at least one character. */
 static bool is_whole_segment(const struct matching *matching)
 {
@@ -195,7 +222,7 @@ static bool step(struct matching *matching)
 		return true;
 	}
 	if (*matching->pattern == '*') {
-		if (is_whole_segment(matching) && (!*path || *path == '/'))
+		if (is_whole_segment(matching) && (!*path || is_slash(path)))
 			return false;
 		matching->path += is_whole_segment(matching);
 		matching->one_pattern = ++matching->pattern;
@@ -212,7 +239,7 @@ static bool step(struct matching *matching)
 /* Makes the latest star longer; false when there is none that can be. */
 static bool retry(struct matching *matching)
 {
-	if (matching->one_pattern && *matching->one_path && *matching->one_path != '/') {
+	if (matching->one_pattern && *matching->one_path && !is_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
 		matching->path = ++matching->one_path;
 		return true;

@@ -65,7 +65,7 @@ expect_no pidns
 expect 0 provide why --policy ./require.json --without landlock --open /etc/passwd
 
 # ---- check ----
-for profile in minimal python data extended; do
+for profile in minimal python data extended pypi npm debian github-read; do
 	expect 0 "$profile: good" check "$profile"
 done
 printf '{\n  "filesystm": {},\n  "limits": {"wall": "soon"}\n}\n' >bad.json
@@ -84,7 +84,7 @@ expect 0 'callgate' check --version
 expect 125 'Try' check --nonsense
 
 # ---- show: what it prints is a policy that says the same ----
-for profile in minimal python data extended; do
+for profile in minimal python data extended pypi npm debian github-read; do
 	ran=$((ran + 1))
 	"$callgate" show --profile $profile -- sh >"$profile.shown.json" 2>&1
 	"$callgate" show -p "$profile.shown.json" -- sh >again.json 2>&1

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/net.h"
 #include "policy/policy.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -120,6 +121,35 @@ static void compare(const struct policy *a, const struct policy *b)
 	}
 }
 
+static void same_verdict(struct net_verdict one, struct net_verdict two)
+{
+	promise(one.allow == two.allow && strcmp(one.reason, two.reason) == 0);
+	promise(one.allow == (strcmp(one.reason, "granted") == 0));
+}
+
+static void compare_network(const struct policy *a, const struct policy *b)
+{
+	static const char *const hosts[] = {"api.test.example", "a.test", "b.test", "x.c.test", "db.test", "evil.example", "x.w.example",
+					    "a.xn--bcher-kva.example", "10.0.0.1", "::1"};
+	static const unsigned ports[] = {0, 1, 22, 53, 80, 443, 5432, 8000, 8443, 65535};
+	static const char *const targets[] = {"/", "/a", "/chat", "/repos/a/x/b"};
+
+	promise(policy_net_enabled(a) == policy_net_enabled(b));
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		same_verdict(policy_net_name(a, hosts[i]), policy_net_name(b, hosts[i]));
+		for (size_t j = 0; j < sizeof(ports) / sizeof(ports[0]); j++) {
+			same_verdict(policy_net_listen(a, ports[j]), policy_net_listen(b, ports[j]));
+			promise(policy_net_intercepts(a, hosts[i], ports[j]) == policy_net_intercepts(b, hosts[i], ports[j]));
+			for (unsigned k = 0; k < 8; k++) {
+				same_verdict(policy_net_connect(a, hosts[i], ports[j], k % 2),
+					     policy_net_connect(b, hosts[i], ports[j], k % 2));
+				same_verdict(policy_net_request(a, hosts[i], ports[j], k % 2 ? "GET" : "POST", targets[k / 2], k % 3 == 0),
+					     policy_net_request(b, hosts[i], ports[j], k % 2 ? "GET" : "POST", targets[k / 2], k % 3 == 0));
+			}
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {.text = {(const char *)data}, .len = {size}};
@@ -141,6 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	again = load(&input);
 	promise(again != NULL);
 	compare(policy, again);
+	compare_network(policy, again);
 	policy_free(again);
 	policy_free(policy);
 	free(shown);

@@ -170,3 +170,7 @@ tests_unit_test_dns_SOURCES = tests/unit/test_dns.c tests/unit/dns-ask.c tests/u
 tests_unit_test_dns_LDADD = $(EGRESS_LIBS)
 tests_unit_test_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
+
+UNIT_TESTS += tests/unit/test_policy_net
+tests_unit_test_policy_net_SOURCES = tests/unit/test_policy_net.c $(POLICY_RIG)
+tests_unit_test_policy_net_LDADD = $(POLICY_TEST_LIBS)
