@@ -383,6 +383,10 @@ static void start_egress(struct egress_rig *rig, const struct erig_options *opti
 			.lock_down = options->lock_down,
 		};
 
+		const struct rlimit limit = {.rlim_cur = options->descriptors, .rlim_max = options->descriptors};
+
+		if (options->descriptors)
+			(void)setrlimit(RLIMIT_NOFILE, &limit);
 		keep_only(control[1], resolver[0]);
 		/* exit, not _exit: the sanitizers look for leaks then. */
 		exit(egress_main(&own));

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "egress/ca.h"
@@ -30,6 +31,7 @@ struct erig_options { /* zeroed: none of it */
 	const char *roots;        /* PEM text to verify servers with */
 	const char *own_address;  /* "127.0.0.1" */
 	int (*lock_down)(void *ctx);
+	rlim_t descriptors;       /* RLIMIT_NOFILE of egress; 0: as it is */
 	bool silent;              /* reads nothing and answers nothing until erig_speak */
 	int ack_error;            /* what open and request records are answered with */
 };

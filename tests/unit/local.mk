@@ -120,7 +120,7 @@ UNIT_TESTS += tests/unit/test_meminfo
 tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
-EGRESS_LIBS = libcallgate_egress.a libcallgate_absent.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(NGHTTP2_LIBS) $(LIBIDN2_LIBS) $(LIBPSL_LIBS) $(OPENSSL_LIBS) $(UNIT_LIBS)
 EGRESS_RIG = tests/unit/egress-rig.c tests/unit/egress-rig.h $(POLICY_RIG)
 EGRESS_WIRE = tests/unit/egress-wire.c tests/unit/egress-wire.h $(EGRESS_RIG)

@@ -315,6 +315,102 @@ START_TEST(a_thousand_connections_have_one_close_each)
 }
 END_TEST
 
+/* Resident kibibytes of the egress process. */
+static size_t resident(void)
+{
+	char path[64], line[256];
+	size_t kib = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)erig_pid(rig));
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, "VmRSS:", 6) == 0)
+			kib = strtoul(line + 6, NULL, 10);
+	(void)fclose(file);
+	return kib;
+}
+
+#define IDLE 1100
+
+START_TEST(idle_connections_cost_little_and_stop_nobody)
+{
+	static int program[IDLE], upstream[IDLE];
+	size_t before;
+
+	begin("");
+	pair(&program[0], &upstream[0]);
+	before = resident();
+	for (int i = 1; i < IDLE; i++)
+		pair(&program[i], &upstream[i]);
+	wire_say(program[IDLE - 1], "still");
+	wire_hear_exactly(upstream[IDLE - 1], "still");
+	ck_assert_msg(resident() - before < IDLE * 4, "%zu KiB for %d", resident() - before, IDLE);
+	for (int i = 0; i < IDLE; i++) {
+		(void)close(program[i]);
+		(void)close(upstream[i]);
+	}
+	end();
+}
+END_TEST
+
+#define STALLED 16
+
+START_TEST(stalled_connections_stay_within_their_memory)
+{
+	static int program[STALLED], upstream[STALLED];
+	size_t before;
+
+	begin("");
+	for (int i = 0; i < STALLED; i++)
+		pair(&program[i], &upstream[i]);
+	wire_say(program[0], "all");
+	wire_hear_exactly(upstream[0], "all");
+	before = resident();
+	for (int i = 0; i < STALLED; i++) {
+		(void)wire_fill(program[i]);
+		(void)wire_fill(upstream[i]);
+	}
+	ck_assert_msg(resident() - before < STALLED * 160, "%zu KiB for %d", resident() - before, STALLED);
+	for (int i = 0; i < STALLED; i++) {
+		(void)close(program[i]);
+		(void)close(upstream[i]);
+	}
+	end();
+}
+END_TEST
+
+/* With few descriptors: the longest idle one goes, if it has been idle for some seconds; else the new one is refused. */
+START_TEST(at_the_limit_the_longest_idle_one_goes)
+{
+	const struct erig_options options = {.descriptors = 296}; /* a hundred connections */
+	static int program[100], upstream[100];
+	int fd;
+
+	begin_with("", &options);
+	for (int i = 0; i < 100; i++)
+		pair(&program[i], &upstream[i]);
+	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
+	ck_assert_str_eq(closed(erig_last(rig)).reason, "too_many_connections");
+	(void)sleep(6);
+	wire_say(program[0], "busy");
+	wire_hear_exactly(upstream[0], "busy");
+	fd = erig_connect(rig, "a.test", port);
+	ck_assert_int_ge(fd, 0);
+	(void)close(erig_accept(server));
+	(void)close(fd);
+	ck_assert_str_eq(closed(2).cause, "evicted");
+	ck_assert_uint_eq(erig_records(rig, 1, CONTROL_EVENT_CLOSE), 0);
+	ck_assert_int_eq(wire_hear(program[1]), -ECONNRESET);
+	for (int i = 0; i < 100; i++) {
+		(void)close(program[i]);
+		(void)close(upstream[i]);
+	}
+	end();
+}
+END_TEST
+
 /* The supervisor reads nothing for a while: records wait, none is lost, and memory stays bounded. */
 START_TEST(a_full_line_loses_nothing)
 {
@@ -356,6 +452,9 @@ int main(void)
 	tcase_add_test(tcase, the_end_takes_what_was_sent_along);
 	tcase_add_test(tcase, without_a_supervisor_everything_ends);
 	tcase_add_test(tcase, a_thousand_connections_have_one_close_each);
+	tcase_add_test(tcase, idle_connections_cost_little_and_stop_nobody);
+	tcase_add_test(tcase, stalled_connections_stay_within_their_memory);
+	tcase_add_test(tcase, at_the_limit_the_longest_idle_one_goes);
 	tcase_add_test(tcase, a_full_line_loses_nothing);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
