@@ -146,6 +146,9 @@ UNIT_TESTS += tests/unit/test_http1 tests/unit/test_egress_http1
 tests_unit_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 tests_unit_test_egress_http1_SOURCES = tests/unit/test_egress_http1.c $(EGRESS_RIG)
 tests_unit_test_egress_http1_LDADD = $(EGRESS_LIBS)
+UNIT_TESTS += tests/unit/test_egress_proxy
+tests_unit_test_egress_proxy_SOURCES = tests/unit/test_egress_proxy.c $(EGRESS_RIG)
+tests_unit_test_egress_proxy_LDADD = $(EGRESS_LIBS)
 
 # The supervisor's end of the line to egress, between a real notified program and an egress the test plays.
 UNIT_TESTS += tests/unit/test_egress_client
