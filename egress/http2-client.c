@@ -28,15 +28,15 @@ static void on_record(struct conn *conn, void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 
-	(void)conn;
-	if (error == 0) {
+	if (error == 0)
 		http2_forward(stream);
-		return;
+	else {
+		stream->verdict.allow = false;
+		stream->verdict.status = 503;
+		stream->verdict.reason = "record_failed";
+		http2_refuse(stream);
 	}
-	stream->verdict.allow = false;
-	stream->verdict.status = 503;
-	stream->verdict.reason = "record_failed";
-	http2_refuse(stream);
+	conn_pump(conn);
 }
 
 static bool copy(char *to, size_t cap, const char *from)
