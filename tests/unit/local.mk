@@ -177,3 +177,11 @@ tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
 UNIT_TESTS += tests/unit/test_policy_net
 tests_unit_test_policy_net_SOURCES = tests/unit/test_policy_net.c $(POLICY_RIG)
 tests_unit_test_policy_net_LDADD = $(POLICY_TEST_LIBS)
+
+TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/test_channel tests/unit/test_tls
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.c tests/unit/tls-rig.c tests/unit/tls-rig.h
+tests_unit_test_channel_LDADD = $(TLS_TEST_LIBS)
+tests_unit_test_tls_SOURCES = tests/unit/test_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h tests/unit/memory-search.c \
+	tests/unit/memory-search.h
+tests_unit_test_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
