@@ -41,7 +41,7 @@ static bool is_counted(const struct filter_options *options, const struct syscal
 	if (row->allow == allow_fallocate || row->allow == allow_landlock_add_rule)
 		return options->judge_disk;
 	if (row->allow == allow_sendmsg || row->allow == allow_sendmmsg) /* an address may be in them */
-		return options->inet;
+		return options->judge_messages;
 	return row->allow == allow_memfd_create && options->judge_memfds;
 }
 
@@ -62,7 +62,9 @@ static void leaf(const void *ctx, struct bpf *bpf, int nr)
 	else if (row && row->class == ROW_FILTER && !is_counted(options, row))
 		bpf_terms(bpf, row->allow);
 	if (row && row->allow == allow_socket && options->inet)
-		bpf_terms(bpf, allow_socket_inet);
+		bpf_terms(bpf, allow_socket_tcp);
+	if (row && row->allow == allow_socket && options->inet_udp)
+		bpf_terms(bpf, allow_socket_udp);
 	if (row && row->allow == allow_getsockopt && options->inet)
 		bpf_terms(bpf, allow_getsockopt_inet);
 	if (row && row->allow == allow_setsockopt && options->inet)

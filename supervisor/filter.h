@@ -11,7 +11,9 @@ struct filter_options {
 	bool own_terminal; /* --tty: the modes, the size and the foreground group of the run's own terminal may be set */
 	bool judge_forks;  /* nothing else bounds the number of processes: clone, fork and vfork are notified */
 	bool judge_memfds; /* nothing else bounds memory: memfd_create is notified */
-	bool inet;         /* the policy has a network: TCP and UDP sockets may be made, and addressed sends are notified */
+	bool inet;         /* the policy has a network: TCP sockets may be made */
+	bool inet_udp;     /* UDP sockets likewise */
+	bool judge_messages; /* sendmsg and sendmmsg, in which an address may be, are notified: always, but see descriptor.h */
 	bool judge_disk;   /* what is added to the disk is counted: fallocate and landlock_add_rule are notified */
 };
 

@@ -26,6 +26,7 @@
 #include "supervisor/rlimits.h"
 #include "supervisor/status.h"
 #include "supervisor/supervise.h"
+#include "syscalls/descriptor.h"
 
 #include "base/banned.h"
 
@@ -350,6 +351,9 @@ static int watch(struct process *process)
 					      .judge_forks = fallback.forks,
 					      .judge_memfds = fallback.memfds,
 					      .inet = options->egress->active,
+					      .inet_udp = options->egress->active &&
+							  (process->guest.own_netns || descriptor_direct()),
+					      .judge_messages = options->egress->active && descriptor_direct(),
 					      .judge_disk = policy_limits(options->policy)->disk_bytes > 0};
 	int error = filter_build(&filter, &process->filter);
 

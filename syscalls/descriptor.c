@@ -25,6 +25,11 @@ static int duplicate(const struct call *call, int fd)
 	return copy < 0 ? -errno : copy;
 }
 
+bool descriptor_direct(void)
+{
+	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
+}
+
 int descriptor_copy(struct call *call, int fd)
 {
 	int copy;
@@ -38,6 +43,10 @@ int descriptor_copy(struct call *call, int fd)
 			if (copy >= 0)
 				(void)close(copy);
 			call->outcome.kind = OUTCOME_GONE;
+			return -1;
+		}
+		if (copy < 0 && copy != -EBADF && call->sandbox->inet && descriptor_direct()) {
+			call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
 			return -1;
 		}
 		if (copy < 0 && copy != -EBADF) {

@@ -10,6 +10,13 @@
  */
 int descriptor_copy(struct call *call, int fd);
 
+/*
+ * Whether pidfd_getfd(2) works here. If it does not, sendmsg(2) has to be native for the task to send its descriptors. Then
+ * datagrams would be sent unseen, so that without a network namespace there are no UDP sockets: of TCP and unix ones the
+ * name in a message leads nowhere. While it works in a run with a network, nothing is fetched.
+ */
+bool descriptor_direct(void);
+
 /* A further one of the same call (n > 0), which the task cannot be made to send: then EPERM, on record. */
 int descriptor_copy_nth(struct call *call, int fd, unsigned n);
 

@@ -282,11 +282,19 @@ const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CO
 #define INET(family, type, protocol) \
 	THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
 
-const struct row_term allow_socket_inet[] = {
-	INET(AF_INET, SOCK_STREAM, 0),  INET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
-	INET(AF_INET, SOCK_DGRAM, 0),   INET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
-	INET(AF_INET6, SOCK_STREAM, 0), INET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
-	INET(AF_INET6, SOCK_DGRAM, 0),  INET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
+const struct row_term allow_socket_tcp[] = {
+	INET(AF_INET, SOCK_STREAM, 0),
+	INET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	INET(AF_INET6, SOCK_STREAM, 0),
+	INET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+	END,
+};
+
+const struct row_term allow_socket_udp[] = {
+	INET(AF_INET, SOCK_DGRAM, 0),
+	INET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	INET(AF_INET6, SOCK_DGRAM, 0),
+	INET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
 	END,
 };
 

@@ -18,7 +18,8 @@
 #include "syscalls/syscalls.def"
 
 /* As well, when the policy has a network. */
-extern const struct row_term allow_socket_inet[];
+extern const struct row_term allow_socket_tcp[];
+extern const struct row_term allow_socket_udp[];
 extern const struct row_term allow_getsockopt_inet[];
 extern const struct row_term allow_setsockopt_inet[];
 

@@ -180,7 +180,7 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 {
 	const struct inet *inet = call->sandbox->inet;
 	_cleanup_close_ int held = -1;
-	struct inet_address at;
+	struct inet_address at, loopback;
 	int r;
 
 	inet_allow(call, NULL);
@@ -201,7 +201,9 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;
 	}
-	inet_name(inet, socket, NULL, to);
+	loopback = *to; /* natively it comes from where it goes to */
+	loopback.port = 0;
+	inet_name(inet, socket, &loopback, to);
 	connect_now(call, socket, &at, steal_fd(&held));
 }
 

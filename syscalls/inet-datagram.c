@@ -72,6 +72,32 @@ int inet_endpoint(struct inet *inet, const char *host, const struct inet_address
 	return 0;
 }
 
+static void prepare_name(struct inet *inet, const char *host, uint32_t index, uint16_t port)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+
+	for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		struct inet_address address, at;
+		struct sockaddr_storage storage;
+
+		pool_address(inet->options.pool, index, families[i], port, &storage);
+		if (inet_read_told(&storage, &address))
+			(void)inet_endpoint(inet, host, &address, &at); /* one that cannot be had answers ECONNREFUSED */
+	}
+}
+
+void inet_prepare_endpoints(struct inet *inet)
+{
+	size_t count;
+	const struct net_rule *rule = policy_net_rules(inet->options.policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
+			for (uint32_t n = POOL_FIRST; pool_name(inet->options.pool, n); n++)
+				if (strcmp(pool_name(inet->options.pool, n), rule[i].host) == 0)
+					prepare_name(inet, rule[i].host, n, rule[i].port[j]);
+}
+
 /* ---- where they go ---- */
 
 /*

@@ -95,5 +95,10 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 
 /* Where datagrams for a judged endpoint go: made when it is asked for the first time. 0 or -errno. */
 int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at);
+/*
+ * Makes those that have exact names, for runs in whose own namespace messages are native (descriptor.h), so that nobody
+ * would be asked for them later.
+ */
+void inet_prepare_endpoints(struct inet *inet);
 
 #endif

@@ -31,6 +31,8 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet)
 		inet_free(inet);
 		return r;
 	}
+	if (inet->options.own_netns && !descriptor_direct())
+		inet_prepare_endpoints(inet);
 	*ret_inet = inet;
 	return 0;
 }

@@ -4,6 +4,7 @@
  * inet.h. Other addresses are not granted.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -17,11 +18,27 @@
 
 #include "base/banned.h"
 
+#define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
+
+/* What the filter did not let pass of these families though there is a network. */
+static void refuse_inet(struct call *call)
+{
+	int type = call_int(call, 1) & SOCK_TYPE_BITS;
+	bool known = type == SOCK_STREAM || type == SOCK_DGRAM;
+
+	if (type == SOCK_DGRAM && (call_int(call, 2) == 0 || call_int(call, 2) == IPPROTO_UDP))
+		call_refuse(call, -EACCES, NULL, "udp_not_offered"); /* see descriptor.h */
+	else
+		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
+}
+
 static void refuse_socket(struct call *call)
 {
 	int family = call_int(call, 0);
 
-	if (family == AF_UNIX) /* a datagram socket reaches whom its address names */
+	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
+		refuse_inet(call);
+	else if (family == AF_UNIX) /* a datagram socket reaches whom its address names */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);

@@ -44,6 +44,33 @@ static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_ter
 	return r;
 }
 
+/* What a row lets pass besides, in a run with these options. */
+static const struct row_term *oracle_more(const struct filter_options *options, const struct syscall_row *row, unsigned i)
+{
+	const struct {
+		bool on;
+		const char *name;
+		const struct row_term *terms;
+	} more[] = {
+		{options->own_terminal, "ioctl", allow_ioctl_terminal},
+		{options->inet, "socket", allow_socket_tcp},
+		{options->inet_udp, "socket", allow_socket_udp},
+		{options->inet, "getsockopt", allow_getsockopt_inet},
+		{options->inet, "setsockopt", allow_setsockopt_inet},
+	};
+	static const struct row_term none[] = {{0, {{0, 0, 0}}}};
+
+	if (i == sizeof(more) / sizeof(more[0]))
+		return NULL;
+	return more[i].on && strcmp(row->name, more[i].name) == 0 ? more[i].terms : none;
+}
+
+/* Whether its own terms do not count. */
+static bool oracle_judged(const struct filter_options *options, const struct syscall_row *row)
+{
+	return options->judge_messages && (strcmp(row->name, "sendmsg") == 0 || strcmp(row->name, "sendmmsg") == 0);
+}
+
 /* What is notified needs no rule: it is the default. */
 static int oracle_add_row(scmp_filter_ctx filter, const struct filter_options *options, const struct syscall_row *row)
 {
@@ -53,10 +80,10 @@ static int oracle_add_row(scmp_filter_ctx filter, const struct filter_options *o
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, row->nr, 0, NULL);
 	if (row->class == ROW_QUIET)
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ERRNO((uint32_t)row->error), row->nr, 0, NULL);
-	if (row->class == ROW_FILTER)
+	if (row->class == ROW_FILTER && !oracle_judged(options, row))
 		r = oracle_add_terms(filter, row->nr, row->allow);
-	if (r == 0 && options->own_terminal && strcmp(row->name, "ioctl") == 0)
-		r = oracle_add_terms(filter, row->nr, allow_ioctl_terminal);
+	for (unsigned i = 0; r == 0 && oracle_more(options, row, i); i++)
+		r = oracle_add_terms(filter, row->nr, oracle_more(options, row, i));
 	return r;
 }
 

@@ -61,6 +61,9 @@ EXTRA_DIST += tests/unit/stub-call.h
 tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_policy.a libcallgate_base.a \
 	$(POLICY_LIBS) $(JANSSON_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_inet_address
+tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
