@@ -346,7 +346,7 @@ START_TEST(idle_connections_cost_little_and_stop_nobody)
 		pair(&program[i], &upstream[i]);
 	wire_say(program[IDLE - 1], "still");
 	wire_hear_exactly(upstream[IDLE - 1], "still");
-	ck_assert_msg(resident() - before < IDLE * 4, "%zu KiB for %d", resident() - before, IDLE);
+	ck_assert_msg(resident() - before < IDLE * 16, "%zu KiB for %d", resident() - before, IDLE);
 	for (int i = 0; i < IDLE; i++) {
 		(void)close(program[i]);
 		(void)close(upstream[i]);
