@@ -59,3 +59,22 @@ endif
 tests_fuzz_libfuzzer_path_SOURCES = tests/fuzz/fuzz_path.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_path_LDADD = $(fuzz_path_libs)
 tests_fuzz_libfuzzer_path_LDFLAGS = $(libfuzzer_flags)
+
+# What the program says to its name server and at the beginning of TLS.
+fuzz_dns_libs = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_dns
+tests_fuzz_fuzz_dns_SOURCES = tests/fuzz/fuzz_dns.c $(fuzz_main)
+tests_fuzz_fuzz_dns_LDADD = $(fuzz_dns_libs)
+fuzz_hello_libs = $(fuzz_dns_libs) $(OPENSSL_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_hello
+tests_fuzz_fuzz_hello_SOURCES = tests/fuzz/fuzz_hello.c $(fuzz_main)
+tests_fuzz_fuzz_hello_LDADD = $(fuzz_hello_libs)
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_dns tests/fuzz/libfuzzer_hello
+endif
+tests_fuzz_libfuzzer_dns_SOURCES = tests/fuzz/fuzz_dns.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_dns_LDADD = $(fuzz_dns_libs)
+tests_fuzz_libfuzzer_dns_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_hello_LDADD = $(fuzz_hello_libs)
+tests_fuzz_libfuzzer_hello_LDFLAGS = $(libfuzzer_flags)

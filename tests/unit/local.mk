@@ -169,12 +169,17 @@ tests_unit_test_secret_SOURCES = tests/unit/test_secret.c tests/unit/memory-sear
 tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)
 
 # Names, from the question to the connected socket. No name server is asked.
-UNIT_TESTS += tests/unit/test_dial tests/unit/test_dns tests/unit/test_hello tests/unit/test_resolver
+UNIT_TESTS += tests/unit/test_dial tests/unit/test_dns tests/unit/test_dns_server tests/unit/test_hello \
+	tests/unit/test_mode_hello tests/unit/test_resolver
 tests_unit_test_dial_SOURCES = tests/unit/test_dial.c $(POLICY_RIG)
 tests_unit_test_dial_LDADD = $(EGRESS_LIBS)
 tests_unit_test_dns_SOURCES = tests/unit/test_dns.c tests/unit/dns-ask.c tests/unit/dns-ask.h $(POLICY_RIG)
 tests_unit_test_dns_LDADD = $(EGRESS_LIBS)
+tests_unit_test_dns_server_SOURCES = tests/unit/test_dns_server.c tests/unit/dns-ask.c tests/unit/dns-ask.h $(EGRESS_RIG)
+tests_unit_test_dns_server_LDADD = $(EGRESS_LIBS)
 tests_unit_test_hello_LDADD = $(EGRESS_LIBS)
+tests_unit_test_mode_hello_SOURCES = tests/unit/test_mode_hello.c $(EGRESS_RIG)
+tests_unit_test_mode_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
 
 UNIT_TESTS += tests/unit/test_policy_net
