@@ -38,6 +38,12 @@ for option in -p --policy --profile --allow-read --workdir --json --audit --inpu
 done
 offers --open why --o
 offers --exec why --e
+offers --connect why --c
+offers --url why --u
+offers --allow-host run --allow-h
+offers --no-net show --no
+offers --secret run --secr
+offers github-read run --profile gith
 offers stats audit st
 offers python run --profile py
 offers blocked run --events b

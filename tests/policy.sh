@@ -144,6 +144,62 @@ expect 125 'nothing asked' why -p why.json
 expect 125 'more than one question' why --open /a --open /b
 expect 125 'an empty path' why --open ''
 
+# ---- the network ----
+cat >net.json <<'EOF'
+{"version": 1, "network": {"allow": [
+  {"host": "api.test.example", "http": ["GET /repos/**", "WEBSOCKET /chat"]},
+  {"host": "d1.cloudfront.net"},
+  {"host": "db.test", "port": 5432, "private": true}, {"host": "plain.example", "port": 80}],
+  "deny": [{"host": "**.evil.example"}], "resolve": {"db.test": ["127.0.0.1"]}},
+ "secrets": {"T": {"from": "env:T", "hosts": ["api.test.example"]}}}
+EOF
+expect 0 'net.json:3: network.allow[1]: warning: d1.cloudfront.net is served' check ./net.json
+expect 0 './net.json: good' check ./net.json
+expect 0 'allow connect db.test:5432' why -p net.json --connect db.test:5432
+expect 0 '127.0.0.1: loopback, permitted by "private"' why -p net.json --connect db.test:5432
+expect 0 'opened    no: only the name' why -p net.json --connect D1.cloudfront.net.:443
+expect 0 'opened    yes: TLS ends' why -p net.json --connect api.test.example:443
+expect 1 'no_rule' why -p net.json --connect test.example:443
+expect 1 'port_not_granted' why -p net.json --connect db.test:22
+expect 1 'no rule can: a deny beats everything; remove net.json: network.deny[0]' why -p net.json --connect a.evil.example:443
+expect 1 'never connected to (metadata)' why -p net.json --connect 169.254.169.254:80
+expect 1 'never connected to (metadata)' why -p net.json --connect '[::ffff:169.254.169.254]:80'
+expect 1 'proto_not_granted' why -p net.json --connect db.test:5432/udp
+expect 0 'allow request GET https://api.test.example:443/repos/x' why -p net.json --url 'GET https://api.test.example/repos/a/../x?y'
+expect 1 'method_not_granted' why -p net.json --url 'POST https://api.test.example/repos/x'
+expect 1 'status 403 to the request' why -p net.json --url 'GET https://api.test.example/repo'
+expect 0 'allow' why -p net.json --url wss://api.test.example/chat
+expect 1 'upgrade_not_granted' why -p net.json --url wss://api.test.example/repos/x
+expect 1 'proto_not_granted' why -p net.json --url https://plain.example:80/
+expect 0 'allow' why -p net.json --url 'DELETE http://plain.example/x'
+expect 0 '"opened": true' why -p net.json --json --url 'GET https://api.test.example/repos/x'
+expect 1 '"reason": "path_not_granted"' why -p net.json --json --url 'GET https://api.test.example/'
+expect 1 '"kind": "metadata"' why -p net.json --json --connect 169.254.169.254:80
+expect 1 no_network why --connect a.example:443
+expect 1 no_network why -p net.json --no-net --connect db.test:5432
+expect 125 'has a path that is refused' why -p net.json --url 'GET https://api.test.example/%2e%2e/x'
+expect 125 'is no request' why -p net.json --url 'GET ftp://api.test.example/'
+expect 125 'no host that a program could ask for' why -p net.json --url 'GET https://a_b/'
+expect 125 'no host that' why -p net.json --connect 127.1:80
+expect 125 'names no port' why -p net.json --connect db.test
+expect 125 'no port from 1' why -p net.json --connect db.test:0
+expect 125 'more than one question' why --connect a.example:1 --open /a
+expect 0 'command line: --allow-host *.a.example' why --allow-host '*.a.example' --connect x.a.example:443
+expect 0 'command line: --allow GET,POST b.example/x/**' why --allow 'GET,POST b.example/x/**' --url 'POST https://b.example/x/y'
+expect 1 'path_not_granted' why --allow 'GET,POST b.example/x/**' --url 'POST https://b.example/y'
+expect 0 '"from": "env:TOKEN"' show --allow-host b.example --secret TOKEN@b.example
+expect 0 '"network": "none"' show -p net.json --no-net
+expect 125 'would be the hosts of anybody' show --allow-host '*.com'
+expect 125 '--no-net: contradicts' show --no-net --allow-host a.example
+"$callgate" show -p net.json --allow 'GET b.example/x' >net.shown.json
+expect 0 "$(cat net.shown.json)" show -p net.shown.json
+expect 0 'allow' why --profile npm --url 'GET https://registry.npmjs.org/@types%2fnode'
+expect 1 'method_not_granted' why --profile npm --url 'PUT https://registry.npmjs.org/left-pad'
+expect 0 'allow' why --profile pypi --url 'GET https://files.pythonhosted.org/packages/a/b.whl'
+expect 0 'allow' why --profile debian --url 'GET http://deb.debian.org/debian/dists/stable/InRelease'
+expect 0 'allow' why --profile github-read --url 'POST https://github.com/acme/app.git/git-upload-pack'
+expect 1 'method_not_granted' why --profile github-read --url 'POST https://github.com/acme/app.git/git-receive-pack'
+
 # ---- interpreters ----
 fake()
 {
