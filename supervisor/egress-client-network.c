@@ -96,8 +96,7 @@ static bool fill(struct entry *entry, const struct network_item *item)
 	return false;
 }
 
-/* Sums are told, not relied on; they stop at what JSON's integers hold. */
-static uint64_t sum(uint64_t one, uint64_t other)
+uint64_t network_sum(uint64_t one, uint64_t other)
 {
 	uint64_t both;
 
@@ -113,15 +112,15 @@ void network_add(struct network *network, const struct network_item *item)
 		at = (at + 1) & (SLOTS - 1);
 	if (!network->slot[at]) {
 		if (network->count == NETWORK_MAX || !fill(&network->entry[network->count], item)) {
-			network->unlisted = sum(network->unlisted, item->count);
+			network->unlisted = network_sum(network->unlisted, item->count);
 			return;
 		}
 		network->slot[at] = (uint16_t)++network->count;
 	}
 	entry = &network->entry[network->slot[at] - 1];
-	entry->count = sum(entry->count, item->count);
-	entry->bytes_up = sum(entry->bytes_up, item->bytes_up);
-	entry->bytes_down = sum(entry->bytes_down, item->bytes_down);
+	entry->count = network_sum(entry->count, item->count);
+	entry->bytes_up = network_sum(entry->bytes_up, item->bytes_up);
+	entry->bytes_down = network_sum(entry->bytes_down, item->bytes_down);
 }
 
 static json_t *text_json(const char *bytes)

@@ -98,10 +98,24 @@ struct network *network_create(void);
 void network_free(struct network *network);
 /* Equal ones (all but bytes and count) are one. Memory exhausted: counted only. */
 void network_add(struct network *network, const struct network_item *item);
+/* Sums are told, not relied on; they stop at what JSON's integers hold. */
+uint64_t network_sum(uint64_t one, uint64_t other);
 json_t *network_json(const struct network *network, uint64_t *ret_unlisted);
 /* A client that did not take the run's certificate authority. */
 void network_advise(struct network *network, const char *host, const char *reason);
 json_t *network_advice(const struct network *network);
+
+/* ---- egress-client-usage.c: budgets of rules, which are named by their labels ---- */
+
+struct usage;
+struct usage *usage_create(const struct policy *policy);
+void usage_free(struct usage *usage);
+void usage_open(struct usage *usage, const char *label);
+void usage_request(struct usage *usage, const char *label);
+void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
+/* A refusal: whether it was for a budget, and which. */
+void usage_hit(struct usage *usage, const char *label, const struct control_record *record);
+json_t *usage_json(const struct usage *usage);
 
 /* ---- egress-client-dial.c: connect(2) calls that wait ---- */
 
@@ -123,6 +137,7 @@ struct egress_client {
 	struct conns conns;
 	struct dials dials;
 	struct network *network;
+	struct usage *usage;
 	uint64_t last_record; /* its number */
 	uint64_t denied;
 };

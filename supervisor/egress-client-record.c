@@ -223,6 +223,8 @@ static void close_conn(struct egress_client *client, struct conn_entry *conn, co
 	struct control_record whole = *record;
 
 	end_requests(client, conn);
+	if (conn->rule)
+		usage_close(client->usage, conn->rule, record->bytes_up, record->bytes_down);
 	if (!conn->listed) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
@@ -241,12 +243,15 @@ static int answer(struct egress_client *client, const struct control_record *rec
 	return record->wants_ack ? client_send(client, &ack) : 0;
 }
 
-static int take_open(struct conn_entry *conn, const struct control_record *record)
+static int take_open(struct egress_client *client, struct conn_entry *conn, const struct control_record *record)
 {
 	char *rule = strdup(record->rule);
 
 	if (!rule)
 		return -ENOMEM;
+	if (conn->rule) /* a proxy's destination before */
+		usage_close(client->usage, conn->rule, 0, 0);
+	usage_open(client->usage, rule);
 	free(conn->rule);
 	conn->rule = rule;
 	conn->opened = true;
@@ -270,13 +275,16 @@ static int take(struct egress_client *client, struct conn_entry *conn, const str
 		r = conns_add_request(&client->conns, conn, record, &request);
 		if (r == 0) {
 			request->slot = slot;
+			usage_request(client->usage, record->rule);
 			return 0; /* DONE tells its outcome */
 		}
 	} else if (record->event == CONTROL_EVENT_OPEN && record->allow) {
-		r = take_open(conn, record);
+		r = take_open(client, conn, record);
 	} else if (!record->allow && !is_told_again(conn, record)) {
-		if (is_denied(record))
+		if (is_denied(record)) {
 			deny(client, conn, record, slot);
+			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule, record);
+		}
 		list(client, record);
 		if (conn) {
 			conn->listed = true;

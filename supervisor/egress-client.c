@@ -25,7 +25,10 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 	if (!client)
 		return -ENOMEM;
 	client->network = network_create();
-	if (!client->network) {
+	client->usage = usage_create(sandbox->policy);
+	if (!client->network || !client->usage) {
+		network_free(client->network);
+		usage_free(client->usage);
 		free(client);
 		return -ENOMEM;
 	}
@@ -64,6 +67,7 @@ void egress_client_free(struct egress_client *client)
 	dials_fail(client, -ECONNABORTED);
 	give_up(client, "run_ended");
 	network_free(client->network);
+	usage_free(client->usage);
 	free(client);
 }
 
@@ -329,6 +333,11 @@ uint64_t egress_client_denied(const struct egress_client *client)
 json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted)
 {
 	return network_json(client->network, ret_unlisted);
+}
+
+json_t *egress_client_budgets(const struct egress_client *client)
+{
+	return usage_json(client->usage);
 }
 
 json_t *egress_client_advice(const struct egress_client *client)

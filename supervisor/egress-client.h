@@ -54,9 +54,10 @@ uint64_t egress_client_denied(const struct egress_client *client);
 /*
  * The result's "network": [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most
  * 1,000; equal ones are counted, *ret_unlisted tells how many more there were. And advice (client_rejected_ca) as {"host",
- * "reason", "advice"} in "network_advice". Owned by the caller; NULL: no memory.
+ * "reason", "advice"} in "network_advice". And of each rule with a budget what it came to, in "network_budgets". Owned by the caller; NULL: no memory.
  */
 json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted);
+json_t *egress_client_budgets(const struct egress_client *client);
 json_t *egress_client_advice(const struct egress_client *client);
 
 #endif

@@ -104,6 +104,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/egress-client-private.h \
 	supervisor/egress-client-queue.c \
 	supervisor/egress-client-record.c \
+	supervisor/egress-client-usage.c \
 	supervisor/egress-address.c supervisor/egress-address.h \
 	supervisor/egress-guest.c \
 	supervisor/egress-provide.c supervisor/egress-provide.h \

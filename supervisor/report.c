@@ -134,6 +134,8 @@ static void set_network(json_t *object, const struct network_report *network)
 {
 	(void)json_object_set_new(object, "network", network->list ? json_incref(network->list) : json_array());
 	(void)json_object_set_new(object, "network_unlisted", json_integer((json_int_t)network->unlisted));
+	(void)json_object_set_new(object, "network_budgets",
+				  network->budgets ? json_incref(network->budgets) : json_array());
 	(void)json_object_set_new(object, "network_denied", json_integer((json_int_t)network->denied));
 	(void)json_object_set_new(object, "network_advice", network->advice ? json_incref(network->advice) : json_array());
 }

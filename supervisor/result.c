@@ -121,6 +121,7 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "network", take_field(report, "network", json_array));
 	(void)json_object_set_new(result, "network_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
+	(void)json_object_set_new(result, "network_budgets", take_field(report, "network_budgets", json_array));
 	(void)json_object_set_new(result, "network_advice", take_field(report, "network_advice", json_array));
 	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
 	(void)json_object_set_new(result, "changes_unlisted",

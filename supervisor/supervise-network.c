@@ -62,6 +62,7 @@ void supervise_network_report(const struct supervise_network *network, struct ne
 		return;
 	ret_report->list = egress_client_network(network->client, &ret_report->unlisted);
 	ret_report->advice = egress_client_advice(network->client);
+	ret_report->budgets = egress_client_budgets(network->client);
 	ret_report->denied = egress_client_denied(network->client);
 }
 
@@ -69,5 +70,6 @@ void network_report_done(struct network_report *report)
 {
 	json_decref(report->list);
 	json_decref(report->advice);
+	json_decref(report->budgets);
 	*report = (struct network_report){0};
 }

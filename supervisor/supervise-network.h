@@ -24,7 +24,7 @@ void supervise_network_done(struct supervise_network *network, struct sandbox *s
 
 /* For the report; owned by it. Zeroed: there was no network. */
 struct network_report {
-	json_t *list, *advice;
+	json_t *list, *advice, *budgets;
 	uint64_t unlisted, denied;
 };
 void supervise_network_report(const struct supervise_network *network, struct network_report *ret_report);

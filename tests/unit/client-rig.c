@@ -33,7 +33,7 @@
 #define PATIENCE_MS 30000
 
 static const char policy_text[] =
-	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\"}, {\"host\": \"*.wild.test\", \"dns\": \"real\"}]}}";
+	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\", \"max_bytes_down\": \"1K\", \"requests_per_minute\": 60}, {\"host\": \"*.wild.test\", \"dns\": \"real\"}]}}";
 
 uint64_t client_rig_now_ms(void)
 {

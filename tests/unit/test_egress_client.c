@@ -648,6 +648,42 @@ START_TEST(test_refused_open)
 }
 END_TEST
 
+/* What a budget came to, by what the closes say. */
+START_TEST(test_budget)
+{
+	struct control_message message = client_rig_record(&rig, CONTROL_EVENT_OPEN, 1);
+	json_t *list, *meter;
+	uint64_t conn;
+
+	client_rig_start(&rig, connects);
+	rig.record_id = 0;
+	conn = announced();
+	(void)snprintf(message.record.rule, sizeof(message.record.rule), "p.json: network.allow[0] api.test:443");
+	client_rig_send(&rig, &message);
+	answer(conn, 0);
+	ck_assert_int_eq(client_rig_outcome(&rig), 0);
+	rig.record_id = 1;
+	message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);
+	message.record.bytes_down = 1024;
+	message.record.allow = _i == 0;
+	(void)snprintf(message.record.cause, sizeof(message.record.cause), _i ? "cap_bytes_down" : "server");
+	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
+	client_rig_send(&rig, &message);
+	ck_assert(egress_client_alive(rig.client));
+	list = egress_client_budgets(rig.client);
+	ck_assert_uint_eq(json_array_size(list), 1);
+	meter = json_object_get(json_array_get(list, 0), "bytes_down");
+	ck_assert_int_eq(json_integer_value(json_object_get(meter, "limit")), 1024);
+	ck_assert_int_eq(json_integer_value(json_object_get(meter, "used")), 1024);
+	ck_assert_int_eq(json_is_true(json_object_get(meter, "hit")), _i);
+	meter = json_object_get(json_array_get(list, 0), "requests_per_minute");
+	ck_assert_int_eq(json_integer_value(json_object_get(meter, "used")), 0);
+	ck_assert_ptr_null(json_object_get(json_array_get(list, 0), "bytes_up"));
+	json_decref(list);
+	ck_assert_uint_eq(egress_client_denied(rig.client), (unsigned)_i);
+}
+END_TEST
+
 /* As many different ones as there are names: the list is bounded, the rest is counted. */
 START_TEST(test_many)
 {
@@ -788,6 +824,7 @@ int main(void)
 	tcase_add_test(tests, test_result);
 	tcase_add_loop_test(tests, test_failure_is_no_denial, 0, 2);
 	tcase_add_test(tests, test_refused_open);
+	tcase_add_loop_test(tests, test_budget, 0, 2);
 	tcase_add_test(tests, test_many);
 	tcase_add_test(tests, test_full_log);
 	tcase_add_loop_test(tests, test_finish, 0, 2);
