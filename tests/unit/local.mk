@@ -193,3 +193,7 @@ tests_unit_test_channel_LDADD = $(TLS_TEST_LIBS)
 tests_unit_test_tls_SOURCES = tests/unit/test_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h tests/unit/memory-search.c \
 	tests/unit/memory-search.h
 tests_unit_test_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
+
+UNIT_TESTS += tests/unit/test_egress_tls
+tests_unit_test_egress_tls_SOURCES = tests/unit/test_egress_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h $(EGRESS_RIG)
+tests_unit_test_egress_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
