@@ -163,10 +163,9 @@ tests_unit_test_egress_client_LDADD = libcallgate_supervisor.a libcallgate_sysca
 # The network of a policy: text forms, verdicts, mistakes.
 UNIT_TESTS += tests/unit/test_net_text
 tests_unit_test_net_text_LDADD = $(POLICY_TEST_LIBS)
-
-UNIT_TESTS += tests/unit/test_secret
-tests_unit_test_secret_SOURCES = tests/unit/test_secret.c tests/unit/memory-search.c tests/unit/memory-search.h
-tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/test_policy_net
+tests_unit_test_policy_net_SOURCES = tests/unit/test_policy_net.c $(POLICY_RIG)
+tests_unit_test_policy_net_LDADD = $(POLICY_TEST_LIBS)
 
 # Names, from the question to the connected socket. No name server is asked.
 UNIT_TESTS += tests/unit/test_dial tests/unit/test_dns tests/unit/test_dns_server tests/unit/test_hello \
@@ -181,10 +180,6 @@ tests_unit_test_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_mode_hello_SOURCES = tests/unit/test_mode_hello.c $(EGRESS_RIG)
 tests_unit_test_mode_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
-
-UNIT_TESTS += tests/unit/test_policy_net
-tests_unit_test_policy_net_SOURCES = tests/unit/test_policy_net.c $(POLICY_RIG)
-tests_unit_test_policy_net_LDADD = $(POLICY_TEST_LIBS)
 
 TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_channel tests/unit/test_tls
