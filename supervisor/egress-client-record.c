@@ -105,11 +105,17 @@ static int write_record(const struct egress_client *client, const struct conn_en
 
 /* ---- the result ---- */
 
+/* A flood of names is one record, with the last of them. */
+static bool stands_for_others(const struct control_record *record)
+{
+	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
+}
+
 static void list(struct egress_client *client, const struct control_record *record)
 {
 	/* Of a name's question the type is no method. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
-	const struct network_item item = {.host = record->host, .method = method, .path = record->path,
+	const struct network_item item = {.host = stands_for_others(record) ? "" : record->host, .method = method, .path = record->path,
 					  .rule = record->rule, .reason = record->reason, .port = record->port,
 					  .status = record->status, .allow = !is_denied(record), .bytes_up = record->bytes_up,
 					  .bytes_down = record->bytes_down, .count = record->count ? record->count : 1};
@@ -128,7 +134,7 @@ static void put_target(char *text, size_t size, const struct control_record *rec
 	else if (record->port)
 		(void)snprintf(text, size, "%s%s%s:%u", open, record->host, shut, record->port);
 	else
-		(void)snprintf(text, size, "%s", record->host);
+		(void)snprintf(text, size, "%s", stands_for_others(record) ? "(further names)" : record->host);
 }
 
 /* The option that would grant it, where one would. */

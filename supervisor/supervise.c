@@ -304,7 +304,8 @@ static int prepare(struct supervisor *supervisor)
 static int run(struct supervisor *supervisor)
 {
 	/* The program was forked before, and would have inherited it; workers are threads made later, and do. */
-	int error = supervisor->options->self_filter ? selffilter_install(SELF_SUPERVISOR) : 0;
+	unsigned role = SELF_SUPERVISOR | (supervisor->network.client ? SELF_NETWORK : 0u);
+	int error = supervisor->options->self_filter ? selffilter_install(role) : 0;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
