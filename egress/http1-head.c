@@ -106,8 +106,10 @@ int http1_response(const char *data, size_t len, const char *method, struct http
 		return error;
 	if (has_no_body(head.status, method))
 		head.framing = HTTP1_NO_BODY;
-	if (head.status < 200 || head.status == 204) /* RFC 9110, 8.6: may not be said; of HEAD and 304 it may */
+	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: may not be said; of HEAD and 304 it may */
 		head.has_length = false;
+		head.length = 0;
+	}
 	head.upgrade &= head.status == 101;
 	if (head.framing == HTTP1_UNTIL_CLOSE)
 		head.keep_alive = false;

@@ -72,8 +72,6 @@ static bool is_disguised(const struct field *field)
 
 static int read_request_only(struct http1_head *head, const struct field *field)
 {
-	if (is_disguised(field))
-		return -EBADMSG;
 	if (http1_is(field->name, field->name_len, "host"))
 		return read_host(head, field);
 	if (!http1_is(field->name, field->name_len, "expect"))
@@ -86,6 +84,8 @@ static int read_request_only(struct http1_head *head, const struct field *field)
 
 static int read_one(struct http1_head *head, const struct field *field, struct seen *seen)
 {
+	if (is_disguised(field))
+		return -EBADMSG;
 	if (http1_is(field->name, field->name_len, "content-length"))
 		return read_length(head, field, seen);
 	if (http1_is(field->name, field->name_len, "transfer-encoding"))

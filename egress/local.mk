@@ -32,6 +32,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/proxy.c \
 	egress/proxy.h \
 	egress/request-secret.c \
+	egress/request-text.c \
 	egress/request.c \
 	egress/request.h \
 	egress/resolver.h \

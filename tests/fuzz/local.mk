@@ -78,3 +78,20 @@ tests_fuzz_libfuzzer_dns_LDFLAGS = $(libfuzzer_flags)
 tests_fuzz_libfuzzer_hello_SOURCES = tests/fuzz/fuzz_hello.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_hello_LDADD = $(fuzz_hello_libs)
 tests_fuzz_libfuzzer_hello_LDFLAGS = $(libfuzzer_flags)
+
+fuzz_http1_libs = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_http1 tests/fuzz/fuzz_proxy
+tests_fuzz_fuzz_http1_SOURCES = tests/fuzz/fuzz_http1.c $(fuzz_main)
+tests_fuzz_fuzz_http1_LDADD = $(fuzz_http1_libs)
+tests_fuzz_fuzz_proxy_SOURCES = tests/fuzz/fuzz_proxy.c $(fuzz_main)
+tests_fuzz_fuzz_proxy_LDADD = $(fuzz_http1_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_http1 tests/fuzz/libfuzzer_proxy
+endif
+tests_fuzz_libfuzzer_http1_SOURCES = tests/fuzz/fuzz_http1.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_http1_LDADD = $(fuzz_http1_libs)
+tests_fuzz_libfuzzer_http1_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_proxy_SOURCES = tests/fuzz/fuzz_proxy.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_proxy_LDADD = $(fuzz_http1_libs)
+tests_fuzz_libfuzzer_proxy_LDFLAGS = $(libfuzzer_flags)

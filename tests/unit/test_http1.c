@@ -13,13 +13,6 @@
 
 #include "base/banned.h"
 
-/* request_field_dropped is of request.c, which needs the whole egress process; here only Connection's own words count. */
-bool request_field_dropped(const char *name, size_t len, bool response)
-{
-	(void)response;
-	return http1_is(name, len, "connection") || http1_is(name, len, "upgrade");
-}
-
 /* A copy that ends where memory does. */
 static char *at_edge(const char *text, size_t len)
 {
@@ -295,6 +288,59 @@ START_TEST(heads_have_limits)
 END_TEST
 
 /* ---- targets of a proxy's ---- */
+
+START_TEST(authorities_are_read_strictly)
+{
+	static const struct {
+		const char *text, *host;
+		unsigned port;
+	} each[] = {
+		{"a.test", "a.test", 80},
+		{"A.Test.:81", "a.test", 81},
+		{"192.0.2.1:65535", "192.0.2.1", 65535},
+		{"[2001:DB8::1]", "2001:db8::1", 80},
+		{"[::1]:1", "::1", 1},
+		{"", NULL, 0},
+		{":80", NULL, 0},
+		{"a.test:", NULL, 0},
+		{"a.test:0", NULL, 0},
+		{"a.test:080", NULL, 0},
+		{"a.test:65536", NULL, 0},
+		{"a.test:+80", NULL, 0},
+		{"a.test:80:80", NULL, 0},
+		{"a.test:80/", NULL, 0},
+		{"u@a.test", NULL, 0},
+		{"u:p@a.test:80", NULL, 0},
+		{"a.test@b.test", NULL, 0},
+		{"a.test,b.test", NULL, 0},
+		{"a.test b.test", NULL, 0},
+		{"a.test?", NULL, 0},
+		{"a.test#b", NULL, 0},
+		{"a%2etest", NULL, 0},
+		{"::1", NULL, 0},
+		{"[::1", NULL, 0},
+		{"[::1]x", NULL, 0},
+		{"[a.test]", NULL, 0},
+		{"[fe80::1%25eth0]", NULL, 0},
+		{"127.1", NULL, 0},
+		{"0x7f.0.0.1", NULL, 0},
+		{"2130706433", NULL, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		size_t len = strlen(each[i].text);
+		char host[NET_HOST_MAX];
+		unsigned port;
+		bool is_one = request_authority(at_edge(each[i].text, len), len, 80, host, &port);
+
+		ck_assert_msg(is_one == (each[i].host != NULL), "%s", each[i].text);
+		if (!is_one)
+			continue;
+		ck_assert_str_eq(host, each[i].host);
+		ck_assert_uint_eq(port, each[i].port);
+	}
+}
+END_TEST
 
 START_TEST(absolute_targets_come_apart)
 {
@@ -635,6 +681,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, sound_requests_are_understood);
 	tcase_add_test(tcase, only_a_websocket_is_an_upgrade);
 	tcase_add_test(tcase, heads_have_limits);
+	tcase_add_test(tcase, authorities_are_read_strictly);
 	tcase_add_test(tcase, absolute_targets_come_apart);
 	tcase_add_loop_test(tcase, responses_are_understood_or_refused, 0, COUNT(responses));
 	tcase_add_loop_test(tcase, chunks_are_read_strictly, 0, COUNT(chunks));
