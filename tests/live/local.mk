@@ -49,6 +49,7 @@ LIVE_TESTS = \
 	tests/live/least-privilege.sh \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
+	tests/live/net-names.sh \
 	tests/live/net-records.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
