@@ -1,12 +1,15 @@
 /* The guest's side of the network: what the run's programs talk to, in their network namespace or at an address of theirs. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "egress/control.h"
 #include "supervisor/egress-address.h"
+#include "supervisor/egress-provide.h"
 #include "supervisor/egress-routes.h"
 #include "supervisor/egress-start.h"
 
@@ -74,6 +77,16 @@ int egress_guest_create(struct egress_side *side, const struct policy *policy, b
 	}
 	*ret_guest = guest;
 	return error;
+}
+
+int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
+{
+	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
+	char address[INET_ADDRSTRLEN], text[128];
+
+	(void)inet_ntop(AF_INET, guest->dns_port == DNS_PORT ? &guest->loopback : &any, address, sizeof(address));
+	(void)snprintf(text, sizeof(text), "nameserver %s\n%s", address, datagrams ? "" : "options use-vc\n");
+	return egress_add_file(side, "/etc/resolv.conf", text, strlen(text));
 }
 
 int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest)

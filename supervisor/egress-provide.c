@@ -115,14 +115,11 @@ static int add_hosts(const struct policy *policy, const struct pool *pool, struc
 
 static int add_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
-	static const char resolv[] = "nameserver 127.0.0.1\n";
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
 				       "netgroup: files\n";
-	int error = egress_add_file(side, "/etc/resolv.conf", resolv, sizeof(resolv) - 1);
+	int error = egress_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 
-	if (error == 0)
-		error = egress_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 	return error < 0 ? error : add_hosts(policy, pool, side);
 }
 

@@ -73,6 +73,11 @@ struct egress_guest {
 /* 0 or -errno with *ret_step (static). egress_guest_done releases in both cases. */
 int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
 			struct egress_guest *ret_guest, const char **ret_step);
+/*
+ * Provides resolv.conf(5). Its server is the address that replies come from where that is so at the usual port (musl compares),
+ * else one that is led to it. datagrams: false where the program has no UDP. 0 or -ENOMEM.
+ */
+int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Duplicates of them to egress (CONTROL_GUEST), when the supervisor is there to stay. 0 or -errno. */
 int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest);
 void egress_guest_done(struct egress_guest *guest);

@@ -221,6 +221,10 @@ static int build_guest(struct process *process)
 	if (!options->egress->active)
 		return 0;
 	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
+	if (error == 0) {
+		step = "tell the program where to ask for names";
+		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
+	}
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "network_failed", "cannot %s: %s", step, strerror(-error));
 	return 0;

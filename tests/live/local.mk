@@ -29,6 +29,7 @@ LIVE_TESTS = \
 	tests/live/diff-task.sh \
 	tests/live/doctor.sh \
 	tests/live/doctor-advice.sh \
+	tests/live/egress-life.sh \
 	tests/live/examples.sh \
 	tests/live/exec-forms.sh \
 	tests/live/in-container.sh \
