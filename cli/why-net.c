@@ -74,7 +74,8 @@ static int parse_scheme(struct asked *asked, const char *text, const char **url)
 	static const struct {
 		const char *name;
 		bool tls, upgrade;
-	} schemes[] = {{"https://", true, false}, {"http://", false, false}, {"wss://", true, true}, {"ws://", false, true}};
+	} schemes[] = {
+		{"https://", true, false}, {"http://", false, false}, {"wss://", true, true}, {"ws://", false, true}};
 
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		if (strncmp(*url, schemes[i].name, strlen(schemes[i].name)) != 0)
@@ -103,7 +104,8 @@ static int parse_url(struct asked *asked, const char *text)
 	if (parse_authority(asked, text, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
 		return -EINVAL;
 	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
-		return bad(text, "has a path that is refused in every request (escaped dots or slashes, spaces, \"#\", too long)");
+		return bad(text, "has a path that is refused in every request (escaped dots or slashes, spaces, \"#\", "
+				 "too long)");
 	return 0;
 }
 
@@ -269,10 +271,13 @@ static char *suggest(const struct asked *asked)
 			       asked->tls ? "https" : "http", open, asked->host, close, asked->port, asked->path);
 	else if (asked->udp)
 		len = asprintf(&text,
-			       "in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, \"proto\": \"udp\"}]}}",
+			       "in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, \"proto\": "
+			       "\"udp\"}]}}",
 			       asked->host, asked->port);
 	else
-		len = asprintf(&text, "--allow-host %s%s%s:%u, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u}]}}",
+		len = asprintf(&text,
+			       "--allow-host %s%s%s:%u, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
+			       "\"port\": %u}]}}",
 			       open, asked->host, close, asked->port, asked->host, asked->port);
 	return len < 0 ? NULL : text;
 }
@@ -322,14 +327,15 @@ static int print_json(const struct asked *asked)
 	const struct net_verdict *verdict = &asked->verdict;
 	const struct net_rule *rule = verdict->rule;
 	_cleanup_free_ char *suggestion = suggest(asked), *text = NULL;
-	json_t *object = json_pack(
-		"{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
-		verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
-		asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port, "proto",
-		proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
-		asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason, "errno",
-		verdict->allow || asked->opened ? NULL : "ECONNREFUSED", "opened", asked->opened, "header", rule ? rule->header : NULL,
-		"addresses", addresses_json(asked), "suggest", suggestion);
+	json_t *object =
+		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
+			  verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
+			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
+			  "proto", proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
+			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
+			  "errno", verdict->allow || asked->opened ? NULL : "ECONNREFUSED", "opened", asked->opened,
+			  "header", rule ? rule->header : NULL, "addresses", addresses_json(asked), "suggest",
+			  suggestion);
 
 	text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
 	json_decref(object);

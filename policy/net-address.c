@@ -70,12 +70,12 @@ struct wrapping {
 };
 
 static const struct wrapping wrappings[] = {
-	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0},    /* mapped */
-	{{0}, 96, 12, 0},                           /* compatible, but for :: and ::1 */
-	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},         /* NAT64, RFC 6052 */
-	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},      /* translated, RFC 2765 */
-	{{0x20, 0x02}, 16, 2, 0},                   /* 6to4 */
-	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},         /* Teredo: the client, and its server: */
+	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* mapped */
+	{{0}, 96, 12, 0},                        /* compatible, but for :: and ::1 */
+	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
+	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* translated, RFC 2765 */
+	{{0x20, 0x02}, 16, 2, 0},                /* 6to4 */
+	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client, and its server: */
 	{{0x20, 0x01, 0, 0}, 32, 4, 0},
 };
 

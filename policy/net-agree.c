@@ -28,7 +28,8 @@ static void check_pair(struct compiler *compiler, const struct net_written_rule 
 	port = shared_port(&a->rule, &b->rule);
 	if (port)
 		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
-			      b->rule.host, net_proto_name(b->rule.proto), net_proto_name(a->rule.proto), a->rule.label);
+			      b->rule.host, net_proto_name(b->rule.proto), net_proto_name(a->rule.proto),
+			      a->rule.label);
 }
 
 /* ---- credentials and secrets ---- */
@@ -62,9 +63,10 @@ static void check_credential(struct compiler *compiler, const struct net_collect
 		const struct net_written_secret *secret = find_secret(collected, open, len);
 
 		if (!secret)
-			compiler_fail(compiler, rule->where,
-				      "the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
-				      (int)len, open);
+			compiler_fail(
+				compiler, rule->where,
+				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
+				(int)len, open);
 		else if (!secret_covers(&secret->secret, rule->rule.host))
 			compiler_fail(compiler, rule->where,
 				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
@@ -111,7 +113,8 @@ static void check_fixed_rule(struct compiler *compiler, const struct net_fixed *
 		lifts = lifts || net_address_denied(address);
 		net_address_text(address, text);
 		if (refused && net_address_refused(address, NET_LIFT_NAMED))
-			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text, refused);
+			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
+				      refused);
 		else if (refused)
 			compiler_fail(compiler, fixed->where,
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,

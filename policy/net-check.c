@@ -56,8 +56,9 @@ int net_secret_from_check(const char *from, const char **ret_why)
 /* Headers by which a message is framed or routed: a credential there would change more than who asks. */
 static bool is_header_of_ours(const char *name)
 {
-	static const char *const names[] = {"host", "connection", "content-length", "transfer-encoding", "te", "trailer",
-					    "upgrade", "expect", "keep-alive", "proxy-authorization", "proxy-connection"};
+	static const char *const names[] = {
+		"host",   "connection", "content-length",      "transfer-encoding", "te", "trailer", "upgrade",
+		"expect", "keep-alive", "proxy-authorization", "proxy-connection"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcasecmp(name, names[i]) == 0)
@@ -84,11 +85,13 @@ static const char *header_problem(const struct net_rule *rule)
 		if (*at != '{')
 			continue;
 		if (at[1 + len] != '}' || !net_is_secret_name(at + 1, len))
-			return "has no secret's name between \"{\" and \"}\" in its credential; write \"Bearer {NAME}\"";
+			return "has no secret's name between \"{\" and \"}\" in its credential; write \"Bearer "
+			       "{NAME}\"";
 		at += 1 + len;
 		placed = true;
 	}
-	return placed ? NULL : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
+	return placed ? NULL
+		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
 static bool address_of(const char *host, struct sockaddr_storage *ret)
@@ -118,7 +121,8 @@ static int check_address(const struct net_rule *rule, char *why, size_t cap)
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)
-		(void)snprintf(why, cap, "names an address that is not public (%s); add \"private\": true if it is meant",
+		(void)snprintf(why, cap,
+			       "names an address that is not public (%s); add \"private\": true if it is meant",
 			       denied);
 	else if (!denied && rule->private_addresses)
 		(void)snprintf(why, cap, "has \"private\" without effect: its address is public; remove it");

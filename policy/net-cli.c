@@ -185,7 +185,8 @@ int source_network_from_cli(struct arena *arena, const struct policy_cli *option
 		}
 	}
 	if (options->no_net && source->network.said == NET_SAID) {
-		policy_errors_add(errors, "command line: --no-net: contradicts --allow-host and --allow; keep one of them");
+		policy_errors_add(errors,
+				  "command line: --no-net: contradicts --allow-host and --allow; keep one of them");
 		bad = -EINVAL;
 	}
 	if (options->no_net)

@@ -26,13 +26,15 @@ static void *grow(struct compiler *compiler, void *list, size_t *count, size_t s
 /* ---- paths beside the file that names them ---- */
 
 /* The canonical path of an existing file, in the arena; NULL with a message. */
-static const char *find_file(struct compiler *compiler, const struct source *source, const char *name, const char *where)
+static const char *find_file(struct compiler *compiler, const struct source *source, const char *name,
+			     const char *where)
 {
 	const char *slash = name[0] == '/' ? NULL : strrchr(source->path, '/');
 	const struct policy_host *host = compiler->host;
 	_cleanup_free_ char *path = NULL, *real = NULL;
 
-	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - source->path + 1) : 0, slash ? source->path : "", name) < 0) {
+	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - source->path + 1) : 0, slash ? source->path : "", name) <
+	    0) {
 		path = NULL; /* undefined after a failure */
 		compiler->no_memory = true;
 		return NULL;
@@ -111,8 +113,7 @@ static void take_secrets(struct compiler *compiler, struct net_collected *collec
 			if (!secret.secret.from)
 				continue; /* a message or no memory: the load fails */
 		}
-		while (at < collected->secrets &&
-		       strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
+		while (at < collected->secrets && strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
 			at++;
 		if (at == collected->secrets)
 			collected->secret =

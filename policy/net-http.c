@@ -73,7 +73,8 @@ static int check_path(const char *path, char *why, size_t cap)
 	int ret;
 
 	if (path[0] != '/')
-		return wrong(why, cap, "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for all");
+		return wrong(why, cap,
+			     "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for all");
 	if (strchr(path, '?'))
 		return wrong(why, cap, "has a \"?\" in it; queries are not judged, leave it out");
 	if (has_bad_stars(path))
@@ -82,8 +83,9 @@ static int check_path(const char *path, char *why, size_t cap)
 	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_MAX / 4)
 		return wrong(why, cap, "has a path longer than a rule may have");
 	if (ret < 0)
-		return wrong(why, cap, "has a path that no request may have (\"..\" above the root, \"\\\", control "
-				       "characters or bad escapes)");
+		return wrong(why, cap,
+			     "has a path that no request may have (\"..\" above the root, \"\\\", control "
+			     "characters or bad escapes)");
 	if (strcmp(normal, path) == 0)
 		return 0;
 	(void)snprintf(why, cap, "would never match: requests are judged in normal form; write the path as %s", normal);

@@ -29,7 +29,7 @@ static bool is_plain(unsigned char c)
 }
 
 struct writer {
-	char *out;      /* NET_PATH_MAX */
+	char *out; /* NET_PATH_MAX */
 	size_t len;
 	size_t segment; /* where the current one begins, behind its "/" */
 	bool escaped;   /* a dot of it came from an escape */
@@ -187,7 +187,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 /* ---- patterns ---- */
 
 struct matching {
-	const char *start;   /* of the pattern */
+	const char *start; /* of the pattern */
 	const char *pattern, *path;
 	/* Where to go on from when what follows a star does not match. NULL: no star yet */
 	const char *one_pattern, *one_path;

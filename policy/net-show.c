@@ -64,7 +64,8 @@ static int show_rule(json_t *list, const struct net_rule *rule)
 		ret |= json_object_set_new(object, "http", http_json(rule));
 	if (rule->header)
 		ret |= json_object_set_new(object, "credential",
-					   json_pack("{s:s, s:s}", "header", rule->header, "value", rule->header_value));
+					   json_pack("{s:s, s:s}", "header", rule->header, "value",
+						     rule->header_value));
 	if (rule->private_addresses)
 		ret |= json_object_set_new(object, "private", json_true());
 	if (rule->dns_real)

@@ -35,14 +35,38 @@ __attribute__((format(printf, 2, 3))) static void warn(struct compiler *compiler
 static bool is_shared(const char *host)
 {
 	static const char *const shared[] = {
-		"**.akamai.net",         "**.akamaiedge.net",        "**.akamaihd.net",     "**.akamaized.net",
-		"**.amplifyapp.com",     "**.appspot.com",           "**.azureedge.net",    "**.azurefd.net",
-		"**.azurewebsites.net",  "**.b-cdn.net",             "**.cdn.cloudflare.net", "**.cdn77.org",
-		"**.cloudfront.net",     "**.edgekey.net",           "**.edgesuite.net",    "**.fastly.net",
-		"**.fastlylb.net",       "**.firebaseapp.com",       "**.github.io",        "**.gitlab.io",
-		"**.herokuapp.com",      "**.jsdelivr.net",          "**.netlify.app",      "**.onrender.com",
-		"**.pages.dev",          "**.r2.dev",                "**.run.app",          "**.s3.amazonaws.com",
-		"**.storage.googleapis.com", "**.trafficmanager.net", "**.vercel.app",      "**.web.app",
+		"**.akamai.net",
+		"**.akamaiedge.net",
+		"**.akamaihd.net",
+		"**.akamaized.net",
+		"**.amplifyapp.com",
+		"**.appspot.com",
+		"**.azureedge.net",
+		"**.azurefd.net",
+		"**.azurewebsites.net",
+		"**.b-cdn.net",
+		"**.cdn.cloudflare.net",
+		"**.cdn77.org",
+		"**.cloudfront.net",
+		"**.edgekey.net",
+		"**.edgesuite.net",
+		"**.fastly.net",
+		"**.fastlylb.net",
+		"**.firebaseapp.com",
+		"**.github.io",
+		"**.gitlab.io",
+		"**.herokuapp.com",
+		"**.jsdelivr.net",
+		"**.netlify.app",
+		"**.onrender.com",
+		"**.pages.dev",
+		"**.r2.dev",
+		"**.run.app",
+		"**.s3.amazonaws.com",
+		"**.storage.googleapis.com",
+		"**.trafficmanager.net",
+		"**.vercel.app",
+		"**.web.app",
 		"**.workers.dev",
 	};
 
@@ -78,7 +102,7 @@ void net_warn(struct compiler *compiler, const struct net_collected *collected)
 
 		if (rule->proto == NET_HTTPS && rule->http_count == 0 && is_shared(rule->host))
 			warn(compiler,
-			     "%s: warning: %s is served together with strangers' sites, which can be asked for inside of "
+			     "%s: warning: %s is served together with strangers' sites, which can be asked for in "
 			     "unopened TLS; add \"http\" rules, so that the requests are judged",
 			     written->where, rule->host);
 		if (is_denied(network, rule))
@@ -86,7 +110,8 @@ void net_warn(struct compiler *compiler, const struct net_collected *collected)
 	}
 	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
 		if (!has_rule(network, network->fixed[i].host))
-			warn(compiler, "%s: warning: no rule allows %s", network->fixed[i].where, network->fixed[i].host);
+			warn(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
+			     network->fixed[i].host);
 	for (size_t i = 0; i < collected->secrets && network->said == NET_SAID; i++)
 		for (const char *const *host = collected->secret[i].secret.hosts; *host; host++)
 			if (!has_rule(network, *host))

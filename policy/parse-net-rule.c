@@ -45,7 +45,8 @@ static bool guess_proto(struct parser *parser, struct net_rule *rule)
 	for (size_t i = 1; i < rule->ports; i++) {
 		if (net_port_proto(rule->port[i]) == rule->proto)
 			continue;
-		parser_fail(parser, "has ports of different protocols (%u is %s, %u is %s); add \"proto\" or make it two rules",
+		parser_fail(parser,
+			    "has ports of different protocols (%u is %s, %u is %s); add \"proto\" or make it two rules",
 			    rule->port[0], net_proto_name(rule->proto), rule->port[i],
 			    net_proto_name(net_port_proto(rule->port[i])));
 		return false;
