@@ -51,6 +51,7 @@ LIVE_TESTS = \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
 	tests/live/net-names.sh \
+	tests/live/net-egress-dies.sh \
 	tests/live/net-records.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \

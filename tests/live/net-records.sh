@@ -3,7 +3,7 @@
 # server saw them; the sums in the result.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/net.sh"
-need curl jq
+need jq
 net_servers http echo
 http=$(net_port http) echo=$(net_port echo)
 net_policy "{
@@ -106,7 +106,7 @@ for without in "" netns namespaces; do
 	: >"$NET/access"
 	net_run -r "$T/home" --json -- "$PYTHON" "$T/home/many.py" >"$T/result" 2>"$T/err" ||
 		fail "${where}status $?: $(cat "$T/err"; jq -c '{status, stdout, stderr, error}' "$T/result")"
-	[ "$(jq -r .stdout "$T/result")" = done ] || fail "${where}$(jq -c '{stdout, stderr}' "$T/result")"
+	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "${where}$(jq -c '{stdout, stderr}' "$T/result")"
 
 	# Each connection: its records in order, one open, one close, nothing after it; all numbers are there.
 	odd=$(records 'select(.conn != null)' | jq -sc 'group_by(.conn)[] | sort_by(.seq) | map(.event)
