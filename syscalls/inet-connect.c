@@ -196,7 +196,7 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 		call_fail(call, -ECONNREFUSED);
 		return;
 	}
-	r = inet_bind_own(inet, socket);
+	r = inet_bind_near(socket, &at);
 	if (r < 0) {
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;
@@ -279,17 +279,18 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	if (!inet_take_socket(call, &socket, -EINVAL))
 		return;
 	r = inet_read_peer(&socket.kind, address, len, &to);
-	if (r < 0) {
+	if (r == 0 && to.family == AF_UNSPEC) {
+		disconnect(call, &socket);
+	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
+		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
+		connect_again(call, &socket); /* which comes before the address is looked at */
+	} else if (r < 0) {
 		target_allow(call);
 		call_fail(call, r);
-	} else if (to.family == AF_UNSPEC) {
-		disconnect(call, &socket);
-	} else if (!socket.kind.stream) {
-		inet_connect_datagram(call, &socket, &to);
-	} else if (inet_tcp_state(socket.fd) != TCP_CLOSE) {
-		connect_again(call, &socket);
-	} else {
+	} else if (socket.kind.stream) {
 		connect_stream(call, &socket, &to);
+	} else {
+		inet_connect_datagram(call, &socket, &to);
 	}
 	if (socket.fd >= 0)
 		(void)close(socket.fd);

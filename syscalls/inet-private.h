@@ -43,6 +43,9 @@ int inet_bound(const struct inet_socket *socket, struct inet_address *ret_addres
 /* Binds a socket that is not bound yet so that nothing outside the run can reach it. 0 or -errno of bind(2). */
 int inet_bind_own(const struct inet *inet, const struct inet_socket *socket);
 
+/* The same at this address, and a port of the kernel's. */
+int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address);
+
 /* Notes what a bound socket is called in the program's eyes (inet-names.h). */
 void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 	       const struct inet_address *peer);

@@ -123,14 +123,22 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 }
 
-int inet_bind_own(const struct inet *inet, const struct inet_socket *socket)
+int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address)
 {
-	struct inet_address bound, own = inet_v4(inet->options.loopback, 0);
+	struct inet_address bound, own = *address;
 	int r = inet_bound(socket, &bound);
 
 	if (r < 0 || bound.port)
 		return r;
+	own.port = 0;
 	return inet_bind_to(socket, &own);
+}
+
+int inet_bind_own(const struct inet *inet, const struct inet_socket *socket)
+{
+	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+
+	return inet_bind_near(socket, &own);
 }
 
 struct inet_address inet_own(const struct inet *inet, bool v6, uint16_t port)

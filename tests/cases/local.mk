@@ -15,6 +15,11 @@ EXTRA_DIST += tests/cases/diff-deviations.txt
 EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py
 EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 
+# Internet sockets, natively and inside.
+check_PROGRAMS += tests/cases/cases-inet
+tests_cases_cases_inet_SOURCES = tests/cases/inet.c
+tests_cases_cases_inet_LDADD = -lpthread
+
 # A container's filter in one call.
 check_PROGRAMS += tests/cases/cases-without
 tests_cases_cases_without_SOURCES = tests/cases/without.c

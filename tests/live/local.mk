@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/diff-open.sh \
 	tests/live/diff-pair.sh \
 	tests/live/diff-path.sh \
+	tests/live/diff-inet.sh \
 	tests/live/diff-sock.sh \
 	tests/live/diff-task.sh \
 	tests/live/doctor.sh \
