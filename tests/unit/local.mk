@@ -169,7 +169,7 @@ tests_unit_test_policy_net_LDADD = $(POLICY_TEST_LIBS)
 
 # Names, from the question to the connected socket. No name server is asked.
 UNIT_TESTS += tests/unit/test_dial tests/unit/test_dns tests/unit/test_dns_server tests/unit/test_hello \
-	tests/unit/test_mode_hello tests/unit/test_resolver
+	tests/unit/test_mode_hello tests/unit/test_pool tests/unit/test_resolver
 tests_unit_test_dial_SOURCES = tests/unit/test_dial.c $(POLICY_RIG)
 tests_unit_test_dial_LDADD = $(EGRESS_LIBS)
 tests_unit_test_dns_SOURCES = tests/unit/test_dns.c tests/unit/dns-ask.c tests/unit/dns-ask.h $(POLICY_RIG)
@@ -180,6 +180,8 @@ tests_unit_test_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_mode_hello_SOURCES = tests/unit/test_mode_hello.c $(EGRESS_RIG)
 tests_unit_test_mode_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_test_resolver_LDADD = $(EGRESS_LIBS)
+tests_unit_test_pool_SOURCES = tests/unit/test_pool.c $(POLICY_RIG)
+tests_unit_test_pool_LDADD = $(EGRESS_LIBS)
 
 TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_channel tests/unit/test_tls
