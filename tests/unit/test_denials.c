@@ -231,6 +231,54 @@ START_TEST(test_another_program_is_another_denial)
 }
 END_TEST
 
+/* Events of the network: the same one twice is one with a count, another reason is another, and none is a system call. */
+START_TEST(test_events)
+{
+	static char target[] = "GET api.test:443/x", no_rule[] = "no_rule", capped[] = "cap_rate";
+	struct denial event = {.seq = 3, .event = "request", .op = "net", .target = target, .reason = no_rule, .exe = git,
+			       .count = 2};
+	const struct denial *list;
+	uint64_t unlisted;
+	size_t count;
+
+	denials_add_event(denials, &event);
+	denials_add_event(denials, &event);
+	list = only(4);
+	ck_assert_ptr_null(list->syscall);
+	ck_assert_str_eq(list->event, "request");
+	ck_assert_ptr_ne(list->target, target);
+	ck_assert_str_eq(list->target, target);
+	event.reason = capped;
+	denials_add_event(denials, &event);
+	denials_add(denials, refused(&socket_row, EACCES, "network_not_granted"));
+	list = denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, 3);
+	ck_assert_str_eq(list[1].reason, "cap_rate");
+	ck_assert_ptr_null(list[2].event);
+	ck_assert_str_eq(list[2].syscall, "socket");
+}
+END_TEST
+
+/* Past the cap each counts for as many as it stands for. */
+START_TEST(test_many_events)
+{
+	static char reason[] = "no_rule";
+	uint64_t unlisted;
+	size_t count;
+
+	for (int i = 0; i < DENIALS_MAX + 10; i++) {
+		char target[32];
+		struct denial event = {.event = "dns", .op = "net", .target = target, .reason = reason, .exe = git, .count = 5};
+
+		(void)snprintf(target, sizeof(target), "n%d.test", i);
+		denials_add_event(denials, &event);
+	}
+	(void)denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, DENIALS_MAX);
+	ck_assert_uint_eq(unlisted, 50);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("denials");
@@ -247,6 +295,8 @@ int main(void)
 	tcase_add_loop_test(tests, test_without_path, 0, 2);
 	tcase_add_test(tests, test_repeated_and_too_many);
 	tcase_add_test(tests, test_another_program_is_another_denial);
+	tcase_add_test(tests, test_events);
+	tcase_add_test(tests, test_many_events);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
