@@ -95,3 +95,15 @@ tests_fuzz_libfuzzer_http1_LDFLAGS = $(libfuzzer_flags)
 tests_fuzz_libfuzzer_proxy_SOURCES = tests/fuzz/fuzz_proxy.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_proxy_LDADD = $(fuzz_http1_libs)
 tests_fuzz_libfuzzer_proxy_LDFLAGS = $(libfuzzer_flags)
+
+fuzz_net_text_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_net_text
+tests_fuzz_fuzz_net_text_SOURCES = tests/fuzz/fuzz_net_text.c $(fuzz_main)
+tests_fuzz_fuzz_net_text_LDADD = $(fuzz_net_text_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_net_text
+endif
+tests_fuzz_libfuzzer_net_text_SOURCES = tests/fuzz/fuzz_net_text.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_net_text_LDADD = $(fuzz_net_text_libs)
+tests_fuzz_libfuzzer_net_text_LDFLAGS = $(libfuzzer_flags)

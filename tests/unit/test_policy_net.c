@@ -420,7 +420,7 @@ struct mistake {
 static const struct mistake mistakes[] = {
 	{"{'network': 'all'}", "network: must be an object { ... } or \"none\", not a string"}, {"{'network': []}", "network: must be an object"},
 	{"{'network': {'default': 'allow'}}", "network.default: must be \"deny\", the only default there is, not \"allow\""}, {"{'network': {'default': 1}}", "network.default: must be \"deny\""},
-	{"{'network': {'alllow': []}}", "network.alllow: unknown key; did you mean \"allow\"?"}, {"{'network': {'allow': {}}}", "network.allow: must be a list of objects"},
+	{"{'network': {'allo': []}}", "network.allo: unknown key; did you mean \"allow\"?"}, {"{'network': {'allow': {}}}", "network.allow: must be a list of objects"},
 	{"{'network': {'allow': ['a.test']}}", "network.allow[0]: must be an object { ... }, not a string"}, {"{'network': {'allow':\n[{'host': 'a.test', 'hots': 1}]}}", "p.json:2: network.allow[0].hots: unknown key; did you mean \"host\"?"},
 	{ALLOW("'host': 7"), "network.allow[0].host: must be a string, not a number"}, {ALLOW("'host': ''"), "host: must not be empty"}, {ALLOW(""), "network.allow[0]: lacks \"host\""},
 	{ALLOW("'host': '*'"), "network.allow[0].host: \"*\" would be every host there is"}, {ALLOW("'host': '**'"), "every host"}, {ALLOW("'host': '*.com'"), "anybody who registers a name there"},
