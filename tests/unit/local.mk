@@ -194,3 +194,9 @@ tests_unit_test_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(TL
 UNIT_TESTS += tests/unit/test_egress_tls
 tests_unit_test_egress_tls_SOURCES = tests/unit/test_egress_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h $(EGRESS_RIG)
 tests_unit_test_egress_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
+
+UNIT_TESTS += tests/unit/test_egress_side
+tests_unit_test_egress_side_SOURCES = tests/unit/test_egress_side.c $(POLICY_RIG)
+tests_unit_test_egress_side_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a \
+	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(NGHTTP2_LIBS) $(POLICY_LIBS) $(OPENSSL_LIBS) \
+	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)

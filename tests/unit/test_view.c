@@ -56,6 +56,8 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 {
 	unsigned rights = policy_rights(policy, path, len);
 
+	if (strcmp(path, "/etc/denied") == 0)
+		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EACCES, .rule = "fake", .reason = "denied_by_rule"};
 	if ((rights & want) == want)
 		return (struct policy_decision){.verdict = VERDICT_ALLOW, .rule = "fake"};
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = rights ? EROFS : ENOENT, .reason = "not_granted"};
@@ -97,9 +99,19 @@ static void make_link(const char *target, const char *dir, const char *name)
 	ck_assert_int_eq(symlink(target, path), 0);
 }
 
+/* Of the run: where nothing is granted, in place of what the policy provides, within a granted tree, and denied by a rule. */
+static const struct view_provide provides[] = {
+	{(char *)"/etc/resolv.conf", (char *)"run", 3},
+	{(char *)"/etc/motd", (char *)"run", 3},
+	{(char *)"/data/sub/given", (char *)"run", 3},
+	{(char *)"/data/sub/made", (char *)"run", 3},
+	{(char *)"/etc/denied", (char *)"run", 3},
+};
+
 static void set_up(void)
 {
-	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1};
+	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1,
+				       .provide = provides, .provides = sizeof(provides) / sizeof(provides[0])};
 	struct policy_error error;
 
 	(void)snprintf(host, sizeof(host), "/tmp/test-view-XXXXXX");
@@ -111,6 +123,7 @@ static void set_up(void)
 	make_dir(runs, "one", scratch);
 	make_file(data, "file");
 	make_file(data, "sub/inner");
+	make_file(data, "sub/given");
 	make_link("sub", data, "link");
 	make_link("/data/file", data, "absolute");
 	make_link("/etc/shadow", data, "outside");
@@ -244,6 +257,31 @@ START_TEST(roots_of_mounts_stay)
 }
 END_TEST
 
+START_TEST(the_runs_files_are_shown)
+{
+	static struct place place;
+	struct policy_decision decision;
+
+	for (size_t i = 0; i < sizeof(provides) / sizeof(provides[0]); i++) {
+		_cleanup_close_ int fd = -1;
+		char text[8] = "";
+
+		ck_assert_int_eq(view_locate(view, NULL, "/", provides[i].virt, 0, &place), 0);
+		fd = view_open(&place, O_RDONLY, 0);
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(read(fd, text, sizeof(text) - 1), 3);
+		ck_assert_str_eq(text, "run");
+		decision = view_judge(view, NULL, &place, POLICY_WRITE);
+		ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be written", provides[i].virt);
+		decision = view_judge(view, NULL, &place, POLICY_EXEC);
+		ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be executed", provides[i].virt);
+		decision = view_judge(view, NULL, &place, POLICY_READ);
+		ck_assert_msg(decision.verdict == (strcmp(provides[i].virt, "/etc/denied") == 0 ? VERDICT_DENY : VERDICT_PROVIDE),
+			      "%s: %d", provides[i].virt, decision.verdict);
+	}
+}
+END_TEST
+
 START_TEST(scratch_is_nowhere)
 {
 	static struct place place;
@@ -323,6 +361,7 @@ int main(void)
 	tcase_add_test(tests, open_follows_nothing);
 	tcase_add_test(tests, names_map_back);
 	tcase_add_test(tests, roots_of_mounts_stay);
+	tcase_add_test(tests, the_runs_files_are_shown);
 	tcase_add_test(tests, scratch_is_nowhere);
 	tcase_add_test(tests, listings_show_what_is_granted);
 	tcase_add_test(tests, proc_lists_the_run);
