@@ -267,7 +267,7 @@ static int take_open(struct egress_client *client, struct conn_entry *conn, cons
 /* The close of a connection says why once more. */
 static bool is_told_again(const struct conn_entry *conn, const struct control_record *record)
 {
-	return record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
+	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
 }
 
 /* After it is on file. 0 or -errno: it must not be done. */
@@ -276,7 +276,7 @@ static int take(struct egress_client *client, struct conn_entry *conn, const str
 	struct request_entry *request;
 	int r = 0;
 
-	if (record->event == CONTROL_EVENT_REQUEST && record->allow) {
+	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
 		conn->listed = true;
 		r = conns_add_request(&client->conns, conn, record, &request);
 		if (r == 0) {
@@ -284,7 +284,7 @@ static int take(struct egress_client *client, struct conn_entry *conn, const str
 			usage_request(client->usage, record->rule);
 			return 0; /* DONE tells its outcome */
 		}
-	} else if (record->event == CONTROL_EVENT_OPEN && record->allow) {
+	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
 		r = take_open(client, conn, record);
 	} else if (!record->allow && !is_told_again(conn, record)) {
 		if (is_denied(record)) {
@@ -322,7 +322,7 @@ int client_record(struct egress_client *client, const struct control_record *rec
 	if (r == 0)
 		r = take(client, conn, record, slot);
 	advise(client, record);
-	if (record->event == CONTROL_EVENT_CLOSE)
+	if (conn && record->event == CONTROL_EVENT_CLOSE)
 		close_conn(client, conn, record);
 	return answer(client, record, r);
 }
