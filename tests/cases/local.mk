@@ -9,7 +9,7 @@ tests_cases_cases_diff_LDADD = -lpthread
 tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
 	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-race.c \
 	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
-	tests/cases/threat-unix.c
+	tests/cases/threat-unix.c tests/cases/threat-inet.c
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
 EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py
@@ -19,6 +19,7 @@ EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 check_PROGRAMS += tests/cases/cases-inet
 tests_cases_cases_inet_SOURCES = tests/cases/inet.c
 tests_cases_cases_inet_LDADD = -lpthread
+EXTRA_DIST += tests/cases/net-loopback.py
 
 # A container's filter in one call.
 check_PROGRAMS += tests/cases/cases-without

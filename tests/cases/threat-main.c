@@ -30,6 +30,7 @@ static const struct {
 	{"sigkill", threat_sigkill},	 {"full", threat_full},		{"tty", threat_tty},
 	{"names", threat_names},	 {"marker", threat_marker},	{"load", threat_load},
 	{"linger", threat_linger},
+	{"network", threat_network},
 	{"fastopen", threat_fastopen},	 {"mptcp", threat_mptcp},	{"messages", threat_messages},
 	{"families", threat_families},	 {"addresses", threat_addresses}, {"unix", threat_unix},
 	{"crowd", threat_crowd},	 {"ioctls", threat_ioctls},	{"storm", threat_storm},

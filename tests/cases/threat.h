@@ -66,6 +66,7 @@ int threat_names(char **arg);
 int threat_marker(char **arg);
 int threat_load(char **arg);
 int threat_linger(char **arg);
+int threat_network(char **arg);
 int threat_fastopen(char **arg);
 int threat_mptcp(char **arg);
 int threat_messages(char **arg);

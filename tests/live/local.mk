@@ -52,6 +52,7 @@ LIVE_TESTS = \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
 	tests/live/net-http2.sh \
+	tests/live/net-loopback.sh \
 	tests/live/net-smoke.sh \
 	tests/live/net-names.sh \
 	tests/live/net-egress-dies.sh \
@@ -97,6 +98,7 @@ LIVE_TESTS = \
 	tests/live/threat-32-start.sh \
 	tests/live/threat-33-flood.sh \
 	tests/live/threat-34-fastopen.sh \
+	tests/live/threat-34-38-network.sh \
 	tests/live/threat-35-mptcp.sh \
 	tests/live/threat-36-messages.sh \
 	tests/live/threat-37-families.sh \
