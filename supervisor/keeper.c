@@ -16,6 +16,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/net.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/egress-start.h"
 #include "supervisor/environment.h"
@@ -305,14 +306,15 @@ static void hand_over(const struct cgroup *cgroup, const struct custodian *custo
 }
 
 /* Said before there is one, since the supervisor tells the log and the user which layers hold; then it has to hold. */
-static void plan_self_filter(struct layers *layers)
+static void plan_self_filter(const struct policy *policy, struct layers *layers)
 {
 	const char *why;
 
 	if (!layers_wanted(layers, LAYER_SELF_FILTER))
 		return;
 	if (selffilter_possible(&why))
-		layers_set(layers, LAYER_SELF_FILTER, true, "keeper and supervisor can only make the calls that they need");
+		layers_set(layers, LAYER_SELF_FILTER, true, "keeper%s supervisor can only make the calls that they need",
+			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
 	else
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
@@ -358,7 +360,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	/* While we still may, and are in no namespace of the run's. */
 	keeper.child.cgroup = make_cgroup(options);
 	hand_over(keeper.child.cgroup, options->custodian);
-	plan_self_filter(options->layers);
+	plan_self_filter(options->policy, options->layers);
 	error = start_egress(&keeper);
 	if (error == 0)
 		error = settle(&keeper);

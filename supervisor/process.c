@@ -1,5 +1,6 @@
 #include "supervisor/process-private.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -230,10 +231,26 @@ static int build_guest(struct process *process)
 	return 0;
 }
 
+/* What "enforcement" says of a network that is not the host's, whether it has a namespace or not. */
+static void tell_network(const struct process *process)
+{
+	struct layers *layers = process->options->layers;
+	char why[sizeof(layers->layer[0].why)], own[INET_ADDRSTRLEN];
+
+	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
+	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
+	layers_set(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
+		   "%.110s; connections are led to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
+		   process->guest.own_netns ? "" : own);
+}
+
 static int hand_guest(struct process *process)
 {
-	int error = process->options->egress->active ? egress_guest_hand(process->options->egress, &process->guest) : 0;
+	const struct egress_side *egress = process->options->egress;
+	int error = egress->active ? egress_guest_hand(egress, &process->guest) : 0;
 
+	if (egress->active)
+		tell_network(process);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "egress_failed", "the egress process does not run: %s",
 				    strerror(-error));
