@@ -188,6 +188,7 @@ static int set_up(struct egress *egress)
 		return error;
 	if (options->ca)
 		error = tls_create(options->ca, options->upstream_roots, options->upstream_roots_len, &egress->tls);
+	secrets_lock(options->secrets);
 	if (error == 0 && options->lock_down)
 		error = options->lock_down(options->lock_ctx);
 	return error;

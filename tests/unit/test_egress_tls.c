@@ -422,6 +422,25 @@ START_TEST(test_gone)
 }
 END_TEST
 
+/* It pins, and looks after the handshake: nothing else tells it from one that has nothing to ask. */
+START_TEST(test_gone_after)
+{
+	struct control_record record;
+	SSL *ssl;
+	int fd;
+
+	begin("a.test", true);
+	ssl = connected("", true, &fd);
+	ck_assert_int_eq(SSL_connect(ssl), 1);
+	(void)SSL_shutdown(ssl);
+	SSL_free(ssl);
+	(void)close(fd);
+	record = end();
+	ck_assert_str_eq(record.cause, "client_rejected_ca");
+	ck_assert_str_eq(record.reason, "");
+}
+END_TEST
+
 /* ---- ends ---- */
 
 /* A response that ends with its connection, cut off by anybody: the program must see that. */
@@ -476,6 +495,7 @@ int main(void)
 	tcase_add_test(tcase, test_goaway);
 	tcase_add_test(tcase, test_rejected);
 	tcase_add_test(tcase, test_gone);
+	tcase_add_test(tcase, test_gone_after);
 	tcase_add_test(tcase, test_truncated);
 	tcase_add_test(tcase, test_until_close);
 	srunner_run_all(runner, CK_ENV);
