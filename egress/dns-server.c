@@ -180,7 +180,7 @@ static void udp_ready(struct watch *watch, unsigned events)
 static void tcp_ready(struct watch *watch, unsigned events)
 {
 	struct dns_server *server = server_of(watch, offsetof(struct dns_server, tcp));
-	struct sockaddr_storage from;
+	struct sockaddr_storage from = {0};
 	socklen_t len = sizeof(from);
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 

@@ -73,7 +73,7 @@ static bool binds_anything(int family)
 static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage to = *address, own, own_plain;
+	struct sockaddr_storage to = *address, own = {0}, own_plain;
 	socklen_t own_len = sizeof(own), mtu_len = sizeof(int);
 	int mtu = 0, level = address->ss_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
 
