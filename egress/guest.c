@@ -91,7 +91,7 @@ static void pause_over(struct timer *timer)
 
 int guest_listen(struct egress *egress, int fd)
 {
-	struct sockaddr_in own;
+	struct sockaddr_in own = {0};
 	socklen_t len = sizeof(own);
 	int error;
 
