@@ -13,7 +13,7 @@
 
 #define TASKS_MAX 128
 #define HOLD_STEP_MS 2
-#define HOLD_MAX_MS 2000 /* the program asks again after five seconds or so */
+#define HOLD_MAX_MS 4000 /* the program asks again after five seconds or so */
 
 static void unlink_task(struct dns_task *task)
 {

