@@ -381,6 +381,55 @@ START_TEST(stalled_connections_stay_within_their_memory)
 }
 END_TEST
 
+/* Clock ticks of processor the egress process has had. */
+static unsigned long ticks(void)
+{
+	char path[64], line[1024];
+	unsigned long user = 0, system = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)erig_pid(rig));
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
+	(void)fclose(file);
+	ck_assert_int_eq(sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system), 2);
+	return user + system;
+}
+
+/* Ends that hang up, are half closed, stalled or announced and never come are waited for, not asked again and again. */
+START_TEST(waiting_takes_no_processor)
+{
+	int program[6], upstream[6], fd;
+	unsigned long before;
+
+	begin("");
+	for (int i = 0; i < 6; i++)
+		pair(&program[i], &upstream[i]);
+	(void)shutdown(program[1], SHUT_WR);
+	ck_assert_int_eq(wire_hear(upstream[1]), 0);
+	(void)shutdown(upstream[2], SHUT_WR);
+	ck_assert_int_eq(wire_hear(program[2]), 0);
+	(void)wire_fill(upstream[3]);
+	(void)close(program[4]); /* the server does not mind */
+	ck_assert_int_eq(wire_hear(upstream[4]), 0);
+	(void)wire_fill(program[5]);
+	wire_reset(program[5]); /* while what it sent cannot go on */
+	ck_assert_int_eq(erig_connected(rig, erig_announce(rig, "a.test", port, &fd)), 0);
+	(void)close(erig_accept(server));
+	(void)usleep(100000);
+	before = ticks();
+	(void)sleep(2);
+	ck_assert_uint_le(ticks() - before, (unsigned long)sysconf(_SC_CLK_TCK) / 5);
+	for (int i = 0; i < 6; i++)
+		(void)close(upstream[i]);
+	(void)close(fd);
+	for (int i = 0; i < 4; i++)
+		(void)close(program[i]);
+	end();
+}
+END_TEST
+
 /* With few descriptors: the longest idle one goes, if it has been idle for some seconds; else the new one is refused. */
 START_TEST(at_the_limit_the_longest_idle_one_goes)
 {
@@ -454,6 +503,7 @@ int main(void)
 	tcase_add_test(tcase, a_thousand_connections_have_one_close_each);
 	tcase_add_test(tcase, idle_connections_cost_little_and_stop_nobody);
 	tcase_add_test(tcase, stalled_connections_stay_within_their_memory);
+	tcase_add_test(tcase, waiting_takes_no_processor);
 	tcase_add_test(tcase, at_the_limit_the_longest_idle_one_goes);
 	tcase_add_test(tcase, a_full_line_loses_nothing);
 	suite_add_tcase(suite, tcase);
