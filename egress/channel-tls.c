@@ -16,14 +16,24 @@
 /* Past it the BIO asks for a repetition: a peer must not fill memory by requests for key updates that it does not read. */
 #define OUT_MAX (128 * 1024)
 
+/*
+ * System calls one call of OpenSSL's may make for reading. It goes on for as long as there are records without data in them
+ * (tickets, key updates), while everybody else waits; told to come back, it leaves the rest to the next round of the loop.
+ */
+#define READS_MAX 64
+
 static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 {
 	struct channel *channel = BIO_get_data(bio);
 	ssize_t got = (ssize_t)channel_bytes_take(&channel->below, data, cap);
 
 	BIO_clear_retry_flags(bio);
-	if (!got)
+	if (!got && !channel->reads_left)
+		got = -EAGAIN;
+	else if (!got) {
+		channel->reads_left--;
 		got = channel_receive(channel->watch.fd, data, cap);
+	}
 	*ret_read = got > 0 ? (size_t)got : 0;
 	if (got == -EAGAIN)
 		BIO_set_retry_read(bio);
@@ -135,6 +145,7 @@ static int failure(struct channel *channel, int result)
 /* After a failure nothing may be asked of OpenSSL any more, least of all an orderly end. */
 static int begin(struct channel *channel)
 {
+	channel->reads_left = READS_MAX;
 	ERR_clear_error();
 	return channel->error;
 }

@@ -23,6 +23,7 @@ struct channel {
 	struct channel_bytes below; /* the same, from before there was TLS: ciphertext */
 	struct channel_bytes out;   /* ciphertext the socket had no room for */
 	int error;          /* what TLS ended by; 0: it has not */
+	unsigned reads_left; /* in this call */
 	bool ended;         /* the other side has sent its last byte */
 	bool closing;       /* close_notify was made: it may still be in out */
 	bool shut;          /* we have sent our last byte */

@@ -14,6 +14,7 @@
 
 #define DRAIN_MS 2000 /* for the program to take the answer: closing over unread bytes would be a reset */
 #define STATUS 502
+#define DISCARDS 64
 
 struct answer {
 	char *text;
@@ -96,15 +97,20 @@ void tls_answer_done(struct conn *conn)
 	conn->state = NULL;
 }
 
-/* Reads and forgets. False: nothing more comes. */
+/* Reads and forgets, not for ever at a time. False: nothing more comes. */
 static bool discard(struct conn *conn, struct answer *answer)
 {
 	char data[4096];
-	ssize_t got;
+	ssize_t got = 1;
 
-	while ((got = channel_read(&conn->client, data, sizeof(data))) > 0)
-		answer->asked = true;
-	return got == -EAGAIN;
+	for (int i = 0; i < DISCARDS && got > 0; i++) {
+		got = channel_read(&conn->client, data, sizeof(data));
+		if (got > 0)
+			answer->asked = true;
+	}
+	if (got > 0 && channel_has_bytes(&conn->client))
+		conn_pump_after(conn, 0);
+	return got > 0 || got == -EAGAIN;
 }
 
 /* 0: all of it is on its way; -EAGAIN. */

@@ -334,6 +334,34 @@ START_TEST(test_tls_key_updates)
 }
 END_TEST
 
+/* Tickets without end, all there at once: one call takes some of them, and the socket stays readable for the rest. */
+START_TEST(test_tls_tickets)
+{
+	struct tls_rig rig;
+	struct pollfd more;
+	char data[8];
+	ssize_t got = -EAGAIN;
+	int calls = 0;
+
+	joined(&rig, 0);
+	SSL_clear_options(rig.server.ssl, SSL_OP_NO_TICKET);
+	for (int i = 0; i < 120; i++) {
+		ck_assert_int_eq(SSL_new_session_ticket(rig.server.ssl), 1);
+		ck_assert_int_eq(channel_handshake(&rig.server), 0);
+	}
+	ck_assert_int_eq(channel_write(&rig.server, "data", 4), 4);
+	while (got == -EAGAIN) {
+		more = (struct pollfd){.fd = rig.client.watch.fd, .events = POLLIN};
+		ck_assert_int_eq(poll(&more, 1, 0), 1);
+		got = channel_read(&rig.client, data, sizeof(data));
+		calls++;
+	}
+	ck_assert_int_eq(got, 4);
+	ck_assert_int_gt(calls, 3);
+	tls_rig_done(&rig);
+}
+END_TEST
+
 /* Idle ones: what the handshake and the records needed is given back. */
 START_TEST(test_tls_memory)
 {
@@ -386,6 +414,7 @@ int main(void)
 	tcase_add_test(tcase, test_tls_blocked);
 	tcase_add_test(tcase, test_tls_wait_ended);
 	tcase_add_test(tcase, test_tls_key_updates);
+	tcase_add_test(tcase, test_tls_tickets);
 	tcase_add_test(tcase, test_tls_memory);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
