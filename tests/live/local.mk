@@ -56,6 +56,7 @@ LIVE_TESTS = \
 	tests/live/net-smoke.sh \
 	tests/live/net-names.sh \
 	tests/live/net-egress-dies.sh \
+	tests/live/net-files.sh \
 	tests/live/net-records.sh \
 	tests/live/net-secrets.sh \
 	tests/live/rows.sh \
