@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-#define CHUNK (256u * 1024)
+#define CHUNK (64u * 1024) /* each worker has one */
 
 /* Everything a worker needs: the call itself is another one's by then. */
 struct sending {

@@ -5,7 +5,7 @@
 #include "syscalls/inet-message.h"
 #include "syscalls/inet-work.h"
 
-#define TRANSFER_DATAGRAM_MAX (1u << 20) /* larger ones are EMSGSIZE; UDP's are smaller anyway */
+#define TRANSFER_DATAGRAM_MAX (512u * 1024) /* larger ones are EMSGSIZE; UDP's are smaller anyway */
 #define TRANSFER_NOW_MAX (1u << 20)      /* of a stream, before others get their turn */
 
 struct transfer {

@@ -28,7 +28,7 @@ tests_cases_cases_without_SOURCES = tests/cases/without.c
 # The table with everything its rows point at, so that the test's list cannot differ from the program's.
 check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
-tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
 
 # What never ends by itself, and what a neighbour notices of it.
