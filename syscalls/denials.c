@@ -133,11 +133,16 @@ static struct denial *find(struct denials *denials, const struct denial_key *key
 
 void denials_add(struct denials *denials, const struct call *call)
 {
+	const char *reason = call->decision.reason;
 	char text[DENIAL_TARGET_MAX];
-	struct denial_key key = denial_key(call, text);
+	struct denial_key key;
+	struct denial *item;
 	size_t at;
-	struct denial *item = find(denials, &key, NULL, &at);
 
+	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+		return;
+	key = denial_key(call, text);
+	item = find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
 	else if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key))

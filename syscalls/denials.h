@@ -9,6 +9,12 @@
 struct call;
 struct denials;
 
+/*
+ * The reason of a refusal that is no denial: every program with a C library asks so by itself, takes no for an answer and
+ * goes on. It is on record; the result and the status of the run do not know of it.
+ */
+#define DENIAL_EXPECTED "expected_probe"
+
 #define DENIALS_MAX 1000 /* distinct ones kept; further ones only counted */
 
 struct denial {

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "syscalls/disk.h"
 #include "syscalls/decode.h"
+#include "syscalls/denials.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
@@ -62,6 +63,12 @@ static int find_peer(struct call *call, int node)
 	else
 		call_fail(call, -ECONNREFUSED); /* a file left behind, or no socket: natively the same */
 	return peer;
+}
+
+/* glibc asks the name service cache before it reads passwd or asks the DNS itself (nscd/nscd_helper.c). */
+static bool is_name_cache(const struct call_path *path)
+{
+	return strcmp(path->text, "/var/run/nscd/socket") == 0 || strcmp(path->text, "/run/nscd/socket") == 0;
 }
 
 static void connect_path(struct call *call)
@@ -120,6 +127,8 @@ void sys_connect(struct call *call)
 	switch (net_take_unix(call, &address, len)) {
 	case NET_UNIX_PATH:
 		connect_path(call);
+		if (call->decision.verdict == VERDICT_DENY && is_name_cache(&call->path[0]))
+			call->decision.reason = DENIAL_EXPECTED;
 		break;
 	case NET_UNIX_ABSTRACT:
 		call_refuse(call, -ECONNREFUSED, NULL, "abstract_socket_not_granted");

@@ -4,11 +4,13 @@
  * inet.h. Other addresses are not granted.
  */
 #include <errno.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "syscalls/denials.h"
 #include "syscalls/file-act.h"
 #include "syscalls/handlers.h"
 #include "syscalls/inet.h"
@@ -32,11 +34,19 @@ static void refuse_inet(struct call *call)
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
 
+/* getaddrinfo(3) and ssh ask for this machine's addresses so (glibc: check_pf.c, ifaddrs.c), and do without. */
+static bool asks_addresses(const struct call *call)
+{
+	return call->sandbox->inet && call_int(call, 0) == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE;
+}
+
 static void refuse_socket(struct call *call)
 {
 	int family = call_int(call, 0);
 
-	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
+	if (asks_addresses(call))
+		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
+	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		refuse_inet(call);
 	else if (family == AF_UNIX) /* a datagram socket reaches whom its address names */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
