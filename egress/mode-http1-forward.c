@@ -1,8 +1,10 @@
 /* A judged request goes out, made anew, with what secrets it is to have. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "egress/mode-http1.h"
+#include "egress/secret.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
@@ -77,15 +79,21 @@ static int write_head(struct conn *conn, struct buf *out)
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
+/* Room for all of it at once: what grows leaves copies behind, of secrets too. */
+static size_t room_for(const struct http1 *http1)
+{
+	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
+}
+
 static int queue_head(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct buf head = {0};
-	int error = write_head(conn, &head);
+	struct buf head = {.data = malloc(room_for(http1)), .cap = room_for(http1)};
+	int error = head.data ? write_head(conn, &head) : -ENOMEM;
 
 	if (!error)
 		error = http1_out_add(&http1->to_server, head.data, head.len);
-	request_wipe(head.data, head.data ? head.len : 0); /* by hand: there may be a secret in it */
+	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: there may be a secret in it */
 	return error;
 }
 

@@ -44,9 +44,9 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 
 /*
  * Alt-Svc would lead the program to another port or protocol; the upgrades to HTTP/2 as well. What is about proxies is not
- * for us to pass on: we are none to the server.
+ * for us to pass on: we are none to the server. "Close" is nobody's (RFC 9110, 7.6.1) but would seem named by ours.
  */
-static const char *const dropped[] = {"connection", "keep-alive", "proxy-connection", "proxy-authorization",
+static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection", "proxy-authorization",
 				      "proxy-authenticate", "proxy-authentication-info", "te", "trailer",
 				      "transfer-encoding", "upgrade", "http2-settings", "alt-svc", "alt-used"};
 

@@ -51,6 +51,7 @@ LIVE_TESTS = \
 	tests/live/least-privilege.sh \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
+	tests/live/net-http1.sh \
 	tests/live/net-http2.sh \
 	tests/live/net-loopback.sh \
 	tests/live/net-smoke.sh \
@@ -127,4 +128,4 @@ TESTS += $(LIVE_TESTS)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
-EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py
+EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
