@@ -355,7 +355,13 @@ START_TEST(idle_connections_cost_little_and_stop_nobody)
 }
 END_TEST
 
-#define STALLED 16
+#define STALLED 32
+/* The address sanitizer keeps what was freed. */
+#ifdef __SANITIZE_ADDRESS__
+#define STALLED_KIB 1024
+#else
+#define STALLED_KIB 160
+#endif
 
 START_TEST(stalled_connections_stay_within_their_memory)
 {
@@ -365,14 +371,13 @@ START_TEST(stalled_connections_stay_within_their_memory)
 	begin("");
 	for (int i = 0; i < STALLED; i++)
 		pair(&program[i], &upstream[i]);
-	wire_say(program[0], "all");
-	wire_hear_exactly(upstream[0], "all");
+	wire_drain(upstream[0], wire_fill(program[0])); /* what is everybody's is there now */
 	before = resident();
 	for (int i = 0; i < STALLED; i++) {
 		(void)wire_fill(program[i]);
 		(void)wire_fill(upstream[i]);
 	}
-	ck_assert_msg(resident() - before < STALLED * 160, "%zu KiB for %d", resident() - before, STALLED);
+	ck_assert_msg(resident() - before < STALLED * STALLED_KIB, "%zu KiB for %d", resident() - before, STALLED);
 	for (int i = 0; i < STALLED; i++) {
 		(void)close(program[i]);
 		(void)close(upstream[i]);
