@@ -134,6 +134,21 @@ START_TEST(test_deny_rule)
 }
 END_TEST
 
+/* On record like any refusal, which is call.c's to see to; but the program was not denied anything. */
+START_TEST(test_expected)
+{
+	struct call *call = refused(&openat_row, ENOENT, DENIAL_EXPECTED);
+	uint64_t unlisted;
+	size_t count;
+
+	with_path(call, &tree, "/run/nscd/socket");
+	denials_add(denials, call);
+	(void)denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, 0);
+	ck_assert_uint_eq(unlisted, 0);
+}
+END_TEST
+
 START_TEST(test_second_path)
 {
 	struct call *call = refused(&rename_row, EROFS, "read_only");
@@ -289,6 +304,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, test_suggest, 0, sizeof(suggests) / sizeof(*suggests));
 	tcase_add_test(tests, test_deny_rule);
+	tcase_add_test(tests, test_expected);
 	tcase_add_test(tests, test_second_path);
 	tcase_add_test(tests, test_nothing_to_grant);
 	tcase_add_loop_test(tests, test_redirects, 0, 2);
