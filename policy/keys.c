@@ -46,6 +46,7 @@ static const struct policy_key keys[] = {
 
 	{"", "network", KEY_NETWORK, KEY_ID_NETWORK, "which endpoints exist; \"none\": no network, whatever is extended"},
 	{"network", "default", KEY_DEFAULT, KEY_ID_NETWORK, "what is not allowed is denied"},
+	{"network", "extends", KEY_STRINGS, KEY_ID_NET_EXTENDS, "profiles and files of which only the network is taken"},
 	{"network", "allow", KEY_OBJECTS, KEY_ID_NET_ALLOW, "endpoints that may be reached"},
 	{"network.allow[]", "host", KEY_STRING, KEY_ID_NONE, "name, *.NAME (one label), **.NAME (any number) or address"},
 	{"network.allow[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; 443 unless said"},
@@ -89,7 +90,10 @@ static const struct policy_key keys[] = {
 	{"", "user", KEY_STRING, KEY_ID_USER, "whom the run is done as when root starts it"},
 	{"", "require", KEY_LAYERS, KEY_ID_REQUIRE, "layers without which nothing is run"},
 
-	{"", "phases", KEY_LATER, KEY_ID_NONE, "phases"},
+	{"", "phases", KEY_OBJECT, KEY_ID_NONE, "what holds besides in one phase of a run"},
+	{"phases", "setup", KEY_PHASE, KEY_ID_PHASE_SETUP, "for the command of --setup, which comes first"},
+	{"phases", "run", KEY_PHASE, KEY_ID_PHASE_RUN, "for the program"},
+
 	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "another answer than an errno"},
 };
 /* clang-format on */
@@ -106,6 +110,16 @@ const struct policy_key *policy_key_find(const char *section, const char *name)
 		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
+}
+
+bool policy_key_in_phase(const struct policy_key *key)
+{
+	static const char *const names[] = {"filesystem", "exec", "env", "limits", "network", "process", "require"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!*key->section && strcmp(key->name, names[i]) == 0)
+			return true;
+	return false;
 }
 
 const char *const *policy_key_words(enum key_type type)
@@ -141,6 +155,7 @@ const char *policy_key_expects(enum key_type type)
 		[KEY_ADDRESSES] = "an object of addresses {\"api.test\": \"192.0.2.1\"}",
 		[KEY_PROXY] = "true, false or \"env\"",
 		[KEY_SECRETS] = "an object of secrets {\"NAME\": {\"from\": \"env:NAME\", \"hosts\": [...]}}",
+		[KEY_PHASE] = "an object { ... } with keys of a policy",
 		[KEY_DEFAULT] = "\"deny\", the only default there is",
 		[KEY_PROTO] = "\"https\", \"http\", \"tcp\" or \"udp\"",
 		[KEY_DNS] = "\"synthetic\" or \"real\"",

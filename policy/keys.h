@@ -2,6 +2,7 @@
 #ifndef CALLGATE_POLICY_KEYS_H
 #define CALLGATE_POLICY_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum key_type {
@@ -26,6 +27,7 @@ enum key_type {
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names and objects as values (rows of its name with "{}") */
+	KEY_PHASE,    /* an object: its members are rows of the top, those that policy_key_in_phase tells */
 	KEY_DEFAULT,  /* words, each a list of its own */
 	KEY_PROTO,
 	KEY_DNS,
@@ -46,7 +48,8 @@ enum key_id {
 	KEY_ID_REQUIRE,
 	KEY_ID_USER,
 	KEY_ID_NETWORK, /* parse-network.c, by type */
-	KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4, KEY_ID_NET_POOL_V6,
+	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
+	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4, KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,
 };
 
@@ -62,6 +65,9 @@ const struct policy_key *policy_keys(size_t *ret_count);
 
 /* The row of section and name, or NULL. */
 const struct policy_key *policy_key_find(const char *section, const char *name);
+
+/* Whether a row of the top may be in a phase as well. */
+bool policy_key_in_phase(const struct policy_key *key);
 
 /* For DEFAULT, PROTO and DNS: the words it may be, NULL-ended; NULL for all other types. */
 const char *const *policy_key_words(enum key_type type);

@@ -21,6 +21,7 @@ struct loader {
 	size_t count;
 	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded right now, to find circles */
 	size_t depth;
+	bool network_only; /* of what is loaded right now; see source->partial */
 };
 
 static void fail_load(struct loader *loader, const char *where, const char *name, int error)
@@ -51,12 +52,28 @@ static void add_source(struct loader *loader, struct source *source)
 		loader->compiler.no_memory = true;
 }
 
+/* A network that a "none" has made void since is there no more. */
 static bool is_loaded(const struct loader *loader, const char *path)
 {
-	for (size_t i = 0; i < loader->count; i++)
-		if (strcmp(loader->source[i]->path, path) == 0)
+	for (size_t i = loader->count; i > 0; i--) {
+		const struct source *source = loader->source[i - 1];
+
+		if (loader->network_only && source->network.said == NET_NOTHING)
+			return false;
+		if (strcmp(source->path, path) == 0 && (loader->network_only || !source->partial))
 			return true;
+	}
 	return false;
+}
+
+/* What network.extends takes of a file: endpoints. Secrets are the whole policy's matter. */
+static void cut_to_network(struct source *source)
+{
+	struct source_network network = source->network;
+
+	network.secret = NULL;
+	network.secrets = 0;
+	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
 }
 
 /* "file:PATH" of a provided file becomes its content. */
@@ -95,6 +112,16 @@ static void load_parents(struct loader *loader, const struct source *source)
 		load_name(loader, source->extends[i].where, source->extends[i].text, source->path);
 }
 
+static void load_networks(struct loader *loader, const struct source *source)
+{
+	bool before = loader->network_only;
+
+	loader->network_only = true;
+	for (size_t i = 0; i < source->net_extends_count && !loader->compiler.no_memory; i++)
+		load_name(loader, source->net_extends[i].where, source->net_extends[i].text, source->path);
+	loader->network_only = before;
+}
+
 static void load_text(struct loader *loader, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -109,7 +136,10 @@ static void load_text(struct loader *loader, const char *path, const char *text)
 	}
 	loader->path[loader->depth++] = source->path;
 	load_parents(loader, source);
+	load_networks(loader, source);
 	loader->depth--;
+	if (loader->network_only)
+		cut_to_network(source);
 	load_provided(loader, source);
 	add_source(loader, source);
 }
@@ -184,6 +214,36 @@ static void compile(struct loader *loader)
 		compile_network(compiler, loader->source, loader->count);
 }
 
+/*
+ * A phase is one more file behind all others. Where it says "none", that is the last word: what the command line allows is
+ * for the other phase then, or --allow-host would undo the ratchet for whoever needs it to set up.
+ */
+static bool load_phase(struct loader *loader, enum policy_phase phase)
+{
+	size_t files = loader->count;
+	bool closed = false;
+
+	for (size_t i = 0; i < files && !loader->compiler.no_memory; i++) {
+		struct source *source = loader->source[i]->phase[phase];
+
+		if (!source)
+			continue;
+		load_networks(loader, source);
+		load_provided(loader, source);
+		if (source->network.said != NET_UNSAID)
+			closed = source->network.said == NET_NOTHING;
+		add_source(loader, source);
+	}
+	return closed;
+}
+
+static void close_network(struct source *source)
+{
+	const struct source_network said = source->network;
+
+	source->network = (struct source_network){.secret = said.secret, .secrets = said.secrets};
+}
+
 /* The last file's name; the command line has none. */
 static const char *name_of(const struct loader *loader)
 {
@@ -196,11 +256,13 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 {
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
+	bool closed;
 	int ret;
 
 	for (; names && *names; names++)
 		load_name(loader, "command line", *names, NULL);
 	compiler->policy->name = name_of(loader);
+	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli || compiler->no_memory)
 		return;
 	ret = source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source);
@@ -208,7 +270,9 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 		compiler->no_memory = true;
 	else if (ret < 0)
 		compiler->failed = true;
-	else
+	else if (closed)
+		close_network(source);
+	if (ret == 0)
 		add_source(loader, source);
 }
 

@@ -183,6 +183,15 @@ static void take_env_set(struct parser *parser, const json_t *object)
 	}
 }
 
+static void add_name(struct parser *parser, struct source_text **list, size_t *count, const char *name)
+{
+	*list = arena_grow(parser->arena, *list, *count, sizeof(**list));
+	if (*list)
+		(*list)[(*count)++] = parser_keep_here(parser, name);
+	else
+		parser->no_memory = true;
+}
+
 static void take_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct source *source = parser->source;
@@ -194,13 +203,10 @@ static void take_strings(struct parser *parser, const struct policy_key *key, co
 		text = parser_text(parser, KEY_STRING, json_array_get(list, i));
 		if (text && key->id == KEY_ID_ENV_PASS) {
 			add_env(parser, text, NULL);
+		} else if (text && key->id == KEY_ID_NET_EXTENDS) {
+			add_name(parser, &source->net_extends, &source->net_extends_count, text);
 		} else if (text) {
-			source->extends = arena_grow(parser->arena, source->extends, source->extends_count,
-						     sizeof(*source->extends));
-			if (source->extends)
-				source->extends[source->extends_count++] = parser_keep_here(parser, text);
-			else
-				parser->no_memory = true;
+			add_name(parser, &source->extends, &source->extends_count, text);
 		}
 		parser_pop(parser);
 		if (parser->no_memory)

@@ -42,6 +42,9 @@ void parser_members(struct parser *parser, const char *section, const json_t *ob
 		parser_push_name(parser, name);
 		if (!key)
 			fail_unknown(parser, section, name);
+		else if (parser->in_phase && !*section && !policy_key_in_phase(key))
+			parser_fail(parser, "is for the whole policy; a phase has filesystem, exec, env, limits, "
+					    "process, network and require");
 		else
 			take_value(parser, key, json_object_iter_value(at));
 		parser_pop(parser);
@@ -109,6 +112,30 @@ static void take_amount(struct parser *parser, const struct policy_key *key, con
 		parser_limit(parser, key, value);
 }
 
+/* A source of its own, of the same file. */
+static void take_phase(struct parser *parser, const struct policy_key *key, const json_t *object)
+{
+	enum policy_phase phase = key->id == KEY_ID_PHASE_SETUP ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
+	struct source *whole = parser->source, *source = arena_alloc(parser->arena, sizeof(*source));
+
+	if (!json_is_object(object)) {
+		parser_fail_type(parser, KEY_PHASE, object);
+		return;
+	}
+	if (!source) {
+		parser->no_memory = true;
+		return;
+	}
+	source->path = whole->path;
+	source->label = whole->label;
+	whole->phase[phase] = parser->source = source;
+	parser->in_phase = true;
+	parser_members(parser, "", object);
+	parser_settle_pids(parser);
+	parser->in_phase = false;
+	parser->source = whole;
+}
+
 static void take_value(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	switch (key->type) {
@@ -140,6 +167,9 @@ static void take_value(struct parser *parser, const struct policy_key *key, cons
 	case KEY_PROXY:
 	case KEY_SECRETS:
 		parser_network(parser, key, value);
+		return;
+	case KEY_PHASE:
+		take_phase(parser, key, value);
 		return;
 	case KEY_PORTS: /* of a rule, which takes them */
 		return;
@@ -176,6 +206,16 @@ static void fail_syntax(struct parser *parser, const json_error_t *error)
 				  error->text);
 }
 
+static bool check_all(const struct source *source, struct policy_errors *errors)
+{
+	bool good = source_check(source, errors);
+
+	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
+		if (source->phase[i] && !source_check(source->phase[i], errors))
+			good = false;
+	return good;
+}
+
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source)
 {
@@ -205,7 +245,7 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 	parser_settle_pids(&parser);
 	if (parser.no_memory)
 		return -ENOMEM;
-	if (parser.failed || !source_check(source, errors))
+	if (parser.failed || !check_all(source, errors))
 		return -EINVAL;
 	*ret_source = source;
 	return 0;

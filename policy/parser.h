@@ -19,6 +19,7 @@ struct parser {
 	struct source *source;
 	struct locate_path at;
 	bool no_memory;
+	bool in_phase; /* source is a phase's */
 	bool failed; /* a message was due: the list itself is capped and may lose some */
 };
 

@@ -56,10 +56,29 @@ const struct policy_env *policy_env(const struct policy *policy, size_t *ret_cou
 	return policy->env;
 }
 
+const char *policy_phase_name(enum policy_phase phase)
+{
+	return phase == POLICY_PHASE_SETUP ? "setup" : "run";
+}
+
+/* What is read from a variable is a secret also in the phase that has no network to send it to. */
+static bool is_secret_source(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->network.secrets; i++) {
+		const char *from = policy->network.secret[i].from;
+
+		if (strncmp(from, "env:", 4) == 0 && strcmp(from + 4, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool policy_env_passes(const struct policy *policy, const char *name)
 {
 	bool passes = false;
 
+	if (is_secret_source(policy, name))
+		return false;
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *env = &policy->env[i];
 		size_t len = strlen(env->name);

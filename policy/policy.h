@@ -121,6 +121,16 @@ uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit whi
  */
 int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap);
 
+/* A run's two phases, each judged by the policy with what "phases" adds for it; see callgate-policy(5). */
+enum policy_phase {
+	POLICY_PHASE_RUN,   /* the program; also what is meant where nobody names a phase */
+	POLICY_PHASE_SETUP, /* the command of --setup */
+	POLICY_PHASE_MAX,
+};
+
+/* "run", "setup". Static. */
+const char *policy_phase_name(enum policy_phase phase);
+
 /* Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists. */
 struct policy_cli {
 	const char *const *read;  /* -r */
@@ -135,6 +145,7 @@ struct policy_cli {
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
+	enum policy_phase phase;  /* which of the two the policy is for */
 };
 
 /*

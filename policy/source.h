@@ -54,6 +54,10 @@ struct source {
 	const char *user; /* NULL: not said */
 	struct source_text *extends;
 	size_t extends_count;
+	struct source_text *net_extends; /* network.extends */
+	size_t net_extends_count;
+	bool partial;                    /* of the file only the network is here */
+	struct source *phase[POLICY_PHASE_MAX]; /* NULL: says nothing of it */
 	struct source_rule *rule;
 	size_t rule_count;
 	struct source_env *env;

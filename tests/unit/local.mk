@@ -88,6 +88,9 @@ UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/
 	tests/unit/test_policy_compose tests/unit/test_policy_schema
 POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 POLICY_RIG = tests/unit/policy-rig.c tests/unit/policy-rig.h
+UNIT_TESTS += tests/unit/test_policy_phases
+tests_unit_test_policy_phases_SOURCES = tests/unit/test_policy_phases.c $(POLICY_RIG)
+tests_unit_test_policy_phases_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_policy_below
 tests_unit_test_policy_below_SOURCES = tests/unit/test_policy_below.c $(POLICY_RIG)
 tests_unit_test_policy_below_LDADD = $(POLICY_TEST_LIBS)

@@ -59,7 +59,7 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_AMOUNT] = "#/$defs/amount",     [KEY_COUNT] = "#/$defs/count",   [KEY_STRINGS] = "#/$defs/strings",
 	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
 	[KEY_LAYERS] = "#/$defs/layers",     [KEY_PORTS] = "#/$defs/ports",   [KEY_LISTEN] = "#/$defs/listen",
-	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy",
+	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy", [KEY_PHASE] = "#/$defs/phase",
 };
 
 /* The words are the parser's. */
@@ -144,6 +144,28 @@ START_TEST(test_every_property_is_a_key)
 }
 END_TEST
 
+/* A phase has the rows of the top that the parser takes there, as they are at the top. */
+START_TEST(test_phase)
+{
+	json_t *phase = at(at(schema, "$defs", "phase"), "properties", NULL);
+	size_t count, in_phase = 0;
+	const struct policy_key *keys = policy_keys(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *property = *keys[i].section ? NULL : json_object_get(phase, keys[i].name);
+		char reference[64];
+
+		ck_assert_msg(policy_key_in_phase(&keys[i]) == (property != NULL), "%s", keys[i].name);
+		(void)snprintf(reference, sizeof(reference), "#/properties/%s", keys[i].name);
+		if (property)
+			ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), reference);
+		in_phase += property != NULL;
+	}
+	ck_assert_uint_eq(in_phase, json_object_size(phase));
+	ck_assert(json_is_false(at(at(schema, "$defs", "phase"), "additionalProperties", NULL)));
+}
+END_TEST
+
 /* The names an editor offers are those the parser takes. */
 START_TEST(test_layers)
 {
@@ -178,6 +200,7 @@ int main(void)
 	}
 	tcase_add_test(tcase, test_every_key_is_in_the_schema);
 	tcase_add_test(tcase, test_every_property_is_a_key);
+	tcase_add_test(tcase, test_phase);
 	tcase_add_test(tcase, test_layers);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
