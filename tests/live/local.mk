@@ -51,11 +51,16 @@ LIVE_TESTS = \
 	tests/live/least-privilege.sh \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
+	tests/live/net-curl.sh \
 	tests/live/net-http1.sh \
 	tests/live/net-http2.sh \
+	tests/live/net-java.sh \
 	tests/live/net-loopback.sh \
 	tests/live/net-smoke.sh \
+	tests/live/net-wget.sh \
 	tests/live/net-names.sh \
+	tests/live/net-node.sh \
+	tests/live/net-python.sh \
 	tests/live/net-egress-dies.sh \
 	tests/live/net-files.sh \
 	tests/live/net-records.sh \
@@ -129,3 +134,4 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
+EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
