@@ -22,8 +22,8 @@ static void take_v6(const struct sockaddr_storage *address, struct inet_address 
 	struct sockaddr_in6 in;
 
 	memcpy(&in, address, sizeof(in));
-	*ret = (struct inet_address){.family = AF_INET6, .v6 = in.sin6_addr, .scope = in.sin6_scope_id,
-				     .port = ntohs(in.sin6_port)};
+	*ret = (struct inet_address){
+		.family = AF_INET6, .v6 = in.sin6_addr, .scope = in.sin6_scope_id, .port = ntohs(in.sin6_port)};
 	if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
 		ret->family = AF_INET;
 		memcpy(&ret->v4, &in.sin6_addr.s6_addr[12], sizeof(ret->v4));
@@ -179,7 +179,9 @@ int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *a
 socklen_t inet_write(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(address->port), .sin_addr = address->v4};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(address->port), .sin6_addr = address->v6,
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
+				   .sin6_port = htons(address->port),
+				   .sin6_addr = address->v6,
 				   .sin6_scope_id = address->scope};
 
 	memset(ret_address, 0, sizeof(*ret_address));

@@ -18,11 +18,11 @@ struct inet_kind {
 };
 
 struct inet_address {
-	int family;         /* AF_INET, AF_INET6; AF_UNSPEC: to disconnect */
+	int family; /* AF_INET, AF_INET6; AF_UNSPEC: to disconnect */
 	struct in_addr v4;
 	struct in6_addr v6;
 	uint32_t scope;
-	uint16_t port;      /* host order */
+	uint16_t port; /* host order */
 };
 
 /*

@@ -26,7 +26,8 @@ static struct inet_address real_address(const struct inet *inet, const struct in
 	struct inet_address real = *asked;
 
 	if (!inet->options.own_netns)
-		return inet_own(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)), asked->port);
+		return inet_own(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
+				asked->port);
 	if (is_pool_own(inet, asked)) { /* egress is to be reached from it as well */
 		real.v4.s_addr = INADDR_ANY;
 		real.v6 = in6addr_any;
@@ -66,7 +67,7 @@ static bool judge_port(struct call *call, unsigned port)
 static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address bound;
+	struct inet_address bound = {.family = AF_UNSPEC};
 	int r;
 
 	inet_note(call, asked, NULL, !socket->kind.stream);
@@ -140,8 +141,9 @@ static int bind_any(struct call *call, const struct inet_socket *socket)
 
 static bool is_private(const struct inet *inet, const struct inet_address *bound)
 {
-	return inet->options.own_netns || (bound->family == AF_INET && (bound->v4.s_addr == inet->options.loopback.s_addr ||
-									bound->v4.s_addr == inet->loopback6.s_addr));
+	return inet->options.own_netns ||
+	       (bound->family == AF_INET &&
+		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
 }
 
 static int perform_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)

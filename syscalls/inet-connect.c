@@ -31,7 +31,7 @@ static bool is_nonblocking(int fd)
 static int bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
 {
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
-	struct inet_address bound;
+	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = inet_bind_own(inet, socket);
 
 	if (r == 0)
@@ -44,8 +44,8 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	return 0;
 }
 
-static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *to,
-				   const struct inet_route *route)
+static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket,
+				   const struct inet_address *to, const struct inet_route *route)
 {
 	struct inet_dial *dial = calloc(1, sizeof(*dial));
 	struct sockaddr_storage storage;
@@ -56,7 +56,8 @@ static struct inet_dial *make_dial(const struct inet *inet, const struct inet_so
 	dial->request.port = to->port;
 	if (route->place == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
-	dial->listener = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(inet->options.listener_port),
+	dial->listener = (struct sockaddr_in){.sin_family = AF_INET,
+					      .sin_port = htons(inet->options.listener_port),
 					      .sin_addr = inet->options.loopback};
 	dial->mapped = socket->kind.domain == AF_INET6;
 	dial->nonblocking = is_nonblocking(socket->fd);

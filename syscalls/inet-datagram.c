@@ -82,7 +82,8 @@ static void prepare_name(struct inet *inet, const char *host, uint32_t index, ui
 
 		pool_address(inet->options.pool, index, families[i], port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)inet_endpoint(inet, host, &address, &at); /* one that cannot be had answers ECONNREFUSED */
+			(void)inet_endpoint(inet, host, &address,
+					    &at); /* one that cannot be had answers ECONNREFUSED */
 	}
 }
 
@@ -104,7 +105,8 @@ void inet_prepare_endpoints(struct inet *inet)
  * To an endpoint, the DNS or a member: 0 with the real address. -ENOENT: to nobody, and what the route says is the reason.
  * Others: the endpoint cannot be had.
  */
-static int find_way(struct inet *inet, const struct inet_address *to, struct inet_route *route, struct inet_address *ret_at)
+static int find_way(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+		    struct inet_address *ret_at)
 {
 	inet_judge(inet, to, true, route);
 	switch (route->place) {
@@ -149,8 +151,8 @@ static int prepare(const struct inet *inet, const struct inet_socket *socket, co
 	return 0;
 }
 
-int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address, int len,
-			struct sockaddr_storage *ret_to, socklen_t *ret_len)
+int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
+			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	struct inet *inet = call->sandbox->inet;
 	struct inet_address to, at;

@@ -21,7 +21,7 @@
 struct listener {
 	struct inet_address at;
 	ino_t ino;
-	pid_t tgid;  /* who had it, and as which descriptor */
+	pid_t tgid; /* who had it, and as which descriptor */
 	int number;
 	int held_fd; /* where descriptors cannot be had when they are needed; -1 */
 };
@@ -145,7 +145,7 @@ static int take(const struct call *call, struct listener *item)
 static bool listens_at(int fd, const struct inet_address *at)
 {
 	struct inet_socket socket = {.fd = fd};
-	struct inet_address bound;
+	struct inet_address bound = {.family = AF_UNSPEC};
 
 	return inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 && inet_same(&bound, at) &&
 	       bound.port == at->port;
@@ -174,9 +174,13 @@ static void make_room(struct inet_listeners *listeners, const struct call *call)
 	}
 }
 
-int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd, const struct inet_address *at)
+int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd,
+		       const struct inet_address *at)
 {
-	struct listener item = {.at = *at, .ino = inode_of(socket_fd), .tgid = call->task->tgid, .number = call_int(call, 0),
+	struct listener item = {.at = *at,
+				.ino = inode_of(socket_fd),
+				.tgid = call->task->tgid,
+				.number = call_int(call, 0),
 				.held_fd = -1};
 	_cleanup_close_ int again = duplicate(item.tgid, item.number);
 
@@ -235,6 +239,7 @@ bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int 
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || listeners->lingers == INET_LINGER_MAX)
 		return false;
-	listeners->waiting[listeners->lingers++] = (struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
+	listeners->waiting[listeners->lingers++] =
+		(struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
 }

@@ -20,7 +20,8 @@ int inet_listeners_create(struct inet_listeners **ret_listeners);
 void inet_listeners_free(struct inet_listeners *listeners);
 
 /* socket_fd, the program's descriptor in the call's first register, listens at an address of the run's. 0 or -ENOSPC. */
-int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd, const struct inet_address *at);
+int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd,
+		       const struct inet_address *at);
 
 /* The socket that listens there, held by the caller's closing of it; -ENOENT: nobody does. */
 int inet_listeners_hold(struct inet_listeners *listeners, const struct call *call, const struct inet_address *at);

@@ -71,7 +71,8 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 }
 
 /* As copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
-int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message, struct message_part *ret_control)
+int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
+			struct message_part *ret_control)
 {
 	struct message *message = ret_message;
 	struct guest_header header;
@@ -163,8 +164,8 @@ static int judge_inet(const struct cmsghdr *item)
 	static const struct {
 		int level, type;
 	} kept[] = {
-		{IPPROTO_IP, IP_TOS}, {IPPROTO_IP, IP_TTL}, {IPPROTO_IPV6, IPV6_TCLASS}, {IPPROTO_IPV6, IPV6_HOPLIMIT},
-		{SOL_UDP, UDP_SEGMENT},
+		{IPPROTO_IP, IP_TOS},          {IPPROTO_IP, IP_TTL},   {IPPROTO_IPV6, IPV6_TCLASS},
+		{IPPROTO_IPV6, IPV6_HOPLIMIT}, {SOL_UDP, UDP_SEGMENT},
 	};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)

@@ -11,7 +11,7 @@
 #define TABLES 4u
 
 struct entry {
-	uint64_t cookie; /* 0: none */
+	uint64_t cookie;               /* 0: none */
 	struct inet_address own, peer; /* family 0: as the kernel tells it */
 };
 
@@ -68,8 +68,8 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 		entry->peer = *peer;
 }
 
-const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
-					  bool peer)
+const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
+					  int socket_fd, bool peer)
 {
 	const struct entry *entry = entry_of(names, table, local_port);
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;

@@ -23,7 +23,7 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 		    const struct inet_address *own, const struct inet_address *peer);
 
 /* What was noted of this very socket; NULL: nothing. Borrowed. */
-const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
-					  bool peer);
+const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
+					  int socket_fd, bool peer);
 
 #endif

@@ -12,13 +12,13 @@
 struct inet_endpoint {
 	char host[NET_HOST_MAX];
 	uint16_t port;
-	int fd;                     /* owned; egress has a duplicate */
-	struct inet_address at;     /* where datagrams to it go */
+	int fd;                 /* owned; egress has a duplicate */
+	struct inet_address at; /* where datagrams to it go */
 };
 
 struct inet {
 	struct inet_options options;
-	struct in_addr loopback6;   /* of a run without a network namespace: where its sockets for IPv6 alone are */
+	struct in_addr loopback6; /* of a run without a network namespace: where its sockets for IPv6 alone are */
 	struct inet_names *names;
 	struct inet_listeners *listeners;
 	struct inet_endpoint endpoint[INET_ENDPOINTS_MAX];
@@ -59,8 +59,8 @@ enum inet_place {
 	INET_ENDPOINT, /* a name, or an address that the policy names: `host` */
 	INET_PROXY,
 	INET_DNS,
-	INET_MEMBER,   /* the run's own loopback */
-	INET_NOWHERE,  /* what the policy, or nobody, knows */
+	INET_MEMBER,  /* the run's own loopback */
+	INET_NOWHERE, /* what the policy, or nobody, knows */
 };
 
 struct inet_route {
@@ -93,8 +93,8 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
  * Where a datagram to `address` has to go: judged, in the call's decision; the caller commits. 0 with the address to send
  * to (no length: to none); -errno with the outcome set.
  */
-int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address, int len,
-			struct sockaddr_storage *ret_to, socklen_t *ret_len);
+int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
+			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
 /* Where datagrams for a judged endpoint go: made when it is asked for the first time. 0 or -errno. */
 int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at);

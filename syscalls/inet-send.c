@@ -59,8 +59,8 @@ static bool take_sender(struct call *call, struct sender *ret_sender)
 }
 
 /* Where a message goes: to.len 0: to the peer. 0, or -errno with the outcome set. */
-static int route(struct call *call, const struct sender *sender, const struct message *message, struct sockaddr_storage *ret_to,
-		 socklen_t *ret_len)
+static int route(struct call *call, const struct sender *sender, const struct message *message,
+		 struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
 	if (!message->name_len)
@@ -89,11 +89,12 @@ static int read_message(struct call *call, const struct sender *sender, uint64_t
 }
 
 /* One message: judged, on record, sent. As transfer_send; -ECHILD: the outcome is set. */
-static int64_t send_one(struct call *call, struct sender *sender, struct message *message, int flags, uint64_t told_addr,
-			bool wait)
+static int64_t send_one(struct call *call, struct sender *sender, struct message *message, int flags,
+			uint64_t told_addr, bool wait)
 {
 	struct sockaddr_storage to;
-	struct transfer transfer = {.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
+	struct transfer transfer = {
+		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
 
 	if (route(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
 		return -ECHILD;

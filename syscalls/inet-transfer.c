@@ -52,7 +52,8 @@ static ssize_t gather(const struct sending *sending, uint8_t *out, size_t len)
 		if (want) {
 			r = sending->guest->read(sending->tid, part->addr + skip, out + got, want);
 			if (r < 0 || (size_t)r < want)
-				return got + (r > 0 ? (size_t)r : 0) > 0 ? (ssize_t)(got + (r > 0 ? (size_t)r : 0)) : -EFAULT;
+				return got + (r > 0 ? (size_t)r : 0) > 0 ? (ssize_t)(got + (r > 0 ? (size_t)r : 0))
+									 : -EFAULT;
 			got += want;
 		}
 		skip = skip > part->len ? skip - part->len : 0;
@@ -154,7 +155,8 @@ static int64_t tell(const struct sending *sending, int64_t r)
 
 	if (r < 0 || !sending->told_addr)
 		return r;
-	(void)guest_write(sending->guest, sending->tid, sending->told_addr, &told, sizeof(told)); /* as the kernel: sent it is */
+	(void)guest_write(sending->guest, sending->tid, sending->told_addr, &told,
+			  sizeof(told)); /* as the kernel: sent it is */
 	return 1;
 }
 
@@ -209,8 +211,13 @@ static bool may_wait(int fd, int flags)
 int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait)
 {
 	struct sending sending = {
-		.message = *transfer->message, .flags = transfer->flags, .stream = transfer->stream, .tid = call->tid,
-		.to_len = transfer->to ? transfer->to_len : 0, .guest = call->sandbox->guest, .tgid = call->task->tgid,
+		.message = *transfer->message,
+		.flags = transfer->flags,
+		.stream = transfer->stream,
+		.tid = call->tid,
+		.to_len = transfer->to ? transfer->to_len : 0,
+		.guest = call->sandbox->guest,
+		.tgid = call->task->tgid,
 		.told_addr = transfer->told_addr,
 	};
 	int64_t r;

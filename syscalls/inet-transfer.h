@@ -6,15 +6,15 @@
 #include "syscalls/inet-work.h"
 
 #define TRANSFER_DATAGRAM_MAX (512u * 1024) /* larger ones are EMSGSIZE; UDP's are smaller anyway */
-#define TRANSFER_NOW_MAX (1u << 20)      /* of a stream, before others get their turn */
+#define TRANSFER_NOW_MAX (1u << 20)         /* of a stream, before others get their turn */
 
 struct transfer {
 	struct message *message;           /* borrowed until a worker takes over */
 	const struct sockaddr_storage *to; /* NULL: the peer */
 	socklen_t to_len;
-	int flags;                         /* the program's */
+	int flags; /* the program's */
 	bool stream;
-	uint64_t told_addr;                /* where the length is to be written (sendmmsg's msg_len); 0: it is the answer */
+	uint64_t told_addr; /* where the length is to be written (sendmmsg's msg_len); 0: it is the answer */
 };
 
 /*

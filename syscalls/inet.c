@@ -125,7 +125,7 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 
 int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address)
 {
-	struct inet_address bound, own = *address;
+	struct inet_address bound = {.family = AF_UNSPEC}, own = *address;
 	int r = inet_bound(socket, &bound);
 
 	if (r < 0 || bound.port)
@@ -163,7 +163,8 @@ struct inet_address inet_pool_own(const struct inet *inet, int family)
 /* Ports of TCP and UDP, at either of a run's loopback addresses, are each other's namesakes. */
 static unsigned table_of(const struct inet *inet, const struct inet_kind *kind, const struct inet_address *bound)
 {
-	bool second = bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.own_netns;
+	bool second =
+		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.own_netns;
 
 	return (kind->stream ? 0u : 2u) + (second ? 1u : 0u);
 }
@@ -171,7 +172,7 @@ static unsigned table_of(const struct inet *inet, const struct inet_kind *kind, 
 void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 	       const struct inet_address *peer)
 {
-	struct inet_address bound;
+	struct inet_address bound = {.family = AF_UNSPEC};
 
 	if (inet_bound(socket, &bound) == 0 && bound.port)
 		inet_names_set(inet->names, table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own, peer);
@@ -202,10 +203,11 @@ static bool translate_plainly(const struct inet *inet, bool peer, struct inet_ad
 bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
 {
 	struct inet_socket socket = {.fd = socket_fd};
-	struct inet_address told, bound;
+	struct inet_address told = {.family = AF_UNSPEC}, bound = told;
 	const struct inet_address *name;
 
-	if (!inet_read_kind(socket_fd, &socket.kind) || inet_bound(&socket, &bound) < 0 || !inet_read_told(address, &told))
+	if (!inet_read_kind(socket_fd, &socket.kind) || inet_bound(&socket, &bound) < 0 ||
+	    !inet_read_told(address, &told))
 		return false;
 	name = inet_names_get(inet->names, table_of(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
 	if (name)

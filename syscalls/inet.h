@@ -22,7 +22,7 @@ struct inet_options {
 	bool own_netns;          /* nothing but the run is on its loopback; the pool is local there */
 	struct in_addr loopback; /* see struct egress_guest */
 	uint16_t listener_port, dns_port, sink_port;
-	void *egress;            /* for the calls below */
+	void *egress; /* for the calls below */
 	void (*catch_up)(void *egress);
 	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
 	bool (*alive)(const void *egress); /* false: everything is refused, ENETDOWN "egress_failed" */
@@ -43,7 +43,8 @@ void inet_listen(struct call *call, int copy);
 /* Whether the kernel keeps whatever is sent within the run: a network namespace of its own. NULL: no. */
 bool inet_bounded(const struct inet *inet);
 /* Names as the program knows them. True when that changed the address. peer: getpeername(2). */
-bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len);
+bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+		    socklen_t *len);
 
 /* OUTCOME_EGRESS. */
 struct inet_dial {

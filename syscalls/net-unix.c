@@ -163,7 +163,8 @@ static bool has_name(int socket_fd)
 	struct sockaddr_un address;
 	socklen_t len = sizeof(address);
 
-	return getsockname(socket_fd, (struct sockaddr *)&address, &len) == 0 && len > offsetof(struct sockaddr_un, sun_path);
+	return getsockname(socket_fd, (struct sockaddr *)&address, &len) == 0 &&
+	       len > offsetof(struct sockaddr_un, sun_path);
 }
 
 /* The kernel's order: the name, then whether the socket has one already. */
@@ -260,7 +261,8 @@ static int ask_peer(int socket_fd, struct sockaddr *address, socklen_t *len)
 }
 
 /* True: the program knows it by another name, which it is now. */
-static bool restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
+static bool restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address,
+			 socklen_t *len)
 {
 	struct sockaddr_un name;
 
@@ -289,7 +291,8 @@ static void tell_name(struct call *call, ask_name *ask)
 	copy = net_copy_any(call, &domain);
 	if (copy < 0)
 		return;
-	if (ask(copy, (struct sockaddr *)&address, &len) == 0 && restore_name(call, copy, ask == ask_peer, &address, &len))
+	if (ask(copy, (struct sockaddr *)&address, &len) == 0 &&
+	    restore_name(call, copy, ask == ask_peer, &address, &len))
 		give_address(call, &address, len);
 	else
 		call_continue(call);
