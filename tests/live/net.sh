@@ -66,3 +66,22 @@ net_run()
 	rm -f "$T/audit"
 	cg run -p "$NET/policy.json" --audit "$T/audit" "$@"
 }
+
+# net_nghttpd NAME: an HTTP/2 server of the files of $NET/htdocs and of uploads (it gives them back), certificate as
+# net_ca made it; sets net_h2, its port.
+net_nghttpd()
+{
+	need nghttpd curl
+	mkdir -p "$NET/htdocs"
+	: >"$NET/htdocs/up"
+	for _ in 1 2 3 4 5; do
+		net_h2=$((RANDOM % 20000 + 20000))
+		nghttpd --address=127.0.0.1 -d "$NET/htdocs" --echo-upload "$net_h2" "$NET/server.key" "$NET/server.crt" >"$NET/nghttpd.log" 2>&1 &
+		live_kept+=($!)
+		for _ in $(seq 50); do
+			curl -s -o /dev/null --cacert "$NET/ca.pem" --resolve "$1:$net_h2:127.0.0.1" "https://$1:$net_h2/up" && return
+			sleep 0.1
+		done
+	done
+	die "nghttpd: $(tail -n 3 "$NET/nghttpd.log")"
+}
