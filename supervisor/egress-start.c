@@ -125,6 +125,7 @@ static _Noreturn void be_resolver(const struct baggage *baggage, struct confine 
 
 	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 2) < 0)
 		_exit(1);
+	layers_free(baggage->options->layers); /* shared memory: what it says of the run is not theirs to write */
 	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
 	exit(resolver_main(fd, confine_lock, confine));
 }
@@ -147,6 +148,7 @@ static _Noreturn void be_egress(struct baggage *baggage, struct confine *confine
 
 	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 3) < 0)
 		_exit(1);
+	layers_free(baggage->options->layers);
 	exit(egress_main(&options));
 }
 

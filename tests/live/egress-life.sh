@@ -100,6 +100,8 @@ holds()
 		! tr -d '\0' <"/proc/$pid/environ" | sed 's/^REAL_TOKEN=$//' | grep -q . || fail "${where}$name: environment: $(tr -d '\0' <"/proc/$pid/environ")"
 		line=$(find "/proc/$pid/fd" -type l -printf '%l\n' | grep -vE '^(/dev/null|socket:|anon_inode:|pipe:)')
 		[ -z "$line" ] || fail "${where}$name: open files: $line"
+		line=$(grep -E '^[^ ]+ [^ ]+s ' "/proc/$pid/maps")
+		[ -z "$line" ] || fail "${where}$name: shared memory: $line"
 	fi
 }
 
