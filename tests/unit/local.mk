@@ -64,6 +64,11 @@ tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_egress.a lib
 UNIT_TESTS += tests/unit/test_inet_address
 tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_inet_judge
+tests_unit_test_inet_judge_SOURCES = tests/unit/test_inet_judge.c $(POLICY_RIG)
+tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
+	libcallgate_base.a $(LIBELF_LIBS) $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
