@@ -55,7 +55,7 @@ static int put(struct writer *writer, unsigned char c)
 static int put_escaped(struct writer *writer, const char *escape, size_t left)
 {
 	int high = left > 2 ? hex_value(escape[1]) : -1, low = left > 2 ? hex_value(escape[2]) : -1;
-	unsigned char c = high < 0 || low < 0 ? 0 : (unsigned char)(high << 4 | low);
+	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
 
 	if (c < 0x20 || c == 0x7f || c == '\\')
 		return -EINVAL;

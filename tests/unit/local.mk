@@ -193,7 +193,8 @@ tests_unit_test_pool_LDADD = $(EGRESS_LIBS)
 
 TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_channel tests/unit/test_tls
-tests_unit_test_channel_SOURCES = tests/unit/test_channel.c tests/unit/tls-rig.c tests/unit/tls-rig.h
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.c tests/unit/tls-rig.c tests/unit/tls-rig.h \
+	tests/unit/memory-search.c tests/unit/memory-search.h
 tests_unit_test_channel_LDADD = $(TLS_TEST_LIBS)
 tests_unit_test_tls_SOURCES = tests/unit/test_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h tests/unit/memory-search.c \
 	tests/unit/memory-search.h

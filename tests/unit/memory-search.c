@@ -9,7 +9,23 @@
 
 #include "base/banned.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1 /* clang's way of saying it */
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define POSSIBLE false
+#else
+#define POSSIBLE true
+#endif
+
 #define WINDOW (1u << 20)
+
+bool memory_search_possible(void)
+{
+	return POSSIBLE;
+}
 
 void memory_invert(uint8_t *bytes, size_t len)
 {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "egress/tls.h"
+#include "tests/unit/memory-search.h"
 #include "tests/unit/tls-rig.h"
 
 #include "base/banned.h"
@@ -386,7 +387,7 @@ START_TEST(test_tls_memory)
 	}
 	RSS(after);
 	/* two TLS ends each, as a connection that is opened has */
-	ck_assert_msg((after - before) * 4 / COUNT < 100, "%ld KiB each", (after - before) * 4 / COUNT);
+	ck_assert_msg(!memory_search_possible() || (after - before) * 4 / COUNT < 100, "%ld KiB each", (after - before) * 4 / COUNT);
 	for (int i = 0; i < COUNT; i++)
 		tls_rig_done(&rig[i]);
 	free(rig);

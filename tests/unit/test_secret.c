@@ -302,6 +302,8 @@ START_TEST(test_wiped)
 	struct secrets *secrets;
 	size_t len;
 
+	if (!memory_search_possible())
+		return;
 	random_value((char *)value);
 	ck_assert_int_eq(setenv("GIVEN", (char *)value, 1), 0);
 	ck_assert_int_eq(write(fd, value, VALUE_LEN), VALUE_LEN);
@@ -339,6 +341,8 @@ START_TEST(test_wiped_on_error)
 	struct policy_error error;
 	struct secrets *secrets;
 
+	if (!memory_search_possible())
+		return;
 	random_value((char *)value);
 	ck_assert_int_eq(setenv("GIVEN", (char *)value, 1), 0);
 	memory_invert(value, VALUE_LEN);
