@@ -88,7 +88,7 @@ async def by_aiohttp():
             print("aiohttp", answer.status, (await answer.json(content_type=None))["reason"])
         if WS:
             async with session.ws_connect(f"https://{HOST}:{WS}/chat") as socket:
-                await socket.send_str("to and fro")
+                await socket.send_str("there and back")
                 print("aiohttp websocket", await socket.receive_str(timeout=60))
 
 

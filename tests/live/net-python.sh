@@ -45,7 +45,7 @@ httpx/2 parallel {'by files'} 20
 aiohttp parallel [$(seq -s ', ' 0 1000 19000)]
 aiohttp chunked 100000
 aiohttp 403 path_not_granted
-aiohttp websocket to and fro
+aiohttp websocket there and back
 streams True True
 websocket True
 websocket True
