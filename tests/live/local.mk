@@ -52,19 +52,26 @@ LIVE_TESTS = \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
 	tests/live/net-curl.sh \
+	tests/live/net-db.sh \
+	tests/live/net-git.sh \
 	tests/live/net-http1.sh \
 	tests/live/net-http2.sh \
 	tests/live/net-java.sh \
 	tests/live/net-loopback.sh \
 	tests/live/net-smoke.sh \
+	tests/live/net-static.sh \
 	tests/live/net-wget.sh \
 	tests/live/net-names.sh \
 	tests/live/net-node.sh \
+	tests/live/net-npm.sh \
+	tests/live/net-pinned.sh \
+	tests/live/net-pip.sh \
 	tests/live/net-python.sh \
 	tests/live/net-egress-dies.sh \
 	tests/live/net-files.sh \
 	tests/live/net-records.sh \
 	tests/live/net-secrets.sh \
+	tests/live/phases.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
 	tests/live/signals.sh \
@@ -135,3 +142,6 @@ EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
+EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py
+EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
+CLEANFILES += tests/cases/net-go

@@ -1,0 +1,82 @@
+#!/bin/bash
+# Programs that bring their own resolver, without a shared library: a C program with musl, a Go program with its own TLS, which
+# trusts what the run's bundle says.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/net.sh"
+need jq
+net_ca open.test
+net_servers http https
+https=$(net_port https) http=$(net_port http)
+mkdir "$T/w"
+
+# Go's standard library is slow to build: once a build tree, where that can be written.
+build_go()
+{
+	local go=$CASES/net-go
+	[ "$go" -nt "$SRC/tests/cases/net-go.go" ] && cp "$go" "$T/w/" && return
+	command -v go >/dev/null || return
+	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS= \
+		go build -o "$T/w/net-go" "$SRC/tests/cases/net-go.go" >"$NET/log" 2>&1 || die "go: $(tail -n 5 "$NET/log")"
+	cp "$T/w/net-go" "$go.$$" 2>/dev/null && mv "$go.$$" "$go"
+	return 0
+}
+
+build_go
+musl=
+command -v musl-gcc >/dev/null && musl=yes
+if [ -n "$musl" ]; then
+	musl-gcc -static -O1 -o "$T/w/net-static" "$SRC/tests/cases/net-static.c" || die "musl-gcc"
+fi
+[ -n "$musl" ] || [ -x "$T/w/net-go" ] || skip "neither musl-gcc nor go is installed"
+
+net_policy "{
+	\"allow\": [
+		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\", \"GET /size/*\"]},
+		{\"host\": \"*.plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
+	\"resolve\": {\"open.test\": \"127.0.0.1\", \"www.plain.test\": \"127.0.0.1\"},
+	\"upstream_ca\": \"$NET/ca.pem\"}"
+# A wildcard's name is in no hosts file: it is the DNS that is asked.
+cat >"$T/w/musl" <<EOF
+cd $T/w
+for _ in 1 2 3 4 5; do ./net-static www.plain.test $http /ok; done
+./net-static www.plain.test $http /none | cut -c 1-12
+./net-static open.test 1 /ok 2>&1
+./net-static elsewhere.test 443 /
+EOF
+cat >"$T/musl.expected" <<EOF
+HTTP/1.1 200 ok
+HTTP/1.1 200 ok
+HTTP/1.1 200 ok
+HTTP/1.1 200 ok
+HTTP/1.1 200 ok
+HTTP/1.1 403
+connect: Connection refused
+connect: Connection refused
+elsewhere.test: Name does not resolve
+EOF
+cat >"$T/w/go" <<EOF
+cd $T/w
+./net-go http://www.plain.test:$http/ok https://elsewhere.test/ https://open.test:1/ https://open.test:$https/size/3000000 \
+	https://open.test:$https/ok | sed 's/failed: .* lookup .*no such host/no such host/; s/failed: .*connection refused/refused/'
+EOF
+cat >"$T/go.expected" <<EOF
+200 OK ok
+no such host
+refused
+200 OK 3000000 bytes
+200 OK ok
+50 times 200 OK ok
+EOF
+for without in "" netns; do
+	export LIVE_WITHOUT=$without
+	where=${without:+without $without: }
+	for which in musl go; do
+		[ -x "$T/w/net-${which/musl/static}" ] || continue
+		net_run -w "$T/w" -- bash "$T/w/$which" >"$T/out" 2>"$T/err"
+		cmp -s "$T/$which.expected" "$T/out" || fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
+			$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
+		audit_has '.event == "request" and .host == "www.plain.test" and .path == "/ok" and .verdict == "allow"'
+		audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
+		audit_has '.port == 1 and .verdict == "deny" and .reason == "port_not_granted"'
+	done
+done
