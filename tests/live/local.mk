@@ -71,6 +71,7 @@ LIVE_TESTS = \
 	tests/live/net-files.sh \
 	tests/live/net-records.sh \
 	tests/live/net-secrets.sh \
+	tests/live/net-tls.sh \
 	tests/live/phases.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
