@@ -18,28 +18,61 @@ static const char help[] =
 	"      --version             print the version\n\n"
 	"Exit status: 0 when all are good, 125 otherwise.\n";
 
+/* Both phases: what they say may go together with the rest in one of them only. */
+static int load_both(const char *const *names, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
+		     struct policy_errors *errors)
+{
+	int ret = 0;
+
+	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++) {
+		const struct policy_cli cli = {.phase = phase};
+
+		ret = policy_load(names, &cli, host, &policies[phase], errors);
+	}
+	return ret;
+}
+
+/* What is said of both is said once. */
+static void warn(struct policy *const policies[POLICY_PHASE_MAX])
+{
+	size_t count, others;
+	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
+	const char *const *other = policy_warnings(policies[POLICY_PHASE_SETUP], &others);
+
+	cli_policy_warnings(NULL, policies[POLICY_PHASE_RUN]);
+	for (size_t i = 0; i < others; i++) {
+		size_t at = 0;
+
+		while (at < count && strcmp(text[at], other[i]) != 0)
+			at++;
+		if (at == count)
+			(void)fprintf(stderr, "%s\n", other[i]); /* nobody left to tell */
+	}
+}
+
 /* One policy. Its messages go to stderr as they are: editors jump to "file:line:". */
 static int check(const char *name)
 {
 	struct policy_errors errors = {0};
 	const char *const names[] = {name, NULL};
 	_cleanup_host_ struct cli_host host = {0};
-	struct policy *policy = NULL;
+	struct policy *policies[POLICY_PHASE_MAX] = {NULL};
 	int ret;
 
 	ret = cli_host_init(&host, NULL);
 	if (ret == 0)
 		ret = cli_host_place(&host, NULL, NULL);
 	if (ret == 0)
-		ret = policy_load(names, NULL, &host.policy, &policy, &errors);
+		ret = load_both(names, &host.policy, policies, &errors);
 	if (ret == 0)
-		cli_policy_warnings(NULL, policy);
+		warn(policies);
 	for (size_t i = 0; i < errors.count; i++)
 		(void)fprintf(stderr, "%s\n", errors.item[i].text); /* nobody left to tell */
 	if (ret == -ENOMEM)
 		cli_error("check", "out of memory");
 	policy_errors_done(&errors);
-	policy_free(policy);
+	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
+		policy_free(policies[i]);
 	return ret;
 }
 

@@ -264,6 +264,9 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
 {
+	free(host->scratch);
+	free(host->workdir);
+	host->workdir = NULL;
 	host->scratch = strdup(scratch ? scratch : "/callgate-scratch");
 	if (workdir)
 		host->workdir = strdup(workdir);

@@ -5,7 +5,7 @@ callgate_SOURCES += \
 	cli/run-options.c \
 	cli/run-options.h \
 	cli/inherited.c cli/inherited.h \
-	cli/run.c cli/run-prepare.c cli/run-private.h \
+	cli/run.c cli/run-prepare.c cli/run-private.h cli/run-setup.c \
 	cli/user.c \
 	cli/user.h
 callgate_SOURCES += \

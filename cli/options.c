@@ -42,6 +42,7 @@ const char *cli_policy_help(void)
 	       "      --output-limit SIZE   show at most SIZE of stdout and of stderr: 64K, 1M\n"
 	       "      --audit-limit SIZE    end the run when its audit log is larger\n"
 	       "      --require LAYERS      run nothing unless these hold the program: landlock,namespaces,...\n"
+	       "      --phase setup|run     judge by what the policy says in this phase; run unless said\n"
 	       "      --user UID[:GID]      as root: run as this user, without further groups; numbers or names\n"
 	       "      --without LAYERS      do without these, to compare or to work round one\n";
 }
@@ -220,6 +221,21 @@ static int take_user(struct cli_policy_options *options, const char *verb, const
 	return 0;
 }
 
+static int take_phase(struct cli_policy_options *options, const char *verb, const char *value)
+{
+	enum policy_phase phase = 0;
+
+	while (phase < POLICY_PHASE_MAX && strcmp(value, policy_phase_name(phase)) != 0)
+		phase++;
+	if (phase == POLICY_PHASE_MAX) {
+		cli_error(verb, "--phase %s: must be setup or run", value);
+		return -EINVAL;
+	}
+	options->phase = phase;
+	options->phase_given = true;
+	return 0;
+}
+
 static int take(struct cli_policy_options *options, const char *verb, int opt, const char *value)
 {
 	switch (opt) {
@@ -246,6 +262,8 @@ static int take(struct cli_policy_options *options, const char *verb, int opt, c
 		return 0;
 	case CLI_OPT_SECRET:
 		return cli_list_take(&options->secret, strdup(value));
+	case CLI_OPT_PHASE:
+		return take_phase(options, verb, value);
 	case CLI_OPT_REQUIRE:
 		return take_layers(verb, "--require", value, ~0U, &options->required);
 	case CLI_OPT_USER:
@@ -320,6 +338,7 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		.allow_request = (const char *const *)options->allow.item,
 		.secret = (const char *const *)options->secret.item,
 		.no_net = options->no_net,
+		.phase = options->phase,
 	};
 	if (ret == 0)
 		ret = policy_load(options->names.count ? (const char *const *)options->names.item : usual, &cli,

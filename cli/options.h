@@ -43,6 +43,7 @@ enum cli_policy_opt {
 	CLI_OPT_ALLOW,
 	CLI_OPT_NO_NET,
 	CLI_OPT_SECRET,
+	CLI_OPT_PHASE,
 	CLI_OPT_HELP,    /* --help, answered by the verb */
 	CLI_OPT_VERSION, /* --version, answered by the verb (cli_version) */
 	CLI_OPT_VERB = 320,
@@ -73,6 +74,7 @@ enum cli_policy_opt {
 	{"allow", required_argument, NULL, CLI_OPT_ALLOW}, \
 	{"no-net", no_argument, NULL, CLI_OPT_NO_NET}, \
 	{"secret", required_argument, NULL, CLI_OPT_SECRET}, \
+	{"phase", required_argument, NULL, CLI_OPT_PHASE}, \
 	{"help", no_argument, NULL, CLI_OPT_HELP}, \
 	{"version", no_argument, NULL, CLI_OPT_VERSION}
 /* clang-format on */
@@ -101,6 +103,8 @@ struct cli_policy_options {
 	struct cli_list allow; /* requests */
 	struct cli_list secret;
 	bool no_net;
+	enum policy_phase phase;
+	bool phase_given;
 	char *workdir;         /* -w: canonical host directory, NULL when not given */
 	struct policy_limits limits; /* -t, -m, --cpu, … */
 	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */

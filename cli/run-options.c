@@ -15,6 +15,7 @@
 
 enum run_opt {
 	RUN_OPT_JSON = CLI_OPT_VERB,
+	RUN_OPT_SETUP,
 	RUN_OPT_AUDIT,
 	RUN_OPT_INPUT,
 	RUN_OPT_OUTPUT,
@@ -28,6 +29,7 @@ enum run_opt {
 static const struct option longs[] = {
 	CLI_POLICY_LONGS,
 	{"json", no_argument, NULL, RUN_OPT_JSON},
+	{"setup", required_argument, NULL, RUN_OPT_SETUP},
 	{"audit", required_argument, NULL, RUN_OPT_AUDIT},
 	{"input", required_argument, NULL, RUN_OPT_INPUT},
 	{"output", required_argument, NULL, RUN_OPT_OUTPUT},
@@ -53,6 +55,8 @@ static int help(void)
 			"What is allowed:\n");
 	buf_puts(&text, cli_policy_help());
 	buf_puts(&text, "\nThe run:\n"
+			"      --setup COMMAND   before PROGRAM run sh -c COMMAND in the policy's phase setup; PROGRAM is\n"
+			"                        run when that has ended with 0 and all it started is dead\n"
 			"      --json            print one JSON result on stdout instead of the program's output\n"
 			"      --audit FILE      write one audit record per decision to FILE\n"
 			"      --input FILE      copy FILE into the workdir first (repeatable)\n"
@@ -108,6 +112,9 @@ static int take(struct run_options *options, int opt, const char *value)
 	case RUN_OPT_JSON:
 		options->json = true;
 		return 0;
+	case RUN_OPT_SETUP:
+		options->setup = value;
+		return 0;
 	case RUN_OPT_AUDIT:
 		options->audit = value;
 		return 0;
@@ -147,6 +154,10 @@ static int check(const struct run_options *options, int left)
 {
 	if (left == 0) {
 		cli_error("run", "no program named; see callgate run --help");
+		return -1;
+	}
+	if (options->setup && options->policy.phase_given) {
+		cli_error("run", "--setup goes through both phases; leave out --phase");
 		return -1;
 	}
 	if (options->artifact.count > 0 && !options->output) {

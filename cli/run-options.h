@@ -14,6 +14,7 @@ struct run_options {
 	struct cli_list artifact;
 	const char *output; /* --output, NULL: nothing is kept. The texts borrow from argv */
 	const char *audit;  /* --audit, NULL: what the policy says */
+	const char *setup;  /* --setup: a shell's command, NULL: none */
 	bool json;
 	bool interactive;
 	bool tty;             /* implies interactive */

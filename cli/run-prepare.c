@@ -126,27 +126,66 @@ const char *run_log_path(const struct run *run)
 }
 
 /* With another user: the log is the caller's, where only he may be able to make it. Otherwise the supervisor does. */
-static int make_log(struct run *run)
+static int make_log(struct run *run, const char *path, int *ret_fd, char **ret_path)
 {
-	const char *path = run_log_path(run), *slash = path ? strrchr(path, '/') : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
 	_cleanup_free_ char *parent = path ? strndup(path, slash ? (size_t)(slash - path) + 1 : 0) : NULL, *real = NULL;
 
 	if (!path || !run->user.set)
 		return 0;
-	run->audit_fd = audit_make(path);
-	if (run->audit_fd == -EEXIST)
+	*ret_fd = audit_make(path);
+	if (*ret_fd == -EEXIST)
 		return run_refuse(run, "audit_failed", "the log %s exists; remove it or name another file", path);
-	if (run->audit_fd < 0)
-		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", path, strerror(-run->audit_fd));
+	if (*ret_fd < 0)
+		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", path, strerror(-*ret_fd));
 	real = parent ? realpath(*parent ? parent : ".", NULL) : NULL;
-	if (!real || asprintf(&run->audit, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0) {
-		run->audit = NULL; /* undefined after a failure */
+	if (!real || asprintf(ret_path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0) {
+		*ret_path = NULL; /* undefined after a failure */
 		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", path, strerror(errno));
 	}
 	return 0;
 }
 
-static int start_custodian(struct run *run)
+/* The setup's log is one of its own, beside the program's. */
+static int make_logs(struct run *run)
+{
+	const char *path = run_log_path(run);
+
+	if (path && run->options.setup && asprintf(&run->setup_log, "%s.setup", path) < 0) {
+		run->setup_log = NULL; /* undefined after a failure */
+		return run_refuse(run, "out_of_memory", "out of memory");
+	}
+	if (make_log(run, path, &run->audit_fd, &run->audit) != 0)
+		return CLI_ERROR;
+	return make_log(run, run->setup_log, &run->setup_audit_fd, &run->setup_audit);
+}
+
+int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
+{
+	struct cli_policy_options options = run->options.policy; /* a view of them: theirs stay theirs */
+
+	options.phase = phase;
+	if (cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy) < 0)
+		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
+	return 0;
+}
+
+static int load_policies(struct run *run)
+{
+	const struct run_options *options = &run->options;
+
+	if (run_load_policy(run, options->policy.phase, &run->policy) != 0)
+		return CLI_ERROR;
+	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_policy) != 0)
+		return CLI_ERROR;
+	if (options->verbose)
+		cli_policy_warnings("run", run->policy);
+	if (options->verbose && options->setup)
+		cli_policy_warnings("run --setup", run->setup_policy);
+	return 0;
+}
+
+int run_start_custodian(struct run *run)
 {
 	const char *why;
 	bool self_filter = !(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_possible(&why);
@@ -169,16 +208,12 @@ int run_prepare(struct run *run)
 	/* Before the policy, whose rules may name them (-x @workdir/tool). */
 	if (input_copy(workdir_fd, options->input.item, options->input.count, &run->user, &error) < 0)
 		return run_refuse(run, "input_failed", "%s", error.text);
-	if (cli_policy_load(&options->policy, "run", &run->host, run->scratch.path, &run->policy) < 0)
-		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
-	if (options->verbose)
-		cli_policy_warnings("run", run->policy);
-	if (confirm_user(run) != 0 || warn_workdir(run) != 0 || make_log(run) != 0)
+	if (load_policies(run) != 0 || confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
 		return CLI_ERROR;
 	if (options->output) {
 		run->output_fd = output_open(options->output, &error);
 		if (run->output_fd < 0)
 			return run_refuse(run, "output_failed", "%s", error.text);
 	}
-	return run->user.set && run->user.uid != geteuid() ? start_custodian(run) : 0;
+	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;
 }

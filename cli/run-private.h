@@ -2,6 +2,7 @@
 #ifndef CALLGATE_CLI_RUN_PRIVATE_H
 #define CALLGATE_CLI_RUN_PRIVATE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -23,6 +24,13 @@ struct run {
 	struct scratch scratch;
 	bool scratch_ready;
 	struct policy *policy;
+	struct policy *setup_policy;
+	bool in_setup;        /* this process is the setup's; see run-setup.c */
+	int result_fd;        /* where it leaves its result, whether that is to be shown or not; -1: it is not */
+	json_t *setup_result; /* what it left */
+	char *setup_log;      /* as named */
+	int setup_audit_fd;
+	char *setup_audit; /* its path, when it is open */
 	char *workdir; /* host path */
 	int output_fd;
 	struct custodian custodian;
@@ -37,6 +45,21 @@ __attribute__((format(printf, 3, 4))) int run_refuse(struct run *run, const char
 
 /* Everything before the run; the caller releases it, also on failure. 0, or an exit status with the end told. */
 int run_prepare(struct run *run);
+
+/* The policy as it is now: again, when a setup has changed what there is. 0, or an exit status with the end told. */
+int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
+
+/* For the files of a run that is done as another user. 0, or an exit status with the end told. */
+int run_start_custodian(struct run *run);
+
+/* Runs the program from start to end, with all there is to tell. Returns the exit status. */
+int run_watch(struct run *run);
+
+/* --setup. True: it went well, and the program's turn has come. False: *ret_exit is the exit status, the end is told. */
+bool run_setup(struct run *run, int *ret_exit);
+
+/* Prints a result, or leaves it to whoever started the setup. CLI_OK or CLI_ERROR. */
+int run_put_result(const struct run *run, const json_t *result);
 
 /* Where the log goes, as it was named; NULL: none is kept. Borrowed. */
 const char *run_log_path(const struct run *run);

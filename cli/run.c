@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
 #include "policy/net.h"
@@ -24,6 +25,11 @@ static void run_done(struct run *run)
 	int error = 0;
 
 	policy_free(run->policy);
+	policy_free(run->setup_policy);
+	json_decref(run->setup_result);
+	cleanup_close(&run->setup_audit_fd);
+	free(run->setup_audit);
+	free(run->setup_log);
 	if (run->scratch_ready) {
 		/* As its owner, also when the run never began: whom the directory belongs to may still change it. */
 		if (geteuid() != run->user.uid)
@@ -49,7 +55,7 @@ static void run_done(struct run *run)
 	run_options_done(&run->options);
 }
 
-static int print_json(const json_t *json)
+int run_put_result(const struct run *run, const json_t *json)
 {
 	_cleanup_free_ char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
 	_cleanup_free_ char *line = NULL;
@@ -59,7 +65,9 @@ static int print_json(const json_t *json)
 		cli_error("run", "no memory for the result");
 		return CLI_ERROR;
 	}
-	return cli_print("run", line);
+	if (!run->in_setup)
+		return cli_print("run", line);
+	return io_write_full(run->result_fd, line, strlen(line)) == 0 ? CLI_OK : CLI_ERROR;
 }
 
 int run_refuse(struct run *run, const char *code, const char *format, ...)
@@ -73,8 +81,8 @@ int run_refuse(struct run *run, const char *code, const char *format, ...)
 	va_end(arguments);
 	result = result_error(run->scratch_ready ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	cli_error("run", "%s", message);
-	if (run->options.json)
-		(void)print_json(result); /* the exit status is an error already */
+	if (run->options.json || run->in_setup)
+		(void)run_put_result(run, result); /* the exit status is an error already */
 	if (run->options.status_fd >= 0)
 		(void)result_status_end(run->options.status_fd, result); /* nobody to tell */
 	json_decref(result);
@@ -189,8 +197,12 @@ static int finish(struct run *run, const struct keeper_options *keeper, struct k
 	if (run->output_fd >= 0 && outcome->report)
 		keep_artifacts(run, result);
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
-	if (run->options.json && print_json(result) != CLI_OK)
+	if (run->setup_result)
+		(void)json_object_set(result, "setup", run->setup_result);
+	if ((run->options.json || run->in_setup) && run_put_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
+	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE)
+		(void)fputs("callgate: the setup:\n", stderr); /* nobody left to tell */
 	if (!run->options.json)
 		summary_print(stderr, result, run->options.events);
 	if (run->options.status_fd >= 0 && result_status_end(run->options.status_fd, result) < 0)
@@ -199,7 +211,7 @@ static int finish(struct run *run, const struct keeper_options *keeper, struct k
 	return exit_code;
 }
 
-static int watch(struct run *run)
+int run_watch(struct run *run)
 {
 	const struct policy_limits *limits = policy_limits(run->policy);
 	const struct run_options *options = &run->options;
@@ -214,10 +226,12 @@ static int watch(struct run *run)
 		.policy = run->policy,
 		.scratch = &run->scratch,
 		.argv = options->argv,
-		.preferred = cli_host_program(&run->host),
+		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
 		.workdir_host = run->workdir,
 		.audit_path = run->audit ? run->audit : run_log_path(run),
 		.audit_fd = run->audit_fd,
+		.audit_beside = run->in_setup ? NULL : run->setup_audit ? run->setup_audit : run->setup_log,
+		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
 		.user = run->user,
 		.custodian = &run->custodian,
@@ -230,7 +244,7 @@ static int watch(struct run *run)
 		.stdout_bytes = stream_limit(run, limits->stdout_bytes),
 		.stderr_bytes = stream_limit(run, limits->stderr_bytes),
 	};
-	if (options->status_fd >= 0 && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
+	if (options->status_fd >= 0 && !run->setup_result && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
 		return run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
 	if (keeper_run(&keeper, &outcome) < 0)
 		exit_code = run_refuse(run, "setup_failed", "%s", outcome.message);
@@ -241,21 +255,28 @@ static int watch(struct run *run)
 }
 
 /* What a secret is read from is closed when it has been; see secrets_load. */
-static bool is_needed(const void *ctx, int fd)
+static bool has_secret(const struct policy *policy, int fd)
 {
-	const struct run *run = ctx;
 	size_t count = 0;
-	const struct net_secret *secret = run->policy ? policy_net_secrets(run->policy, &count) : NULL;
+	const struct net_secret *secret = policy ? policy_net_secrets(policy, &count) : NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(secret[i].from, "fd:", 3) == 0 && strtol(secret[i].from + 3, NULL, 10) == fd)
 			return true;
-	return fd == run->options.status_fd;
+	return false;
+}
+
+static bool is_needed(const void *ctx, int fd)
+{
+	const struct run *run = ctx;
+
+	return fd == run->options.status_fd || has_secret(run->policy, fd) || has_secret(run->setup_policy, fd);
 }
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {.parent = getppid(), .output_fd = -1, .audit_fd = -1};
+	struct run run = {
+		.parent = getppid(), .output_fd = -1, .audit_fd = -1, .setup_audit_fd = -1, .result_fd = -1};
 	int exit_code, parsed;
 
 	if (cli_inherited_list(&run.inherited) < 0) {
@@ -266,7 +287,7 @@ int cli_run(int argc, char **argv)
 	if (parsed < 0 && run.options.json) {
 		json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
 
-		(void)print_json(result); /* the exit status is an error already */
+		(void)run_put_result(&run, result); /* the exit status is an error already */
 		json_decref(result);
 	}
 	if (parsed == 0) {
@@ -279,8 +300,8 @@ int cli_run(int argc, char **argv)
 			exit_code = run_prepare(&run);
 		/* A policy or an input may have been one: "-p /dev/fd/63", by a shell's <(...). */
 		cli_inherited_close(&run.inherited, is_needed, &run);
-		if (exit_code == 0)
-			exit_code = watch(&run);
+		if (exit_code == 0 && (!run.options.setup || run_setup(&run, &exit_code)))
+			exit_code = run_watch(&run);
 	}
 	run_done(&run);
 	return exit_code;

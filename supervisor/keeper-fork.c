@@ -28,6 +28,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 		.workdir_host = options->workdir_host,
 		.audit_path = options->audit_path,
 		.audit_fd = options->audit_fd,
+		.audit_beside = options->audit_beside,
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
@@ -102,8 +103,10 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	err.keep = !options->show || options->stderr_bytes != CAPTURE_NO_LIMIT;
 	err.limit_bytes = options->stderr_bytes;
 	err.spill_name = outcome->err_name;
-	(void)snprintf(outcome->out_name, sizeof(outcome->out_name), "%s.stdout", options->scratch->id);
-	(void)snprintf(outcome->err_name, sizeof(outcome->err_name), "%s.stderr", options->scratch->id);
+	(void)snprintf(outcome->out_name, sizeof(outcome->out_name), "%s%s%s.stdout", options->scratch->id,
+		       options->part ? "." : "", options->part ? options->part : "");
+	(void)snprintf(outcome->err_name, sizeof(outcome->err_name), "%s%s%s.stderr", options->scratch->id,
+		       options->part ? "." : "", options->part ? options->part : "");
 	if (options->tty) {
 		error = make_terminal(options, &out, outcome, streams, stdio_fd);
 		return error < 0 ? error : capture_init_from(&outcome->err, &err, -1);

@@ -25,6 +25,8 @@ struct keeper_options {
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: none is kept */
 	int audit_fd;             /* see struct process_options */
+	const char *audit_beside; /* likewise */
+	const char *part;         /* of a run that has several, for the names of its files; NULL: it has one */
 	struct layers *layers;    /* shared page */
 	struct privs_user user;   /* whom everything is done as */
 	const struct custodian *custodian; /* with another user; its pid is 0 when there is none */
@@ -42,7 +44,7 @@ struct keeper_outcome {
 	struct run_ending ending;
 	uint64_t duration_ns;
 	struct capture out, err;
-	char out_name[SCRATCH_ID_SIZE + 8], err_name[SCRATCH_ID_SIZE + 8]; /* of the spill files */
+	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* of the spill files */
 	json_t *report;         /* report.h; NULL when the supervisor left none */
 	const char *error_code; /* NULL: none; borrowed from the report or static */
 	char message[1280];

@@ -66,6 +66,8 @@ int process_find_audit(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
+	if (options->audit_beside && check_audit_place(process, options->audit_beside) < 0)
+		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
 	if (check_audit_place(process, options->audit_path) < 0)

@@ -18,6 +18,7 @@ struct process_options {
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
 	int audit_fd;             /* of audit_make, borrowed; audit_path is canonical then. -1: made here */
+	const char *audit_beside; /* another log, of an earlier part of the run, that must be as safe; NULL: none */
 	struct layers *layers;    /* shared page */
 	struct namespaces *namespaces; /* it was forked into; released with its descriptors by the process */
 	struct privs_user user;

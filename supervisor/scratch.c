@@ -270,6 +270,16 @@ char *scratch_keep(const struct scratch *scratch, const char *name)
 	return NULL;
 }
 
+int scratch_renew(const struct scratch *scratch)
+{
+	static const char *const made[] = {"provided", "view"};
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < sizeof(made) / sizeof(made[0]); i++)
+		error = io_remove_tree(scratch->fd, made[i]);
+	return error;
+}
+
 int scratch_remove(struct scratch *scratch)
 {
 	int error = 0;

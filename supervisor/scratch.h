@@ -32,6 +32,9 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
  */
 char *scratch_keep(const struct scratch *scratch, const char *name);
 
+/* Makes room for another view in the same directory: what an earlier one made of its own goes, the rest stays. 0 or -errno. */
+int scratch_renew(const struct scratch *scratch);
+
 /*
  * Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the
  * removal.

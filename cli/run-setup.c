@@ -1,0 +1,292 @@
+/*
+ * --setup: the first of a run's two phases. A process of its own is keeper of the setup, as this one will be of the
+ * program: nothing is handed from the one to the other but files, since namespaces, egress, secrets and every process of
+ * the first have ended when the second begins. That is the ratchet: there is nothing that could be opened again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "cli/run-private.h"
+#include "supervisor/result.h"
+
+#include "base/banned.h"
+
+#define RESULT_MAX_BYTES (UINT64_C(1) << 30)
+
+/* The setup's process as it is seen by the one that waits for it. */
+struct setup {
+	pid_t pid;
+	int pidfd;
+	int signal_fd;
+	sigset_t mask; /* as it was before */
+	int signal;    /* the last that was to end the run; 0: none */
+	int status;    /* of waitpid(2) */
+};
+
+/* ---- in the setup's process ---- */
+
+/* What the setup is given of the run: its policy, its log, no input, and a custodian that ends with it. */
+static int take_over(struct run *run, pid_t waiting)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	static char *argv[] = {shell, option, NULL, NULL};
+	bool custodian = run->custodian.pid > 0;
+
+	argv[2] = (char *)(uintptr_t)run->options.setup; /* of main's argv, which nobody writes to */
+	policy_free(run->policy);
+	run->policy = run->setup_policy;
+	run->setup_policy = NULL;
+	run->options.argv = argv;
+	run->options.interactive = run->options.tty = false;
+	run->options.status_fd = -1;
+	run->options.output = NULL;
+	run->options.audit = run->setup_log;
+	free(run->audit);
+	run->audit = run->setup_audit;
+	run->setup_audit = NULL;
+	cleanup_close(&run->output_fd);
+	run->output_fd = -1;
+	cleanup_close(&run->audit_fd);
+	run->audit_fd = run->setup_audit_fd;
+	run->setup_audit_fd = -1;
+	run->options.die_with_parent = true;
+	run->parent = waiting;
+	if (!custodian)
+		return 0;
+	cleanup_close(&run->custodian.fd);
+	run->custodian = (struct custodian){0};
+	return run_start_custodian(run);
+}
+
+/* Its output is shown as callgate's own messages are: standard output is the program's alone. */
+static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t *mask)
+{
+	int exit_code = CLI_ERROR, error;
+
+	/* A process group of its own: who waits hands the terminal's signals on, and they come once. */
+	(void)setpgid(0, 0);            /* fails for no reason a child could have */
+	(void)signal(SIGTTOU, SIG_IGN); /* a background group may write all the same */
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
+	run->in_setup = true;
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && take_over(run, waiting) == 0)
+		exit_code = run_watch(run);
+	error = scratch_renew(&run->scratch);
+	if (error < 0) {
+		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
+		exit_code = CLI_ERROR;
+	}
+	custodian_stop(&run->custodian);
+	exit(exit_code);
+}
+
+/* ---- waiting for it ---- */
+
+/* Those that end or stop a run, unless callgate was started with them ignored. */
+static int open_signals(struct setup *setup)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	struct sigaction before;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, wanted[i]);
+	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
+	if (sigprocmask(SIG_BLOCK, &set, &setup->mask) < 0)
+		return -errno;
+	setup->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return setup->signal_fd < 0 ? -errno : 0;
+}
+
+/* Both stop, and go on together. */
+static void stop(const struct setup *setup)
+{
+	sigset_t set;
+
+	(void)kill(setup->pid, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here we stop */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)kill(setup->pid, SIGCONT);
+}
+
+static void take_signals(struct setup *setup)
+{
+	struct signalfd_siginfo info;
+
+	while (read(setup->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP) {
+			stop(setup);
+			continue;
+		}
+		setup->signal = (int)info.ssi_signo;
+		(void)kill(setup->pid, setup->signal); /* ESRCH: it has just ended; setup->signal is remembered */
+	}
+}
+
+static void wait_for(struct setup *setup)
+{
+	struct pollfd poll_set[2] = {{.fd = setup->pidfd, .events = POLLIN},
+				     {.fd = setup->signal_fd, .events = POLLIN}};
+
+	while (!poll_set[0].revents) {
+		if (poll(poll_set, 2, -1) < 0 && errno != EINTR)
+			break; /* cannot be, with two valid descriptors: waitpid waits as well */
+		if (poll_set[1].revents)
+			take_signals(setup);
+	}
+	if (waitpid(setup->pid, &setup->status, 0) != setup->pid)
+		setup->status = SIGKILL; /* cannot be: it is our child; treated as its death */
+	take_signals(setup);             /* what has come since is no wish to run the program */
+}
+
+/* ---- what came of it ---- */
+
+/* Owned; NULL: the process left none. */
+static json_t *read_result(const struct run *run)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *result;
+	size_t len;
+
+	if (lseek(run->result_fd, 0, SEEK_SET) < 0 || io_read_fd(run->result_fd, RESULT_MAX_BYTES, &text, &len) < 0)
+		return NULL;
+	result = json_loadb(text, len, 0, NULL);
+	if (json_is_object(result))
+		return result;
+	json_decref(result);
+	return NULL;
+}
+
+static bool went_well(const struct run *run, const struct setup *setup)
+{
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+
+	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 && status &&
+	       strcmp(status, "ok") == 0;
+}
+
+/* The result of the run is the setup's, but that it says which of the two it was. */
+static json_t *whole_result(const struct run *run, int exit_code, const char *message)
+{
+	static const char *const fields[] = {"status", "signal", "duration_ms"};
+	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (json_object_get(run->setup_result, fields[i]))
+			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
+	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
+	return result;
+}
+
+static int tell_failure(struct run *run, const struct setup *setup)
+{
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
+	char message[160];
+	json_t *result;
+
+	if (exit_code == 0) /* it was over when the signal came */
+		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
+	if (!status || strcmp(status, "failed") == 0 || strcmp(status, "ok") == 0)
+		(void)snprintf(message, sizeof(message), "the setup ended with %d: the program was not run", exit_code);
+	else
+		(void)snprintf(message, sizeof(message), "the setup ended with %d (%s): the program was not run",
+			       exit_code, status);
+	cli_error("run", "%s", message);
+	result = whole_result(run, exit_code, message);
+	if (status && strcmp(status, "ok") == 0)
+		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
+	if (run->options.json && run_put_result(run, result) != CLI_OK)
+		exit_code = CLI_ERROR;
+	if (run->options.status_fd >= 0 && result_status_end(run->options.status_fd, result) < 0)
+		cli_error("run", "--status-fd %d: %s", run->options.status_fd, strerror(errno));
+	json_decref(result);
+	return exit_code;
+}
+
+/* The program's policy once more: its rules name what is there now. What @interpreter stands for was settled before. */
+static int look_again(struct run *run)
+{
+	struct policy *policy = NULL;
+	int exit_code = run_load_policy(run, run->options.policy.phase, &policy);
+
+	if (exit_code != 0)
+		return exit_code;
+	policy_free(run->policy);
+	run->policy = policy;
+	return 0;
+}
+
+static int start(struct run *run, struct setup *setup)
+{
+	pid_t waiting = getpid();
+	int error;
+
+	run->result_fd = memfd_create("callgate-setup", MFD_CLOEXEC);
+	error = run->result_fd < 0 ? -errno : open_signals(setup);
+	if (error < 0)
+		return error;
+	if (run->options.die_with_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
+		return -EOWNERDEAD;
+	(void)fflush(NULL);
+	setup->pid = fork();
+	if (setup->pid < 0)
+		return -errno;
+	if (setup->pid == 0)
+		setup_main(run, waiting, &setup->mask);
+	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
+	if (setup->pidfd >= 0)
+		return 0;
+	error = -errno;
+	(void)kill(setup->pid, SIGKILL); /* it goes on to die with all it started: see keeper.h */
+	(void)waitpid(setup->pid, NULL, 0);
+	return error;
+}
+
+bool run_setup(struct run *run, int *ret_exit)
+{
+	struct setup setup = {.pidfd = -1, .signal_fd = -1};
+	const struct run_options *options = &run->options;
+	bool good = false;
+	int error;
+
+	if (options->status_fd >= 0 && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0) {
+		*ret_exit =
+			run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
+		return false;
+	}
+	error = start(run, &setup);
+	if (error < 0) {
+		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
+	} else {
+		wait_for(&setup);
+		run->setup_result = read_result(run);
+		good = went_well(run, &setup);
+		*ret_exit = good ? look_again(run) : tell_failure(run, &setup);
+		good = good && *ret_exit == 0;
+	}
+	cleanup_close(&setup.pidfd);
+	cleanup_close(&setup.signal_fd);
+	cleanup_close(&run->result_fd);
+	run->result_fd = -1;
+	if (setup.signal_fd >= 0)
+		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
+	return good;
+}
