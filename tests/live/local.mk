@@ -73,6 +73,7 @@ LIVE_TESTS = \
 	tests/live/net-secrets.sh \
 	tests/live/net-tls.sh \
 	tests/live/phases.sh \
+	tests/live/phases.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
 	tests/live/signals.sh \
