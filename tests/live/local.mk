@@ -73,7 +73,6 @@ LIVE_TESTS = \
 	tests/live/net-secrets.sh \
 	tests/live/net-tls.sh \
 	tests/live/phases.sh \
-	tests/live/phases.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
 	tests/live/signals.sh \
