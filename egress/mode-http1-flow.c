@@ -25,7 +25,7 @@ void http1_in_drop(struct http1_in *in, size_t len)
 static bool make_room(struct http1_in *in)
 {
 	if (!in->data)
-		in->data = malloc(HTTP_HEAD_MAX);
+		in->data = malloc(CONN_BUFFER);
 	if (in->at) {
 		memmove(in->data, in->data + in->at, in->len - in->at);
 		in->len -= in->at;
@@ -38,7 +38,7 @@ static enum http1_fill receive(struct conn *conn, struct channel *from, struct h
 {
 	struct http1 *http1 = conn->state;
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, HTTP_HEAD_MAX - in->len, loop_now_ns(conn->egress->loop), &wait_ms);
+	size_t room = budget_room(&conn->use, up, CONN_BUFFER - in->len, loop_now_ns(conn->egress->loop), &wait_ms);
 	bool spent = !room && wait_ms == UINT64_MAX;
 	ssize_t got;
 
@@ -67,9 +67,10 @@ enum http1_fill http1_fill(struct conn *conn, bool from_client)
 	struct http1 *http1 = conn->state;
 	struct http1_in *in = from_client ? &http1->from_client : &http1->from_server;
 	struct channel *from = from_client ? &conn->client : &conn->upstream;
+	bool asked = from_client ? http1->client_waits : http1->server_waits;
 	enum http1_fill fill;
 
-	if (from->watch.fd < 0 || (in->data && in->len - in->at == HTTP_HEAD_MAX))
+	if (from->watch.fd < 0 || asked || (in->data && in->len - in->at == CONN_BUFFER))
 		return HTTP1_FILL_NONE;
 	if (from->ended)
 		return HTTP1_FILL_END;
@@ -158,7 +159,7 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1
 {
 	int error = 0;
 
-	while (in->data && !body->ended && !error && out->len < HTTP_HEAD_MAX) {
+	while (in->data && !body->ended && !error && out->len < CONN_BUFFER) {
 		const char *part;
 		size_t len;
 		ssize_t used = http1_body_read(body, in->data + in->at, in->len - in->at, &part, &len);

@@ -159,10 +159,9 @@ static void pump(struct conn *conn, bool proxied)
 		return;
 	http1 = conn->state;
 	http1->wait_ms = 0;
-	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++) {
-		http1->client_waits = http1->server_waits = false;
+	http1->client_waits = http1->server_waits = false;
+	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
 		did = step(conn);
-	}
 	if (did == HTTP1_STEP_OVER)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)

@@ -15,7 +15,7 @@
 
 /* Read and not understood yet: room for the longest head. */
 struct http1_in {
-	char *data; /* owned, HTTP_HEAD_MAX bytes; NULL when nothing is kept */
+	char *data; /* owned, CONN_BUFFER bytes; NULL when nothing is kept */
 	size_t at, len;
 };
 
@@ -59,7 +59,7 @@ struct http1 {
 	uint64_t record_id, start_ns, base_up, base_down;
 	unsigned status;
 	/* what a turn found */
-	bool client_waits, server_waits; /* for bytes from there */
+	bool client_waits, server_waits; /* there was nothing more to be read from there: not asked again in this turn */
 	uint64_t wait_ms;            /* for a budget; 0: not */
 	const char *cause, *reason;  /* of the end that lingers */
 };
