@@ -43,6 +43,8 @@ offers --url why --u
 offers --allow-host run --allow-h
 offers --no-net show --no
 offers --secret run --secr
+offers --setup run --set
+offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
 offers python run --profile py
