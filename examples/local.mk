@@ -27,4 +27,9 @@ EXTRA_DIST += \
 	examples/node/policy.json \
 	examples/node/run.sh \
 	examples/node/sum.js \
-	examples/node/walk.js
+	examples/node/walk.js \
+	examples/phases/README.md \
+	examples/phases/index.py \
+	examples/phases/job.py \
+	examples/phases/policy.json \
+	examples/phases/run.sh

@@ -53,6 +53,12 @@ if "$PYTHON" -c 'import pandas, matplotlib' 2>/dev/null; then
 		fail "analysis: revenue.png is no PNG"
 fi
 
+if "$PYTHON" -m pip --version >/dev/null 2>&1; then
+	example phases out-phases
+	says phases 'network: none'
+	kept phases report.txt
+fi
+
 mark=hostile-mark-$$
 example hostile "$mark"
 says hostile 'got: nothing'
