@@ -21,11 +21,15 @@ cp "$NET/ca.pem" "$T/in/ca.pem" # for what is passed on: the server's own certif
 head -c 2000000 /dev/urandom >"$T/in/big"
 sum=$(sha256sum <"$T/in/big")
 
+# curl takes for a machine without IPv6 one that refuses it a socket of UDP, as callgate has to in such a container.
+six=-6 peer=fd00:5a::11
+[ -z "${OUTER_FILTER:-}" ] || six=-4 peer=198.18.0.17
+
 cat >"$T/in/w.sh" <<EOF
 cd $T/in
 pass=https://pass.test:$https open=https://open.test:$https plain=http://plain.test:$http
 get() { curl -sS --max-time 30 "\$@" 2>&1; }
-for family in -4 -6; do
+for family in -4 $six; do
 	get \$family --cacert ca.pem \$pass/ok
 	get \$family \$open/ok
 	get \$family \$plain/ok
@@ -33,7 +37,7 @@ done
 get --http1.1 -o answer -w '%{http_version} %{http_code}\n' \$open/ok
 get --http1.0 -o answer -w '1.0 %{http_code}\n' \$open/ok
 get -I -o answer -w 'head %{http_code}\n' \$open/ok
-get -6 -o answer -w 'peer %{remote_ip} %{remote_port}\n' \$open/ok
+get $six -o answer -w 'peer %{remote_ip} %{remote_port}\n' \$open/ok
 for to in "--cacert ca.pem \$pass" \$open \$plain; do
 	get \$to/echo --data-binary @big | sha256sum
 	get \$to/echo/ -T big | sha256sum
@@ -57,7 +61,7 @@ done
 rm -f answer
 EOF
 {
-	printf '%s\n' ok ok ok ok ok ok "1.1 200" "1.0 200" "head 200" "peer fd00:5a::11 $https"
+	printf '%s\n' ok ok ok ok ok ok "1.1 200" "1.0 200" "head 200" "peer $peer $https"
 	for _ in 1 2 3; do
 		printf '%s\n' "$sum" "$sum" "$sum" 3000000 900000
 	done

@@ -32,16 +32,23 @@ fi
 net_policy "{
 	\"allow\": [
 		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\", \"GET /size/*\"]},
-		{\"host\": \"*.plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
-	\"resolve\": {\"open.test\": \"127.0.0.1\", \"www.plain.test\": \"127.0.0.1\"},
+		{\"host\": \"*.plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]},
+		{\"host\": \"named.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
+	\"resolve\": {\"open.test\": \"127.0.0.1\", \"www.plain.test\": \"127.0.0.1\", \"named.test\": \"127.0.0.1\"},
 	\"upstream_ca\": \"$NET/ca.pem\"}"
-# A wildcard's name is in no hosts file: it is the DNS that is asked.
+# A wildcard's name is in no hosts file: it is the DNS that is asked. musl wants the answer by UDP, from port 53 itself, where a
+# user without a network namespace may not be served: then it knows the names of the hosts file alone.
+may_serve()
+{
+	live_layers=
+	layer netns || { [ -z "${OUTER_FILTER:-}" ] && "$PYTHON" -c 'import socket; socket.socket().bind(("127.77.77.77", 53))' 2>/dev/null; }
+}
 cat >"$T/w/musl" <<EOF
 cd $T/w
-for _ in 1 2 3 4 5; do ./net-static www.plain.test $http /ok; done
-./net-static www.plain.test $http /none | cut -c 1-12
+for _ in 1 2 3 4 5; do ./net-static \$1 $http /ok; done
+./net-static \$1 $http /none | cut -c 1-12
 ./net-static open.test 1 /ok 2>&1
-./net-static elsewhere.test 443 /
+[ \$1 = named.test ] || ./net-static elsewhere.test 443 /
 EOF
 cat >"$T/musl.expected" <<EOF
 HTTP/1.1 200 ok
@@ -52,7 +59,6 @@ HTTP/1.1 200 ok
 HTTP/1.1 403
 connect: Connection refused
 connect: Connection refused
-elsewhere.test: Name does not resolve
 EOF
 cat >"$T/w/go" <<EOF
 cd $T/w
@@ -70,13 +76,16 @@ EOF
 for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
+	name=www.plain.test
+	may_serve || name=named.test
 	for which in musl go; do
 		[ -x "$T/w/net-${which/musl/static}" ] || continue
-		net_run -w "$T/w" -- bash "$T/w/$which" >"$T/out" 2>"$T/err"
+		net_run -w "$T/w" -- bash "$T/w/$which" "$name" >"$T/out" 2>"$T/err"
+		[ "$which-$name" != musl-www.plain.test ] || sed -i '${/^elsewhere.test: Name does not resolve$/d}' "$T/out"
 		cmp -s "$T/$which.expected" "$T/out" || fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
 			$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
-		audit_has '.event == "request" and .host == "www.plain.test" and .path == "/ok" and .verdict == "allow"'
-		audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
+		audit_has '.event == "request" and (.host == "www.plain.test" or .host == "named.test") and .path == "/ok" and .verdict == "allow"'
+		[ "$which-$name" = musl-named.test ] || audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
 		audit_has '.port == 1 and .verdict == "deny" and .reason == "port_not_granted"'
 	done
 done
