@@ -317,8 +317,12 @@ END_TEST
 
 START_TEST(landlock_holds_alone)
 {
-	check_role(SELF_EGRESS, false);
-	check_role(SELF_RESOLVER, false);
+	const char *why;
+
+	if (selffilter_possible(&why)) {
+		check_role(SELF_EGRESS, false);
+		check_role(SELF_RESOLVER, false);
+	}
 }
 END_TEST
 
