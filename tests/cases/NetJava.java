@@ -1,4 +1,5 @@
-/* Java's clients of HTTP, no option of trust nor of a proxy: NetJava HTTPS HTTP2 (the ports of java.test). */
+/* Java's clients of HTTP, no option of trust nor of a proxy: NetJava HTTPS HTTP2 HTTP WEBSOCKET (the ports of java.test). */
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.HttpURLConnection;
@@ -8,10 +9,14 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.io.ByteArrayInputStream;
+import java.net.http.WebSocket;
+import java.net.http.WebSocketHandshakeException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -56,6 +61,37 @@ public class NetJava {
 		System.out.println(name + " " + response.statusCode() + " " + response.body().contains("path_not_granted"));
 	}
 
+	private static void chat(HttpClient client, String url) throws Exception {
+		CompletableFuture<String> answer = new CompletableFuture<>();
+		WebSocket socket = client.newWebSocketBuilder().connectTimeout(LIMIT)
+				.buildAsync(URI.create(url + "/chat"), new WebSocket.Listener() {
+					private final StringBuilder text = new StringBuilder();
+
+					@Override
+					public CompletionStage<?> onText(WebSocket from, CharSequence part, boolean last) {
+						text.append(part);
+						if (last)
+							answer.complete(text.toString());
+						from.request(1);
+						return null;
+					}
+
+					@Override
+					public void onError(WebSocket from, Throwable error) {
+						answer.completeExceptionally(error);
+					}
+				}).get();
+		socket.sendText("there and back", true).get();
+		System.out.println("websocket " + answer.get(60, TimeUnit.SECONDS));
+		socket.abort();
+		try {
+			client.newWebSocketBuilder().buildAsync(URI.create(url + "/other"), new WebSocket.Listener() { }).get();
+		} catch (ExecutionException e) {
+			System.out.println("websocket elsewhere "
+					+ ((WebSocketHandshakeException) e.getCause()).getResponse().statusCode());
+		}
+	}
+
 	public static void main(String[] ports) throws Exception {
 		pages = "https://java.test:" + ports[0];
 		files = "https://java.test:" + ports[1];
@@ -65,6 +101,10 @@ public class NetJava {
 		client("http/2", client, files + "/file", files + "/up");
 		// It offers HTTP/2 to who speaks /1 alone.
 		System.out.println(client.send(to(pages + "/ok").build(), BodyHandlers.ofString()).version());
+		// And the upgrade to it without TLS, which is not taken up.
+		System.out.println(client.send(to("http://java.test:" + ports[2] + "/ok").build(), BodyHandlers.ofString()).version());
+		if (!ports[3].equals("0"))
+			chat(client, "wss://java.test:" + ports[3]);
 		try {
 			client.send(to("https://elsewhere.test/").build(), BodyHandlers.ofString());
 		} catch (ConnectException e) {
