@@ -187,7 +187,8 @@ static bool add_alternative_name(X509 *certificate, const char *host)
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	bool done = false;
 
-	if (value && names && name && ASN1_STRING_set(value, bytes ? (const void *)address : host, bytes ? bytes : -1)) {
+	if (value && names && name &&
+	    ASN1_STRING_set(value, bytes ? (const void *)address : host, bytes ? bytes : -1)) {
 		GENERAL_NAME_set0_value(name, bytes ? GEN_IPADD : GEN_DNS, value);
 		value = NULL;
 		if (sk_GENERAL_NAME_push(names, name)) {

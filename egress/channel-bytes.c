@@ -8,7 +8,8 @@
 #include "base/banned.h"
 
 /* A buffer with the two texts in turn takes the old one's place. Few bytes, rarely: simplicity before speed. */
-static int replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second, size_t second_len)
+static int replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
+		   size_t second_len)
 {
 	struct channel_bytes made = {.len = first_len + second_len};
 

@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-int channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch, unsigned events))
+int channel_init(struct channel *channel, struct loop *loop, int fd,
+		 void (*ready)(struct watch *watch, unsigned events))
 {
 	int error;
 
@@ -29,7 +30,8 @@ void channel_done(struct channel *channel, bool abort)
 	if (channel->ssl && !abort)
 		(void)channel_shutdown(channel); /* the other side has its data; what it misses is a good-bye */
 	if (abort)
-		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)); /* else it ends by FIN: close record tells */
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
+				 sizeof(reset)); /* else it ends by FIN: close record tells */
 	loop_remove(channel->loop, &channel->watch);
 	(void)close(fd);
 	channel->watch.fd = -1;
@@ -50,7 +52,8 @@ ssize_t channel_read(struct channel *channel, void *data, size_t cap)
 	if (!got) {
 		if (channel->ended)
 			return 0;
-		got = channel->ssl ? channel_tls_read(channel, data, cap) : channel_receive(channel->watch.fd, data, cap);
+		got = channel->ssl ? channel_tls_read(channel, data, cap)
+				   : channel_receive(channel->watch.fd, data, cap);
 	}
 	if (!got)
 		channel->ended = true;

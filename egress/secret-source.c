@@ -66,7 +66,8 @@ static int read_all(struct sink *sink, int fd, const char *what)
 			return refuse(sink, error, "it did not come within 10 seconds");
 		if (error)
 			return refuse(sink, error, what);
-		got = sink->len < sink->cap ? read(fd, sink->value + sink->len, sink->cap - sink->len) : read(fd, &more, 1);
+		got = sink->len < sink->cap ? read(fd, sink->value + sink->len, sink->cap - sink->len)
+					    : read(fd, &more, 1);
 		if (got == 0)
 			return 0;
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
@@ -95,7 +96,8 @@ static int from_env(struct sink *sink, const char *name)
 
 static int from_file(struct sink *sink, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO has its 10 seconds as well */
+	_cleanup_close_ int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO has its 10 seconds as well */
 
 	if (fd < 0)
 		return refuse(sink, -errno, "that file cannot be opened");
@@ -140,7 +142,8 @@ static int wait_command(struct sink *sink, pid_t pid, uint64_t until_ns)
 		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
 			return refuse(sink, -errno, "its command cannot be waited for");
 		if (end.si_pid == pid)
-			return end.si_code == CLD_EXITED && !end.si_status ? 0 : refuse(sink, -EIO, "its command failed");
+			return end.si_code == CLD_EXITED && !end.si_status ? 0
+									   : refuse(sink, -EIO, "its command failed");
 		if (io_now_ns() >= until_ns)
 			return refuse(sink, -ETIMEDOUT, "its command did not end within 10 seconds");
 		(void)nanosleep(&pause, NULL);

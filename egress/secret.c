@@ -16,7 +16,7 @@
 
 struct secret {
 	const struct net_secret *of; /* the policy's */
-	char *value; /* a mapping of its own, of value_room bytes; NULL: forgotten */
+	char *value;                 /* a mapping of its own, of value_room bytes; NULL: forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -86,8 +86,9 @@ static int load(struct secret *secret, const struct net_secret *of, struct polic
 		why = "no random bytes";
 	}
 	if (error) /* a command's text may hold what it should not */
-		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s (%s)", of->name,
-			       strncmp(of->from, "command:", 8) ? of->from : "command:", why, strerror(-error));
+		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s (%s)",
+			       of->name, strncmp(of->from, "command:", 8) ? of->from : "command:", why,
+			       strerror(-error));
 	return error;
 }
 
@@ -136,7 +137,8 @@ void secrets_lock(const struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
-			(void)mlock(secrets->item[i].value, value_room()); /* refused past RLIMIT_MEMLOCK: then it may be swapped */
+			(void)mlock(secrets->item[i].value,
+				    value_room()); /* refused past RLIMIT_MEMLOCK: then it may be swapped */
 }
 
 size_t secrets_count(const struct secrets *secrets)
@@ -225,7 +227,8 @@ int secrets_fill(const struct secrets *secrets, const char *template, const char
 	return 0;
 }
 
-static const struct secret *by_placeholder(const struct secrets *secrets, const char *host, const char *text, size_t len)
+static const struct secret *by_placeholder(const struct secrets *secrets, const char *host, const char *text,
+					   size_t len)
 {
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->item[i];
@@ -238,7 +241,8 @@ static const struct secret *by_placeholder(const struct secrets *secrets, const 
 }
 
 /* Placeholders of secrets that are not for this host stay as they are. Returns how many were replaced. */
-static size_t replace(const struct secrets *secrets, const char *host, const char *text, size_t len, struct writer *writer)
+static size_t replace(const struct secrets *secrets, const char *host, const char *text, size_t len,
+		      struct writer *writer)
 {
 	size_t replaced = 0;
 

@@ -35,7 +35,8 @@ static const char *server_error(SSL *ssl, int error, unsigned long queued, char 
 		return "client_rejected_ca";
 	}
 	if ((error == -ECONNRESET || error == -EPIPE) && SSL_in_init(ssl) && !SSL_in_before(ssl)) {
-		(void)snprintf(text, TLS_ERROR_SIZE, "the program closed the connection when it saw the run's certificate");
+		(void)snprintf(text, TLS_ERROR_SIZE,
+			       "the program closed the connection when it saw the run's certificate");
 		return "client_rejected_ca";
 	}
 	(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the program: %s",
@@ -52,7 +53,8 @@ const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE
 		return server_error(ssl, error, queued, text);
 	verified = SSL_get_verify_result(ssl);
 	if (verified != X509_V_OK)
-		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s", X509_verify_cert_error_string(verified));
+		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
+			       X509_verify_cert_error_string(verified));
 	else if (queued && ERR_reason_error_string(queued))
 		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", ERR_reason_error_string(queued));
 	else

@@ -112,7 +112,8 @@ static int end_over_tcp(bool abort)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+	    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct tls_rig rig;
 	char byte;
 	ssize_t got;
@@ -122,8 +123,10 @@ static int end_over_tcp(bool abort)
 		  !connect(client, (struct sockaddr *)&address, size));
 	tls_rig_init(&rig, 0);
 	channel_done(&rig.server, false);
-	ck_assert_int_eq(channel_init(&rig.server, rig.loop, accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC),
-				      rig.client.watch.ready), 0);
+	ck_assert_int_eq(channel_init(&rig.server, rig.loop,
+				      accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC),
+				      rig.client.watch.ready),
+			 0);
 	channel_done(&rig.server, abort);
 	got = recv(client, &byte, 1, 0);
 	got = got < 0 ? -errno : got;
@@ -218,7 +221,7 @@ START_TEST(test_tls_end)
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
 	ck_assert(rig.server.ended);
 	tls_rig_exchange(&rig, &rig.server, &rig.client, 300000); /* the other direction goes on */
-	channel_done(&rig.server, false); /* by itself it says good-bye */
+	channel_done(&rig.server, false);                         /* by itself it says good-bye */
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 0);
 	tls_rig_done(&rig);
 }
@@ -371,11 +374,11 @@ START_TEST(test_tls_memory)
 	long before, after;
 	FILE *file;
 
-#define RSS(into)                                                                     \
-	do {                                                                          \
-		file = fopen("/proc/self/statm", "re");                               \
-		ck_assert(file && fscanf(file, "%*d %ld", &(into)) == 1);             \
-		(void)fclose(file);                                                   \
+#define RSS(into)                                                        \
+	do {                                                             \
+		file = fopen("/proc/self/statm", "re");                  \
+		ck_assert(file &&fscanf(file, "%*d %ld", &(into)) == 1); \
+		(void)fclose(file);                                      \
 	} while (0)
 	joined(&rig[0], 0);
 	tls_rig_exchange(&rig[0], &rig[0].client, &rig[0].server, 300000);
@@ -387,7 +390,8 @@ START_TEST(test_tls_memory)
 	}
 	RSS(after);
 	/* two TLS ends each, as a connection that is opened has */
-	ck_assert_msg(!memory_search_possible() || (after - before) * 4 / COUNT < 100, "%ld KiB each", (after - before) * 4 / COUNT);
+	ck_assert_msg(!memory_search_possible() || (after - before) * 4 / COUNT < 100, "%ld KiB each",
+		      (after - before) * 4 / COUNT);
 	for (int i = 0; i < COUNT; i++)
 		tls_rig_done(&rig[i]);
 	free(rig);

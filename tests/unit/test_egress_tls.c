@@ -30,16 +30,16 @@ static struct server {
 	pthread_t thread;
 	X509 *root, *certificate;
 	EVP_PKEY *root_key, *key;
-	const char *alpn;     /* that it chooses, as on the wire ("\2h2"); NULL: it knows none */
+	const char *alpn; /* that it chooses, as on the wire ("\2h2"); NULL: it knows none */
 	const char *response;
-	const char *plain;    /* says this instead of TLS */
-	bool cut;             /* ends without close_notify */
+	const char *plain; /* says this instead of TLS */
+	bool cut;          /* ends without close_notify */
 	char asked[8192], sni[256], offered[64];
 	bool shaken;
 } server;
 
-static int server_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_len, const unsigned char *offered, unsigned len,
-		       void *ctx)
+static int server_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_len, const unsigned char *offered,
+		       unsigned len, void *ctx)
 {
 	(void)ssl;
 	(void)ctx;
@@ -55,7 +55,8 @@ static void speak(SSL *ssl)
 	size_t len = 0, got;
 
 	(void)snprintf(server.sni, sizeof(server.sni), "%s", name ? name : "");
-	while (!strstr(server.asked, "\r\n\r\n") && SSL_read_ex(ssl, server.asked + len, sizeof(server.asked) - 1 - len, &got))
+	while (!strstr(server.asked, "\r\n\r\n") &&
+	       SSL_read_ex(ssl, server.asked + len, sizeof(server.asked) - 1 - len, &got))
 		len += got;
 	if (!len)
 		return;
@@ -201,7 +202,8 @@ static const char *get(const char *more)
 {
 	static char text[512];
 
-	(void)snprintf(text, sizeof(text), "GET /x HTTP/1.1\r\nHost: a.test:%u\r\n%sConnection: close\r\n\r\n", server.port, more);
+	(void)snprintf(text, sizeof(text), "GET /x HTTP/1.1\r\nHost: a.test:%u\r\n%sConnection: close\r\n\r\n",
+		       server.port, more);
 	return text;
 }
 
@@ -211,7 +213,8 @@ static void chosen(const SSL *ssl, const char *expected)
 	unsigned len;
 
 	SSL_get0_alpn_selected(ssl, &name, &len);
-	ck_assert_msg(len == strlen(expected) && (!len || !memcmp(name, expected, len)), "%.*s", (int)len, (const char *)name);
+	ck_assert_msg(len == strlen(expected) && (!len || !memcmp(name, expected, len)), "%.*s", (int)len,
+		      (const char *)name);
 }
 
 /* ---- opened ---- */
@@ -228,7 +231,8 @@ START_TEST(test_opened)
 	chosen(ssl, "");
 	ck_assert_int_eq(ask(ssl, get("X-A: b\r\n")), SSL_ERROR_ZERO_RETURN);
 	ck_assert_msg(strstr(heard, "200 OK") && strstr(heard, "\r\n\r\nok"), "%s", heard);
-	ck_assert_msg(strstr(server.asked, "GET /x HTTP/1.1\r\n") && strstr(server.asked, "X-A: b\r\n"), "%s", server.asked);
+	ck_assert_msg(strstr(server.asked, "GET /x HTTP/1.1\r\n") && strstr(server.asked, "X-A: b\r\n"), "%s",
+		      server.asked);
 	ck_assert_str_eq(server.sni, "a.test");
 	request = erig_record(rig, erig_last(rig), CONTROL_EVENT_REQUEST, 0);
 	ck_assert(request.allow && !strcmp(request.path, "/x") && !strcmp(request.sni, "a.test"));

@@ -121,7 +121,8 @@ START_TEST(test_sources)
 	(void)unlink(path);
 	ck_assert_uint_eq(secrets_count(secrets), 5);
 	ck_assert_str_eq(secrets_name(secrets, 2), "F");
-	filled(secrets, "{E}|{E2}|{F}|{D}|{C}", "of-the-environment|of-the-environment|of-a-file|of-a-pipe|of-a-command");
+	filled(secrets, "{E}|{E2}|{F}|{D}|{C}",
+	       "of-the-environment|of-the-environment|of-a-file|of-a-pipe|of-a-command");
 	ck_assert_ptr_null(getenv("GIVEN"));
 	ck_assert(fcntl(pipe_fd[0], F_GETFD) < 0 && errno == EBADF);
 	secrets_lock(secrets);
@@ -170,8 +171,11 @@ START_TEST(test_long)
 	say(name, "command:head -c 16384 /dev/zero | tr '\\0' x");
 	secrets = loaded();
 	ck_assert_uint_lt(strlen(secrets_placeholder(secrets, 0)), SECRET_PLACEHOLDER_SIZE);
-	ck_assert_int_eq(secrets_fill(secrets, "{A_NAME_THAT_IS_MUCH_LONGER_THAN_ANYBODY_WOULD_EVER_THINK_OF_WRITING_INTO_A_POLICY}",
-				      "b.test", &text), 0);
+	ck_assert_int_eq(
+		secrets_fill(secrets,
+			     "{A_NAME_THAT_IS_MUCH_LONGER_THAN_ANYBODY_WOULD_EVER_THINK_OF_WRITING_INTO_A_POLICY}",
+			     "b.test", &text),
+		0);
 	ck_assert_uint_eq(strlen(text), SECRET_VALUE_MAX);
 	secrets_free(secrets);
 }
@@ -238,7 +242,8 @@ START_TEST(test_replace)
 	secrets = loaded();
 	a = secrets_placeholder(secrets, 0);
 	b = secrets_placeholder(secrets, 1);
-	ck_assert_msg(!strncmp(a, "callgate-secret-A-", 18) && strlen(a) == 18 + 32 && strcmp(a + 18, b + 18) != 0, "%s %s", a, b);
+	ck_assert_msg(!strncmp(a, "callgate-secret-A-", 18) && strlen(a) == 18 + 32 && strcmp(a + 18, b + 18) != 0,
+		      "%s %s", a, b);
 
 	(void)snprintf(text, sizeof(text), "x%s callgate-secret-%s,%s%s\xff", a, a, b, a);
 	ck_assert_int_eq(secrets_replace(secrets, "api.test", text, strlen(text), &out, &len), 1);
@@ -324,7 +329,8 @@ START_TEST(test_wiped)
 	explicit_bzero(text, strlen(text));
 	free(text);
 	ck_assert_int_eq(secrets_replace(secrets, "b.test", secrets_placeholder(secrets, 2),
-					 strlen(secrets_placeholder(secrets, 2)), &text, &len), 1);
+					 strlen(secrets_placeholder(secrets, 2)), &text, &len),
+			 1);
 	explicit_bzero(text, len);
 	free(text);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 3);

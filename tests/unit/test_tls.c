@@ -52,7 +52,7 @@ struct case_of {
 	X509 *certificate; /* shown, with its key */
 	EVP_PKEY *key;
 	const char *roots;
-	const char *text;  /* of the error; NULL: none */
+	const char *text; /* of the error; NULL: none */
 };
 
 static void attempt(const struct case_of *of)
@@ -66,10 +66,12 @@ static void attempt(const struct case_of *of)
 	tls_rig_init(&rig, 0);
 	server = tls_server(tls, "unused.test", "");
 	if (of->certificate)
-		ck_assert(SSL_use_certificate(server, of->certificate) == 1 && SSL_use_PrivateKey(server, of->key) == 1);
+		ck_assert(SSL_use_certificate(server, of->certificate) == 1 &&
+			  SSL_use_PrivateKey(server, of->key) == 1);
 	ck_assert_int_eq(channel_tls(&rig.server, server), 0);
 	ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, of->host, "h2,http/1.1")), 0);
-	for (here = -EAGAIN, there = -EAGAIN; here == -EAGAIN; there = there == -EAGAIN ? channel_handshake(&rig.server) : there)
+	for (here = -EAGAIN, there = -EAGAIN; here == -EAGAIN;
+	     there = there == -EAGAIN ? channel_handshake(&rig.server) : there)
 		here = channel_handshake(&rig.client);
 	if (of->text) {
 		ck_assert_int_eq(here, -EPROTO);
@@ -102,7 +104,8 @@ START_TEST(test_verification)
 	attempt(&(struct case_of){"127.0.0.1", good, key, roots, "IP address mismatch"});
 	attempt(&(struct case_of){"a.test", good, key, itself, "unable to get local issuer certificate"});
 	attempt(&(struct case_of){"a.test", good, key, NULL, "unable to get local issuer certificate"});
-	attempt(&(struct case_of){"a.test", good, key, "no certificate at all", "unable to get local issuer certificate"});
+	attempt(&(struct case_of){"a.test", good, key, "no certificate at all",
+				  "unable to get local issuer certificate"});
 	attempt(&(struct case_of){"a.test", self, self_key, roots, "self-signed certificate"});
 	attempt(&(struct case_of){"a.test", self, self_key, itself, NULL}); /* named by the user */
 	attempt(&(struct case_of){"b.test", self, self_key, itself, "hostname mismatch"});
@@ -340,10 +343,12 @@ START_TEST(test_leaf_is_strict)
 	ssl = tls_server(tls, host, "");
 	ck_assert(ssl && X509_STORE_add_cert(store, root) &&
 		  X509_STORE_CTX_init(context, store, SSL_get_certificate(ssl), NULL));
-	X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context), X509_V_FLAG_X509_STRICT | X509_V_FLAG_CHECK_SS_SIGNATURE);
+	X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context),
+				    X509_V_FLAG_X509_STRICT | X509_V_FLAG_CHECK_SS_SIGNATURE);
 	ck_assert(X509_VERIFY_PARAM_set1_host(X509_STORE_CTX_get0_param(context), host, 0));
 	ck_assert(X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_SERVER));
-	ck_assert_msg(X509_verify_cert(context) == 1, "%s", X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)));
+	ck_assert_msg(X509_verify_cert(context) == 1, "%s",
+		      X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)));
 
 	ck_assert_int_eq(X509_check_ca(root), 1);
 	ck_assert_int_eq(X509_check_ca(SSL_get_certificate(ssl)), 0);

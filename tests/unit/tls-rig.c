@@ -132,12 +132,13 @@ X509 *tls_rig_certificate(const char *host, X509 *issuer, EVP_PKEY *issuer_key, 
 	ck_assert(made && key && extension && X509_set_version(made, X509_VERSION_3));
 	ck_assert(ASN1_INTEGER_set(X509_get_serialNumber(made), 7) && X509_set_pubkey(made, key));
 	ck_assert(X509_gmtime_adj(X509_getm_notBefore(made), from) && X509_gmtime_adj(X509_getm_notAfter(made), to));
-	ck_assert(X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC, (const unsigned char *)host, -1,
-					     -1, 0));
+	ck_assert(X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC,
+					     (const unsigned char *)host, -1, -1, 0));
 	ck_assert(X509_set_issuer_name(made, X509_get_subject_name(issuer ? issuer : made)) &&
 		  X509_add_ext(made, extension, -1));
 	X509_EXTENSION_free(extension);
-	extension = X509V3_EXT_conf_nid(NULL, NULL, NID_basic_constraints, issuer ? "critical,CA:FALSE" : "critical,CA:TRUE");
+	extension = X509V3_EXT_conf_nid(NULL, NULL, NID_basic_constraints,
+					issuer ? "critical,CA:FALSE" : "critical,CA:TRUE");
 	ck_assert(extension && X509_add_ext(made, extension, -1));
 	X509_EXTENSION_free(extension);
 	ck_assert(X509_sign(made, issuer ? issuer_key : key, EVP_sha256()));
