@@ -251,6 +251,8 @@ static int start(struct run *run, struct setup *setup)
 		return -errno;
 	if (setup->pid == 0)
 		setup_main(run, waiting, &setup->mask);
+	/* With secrets in its environment, and the same user's as the supervisor of code that nobody trusts. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* has no way to fail */
 	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
 	if (setup->pidfd >= 0)
 		return 0;
@@ -264,6 +266,7 @@ bool run_setup(struct run *run, int *ret_exit)
 {
 	struct setup setup = {.pidfd = -1, .signal_fd = -1};
 	const struct run_options *options = &run->options;
+	const int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 	bool good = false;
 	int error;
 
@@ -286,6 +289,8 @@ bool run_setup(struct run *run, int *ret_exit)
 	cleanup_close(&setup.signal_fd);
 	cleanup_close(&run->result_fd);
 	run->result_fd = -1;
+	if (dumpable == 1)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* what the keeper starts with: it opens files of its own */
 	if (setup.signal_fd >= 0)
 		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
 	return good;

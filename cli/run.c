@@ -201,8 +201,9 @@ static int finish(struct run *run, const struct keeper_options *keeper, struct k
 		(void)json_object_set(result, "setup", run->setup_result);
 	if ((run->options.json || run->in_setup) && run_put_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
-	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE)
-		(void)fputs("callgate: the setup:\n", stderr); /* nobody left to tell */
+	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
+	    json_array_size(json_object_get(result, "denials")) > 0)
+		(void)fputs("callgate: denied to the setup:\n", stderr); /* nobody left to tell */
 	if (!run->options.json)
 		summary_print(stderr, result, run->options.events);
 	if (run->options.status_fd >= 0 && result_status_end(run->options.status_fd, result) < 0)

@@ -68,10 +68,10 @@ int process_find_audit(struct process *process)
 
 	if (options->audit_beside && check_audit_place(process, options->audit_beside) < 0)
 		return -1;
+	if (options->audit_path && check_audit_place(process, options->audit_path) < 0)
+		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
-	if (check_audit_place(process, options->audit_path) < 0)
-		return -1;
 	slash = strrchr(options->audit_path, '/');
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
 	process->audit_dirfd = copy ? open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;

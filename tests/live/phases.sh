@@ -184,6 +184,25 @@ interrupted()
 interrupted INT 130
 interrupted TERM 143
 
+# Neither phase may write a log of either.
+for grant in w.setup w; do
+	cat >"$T/log.json" <<JSON
+{"version": 1, "extends": ["extended"], "phases": {"setup": {"filesystem": {"deny": ["$T/logs"]}},
+	"run": {"filesystem": {"read": ["$T/logs"], "write": ["$T/logs/*.setup"]}}}}
+JSON
+	mkdir -p "$T/logs"
+	rm -f "$T/logs/"*
+	[ $grant = w ] && sed -i 's/logs\/\*.setup/logs/' "$T/log.json"
+	cg run -p "$T/log.json" --audit "$T/logs/log" --setup true -- true 2>"$T/err" && fail "$grant: a log that the program may write"
+	grep -q 'could be written by the program' "$T/err" || fail "$grant: says $(cat "$T/err")"
+done
+if [ "$(id -u)" = 0 ]; then
+	chown 54321 "$T/w"
+	cg run --user 54321 --profile extended -w "$T/w" --audit "$T/w/log" -- true 2>"$T/err" && fail "the same with --user"
+	grep -q 'could be written by the program' "$T/err" || fail "--user: says $(cat "$T/err")"
+	chown 0 "$T/w"
+fi
+
 # Killed outright, who waits takes the setup with it.
 mark=phase-kill-$$
 rm -rf "${T:?}/w/"*
