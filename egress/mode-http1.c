@@ -87,6 +87,10 @@ static enum http1_step exchange(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	enum http1_step up, down;
 
+	/* All is through, and the client may go any moment: this is no failure of the request's. */
+	if (http1->answered && http1->down.ended && http1->up.ended && http1_out_empty(&http1->to_client) &&
+	    http1_out_empty(&http1->to_server))
+		return finish(conn);
 	up = http1_move_up(conn);
 	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
 		return up;

@@ -54,6 +54,7 @@ LIVE_TESTS = \
 	tests/live/net-curl.sh \
 	tests/live/net-db.sh \
 	tests/live/net-git.sh \
+	tests/live/net-crowd.sh \
 	tests/live/net-http1.sh \
 	tests/live/net-http2.sh \
 	tests/live/net-java.sh \
@@ -62,6 +63,7 @@ LIVE_TESTS = \
 	tests/live/net-static.sh \
 	tests/live/net-wget.sh \
 	tests/live/net-names.sh \
+	tests/live/net-negative.sh \
 	tests/live/net-node.sh \
 	tests/live/net-npm.sh \
 	tests/live/net-pinned.sh \
@@ -142,6 +144,7 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
+EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
