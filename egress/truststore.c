@@ -81,8 +81,7 @@ static int put_digest(struct buf *buf)
 		wide[2 * i + 1] = (unsigned char)password[i];
 	}
 	good = hash && EVP_DigestInit_ex(hash, EVP_sha1(), NULL) == 1 &&
-	       EVP_DigestUpdate(hash, wide, sizeof(wide)) == 1 &&
-	       EVP_DigestUpdate(hash, SALT, sizeof(SALT) - 1) == 1 &&
+	       EVP_DigestUpdate(hash, wide, sizeof(wide)) == 1 && EVP_DigestUpdate(hash, SALT, sizeof(SALT) - 1) == 1 &&
 	       EVP_DigestUpdate(hash, buf->data, buf->len) == 1 && EVP_DigestFinal_ex(hash, digest, &len) == 1;
 	EVP_MD_CTX_free(hash);
 	if (good)

@@ -69,9 +69,11 @@ static int settle_environment(const char *const *variables)
 	char *value[VARIABLES_MAX] = {NULL};
 	int error = 0;
 
-	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++)
-		if (getenv(variables[i]))
-			value[i] = strdup(getenv(variables[i]));
+	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
+		const char *there = getenv(variables[i]);
+
+		value[i] = there ? strdup(there) : NULL;
+	}
 	environment_scrub();
 	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
 		if (value[i] && setenv(variables[i], value[i], 1) < 0)

@@ -44,7 +44,8 @@ static int take(struct in_addr address)
 		return -errno;
 	(void)inet_ntop(AF_INET, &address, text, sizeof(text));
 	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "callgate-%s", text);
-	if (bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0)
+	if (bind(fd, (const struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0)
 		return -errno;
 	return steal_fd(&fd);
 }

@@ -22,8 +22,11 @@
 
 /* Debian, Alpine, Arch; Fedora; its newer place; openSUSE; what OpenSSL's and LibreSSL's default may be. */
 static const char *const bundles[] = {
-	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+	"/etc/ssl/certs/ca-certificates.crt",
+	"/etc/pki/tls/certs/ca-bundle.crt",
+	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+	"/etc/ssl/ca-bundle.pem",
+	"/etc/ssl/cert.pem",
 };
 #define BUNDLES (sizeof(bundles) / sizeof(bundles[0]))
 
@@ -102,7 +105,8 @@ static int add_hosts(const struct policy *policy, const struct pool *pool, struc
 	const char *host;
 
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-	if (gethostname(own, sizeof(own) - 1) == 0 && net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
+	if (gethostname(own, sizeof(own) - 1) == 0 &&
+	    net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
 		buf_printf(&buf, "127.0.0.1 %s\n", own);
 	for (uint32_t index = POOL_FIRST; (host = pool_name(pool, index)); index++) {
 		if (is_real(policy, host) || !policy_net_name(policy, host).allow)
@@ -148,9 +152,10 @@ static int add_bundles(const struct egress_provide *provide, struct egress_side 
 /* Without an own CA programs find what they are built to look for. */
 static int add_own_ca(const struct egress_provide *provide, struct egress_side *side)
 {
-	static const char *const whole[] = {"SSL_CERT_FILE",  "CURL_CA_BUNDLE",    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
-					    "PIP_CERT",       "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
-					    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
+	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
+					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
+					    "PIP_CERT",           "CARGO_HTTP_CAINFO",
+					    "AWS_CA_BUNDLE",      "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
 	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* besides what they have built in */
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
@@ -203,8 +208,8 @@ static int add_proxies(const struct pool *pool, struct egress_side *side)
 
 	pool_address(pool, POOL_OWN, AF_INET, 0, &own);
 	net_address_text((const struct sockaddr *)&own, text);
-	(void)snprintf(http_url, sizeof(http_url), "http://%s:%u", text, CONTROL_PORT_HTTP_PROXY);
-	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%u", text, CONTROL_PORT_SOCKS);
+	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
+	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
 	for (size_t i = 0; error == 0 && i < 4; i++)
 		error = egress_add_variable(side, http[i], http_url, false);
 	for (size_t i = 0; error == 0 && i < 2; i++)

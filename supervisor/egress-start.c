@@ -33,7 +33,7 @@ struct baggage {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	struct ca *ca;
-	char *roots; /* owned; the system's */
+	char *roots;    /* owned; the system's */
 	char *upstream; /* owned; those and the policy's own; NULL: none */
 	pid_t keeper;
 };
@@ -159,7 +159,7 @@ static int fork_resolver(struct baggage *baggage, struct egress_side *side, int 
 
 	if (error == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		error = -errno;
-	if (error < 0) {
+	if (error != 0) {
 		confine_done(&confine);
 		return error;
 	}
@@ -181,7 +181,7 @@ static int fork_egress(struct baggage *baggage, struct egress_side *side, int re
 
 	if (error == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		error = -errno;
-	if (error < 0) {
+	if (error != 0) {
 		confine_done(&confine);
 		return error;
 	}
@@ -222,7 +222,8 @@ static int take_address(struct egress_side *side)
 	int error = egress_address_take(&side->own, &side->own_fd);
 
 	if (error == 0)
-		(void)egress_address_bind(side->own, DNS_PORT, side->dns_fd, &port); /* refused: another port is taken later */
+		(void)egress_address_bind(side->own, DNS_PORT, side->dns_fd,
+					  &port); /* refused: another port is taken later */
 	return error;
 }
 
@@ -246,7 +247,8 @@ static int start(struct baggage *baggage, struct egress_side *side, struct polic
 	return r < 0 ? fail(error, r, "make what the program gets of the network") : 0;
 }
 
-int egress_start(const struct egress_start_options *options, struct egress_side *ret_side, struct policy_error *ret_error)
+int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
+		 struct policy_error *ret_error)
 {
 	struct baggage baggage = {.options = options};
 	int r, status;

@@ -197,8 +197,8 @@ static bool has_secret_variable(void)
 static const struct {
 	const char *name;
 	bool (*attempt)(void);
-	unsigned may;    /* roles it works for */
-	int landlock;    /* the ABI that refuses it without a filter as well; 0: none does */
+	unsigned may; /* roles it works for */
+	int landlock; /* the ABI that refuses it without a filter as well; 0: none does */
 } attempts[] = {
 	{"read a file", reads_a_file, R, 1},
 	{"list a directory", lists_a_directory, R, 1},
@@ -374,7 +374,8 @@ START_TEST(it_dies_with_its_keeper)
 			const struct privs_user same = {.set = false};
 			int keep[] = {pipe_fd[1], ready[1]};
 
-			if (confine_settle(&confine, &same, self, variables, keep, 2) < 0 || write(ready[1], "", 1) != 1)
+			if (confine_settle(&confine, &same, self, variables, keep, 2) < 0 ||
+			    write(ready[1], "", 1) != 1)
 				_exit(1);
 			for (;;)
 				(void)pause();

@@ -105,16 +105,16 @@ static _Noreturn void try_guest(const struct policy *policy)
 	if (guest.dns_port != 53 || guest.loopback.s_addr != htonl(INADDR_LOOPBACK))
 		_exit(3);
 	/* An address of the pool, and one that a rule names, are ours. */
-	if (inet_pton(AF_INET, "198.18.0.16", &to.sin_addr) != 1 ||
-	    (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 || bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+	if (inet_pton(AF_INET, "198.18.0.16", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
 		_exit(4);
 	(void)close(fd);
-	if (inet_pton(AF_INET, "192.0.2.7", &to.sin_addr) != 1 ||
-	    (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 || bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+	if (inet_pton(AF_INET, "192.0.2.7", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
 		_exit(5);
 	(void)close(fd);
-	if (inet_pton(AF_INET, "192.0.2.8", &to.sin_addr) != 1 ||
-	    (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 || bind(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+	if (inet_pton(AF_INET, "192.0.2.8", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
 		_exit(6);
 	_exit(0);
 }
@@ -130,7 +130,8 @@ START_TEST(the_pool_is_local)
 		try_guest(policy);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	/* 77: a system without user namespaces */
-	ck_assert_msg(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77), "%#x", (unsigned)status);
+	ck_assert_msg(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77), "%#x",
+		      (unsigned)status);
 	policy_free(policy);
 	rig_done(&rig);
 }
