@@ -12,6 +12,8 @@ if [ "${1:-}" = copy ]; then
 	mkdir -p "$2/built/tests/cases"
 	cp "$top_builddir/callgate" "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
+	# slow to build, and not everywhere
+	[ ! -x "$top_builddir/tests/cases/net-go" ] || cp "$top_builddir/tests/cases/net-go" "$2/built/tests/cases/"
 	for folder in base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 | tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
@@ -44,7 +46,7 @@ export LIMITED_TESTS="workload-git workload-sqlite diff-open"
 # Races, which need many seconds, were run at length outside.
 export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} KILL_SECONDS=${KILL_SECONDS:-2}
 chosen=()
-for name in diff-*.sh exec-forms.sh keeper.sh signals.sh terminal.sh bad-input.sh doctor.sh examples.sh ipc-private.sh least-privilege.sh limits-*.sh second-lock.sh namespaces.sh threat-*.sh user.sh workload-*.sh; do
+for name in diff-*.sh exec-forms.sh keeper.sh signals.sh terminal.sh bad-input.sh doctor.sh examples.sh ipc-private.sh least-privilege.sh limits-*.sh second-lock.sh namespaces.sh net-*.sh threat-*.sh user.sh workload-*.sh; do
 	case $name in
 	# its list of refusals has callgate's errnos
 	diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;
