@@ -22,7 +22,7 @@ counts()
 
 hostile cases-threat storm &
 storm=$!
-for _ in $(seq 100); do
+for _ in $(seq 300); do
 	grep -q 'done' "$T/out" 2>/dev/null && break
 	sleep 0.1
 done
@@ -31,6 +31,7 @@ if [ "$(id -u)" = 0 ]; then # others may not look: it is not dumpable
 	[ "${most:-0}" -gt 5 ] || fail "no supervisor is seen: $(cat "$T/out")"
 	[ "${most:-0}" -lt 300 ] || fail "the supervisor holds $most descriptors"
 fi
+: >"$T/w/seen"
 wait "$storm" || fail "see above"
 grep -q 'done' "$T/out" || fail "the storm did not end: $(cat "$T/out")"
 audit_has '.syscall == "bind" and .verdict == "allow"'
