@@ -51,6 +51,7 @@ LIVE_TESTS = \
 	tests/live/least-privilege.sh \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
+	tests/live/net-answers.sh \
 	tests/live/net-curl.sh \
 	tests/live/net-db.sh \
 	tests/live/net-git.sh \
@@ -146,6 +147,6 @@ EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
-EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py
+EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
 CLEANFILES += tests/cases/net-go
