@@ -513,6 +513,23 @@ def half_closed():
     return str(got == data)
 
 
+@step
+def reset_after_the_answer():
+    """A request that was answered is none that failed, whatever becomes of its connection."""
+    for _ in range(300):
+        s = connect("plain.test", ports["http"])
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.sendall(b"GET /ok HTTP/1.1\r\nHost: plain.test:%d\r\n\r\n" % ports["http"])
+        got = b""
+        while not got.endswith(b"\r\n\r\nok\n"):
+            data = s.recv(1000)
+            if not data:
+                return "ended: %r" % got
+            got += data
+        s.close()
+    return "300"
+
+
 def killed(child, after):
     read, write = os.pipe()
     pid = os.fork()
