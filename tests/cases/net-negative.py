@@ -516,7 +516,7 @@ def half_closed():
 @step
 def reset_after_the_answer():
     """A request that was answered is none that failed, whatever becomes of its connection."""
-    for _ in range(300):
+    for _ in range(100):
         s = connect("plain.test", ports["http"])
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.sendall(b"GET /ok HTTP/1.1\r\nHost: plain.test:%d\r\n\r\n" % ports["http"])
@@ -527,7 +527,7 @@ def reset_after_the_answer():
                 return "ended: %r" % got
             got += data
         s.close()
-    return "300"
+    return "100"
 
 
 def killed(child, after):
@@ -683,7 +683,7 @@ def main():
         except (OSError, ValueError, AssertionError) as error:
             got = repr(error)
         took = time.monotonic() - start
-        print(f"{what} -> {got}{' after %d s' % took if took > 20 else ''}", flush=True)
+        print(f"{what} -> {got}{' after %d s' % took if took > 30 else ''}", flush=True)
     for thread in slow:
         thread.join()
     print("slow ones ->", sorted({thread.end for thread in slow}))

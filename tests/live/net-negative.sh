@@ -122,7 +122,7 @@ an abstract socket -> ECONNREFUSED
 a unix socket -> ENOENT
 a cap -> ECONNRESET True
 half closed -> True
-reset after the answer -> 300
+reset after the answer -> 100
 killed while dialling -> killed
 forked after connecting -> 0 b'parent\n'
 slow ones -> ['closed']
