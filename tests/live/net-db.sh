@@ -28,6 +28,7 @@ start()
 	die "it does not start: $*: $(tail -n 5 "$NET/log")"
 }
 
+# shellcheck disable=SC2317 # start() calls it
 is_redis() { [ "$(redis-cli -p "$port" ping)" = PONG ]; }
 start is_redis redis-server --port "{}" --bind 127.0.0.1 --save "" --dir "$NET/db"
 redis=$port
@@ -36,6 +37,7 @@ redis=$port
 as=()
 [ "$(id -u)" != 0 ] || as=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
 postgres=
+# shellcheck disable=SC2317 # start() calls it
 is_postgres() { "$bin/pg_isready" -h 127.0.0.1 -p "$port"; }
 if [ -x "$bin/initdb" ] && id -un >/dev/null 2>&1; then
 	printf secret >password

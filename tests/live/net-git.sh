@@ -14,9 +14,11 @@ git init -q -b main "$T/from" || die "git init"
 head -c 2000000 /dev/urandom >"$T/from/big"
 for i in $(seq 12); do
 	echo "file $i" >"$T/from/$i"
-	git -C "$T/from" add -A && git -C "$T/from" commit -q -m "number $i" || die "git commit"
+	git -C "$T/from" add -A || die "git add"
+	git -C "$T/from" commit -q -m "number $i" || die "git commit"
 done
-git clone -q --bare "$T/from" "$NET/repos/one.git" && git -C "$NET/repos/one.git" config http.receivepack true || die "git clone"
+git clone -q --bare "$T/from" "$NET/repos/one.git" || die "git clone"
+git -C "$NET/repos/one.git" config http.receivepack true || die "git config"
 head=$(git -C "$T/from" rev-parse HEAD)
 "$PYTHON" "$SRC/tests/cases/net-git.py" "$NET" >"$NET/log" 2>&1 &
 live_kept+=($!)

@@ -15,7 +15,7 @@ build_go()
 	local go=$CASES/net-go
 	[ "$go" -nt "$SRC/tests/cases/net-go.go" ] && cp "$go" "$T/w/" && return
 	command -v go >/dev/null || return
-	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS= \
+	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" \
 		go build -o "$T/w/net-go" "$SRC/tests/cases/net-go.go" >"$NET/log" 2>&1 || die "go: $(tail -n 5 "$NET/log")"
 	cp "$T/w/net-go" "$go.$$" 2>/dev/null && mv "$go.$$" "$go"
 	return 0
