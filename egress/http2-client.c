@@ -73,6 +73,16 @@ static const char *read_request(struct http2_stream *stream)
 	return NULL;
 }
 
+static bool has_refused_field(const struct http2_stream *stream)
+{
+	const struct http2_head *head = &stream->request;
+
+	for (size_t i = 0; i < head->count; i++)
+		if (request_field_refused(&stream->verdict, head->text + head->field[i].name, head->field[i].name_len))
+			return true;
+	return false;
+}
+
 static void judge(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
@@ -83,6 +93,9 @@ static void judge(struct http2_stream *stream)
 		return;
 	}
 	request_judge(conn, &stream->asked, &stream->verdict);
+	if (stream->verdict.allow && has_refused_field(stream))
+		stream->verdict = (struct request_verdict){.status = 403, .label = stream->verdict.label,
+							   .reason = "override_not_granted"};
 	stream->phase = HTTP2_JUDGED;
 	if (!stream->verdict.allow) {
 		request_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);

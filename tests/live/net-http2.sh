@@ -39,6 +39,7 @@ curl -sS --max-time 20 \$u/big | sha256sum
 head -c 2000000 /dev/zero | curl -sS --max-time 20 --data-binary @- \$u/echo | wc -c
 curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' \$u/secret
 curl -sS --max-time 20 -o /dev/null -w '%{http_code}\n' -H 'Host: other.test' \$u/hello
+curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' -H 'X-HTTP-Method-Override: DELETE' \$u/hello
 curl -sS --no-progress-meter --max-time 20 --parallel --parallel-max 30 -o /dev/null -w '%{http_code}\n' "\$u/hello?[1-60]" | sort | uniq -c
 EOF
 cat >"$T/expected" <<EOF
@@ -49,6 +50,7 @@ $(sha256sum <"$NET/htdocs/big")
 2000000
 2 403
 421
+2 403
      60 200
 EOF
 for without in "" netns; do
@@ -59,6 +61,7 @@ for without in "" netns; do
 	audit_has ".event == \"open\" and .host == \"h2.test\""
 	audit_has '.event == "request" and .path == "/hello" and .verdict == "allow" and .ret == 200 and .alpn == "h2"'
 	audit_has '.event == "request" and .path == "/secret" and .verdict == "deny" and .reason == "path_not_granted"'
+	audit_has '.event == "request" and .path == "/hello" and .verdict == "deny" and .reason == "override_not_granted"'
 	[ "$(jq -s '[.[] | select(.event == "request" and (.path | startswith("/hello?")))] | length' "$T/audit")" = 60 ] ||
 		fail "${where}not 60 requests with a query on record"
 	jq -es '(map(select(.event == "open") | .conn) | sort) == (map(select(.event == "close") | .conn) | sort)' "$T/audit" >"$T/equal" ||
