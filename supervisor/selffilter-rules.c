@@ -74,9 +74,6 @@ static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
 static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
 						   BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
-/* Those of the run's own names, and the question who listens. */
-static const struct row_term network_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
-						  BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_SOCK_DIAG)), END};
 
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
@@ -143,7 +140,7 @@ static const struct self_rule rules[] = {
 	ANY(sendto, C | E | R | N) ANY(recvfrom, K | E | R | N)
 
 	/* internet sockets */
-	RULE(socket, E, inet_sockets) RULE(socket, R, resolver_sockets) RULE(socket, N, network_sockets)
+	RULE(socket, E | N, inet_sockets) RULE(socket, R, resolver_sockets)
 	ANY(setsockopt, N | E | R) ANY(shutdown, N | E | R) ANY(accept4, E) ANY(accept, E)
 	ANY(readv, E | R) ANY(sendmmsg, N | E | R) ANY(recvmmsg, E | R) ANY(epoll_pwait2, E | R) ANY(eventfd2, E | R)
 	ANY(timerfd_create, E | R) ANY(timerfd_settime, E | R) ANY(splice, E)
