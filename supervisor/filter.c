@@ -42,6 +42,8 @@ static bool is_counted(const struct filter_options *options, const struct syscal
 		return options->judge_disk;
 	if (row->allow == allow_sendmsg || row->allow == allow_sendmmsg) /* an address may be in them */
 		return options->judge_messages;
+	if (row->allow == allow_shutdown)
+		return options->judge_listeners;
 	return row->allow == allow_memfd_create && options->judge_memfds;
 }
 

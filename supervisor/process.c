@@ -375,6 +375,7 @@ static int watch(struct process *process)
 					      .inet_udp = options->egress->active &&
 							  (process->guest.own_netns || descriptor_direct()),
 					      .judge_messages = options->egress->active && descriptor_direct(),
+					      .judge_listeners = options->egress->active && !process->guest.own_netns,
 					      .judge_disk = policy_limits(options->policy)->disk_bytes > 0};
 	int error = filter_build(&filter, &process->filter);
 

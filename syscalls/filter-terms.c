@@ -302,6 +302,8 @@ const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN))
 const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
 
+const struct row_term allow_shutdown[] = {ONE(NONE(1, 0)), END}; /* whatever it is */
+
 #define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
 
 const struct row_term allow_getsockopt[] = {

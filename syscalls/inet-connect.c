@@ -242,7 +242,9 @@ static void disconnect(struct call *call, const struct inet_socket *socket)
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
 	inet_allow(call, NULL);
-	if (call_commit(call) == 0)
+	if (!inet_may_unlisten(call->sandbox->inet, socket->fd))
+		call_fail(call, -EAGAIN);
+	else if (call_commit(call) == 0)
 		file_end(call, connect(socket->fd, &none, sizeof(none)));
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/inet-private.h"
+#include "syscalls/inet-work.h"
 
 #include "base/banned.h"
 
@@ -242,4 +243,13 @@ bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int 
 	listeners->waiting[listeners->lingers++] =
 		(struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
+}
+
+bool inet_listeners_release(struct inet_listeners *listeners)
+{
+	for (size_t i = 0; i < listeners->lingers; i++)
+		if (inet_tcp_state(listeners->waiting[i].socket_fd) == TCP_SYN_SENT)
+			inet_disconnect(listeners->waiting[i].socket_fd);
+	end_lingering(listeners);
+	return !inet_work_holds();
 }

@@ -35,4 +35,10 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
  */
 bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
+/*
+ * Before a listener is made to listen no more, which holding it cannot prevent: ends what lingers, whichever listener it is
+ * meant for. False: a connect waits in a thread (inet-work.h), so the listener has to stay.
+ */
+bool inet_listeners_release(struct inet_listeners *listeners);
+
 #endif

@@ -37,6 +37,9 @@ bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int oth
 
 int inet_tcp_state(int socket_fd);
 
+/* Whether the socket may be made to listen no more; without a namespace not while a connect waits for a listener. */
+bool inet_may_unlisten(const struct inet *inet, int socket_fd);
+
 /* The address the socket is bound to; port 0: it is not. */
 int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address);
 

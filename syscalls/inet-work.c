@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -15,6 +16,13 @@ struct connecting {
 	socklen_t len;
 	int held_fd; /* owned; -1 */
 };
+
+static atomic_uint holding; /* connects whose listener is held */
+
+bool inet_work_holds(void)
+{
+	return atomic_load(&holding) > 0;
+}
 
 void inet_disconnect(int socket_fd)
 {
@@ -41,8 +49,10 @@ static void free_connect(struct inet_work *work)
 {
 	struct connecting *connecting = (struct connecting *)work;
 
-	if (connecting->held_fd >= 0)
+	if (connecting->held_fd >= 0) {
 		(void)close(connecting->held_fd);
+		atomic_fetch_sub(&holding, 1);
+	}
 	free(connecting);
 }
 
@@ -57,5 +67,7 @@ struct inet_work *inet_work_connect(const struct sockaddr_storage *address, sock
 	connecting->address = *address;
 	connecting->len = len;
 	connecting->held_fd = steal_fd(&held);
+	if (connecting->held_fd >= 0)
+		atomic_fetch_add(&holding, 1);
 	return &connecting->work;
 }

@@ -15,6 +15,9 @@ struct inet_work {
 /* connect(2). Takes held_fd (the listener it must reach, or -1). NULL: no memory, and held_fd is closed. */
 struct inet_work *inet_work_connect(const struct sockaddr_storage *address, socklen_t len, int held_fd);
 
+/* Whether such a listener is held by work that is not freed yet. */
+bool inet_work_holds(void);
+
 /* Ends a connect under way, so that nothing is sent for it any more. */
 void inet_disconnect(int socket_fd);
 

@@ -101,6 +101,11 @@ int inet_tcp_state(int socket_fd)
 	return getsockopt(socket_fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ? 0 : info.tcpi_state;
 }
 
+bool inet_may_unlisten(const struct inet *inet, int socket_fd)
+{
+	return inet->options.own_netns || inet_tcp_state(socket_fd) != TCP_LISTEN || inet_listeners_release(inet->listeners);
+}
+
 int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address)
 {
 	struct sockaddr_storage told = {0};

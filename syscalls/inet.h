@@ -40,6 +40,7 @@ void inet_free(struct inet *inet);
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
+void inet_shutdown(struct call *call, int copy);
 /* Whether the kernel keeps whatever is sent within the run: a network namespace of its own. NULL: no. */
 bool inet_bounded(const struct inet *inet);
 /* Names as the program knows them. True when that changed the address. peer: getpeername(2). */

@@ -90,6 +90,20 @@ void sys_listen(struct call *call)
 		file_end(call, listen(copy, call_int(call, 1)));
 }
 
+void sys_shutdown(struct call *call)
+{
+	_cleanup_close_ int copy = -1;
+	int domain;
+
+	if (!check_socket(call))
+		return;
+	copy = net_copy_any(call, &domain);
+	if (copy >= 0 && domain != AF_UNIX)
+		inet_shutdown(call, copy);
+	else if (copy >= 0 && call_commit(call) == 0)
+		file_end(call, shutdown(copy, call_int(call, 1)));
+}
+
 void sys_sendto(struct call *call)
 {
 	if (!check_socket(call))

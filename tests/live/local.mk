@@ -3,6 +3,8 @@ LIVE_TESTS = \
 	tests/live/attack-attributes.sh \
 	tests/live/attack-crowd.sh \
 	tests/live/attack-fuzz.sh \
+	tests/live/attack-net-h2.sh \
+	tests/live/attack-net-listener.sh \
 	tests/live/attack-ipc-memory.sh \
 	tests/live/attack-glob-write.sh \
 	tests/live/attack-oom.sh \
@@ -145,6 +147,7 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
+EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py

@@ -68,6 +68,8 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 /* Whether its own terms do not count. */
 static bool oracle_judged(const struct filter_options *options, const struct syscall_row *row)
 {
+	if (strcmp(row->name, "shutdown") == 0)
+		return options->judge_listeners;
 	return options->judge_messages && (strcmp(row->name, "sendmsg") == 0 || strcmp(row->name, "sendmmsg") == 0);
 }
 
