@@ -117,9 +117,10 @@ int channel_shutdown(struct channel *channel)
 	return 0;
 }
 
+/* Not SSL_has_pending: the first bytes of a record are pending there, and who asks would spin until the rest has come. */
 bool channel_has_bytes(const struct channel *channel)
 {
-	return channel->early.data || channel->below.data || (channel->ssl && SSL_has_pending(channel->ssl));
+	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);
 }
 
 void channel_wait(struct channel *channel, bool read, bool write)

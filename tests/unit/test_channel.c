@@ -191,6 +191,24 @@ START_TEST(test_tls_early)
 }
 END_TEST
 
+/* Half a record is nothing that can be read: whoever believed it were would ask again and again until the rest has come. */
+START_TEST(test_tls_half)
+{
+	struct tls_rig rig;
+	char data[64];
+
+	joined(&rig, 12);
+	ck_assert_int_eq(channel_write(&rig.client, "0123456789", 10), 10);
+	ck_assert(tls_rig_pass(&rig)); /* a record's head is five bytes */
+	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -EAGAIN);
+	ck_assert(!channel_has_bytes(&rig.server));
+	while (tls_rig_pass(&rig))
+		;
+	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 10);
+	tls_rig_done(&rig);
+}
+END_TEST
+
 /* What is decrypted already does not make the socket readable. */
 START_TEST(test_tls_pending)
 {
@@ -412,6 +430,7 @@ int main(void)
 	tcase_add_test(tcase, test_abort);
 	tcase_add_test(tcase, test_tls_dribble);
 	tcase_add_test(tcase, test_tls_early);
+	tcase_add_test(tcase, test_tls_half);
 	tcase_add_test(tcase, test_tls_pending);
 	tcase_add_test(tcase, test_tls_end);
 	tcase_add_test(tcase, test_tls_truncated);
@@ -421,6 +440,7 @@ int main(void)
 	tcase_add_test(tcase, test_tls_key_updates);
 	tcase_add_test(tcase, test_tls_tickets);
 	tcase_add_test(tcase, test_tls_memory);
+	tcase_set_timeout(tcase, 60); /* bytes one by one, on a machine that is busy */
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
