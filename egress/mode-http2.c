@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "egress/http2.h"
+#include "egress/line.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
 #define READ_BYTES 16384
+#define READS_MAX 16 /* of one end, a turn: then other connections have theirs */
+#define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
 size_t http2_room(struct http2 *http2, bool up, size_t want)
 {
@@ -31,20 +34,32 @@ static void resume(struct http2 *http2)
 	}
 }
 
+/* Flow control bounds bodies; interim responses and what is refused it does not: who does not take them is not read for. */
+static bool has_room(nghttp2_session *to)
+{
+	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
+}
+
 /* Bytes read; 0: none for now; -EPIPE: the end; -errno. */
-static ssize_t take(struct channel *channel, nghttp2_session *session)
+static ssize_t take(struct http2 *http2, struct channel *channel, nghttp2_session *session)
 {
 	uint8_t data[READ_BYTES];
-	ssize_t total = 0, got;
+	ssize_t total = 0, got = -EAGAIN;
 
-	while ((got = channel_read(channel, data, sizeof(data))) > 0) {
+	/* A few bytes are a request and its cancellation, and a record each: not more than the supervisor takes. */
+	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
+				 !line_full(http2->conn->egress->line);
+	     reads++) {
+		got = channel_read(channel, data, sizeof(data));
+		if (got <= 0)
+			break;
 		total += got;
 		if (nghttp2_session_mem_recv(session, data, (size_t)got) < 0)
 			return -EPROTO;
 	}
 	if (got == 0)
 		return total ? total : -EPIPE;
-	return got == -EAGAIN ? total : got;
+	return got > 0 || got == -EAGAIN ? total : got;
 }
 
 /* The same for what is sent. */
@@ -73,7 +88,7 @@ static ssize_t give(struct channel *channel, nghttp2_session *session, const uin
 static bool step(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
-	ssize_t client = take(&conn->client, http2->client), upstream = take(&conn->upstream, http2->upstream);
+	ssize_t client = take(http2, &conn->client, http2->client), upstream = take(http2, &conn->upstream, http2->upstream);
 	ssize_t client_sent = give(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
 	ssize_t upstream_sent = give(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
 
@@ -96,15 +111,12 @@ static bool step(struct http2 *http2, bool *ret_moved)
 static void pump(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
-	bool moved, any = false;
+	bool moved, room;
 
 	if (http2->wait_ms)
 		resume(http2);
-	do {
-		if (!step(http2, &moved))
-			return;
-		any |= moved;
-	} while (moved);
+	if (!step(http2, &moved))
+		return;
 	if (!nghttp2_session_want_read(http2->client) && !nghttp2_session_want_write(http2->client)) {
 		conn_close(conn, "client", NULL, false);
 		return;
@@ -113,12 +125,13 @@ static void pump(struct conn *conn)
 		conn_close(conn, "server", NULL, false);
 		return;
 	}
-	if (any)
+	if (moved)
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	channel_wait(&conn->client, true, http2->client_out_len > 0);
-	channel_wait(&conn->upstream, true, http2->upstream_out_len > 0);
-	if (http2->wait_ms)
-		conn_pump_after(conn, http2->wait_ms);
+	room = has_room(http2->client) && has_room(http2->upstream);
+	channel_wait(&conn->client, room, http2->client_out_len > 0);
+	channel_wait(&conn->upstream, room, http2->upstream_out_len > 0);
+	if (moved || http2->wait_ms)
+		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
 }
 
 static void done(struct conn *conn)
