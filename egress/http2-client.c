@@ -28,6 +28,14 @@ static void on_record(struct conn *conn, void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 
+	if (stream->gone) {
+		const struct control_done done = {.id = stream->record_id, .result = -ECANCELED};
+
+		if (error == 0) /* on record: so it has to end there */
+			conn_record_done(conn, stream->record_id, &done);
+		http2_stream_free(stream);
+		return;
+	}
 	if (error == 0)
 		http2_forward(stream);
 	else {
@@ -176,6 +184,10 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
 		return 0;
 	if (stream->up.len > stream->up.at)
 		(void)nghttp2_session_consume_connection(session, stream->up.len - stream->up.at);
+	if (stream->phase == HTTP2_JUDGED && stream->verdict.allow) {
+		stream->gone = true;
+		return 0;
+	}
 	http2_settle(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
 	http2_upstream_cancel(stream);
 	http2_stream_free(stream);

@@ -164,19 +164,24 @@ void http2_forward(struct http2_stream *stream)
 	nghttp2_data_provider body = {.read_callback = read_up};
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
 	bool empty = stream->up.ended && stream->up.len == stream->up.at;
+	int r = outgoing ? build(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
-	if (outgoing && build(outgoing, stream) == 0)
+	if (r == 0)
 		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count, empty ? NULL : &body,
 					    stream);
 	if (outgoing)
 		outgoing_done(outgoing);
-	if (id < 0) {
-		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
+	stream->phase = HTTP2_FORWARDED;
+	if (id >= 0) {
+		stream->upstream_id = id;
 		return;
 	}
-	stream->upstream_id = id;
-	stream->phase = HTTP2_FORWARDED;
+	http2_settle(stream, r < 0 ? r : -EIO);
+	stream->verdict.allow = false;
+	stream->verdict.status = r < 0 && r != -ENOMEM ? 403 : 503;
+	stream->verdict.reason = r < 0 && r != -ENOMEM ? "no_credential" : "failed";
+	http2_refuse(stream);
 }
 
 void http2_more(struct http2_stream *stream)

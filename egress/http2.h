@@ -55,6 +55,7 @@ struct http2_stream {
 	struct http2_queue up, down;
 	bool up_deferred, down_deferred; /* a provider waits for bytes */
 	bool responded;    /* the response's head went to the client */
+	bool gone;         /* the program's side has closed it while its record was awaited, which frees it */
 	struct request asked;
 	struct request_verdict verdict;
 	uint64_t record_id, start_ns, bytes_up, bytes_down;
