@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
+#include "policy/net.h"
 #include "supervisor/result.h"
 
 #include "base/banned.h"
@@ -221,6 +222,25 @@ static int tell_failure(struct run *run, const struct setup *setup)
 	return exit_code;
 }
 
+/*
+ * The files with secrets and authorities are read when they are needed: a setup that may write where one lies could make it a
+ * link to any file its user can read. Both policies have canonical names, so that would show.
+ */
+static bool same_files(const struct policy *before, const struct policy *now)
+{
+	const char *ca_before = policy_net_upstream_ca(before), *ca_now = policy_net_upstream_ca(now);
+	size_t count, count_now;
+	const struct net_secret *secret = policy_net_secrets(before, &count);
+	const struct net_secret *secret_now = policy_net_secrets(now, &count_now);
+
+	if (count != count_now || !ca_before != !ca_now || (ca_before && strcmp(ca_before, ca_now) != 0))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(secret[i].from, secret_now[i].from) != 0)
+			return false;
+	return true;
+}
+
 /* The program's policy once more: its rules name what is there now. What @interpreter stands for was settled before. */
 static int look_again(struct run *run)
 {
@@ -229,6 +249,11 @@ static int look_again(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
+	if (!same_files(run->policy, policy)) {
+		policy_free(policy);
+		return run_refuse(run, "policy_changed",
+				  "the setup has led a secret's file or upstream_ca elsewhere; keep them where it cannot write");
+	}
 	policy_free(run->policy);
 	run->policy = policy;
 	return 0;

@@ -203,6 +203,21 @@ if [ "$(id -u)" = 0 ]; then
 	chown 0 "$T/w"
 fi
 
+# A setup that may write where a secret is kept cannot have another file sent in its place.
+echo outside >"$T/other"
+echo inside >"$T/w/token"
+cat >"$T/lead.json" <<JSON
+{"version": 1, "extends": ["extended"], "secrets": {"TOKEN": {"from": "file:$T/w/token", "hosts": ["a.test"]}},
+	"phases": {"run": {"network": {"allow": [{"host": "a.test"}]}}}}
+JSON
+cg run -p "$T/lead.json" -w "$T/w" --setup "ln -sf '$T/other' token" -- true 2>"$T/err"
+status=$?
+[ $status = 125 ] || fail "a secret led elsewhere: ended with $status"
+grep -q 'led a secret' "$T/err" || fail "a secret led elsewhere: says $(cat "$T/err")"
+rm -f "$T/w/token"
+echo inside >"$T/w/token"
+cg run -p "$T/lead.json" -w "$T/w" --setup true -- true || fail "a secret left alone: ended with $?"
+
 # Killed outright, who waits takes the setup with it.
 mark=phase-kill-$$
 rm -rf "${T:?}/w/"*
