@@ -9,6 +9,7 @@
 #include "supervisor/dispatch.h"
 #include "supervisor/notify.h"
 #include "syscalls/decode.h"
+#include "syscalls/denials.h"
 #include "syscalls/exec.h"
 #include "syscalls/inet-work.h"
 #include "syscalls/inet.h"
@@ -232,10 +233,14 @@ static void count(struct dispatch *dispatch)
 	const struct syscall_row *first = table_rows(&rows);
 
 	dispatch->judged++;
-	if (call->decision.verdict == VERDICT_DENY)
+	if (call->decision.verdict == VERDICT_DENY) {
+		const char *reason = call->decision.reason;
+
 		dispatch->denied++;
-	else
+		dispatch->expected += reason && strcmp(reason, DENIAL_EXPECTED) == 0;
+	} else {
 		dispatch->allowed++;
+	}
 	if (call->row >= first && call->row < first + rows)
 		dispatch->by_row[call->row - first]++;
 	redirects_note(&dispatch->redirects, call);

@@ -17,7 +17,7 @@ struct dispatch {
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
 	struct call *call; /* owned; reused, because it is large */
-	uint64_t judged, allowed, denied;
+	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
 	uint64_t *by_row; /* owned */
 	struct redirects redirects;
 };

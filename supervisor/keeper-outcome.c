@@ -93,7 +93,7 @@ static void judge_egress(const struct keeper *keeper)
 void keeper_judge(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	json_t *exit_code, *error, *denied, *refused;
+	json_t *exit_code, *error, *calls, *refused;
 
 	outcome->report = read_report(keeper);
 	if (!outcome->report) {
@@ -102,12 +102,13 @@ void keeper_judge(struct keeper *keeper)
 	}
 	exit_code = json_object_get(outcome->report, "exit_code");
 	error = json_object_get(outcome->report, "error");
-	denied = json_object_get(json_object_get(outcome->report, "calls"), "denied");
+	calls = json_object_get(outcome->report, "calls");
 	refused = json_object_get(outcome->report, "network_denied");
 	outcome->ending =
 		run_ending(keeper->end, limit_of(outcome->report),
 			   (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
-			   json_integer_value(denied) > 0 || json_integer_value(refused) > 0);
+			   json_integer_value(json_object_get(calls, "denied")) >
+					   json_integer_value(json_object_get(calls, "expected")) || json_integer_value(refused) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",

@@ -128,7 +128,7 @@ void process_close_audit(struct process *process)
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
 		run_ending(read_end(process), report->ended_by, report->wait_status,
-			   report->denied > 0 || report->network.denied > 0);
+			   report->denied > report->expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);
 	struct audit_trailer trailer;

@@ -41,6 +41,8 @@ static void print_denial(FILE *out, const json_t *denial)
 	(void)fputs(": ", out);
 	if (!text_of(denial, "event", NULL)) /* a refused request has no errno */
 		(void)fprintf(out, "%s, ", text_of(denial, "errno", "refused"));
+	if (text_of(denial, "event", NULL) && text_of(denial, "rule", NULL)) /* the rule may be what allowed it */
+		(void)fprintf(out, "%s, ", text_of(denial, "reason", "refused"));
 	put_clean(out, text_of(denial, "rule", text_of(denial, "reason", "not granted")));
 	if (count > 1)
 		(void)fprintf(out, " (%" JSON_INTEGER_FORMAT " times)", count);
@@ -94,7 +96,8 @@ static void print_advice(FILE *out, const json_t *result)
 void summary_print(FILE *out, const json_t *result, enum summary_events events)
 {
 	const json_t *calls = json_object_get(result, "calls");
-	json_int_t denied = json_integer_value(json_object_get(calls, "denied"));
+	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) -
+			    json_integer_value(json_object_get(calls, "expected"));
 
 	if (events == SUMMARY_NONE)
 		return;

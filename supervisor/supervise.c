@@ -331,6 +331,7 @@ static void finish(struct supervisor *supervisor)
 	report->judged = supervisor->dispatch.judged;
 	report->allowed = supervisor->dispatch.allowed;
 	report->denied = supervisor->dispatch.denied;
+	report->expected = supervisor->dispatch.expected;
 	report->redirects = supervisor->dispatch.redirects;
 	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
 	report->processes = supervisor->sandbox.tree ? tree_seen(supervisor->sandbox.tree) : 0;

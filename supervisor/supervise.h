@@ -44,7 +44,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte that ended the run; SIGKILL: the keeper died; 0: the program ended by itself */
-	uint64_t judged, allowed, denied;
+	uint64_t judged, allowed, denied, expected; /* expected: see struct dispatch */
 	uint64_t *by_row; /* owned; indexed as table_rows(): judged calls */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
