@@ -58,6 +58,18 @@ static int take_pid(struct audit_filter *filter, const char *text)
 	return CLI_OK;
 }
 
+static int take_event(struct audit_filter *filter, const char *name)
+{
+	static const char *const names[] = {"open", "request", "close", "dns", "any"};
+
+	filter->event = name;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return CLI_OK;
+	cli_error("audit", "--event %s: not one of open, request, close, dns and any", name);
+	return CLI_ERROR;
+}
+
 static int take_option(struct audit_options *options, int opt, const char *value)
 {
 	switch (opt) {
@@ -68,8 +80,7 @@ static int take_option(struct audit_options *options, int opt, const char *value
 		options->filter.syscall = value;
 		return CLI_OK;
 	case OPT_EVENT:
-		options->filter.event = value;
-		return CLI_OK;
+		return take_event(&options->filter, value);
 	case OPT_HOST:
 		options->filter.host = value;
 		return CLI_OK;

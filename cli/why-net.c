@@ -24,6 +24,7 @@ struct asked {
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
+	const struct net_rule *rule; /* the endpoint's, also of a request that is refused; NULL: none */
 	bool opened;
 };
 
@@ -121,6 +122,7 @@ static void judge(struct asked *asked)
 		return;
 	}
 	*verdict = policy_net_connect(policy, asked->host, asked->port, asked->udp);
+	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
 	asked->opened = verdict->rule->proto == NET_HTTP ||
@@ -205,7 +207,7 @@ static struct known known_addresses(const struct asked *asked)
 /* What is said about an address: NULL for one that anybody may name. */
 static const char *address_text(const struct asked *asked, const struct sockaddr *address, const char **ret_kind)
 {
-	const struct net_rule *rule = asked->verdict.rule;
+	const struct net_rule *rule = asked->rule;
 	struct net_verdict denied = policy_net_address(asked->policy, address, asked->port);
 
 	*ret_kind = denied.allow ? net_address_denied(address) : "denied_by_rule";

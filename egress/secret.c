@@ -72,6 +72,12 @@ static int make_placeholder(struct secret *secret)
 }
 _Static_assert(sizeof(PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
 
+/* "Its value is empty" is all there is to say; of what cannot be done the error is the reason. */
+static bool says_more(const char *why)
+{
+	return strstr(why, "cannot") != NULL;
+}
+
 static int load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
 {
 	const char *why = "no memory";
@@ -86,9 +92,10 @@ static int load(struct secret *secret, const struct net_secret *of, struct polic
 		why = "no random bytes";
 	}
 	if (error) /* a command's text may hold what it should not */
-		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s (%s)",
+		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s",
 			       of->name, strncmp(of->from, "command:", 8) ? of->from : "command:", why,
-			       strerror(-error));
+			       says_more(why) ? " (" : "", says_more(why) ? strerror(-error) : "",
+			       says_more(why) ? ")" : "");
 	return error;
 }
 

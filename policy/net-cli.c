@@ -94,6 +94,8 @@ static int add_request(struct cli_net *cli)
 	plain = strncmp(at, "http://", 7) == 0;
 	secure = strncmp(at, "https://", 8) == 0;
 	at += plain ? 7 : secure ? 8 : 0;
+	if (!plain && !secure && strstr(at, "://"))
+		return fail(cli, "has a scheme that is neither http:// nor https://; write 'GET HOST/PATH'");
 	slash = strchrnul(at, '/');
 	if ((size_t)(slash - at) >= sizeof(endpoint))
 		return fail(cli, "is longer than a host name can be");

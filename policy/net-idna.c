@@ -9,6 +9,12 @@
 
 static const char *what_is_wrong(const char *text)
 {
+	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
+
+	if (slash && slash[1] && !slash[1 + strspn(slash + 1, "0123456789")])
+		return "is a network or a path; addresses are named one by one, hosts without a path";
+	if (colon && colon > text && colon[1] && text[0] != '[' && !colon[1 + strspn(colon + 1, "0123456789")])
+		return "is no host name: a port does not belong to it";
 	if (strpbrk(text, "/?#"))
 		return "is no host name: write it without a scheme or a path";
 	if (strchr(text, '@'))

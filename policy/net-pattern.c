@@ -112,6 +112,10 @@ int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_
 
 	if (colon && !close && strchr(colon + 1, ':'))
 		colon = NULL; /* an IPv6 address without a port */
+	if (strstr(text, "://")) {
+		*ret_why = "has a scheme that does not belong there; write HOST or HOST:PORT";
+		return -EINVAL;
+	}
 	len = colon ? (size_t)(colon - text) : strlen(text);
 	if (len >= sizeof(host)) {
 		*ret_why = "is longer than a host name can be";

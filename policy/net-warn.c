@@ -112,6 +112,9 @@ void net_warn(struct compiler *compiler, const struct net_collected *collected)
 		if (!has_rule(network, network->fixed[i].host))
 			warn(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
 			     network->fixed[i].host);
+	for (size_t i = 0; i < collected->secrets && network->said == NET_UNSAID; i++)
+		warn(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
+		     collected->secret[i].where);
 	for (size_t i = 0; i < collected->secrets && network->said == NET_SAID; i++)
 		for (const char *const *host = collected->secret[i].secret.hosts; *host; host++)
 			if (!has_rule(network, *host))

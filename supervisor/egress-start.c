@@ -75,6 +75,11 @@ static int read_roots(struct baggage *baggage, struct policy_error *error)
 				       strerror(-r));
 			return r;
 		}
+		if (!strstr(more, "-----BEGIN ") || !strstr(more, "CERTIFICATE-----")) {
+			(void)snprintf(error->text, sizeof(error->text),
+				       "network.upstream_ca %s has no certificate in it; it must be a PEM file", path);
+			return -EINVAL;
+		}
 	}
 	if (!baggage->roots && !more)
 		return 0;
