@@ -46,6 +46,7 @@ expect_no()
 
 # ---- the manual's policies ----
 awk -v dir="$dir" '/^\.Bd -literal/ { n++; on = 1; next } /^\.Ed/ { on = 0 } on { gsub(/\\e/, "\\"); print > (dir "/man" n ".json") }' "$manual"
+: >known_hosts # that one of them names
 for policy in man*.json; do
 	expect 0 "$policy: good" check "./$policy"
 done
