@@ -294,7 +294,7 @@ static void pass(int type)
 				 .msg_controllen = CMSG_SPACE(2 * sizeof(int))};
 	struct msghdr received = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &got, .msg_controllen = sizeof(got)};
 	int pair[2], sent[2], fds[2] = {-1, -1};
-	struct ucred claim = {.pid = 1, .uid = 12345, .gid = 12345};
+	struct ucred claim = {.pid = 1, .uid = getuid(), .gid = getgid()}; /* other ids may be unknown to a user namespace */
 	struct cmsghdr *item = &control.header;
 	char byte = 0;
 
