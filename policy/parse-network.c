@@ -334,13 +334,13 @@ static void take_pool(struct parser *parser, const struct policy_key *key, const
 	struct source_network *network = &parser->source->network;
 	struct net_pool *pool = &network->pool;
 
-	if (key->id == KEY_ID_NET_POOL_V4 && parse_prefix(text, AF_INET, 8, 28, &pool->v4, &pool->v4_bits))
+	if (key->id == KEY_ID_NET_POOL_V4 && parse_prefix(text, AF_INET, 8, 24, &pool->v4, &pool->v4_bits))
 		network->has_pool_v4 = true;
 	else if (key->id == KEY_ID_NET_POOL_V6 && parse_prefix(text, AF_INET6, 8, 112, &pool->v6, &pool->v6_bits))
 		network->has_pool_v6 = true;
 	else
 		parser_fail(parser, "\"%s\" is no network of private addresses; write %s", text,
-			    key->id == KEY_ID_NET_POOL_V4 ? "\"198.18.0.0/15\" (8 to 28 bits)"
+			    key->id == KEY_ID_NET_POOL_V4 ? "\"198.18.0.0/15\" (8 to 24 bits)"
 							  : "\"fd00:5a::/32\" (8 to 112 bits)");
 }
 
