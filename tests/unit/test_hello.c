@@ -35,7 +35,7 @@ static struct bytes from_openssl(const char *sni, const char *alpn)
 
 	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
 	if (sni)
-		ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, sni), 1);
+		ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)sni), 1);
 	if (alpn)
 		ck_assert_int_eq(SSL_set_alpn_protos(ssl, (const uint8_t *)alpn, (unsigned)strlen(alpn)), 0);
 	ck_assert_int_lt(SSL_connect(ssl), 1);

@@ -45,7 +45,7 @@ static size_t hello_for(const char *sni, uint8_t *data, size_t cap)
 
 	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
 	if (sni)
-		ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, sni), 1);
+		ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)sni), 1);
 	ck_assert_int_lt(SSL_connect(ssl), 1);
 	len = BIO_read(SSL_get_wbio(ssl), data, (int)cap);
 	ck_assert_int_gt(len, 0);
