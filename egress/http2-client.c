@@ -201,33 +201,21 @@ static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, siz
 {
 	struct http2 *http2 = user_data;
 	struct http2_stream *stream = find(session, id);
-	struct http2_queue *queue;
-	size_t len;
+	ssize_t len;
 
 	(void)source;
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	queue = &stream->down;
-	len = queue->len - queue->at;
-	if (len > cap)
-		len = cap;
-	if (len)
-		len = http2_room(http2, false, len);
-	if (len == 0 && !(queue->ended && queue->len == queue->at)) {
-		stream->down_deferred = true;
-		return NGHTTP2_ERR_DEFERRED;
-	}
-	if (len)
-		memcpy(out, queue->data + queue->at, len);
-	queue->at += len;
-	budget_spend(&http2->conn->use, false, len);
-	stream->bytes_down += len;
+	len = http2_queue_take(http2, false, &stream->down, out, cap, &stream->down_deferred);
+	if (len < 0)
+		return len;
+	stream->bytes_down += (size_t)len;
 	if (stream->upstream_id >= 0)
-		(void)nghttp2_session_consume(http2->upstream, stream->upstream_id, len);
+		(void)nghttp2_session_consume(http2->upstream, stream->upstream_id, (size_t)len);
 	else
-		(void)nghttp2_session_consume_connection(http2->upstream, len);
-	if (!queue->ended || queue->len != queue->at)
-		return (ssize_t)len;
+		(void)nghttp2_session_consume_connection(http2->upstream, (size_t)len);
+	if (!http2_queue_over(&stream->down))
+		return len;
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
 	if (stream->trailers.count) {
 		nghttp2_nv field[HTTP_FIELDS_MAX];
@@ -239,7 +227,7 @@ static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, siz
 		if (nghttp2_submit_trailer(session, id, field, head->count) == 0)
 			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	}
-	return (ssize_t)len;
+	return len;
 }
 
 void http2_respond(struct http2_stream *stream, bool final)
@@ -266,8 +254,6 @@ void http2_respond(struct http2_stream *stream, bool final)
 					    stream->down.ended && !stream->trailers.count && !stream->down.len ? NULL : &body);
 	if (r != 0)
 		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
-	else if (final)
-		stream->responded = true;
 }
 
 void http2_respond_more(struct http2_stream *stream)

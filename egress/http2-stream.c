@@ -98,6 +98,31 @@ const char *http2_head_find(const struct http2_head *head, const char *name)
 	return NULL;
 }
 
+bool http2_queue_over(const struct http2_queue *queue)
+{
+	return queue->ended && queue->len == queue->at;
+}
+
+ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
+			 bool *ret_deferred)
+{
+	size_t len = queue->len - queue->at;
+
+	if (len > cap)
+		len = cap;
+	if (len)
+		len = http2_room(http2, up, len);
+	if (len == 0 && !http2_queue_over(queue)) {
+		*ret_deferred = true;
+		return NGHTTP2_ERR_DEFERRED;
+	}
+	if (len)
+		memcpy(out, queue->data + queue->at, len);
+	queue->at += len;
+	budget_spend(&http2->conn->use, up, len);
+	return (ssize_t)len;
+}
+
 int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
 {
 	if (queue->at == queue->len)

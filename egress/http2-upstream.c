@@ -21,31 +21,19 @@ static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_
 {
 	struct http2 *http2 = user_data;
 	struct http2_stream *stream = find(session, id);
-	struct http2_queue *queue;
-	size_t len;
+	ssize_t len;
 
 	(void)source;
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	queue = &stream->up;
-	len = queue->len - queue->at;
-	if (len > cap)
-		len = cap;
-	if (len)
-		len = http2_room(http2, true, len);
-	if (len == 0 && !(queue->ended && queue->len == queue->at)) {
-		stream->up_deferred = true;
-		return NGHTTP2_ERR_DEFERRED;
-	}
-	if (len)
-		memcpy(out, queue->data + queue->at, len);
-	queue->at += len;
-	budget_spend(&http2->conn->use, true, len);
-	stream->bytes_up += len;
-	(void)nghttp2_session_consume(http2->client, stream->client_id, len); /* fails only when it is closed */
-	if (queue->ended && queue->len == queue->at)
+	len = http2_queue_take(http2, true, &stream->up, out, cap, &stream->up_deferred);
+	if (len < 0)
+		return len;
+	stream->bytes_up += (size_t)len;
+	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len); /* fails only when it is closed */
+	if (http2_queue_over(&stream->up))
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-	return (ssize_t)len;
+	return len;
 }
 
 nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret)
@@ -163,7 +151,7 @@ void http2_forward(struct http2_stream *stream)
 	struct http2 *http2 = stream->http2;
 	nghttp2_data_provider body = {.read_callback = read_up};
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
-	bool empty = stream->up.ended && stream->up.len == stream->up.at;
+	bool empty = http2_queue_over(&stream->up);
 	int r = outgoing ? build(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 

@@ -54,7 +54,6 @@ struct http2_stream {
 	struct http2_head request, response, trailers; /* response: an interim one until status is set */
 	struct http2_queue up, down;
 	bool up_deferred, down_deferred; /* a provider waits for bytes */
-	bool responded;    /* the response's head went to the client */
 	bool gone;         /* the program's side has closed it while its record was awaited, which frees it */
 	struct request asked;
 	struct request_verdict verdict;
@@ -87,6 +86,14 @@ int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len
 const char *http2_head_find(const struct http2_head *head, const char *name);
 void http2_head_done(struct http2_head *head);
 int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len);
+/*
+ * For nghttp2's data providers: moves what is there and the budget lets pass to out. The bytes, also 0 at the end
+ * (http2_queue_over); or NGHTTP2_ERR_DEFERRED, and *ret_deferred is set.
+ */
+ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
+			 bool *ret_deferred);
+/* Whether nothing is in it and nothing follows. */
+bool http2_queue_over(const struct http2_queue *queue);
 
 /* ---- http2-client.c: the session towards the program ---- */
 
