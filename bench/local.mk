@@ -1,7 +1,7 @@
 # `make bench` is not a test: machines are noisy and only ratios within one run mean anything.
 EXTRA_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
-bench_micro_SOURCES = bench/micro.c
+bench_micro_SOURCES = bench/micro.c bench/micro-operations.c bench/micro.h
 dist_noinst_SCRIPTS += bench/bench.py bench/soak.sh
 EXTRA_DIST += bench/README.md
 CLEANFILES += $(EXTRA_PROGRAMS)
