@@ -8,7 +8,7 @@ libcallgate_base_a_SOURCES += \
 	base/procstat.c base/procstat.h \
 	base/proctree.c base/proctree.h \
 	base/remove.c \
-	base/sha256.c base/sha256.h \
+	base/sha256.c base/sha256.h base/sha256-private.h base/sha256-x86.c \
 	base/text.c base/text.h \
 	base/units.c
 EXTRA_DIST += base/README.md

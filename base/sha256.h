@@ -1,4 +1,4 @@
-/* SHA-256 by OpenSSL's libcrypto. */
+/* SHA-256, in hexadecimal digits. */
 #ifndef CALLGATE_BASE_SHA256_H
 #define CALLGATE_BASE_SHA256_H
 
@@ -7,7 +7,7 @@
 
 #define SHA256_HEX_SIZE 65 /* 64 digits and the NUL */
 
-int sha256_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE]);
+void sha256_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE]);
 /* Hashes from the descriptor's current offset to its end. 0 or -errno. */
 int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes);
 

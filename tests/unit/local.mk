@@ -15,7 +15,10 @@ UNIT_TESTS += tests/unit/test_buf
 tests_unit_test_buf_LDADD = libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_io
-tests_unit_test_io_LDADD = libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+tests_unit_test_io_LDADD = libcallgate_base.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_sha256
+tests_unit_test_sha256_LDADD = libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_path
 tests_unit_test_path_LDADD = libcallgate_base.a $(UNIT_LIBS)

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/sha256.h"
 
 #include "base/banned.h"
 
@@ -100,23 +99,6 @@ START_TEST(test_copy)
 	ck_assert_int_eq(io_copy(generated, to, UINT64_MAX, &copied), 0);
 	ck_assert_uint_gt(copied, 10);
 	ck_assert_int_eq(io_copy(-1, to, 1, &copied), -EBADF);
-}
-END_TEST
-
-START_TEST(test_sha256)
-{
-	_cleanup_close_ int fd = -1;
-	char hex[SHA256_HEX_SIZE];
-	uint64_t bytes = 0;
-
-	ck_assert_int_eq(sha256_bytes("", 0, hex), 0);
-	ck_assert_str_eq(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-	put("abc", "abc", 3);
-	fd = openat(where_fd, "abc", O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(sha256_fd(fd, hex, &bytes), 0);
-	ck_assert_uint_eq(bytes, 3);
-	ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	ck_assert_int_eq(sha256_fd(-1, hex, &bytes), -EBADF);
 }
 END_TEST
 
@@ -218,7 +200,6 @@ int main(void)
 	tcase_add_test(tcase, test_read_file);
 	tcase_add_test(tcase, test_read_unsized);
 	tcase_add_test(tcase, test_copy);
-	tcase_add_test(tcase, test_sha256);
 	tcase_add_test(tcase, test_remove_small);
 	tcase_add_test(tcase, test_remove_links);
 	tcase_add_test(tcase, test_remove_locked);

@@ -1,0 +1,149 @@
+/* SHA-256 held against libcrypto's, and its two forms against each other. */
+#include <check.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/sha256-private.h"
+#include "base/sha256.h"
+
+#include "base/banned.h"
+
+#define BYTES_MAX 200000
+
+static unsigned char bytes[BYTES_MAX];
+
+static void make_bytes(void)
+{
+	uint32_t number = 1;
+
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		number = number * 1664525 + 1013904223;
+		bytes[i] = (unsigned char)(number >> 24);
+	}
+}
+
+static void theirs(size_t len, char hex[SHA256_HEX_SIZE])
+{
+	unsigned char digest[32];
+
+	ck_assert_int_eq(EVP_Digest(bytes, len, digest, NULL, EVP_sha256(), NULL), 1);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+}
+
+START_TEST(test_known)
+{
+	char hex[SHA256_HEX_SIZE];
+
+	sha256_bytes("", 0, hex);
+	ck_assert_str_eq(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	sha256_bytes("abc", 3, hex);
+	ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+END_TEST
+
+/* Around the ends of blocks, where the padding needs another one. */
+START_TEST(test_lengths)
+{
+	char hex[SHA256_HEX_SIZE], want[SHA256_HEX_SIZE];
+
+	make_bytes();
+	for (size_t len = 0; len < 300; len++) {
+		theirs(len, want);
+		sha256_bytes(bytes, len, hex);
+		ck_assert_str_eq(hex, want);
+	}
+	theirs(BYTES_MAX, want);
+	sha256_bytes(bytes, BYTES_MAX, hex);
+	ck_assert_str_eq(hex, want);
+}
+END_TEST
+
+/* From a pipe, which gives pieces that are no whole blocks. */
+START_TEST(test_pieces)
+{
+	static const size_t piece[] = {1, 62, 1, 64, 65, 63, 127, 2, 200, 3};
+	char hex[SHA256_HEX_SIZE], want[SHA256_HEX_SIZE];
+	uint64_t count = 0;
+	size_t at = 0;
+	int pair[2];
+
+	make_bytes();
+	ck_assert_int_eq(pipe(pair), 0);
+	if (fork() == 0) {
+		for (size_t i = 0; i < sizeof(piece) / sizeof(piece[0]); i++) {
+			(void)!write(pair[1], bytes + at, piece[i]);
+			at += piece[i];
+			(void)usleep(2000); /* the reader takes it as it is */
+		}
+		_exit(0);
+	}
+	(void)close(pair[1]);
+	for (size_t i = 0; i < sizeof(piece) / sizeof(piece[0]); i++)
+		at += piece[i];
+	ck_assert_int_eq(sha256_fd(pair[0], hex, &count), 0);
+	theirs(at, want);
+	ck_assert_str_eq(hex, want);
+	ck_assert_uint_eq(count, at);
+	(void)close(pair[0]);
+}
+END_TEST
+
+START_TEST(test_file)
+{
+	_cleanup_close_ int fd = memfd_create("bytes", MFD_CLOEXEC);
+	char hex[SHA256_HEX_SIZE], want[SHA256_HEX_SIZE];
+	uint64_t count = 0;
+
+	make_bytes();
+	ck_assert_int_eq(write(fd, bytes, BYTES_MAX), BYTES_MAX);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+	ck_assert_int_eq(sha256_fd(fd, hex, &count), 0);
+	theirs(BYTES_MAX, want);
+	ck_assert_str_eq(hex, want);
+	ck_assert_uint_eq(count, BYTES_MAX);
+	ck_assert_int_eq(sha256_fd(-1, hex, &count), -EBADF);
+}
+END_TEST
+
+START_TEST(test_forms_agree)
+{
+	uint32_t one[8] = {1, 2, 3, 4, 0xfffffffb, 6, 7, 8}, other[8];
+
+	make_bytes();
+	if (!sha256_has_x86())
+		return;
+	for (size_t blocks = 0; blocks < 40; blocks++) {
+		memcpy(other, one, sizeof(one));
+		sha256_blocks_plain(one, bytes + blocks, blocks);
+		sha256_blocks_x86(other, bytes + blocks, blocks);
+		ck_assert_mem_eq(one, other, sizeof(one));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sha256");
+	TCase *tcase = tcase_create("sha256");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, test_known);
+	tcase_add_test(tcase, test_lengths);
+	tcase_add_test(tcase, test_pieces);
+	tcase_add_test(tcase, test_file);
+	tcase_add_test(tcase, test_forms_agree);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
