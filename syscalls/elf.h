@@ -1,4 +1,4 @@
-/* What the kernel will make of an ELF file, found by libelf before it is approved. Works on hostile bytes. */
+/* What the kernel will make of an ELF file, found before it is approved. Works on hostile bytes, and reads no sections. */
 #ifndef CALLGATE_SYSCALLS_ELF_H
 #define CALLGATE_SYSCALLS_ELF_H
 

@@ -151,6 +151,29 @@ START_TEST(refuses_what_the_kernel_refuses)
 }
 END_TEST
 
+/* What lies beyond the first bytes that are read: many program headers, far away, and the name behind them. */
+START_TEST(reads_far_away)
+{
+	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
+	Elf64_Phdr phdr[200] = {[150] = image.phdr[0], [199] = image.phdr[1]};
+	struct elf_facts facts;
+
+	image.ehdr.e_phnum = 200;
+	image.ehdr.e_phoff = 1000; /* across the end of those */
+	phdr[199].p_offset = 100000;
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pwrite(fd, &image.ehdr, sizeof(image.ehdr), 0), (ssize_t)sizeof(image.ehdr));
+	ck_assert_int_eq(pwrite(fd, phdr, sizeof(phdr), 1000), (ssize_t)sizeof(phdr));
+	ck_assert_int_eq(elf_inspect(fd, &facts), -ENOEXEC);
+	ck_assert_int_eq(pwrite(fd, LOADER, sizeof(LOADER), 100000), (ssize_t)sizeof(LOADER));
+	ck_assert_int_eq(elf_inspect(fd, &facts), 0);
+	ck_assert_str_eq(facts.interp, LOADER);
+	ck_assert_uint_eq(facts.first_vaddr, 0x12000);
+	ck_assert_int_eq(ftruncate(fd, 1000 + (off_t)sizeof(phdr) - 1), 0);
+	ck_assert_int_eq(elf_inspect(fd, &facts), -ENOEXEC);
+}
+END_TEST
+
 START_TEST(refuses_bad_loader_names)
 {
 	static const struct {
@@ -175,7 +198,7 @@ START_TEST(refuses_bad_loader_names)
 }
 END_TEST
 
-/* libelf would make a table of them: gigabytes for a sparse file. */
+/* A reader that makes a table of them needs gigabytes for a sparse file. */
 START_TEST(ignores_sections)
 {
 	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -235,6 +258,7 @@ int main(void)
 	tcase_add_test(tcase, refuses_every_cut);
 	tcase_add_test(tcase, refuses_foreign);
 	tcase_add_test(tcase, refuses_what_the_kernel_refuses);
+	tcase_add_test(tcase, reads_far_away);
 	tcase_add_test(tcase, refuses_bad_loader_names);
 	if (!SANITIZED) /* its shadow memory does not fit the limit */
 		tcase_add_test(tcase, ignores_sections);
