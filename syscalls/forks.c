@@ -19,8 +19,9 @@
  * Counting means listing /proc, so it is done only when what was counted last, and all that was admitted since, would be
  * too many; otherwise the ends of tasks, which nobody tells us, do not matter.
  *
- * A fork that was admitted is not done yet: the thread may be delayed (starved, stopped) between our answer and its fork.
- * It is reserved until the thread asks again, or is seen to have run for longer than a fork takes.
+ * A fork that was admitted is not done yet: the thread may be delayed (starved) between our answer and its fork. It is
+ * reserved until the thread asks again, or is seen to be past it. Nothing is looked up when it is admitted: most threads
+ * are never looked at.
  */
 #define FORK_RUN_NS UINT64_C(2000000)
 #define FORK_WAIT_NS UINT64_C(20000000)
@@ -29,7 +30,7 @@
 struct pending {
 	pid_t tid;
 	uint64_t ns;     /* when it was admitted */
-	uint64_t run_ns; /* the time the thread had run by then; it waited for our answer */
+	uint64_t run_ns; /* the time the thread had run when it was first seen running since; 0: not seen so */
 };
 
 struct forks {
@@ -96,22 +97,25 @@ static bool read_run_ns(pid_t tid, uint64_t *ret_ns)
 }
 
 /*
- * A thread that has run since and sleeps or is stopped has forked, or will ask again: the kernel restarts a fork that a
- * signal meets (copy_process: ERESTARTNOINTR). In uninterruptible sleep it may be waiting for a lock, or for its vfork.
+ * Our answer makes the thread runnable, so one that sleeps or is stopped has run since: it has forked, or will ask again,
+ * because the kernel restarts a fork that a signal meets (copy_process: ERESTARTNOINTR). In uninterruptible sleep it may
+ * be waiting for a lock, or for its vfork. A runnable one has to be seen to run for longer than a fork takes.
  */
-static bool is_done(const struct pending *pending, uint64_t now_ns)
+static bool is_done(struct pending *pending, uint64_t now_ns)
 {
 	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
 	struct procstat stat;
 	uint64_t run_ns;
 
-	if (!read_run_ns(pending->tid, &run_ns) || procstat_read(pending->tid, &stat) < 0)
+	if (procstat_read(pending->tid, &stat) < 0 || stat.state == 'D')
 		return waited;
-	if (run_ns <= pending->run_ns)
-		return false;
-	if (stat.state == 'R')
-		return run_ns > pending->run_ns + FORK_RUN_NS;
-	return stat.state != 'D' || waited;
+	if (stat.state != 'R')
+		return true;
+	if (!read_run_ns(pending->tid, &run_ns))
+		return waited;
+	if (!pending->run_ns)
+		pending->run_ns = run_ns;
+	return run_ns > pending->run_ns + FORK_RUN_NS;
 }
 
 /* `all`: look at each; otherwise only the thread that asks is known to be done. */
@@ -138,7 +142,6 @@ static bool remember(struct forks *forks, pid_t tid, uint64_t now_ns)
 		forks->pending = more;
 		forks->cap = cap;
 	}
-	(void)read_run_ns(tid, &pending.run_ns); /* 0 when it is gone */
 	forks->pending[forks->pendings++] = pending;
 	return true;
 }
