@@ -122,7 +122,8 @@ static void end_file(const char *path)
 static int listen_at(int family)
 {
 	listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (listener < 0 || bind(listener, (const struct sockaddr *)&address, address_len) < 0 || listen(listener, 16) < 0)
+	if (listener < 0 || bind(listener, (const struct sockaddr *)&address, address_len) < 0 ||
+	    listen(listener, 16) < 0)
 		return -1;
 	return getsockname(listener, (struct sockaddr *)&address, &address_len);
 }

@@ -5,8 +5,8 @@
 struct micro_operation {
 	const char *name;
 	int (*begin)(const char *path); /* what once needs and what is not timed; NULL: nothing */
-	int (*once)(const char *path);	/* < 0: failed, errno says why */
-	void (*end)(const char *path);	/* removes what begin and once left; NULL: nothing */
+	int (*once)(const char *path);  /* < 0: failed, errno says why */
+	void (*end)(const char *path);  /* removes what begin and once left; NULL: nothing */
 };
 
 /* NULL: there is no such operation. */

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Figures of a run: read and written as JSON, and shown as a table.  report.py [--markdown] FILE.json"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+SCHEMA = "callgate-bench/1"
+
+
+class BadFile(Exception):
+    """str() says what is wrong with which file."""
+
+
+class Run:
+    """One JSON file."""
+
+    def __init__(self, data):
+        self.data = data
+        self.facts = data["facts"]
+        self.rivals = data["rivals"]
+        self.workloads = data["workloads"]
+
+    def samples(self, workload, rival):
+        return self.workloads.get(workload, {}).get("samples", {}).get(rival, [])
+
+    def median(self, workload, rival):
+        samples = self.samples(workload, rival)
+        return statistics.median(samples) if samples else None
+
+    def ratio(self, workload, rival, base):
+        above, below = self.median(workload, rival), self.median(workload, base)
+        return above / below if above is not None and below else None
+
+    def spread(self, workload, rival):
+        """How far apart the middle half of the samples is, as a part of the median; None for less than three."""
+        samples = self.samples(workload, rival)
+        if len(samples) < 3 or not self.median(workload, rival):
+            return None
+        low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+        return (high - low) / self.median(workload, rival)
+
+
+def number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+
+
+def numbers(values):
+    return isinstance(values, list) and bool(values) and all(number(value) for value in values)
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except OSError as error:
+        raise BadFile(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BadFile(f"{path}: not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise BadFile(f"{path}: not a file of bench.py: has no schema {SCHEMA}")
+    for key in ("facts", "rivals", "workloads"):
+        if not isinstance(data.get(key), dict):
+            raise BadFile(f"{path}: {key} is not an object")
+    for name, workload in data["workloads"].items():
+        samples = workload.get("samples") if isinstance(workload, dict) else None
+        if not isinstance(samples, dict) or not all(numbers(values) for values in samples.values()):
+            raise BadFile(f"{path}: workload {name}: its samples are not lists of numbers")
+    return Run(data)
+
+
+def save(path, data):
+    """Never half a file: a long run writes it after every workload."""
+    with open(f"{path}.new", "w", encoding="utf-8") as out:
+        json.dump(data, out, indent=1)
+        out.write("\n")
+    os.replace(f"{path}.new", path)
+
+
+def command(*words, folder=None):
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def cpuinfo(*names):
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        found = [line.split(":", 1)[1].strip() for line in file if line.startswith(names)]
+    return found[0] if found else ""
+
+
+def facts(source):
+    return {
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cpus": len(os.sched_getaffinity(0)),
+        "cpu_model": cpuinfo("model name", "CPU part") or platform.machine(),
+        "virtual": "hypervisor" in cpuinfo("flags"),
+        "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "uid": os.getuid(),
+        "load_before": [round(value, 2) for value in os.getloadavg()],
+        "commit": command("git", "rev-parse", "--short=12", "HEAD", folder=source) or "unknown",
+        "changed": bool(command("git", "status", "--porcelain", "--untracked-files=no", folder=source)),
+    }
+
+
+def figure(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def times(value):
+    return "-" if value is None else f"{value:.2f}"
+
+
+def cells(run, name):
+    """The row of a workload: a text for each column of columns()."""
+    row = [name, run.workloads[name]["unit"]]
+    most = max(len(samples) for samples in run.workloads[name]["samples"].values())
+    for rival in run.rivals:
+        count = len(run.samples(name, rival))
+        fewer = f" ({count})" if 0 < count < most else ""
+        row.append(figure(run.median(name, rival)) + fewer)
+    spread = run.spread(name, "callgate")
+    row += [times(run.ratio(name, "callgate", "native")), times(run.ratio(name, "callgate", "floor"))]
+    return row + ["-" if spread is None else f"{spread:.0%}"]
+
+
+def columns(run):
+    return ["workload", "", *run.rivals, "× native", "× floor", "spread"]
+
+
+def line(row):
+    middle = " ".join(f"{text:>11}" for text in row[2:-3])
+    return f"{row[0]:26} {row[1]:2} {middle} " + " ".join(f"{text:>8}" for text in row[-3:])
+
+
+def left_out(run):
+    yield from (f"{name}: left out, {rival['missing']}" for name, rival in run.data.get("missing_rivals", {}).items())
+    yield from (f"{name}: left out, {reason}" for name, reason in run.data.get("missing_workloads", {}).items())
+    for name, workload in run.workloads.items():
+        yield from (f"{name}, {rival}: left out, {reason}" for rival, reason in workload.get("failed", {}).items())
+
+
+LEGEND = (
+    "Medians; (n): that many samples only, the slow ones get fewer. Spread: the middle half of callgate's samples.\n"
+    "Figures of one row compare with each other, never with another machine's or another run's."
+)
+
+
+def machine(run):
+    known = run.facts
+    load = " ".join(str(value) for value in known.get("load_before", []))
+    return (
+        f"{known.get('date')}, {known.get('kernel')}, {known.get('cpus')} × {known.get('cpu_model')}"
+        f"{' (virtual)' if known.get('virtual') else ''}, load {load}, busy loops {known.get('busy', 0)},"
+        f" uid {known.get('uid')}, commit {known.get('commit')}{' with changes' if known.get('changed') else ''}"
+    )
+
+
+def markdown(run):
+    print("| " + " | ".join(columns(run)) + " |")
+    print("|---|---|" + "---:|" * (len(columns(run)) - 2))
+    for name in run.workloads:
+        print("| " + " | ".join(cells(run, name)) + " |")
+
+
+def table(run):
+    print(machine(run))
+    print(line(columns(run)))
+    for name in run.workloads:
+        print(line(cells(run, name)))
+    print(LEGEND)
+    for text in left_out(run):
+        print(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Shows the figures of a file that bench.py --json wrote.")
+    parser.add_argument("--markdown", action="store_true", help="as a table for a document")
+    parser.add_argument("file")
+    options = parser.parse_args()
+    try:
+        run = load(options.file)
+    except BadFile as error:
+        sys.exit(f"report: {error}")
+    (markdown if options.markdown else table)(run)
+
+
+if __name__ == "__main__":
+    main()

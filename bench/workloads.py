@@ -1,0 +1,172 @@
+"""What is measured. A workload is one command in a working directory of its own; a figure is time, and less is better.
+
+micro: bench-micro prints nanoseconds an operation. start, real: milliseconds by the wall clock, start-up included.
+many: several sandboxes at once, wall time divided by their number. threads: threads inside one, nanoseconds an
+operation of them all. size: bytes, of callgate alone (see sizes.py).
+"""
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+from typing import Callable, Optional
+
+import trees
+
+PYTHON = "/usr/bin/python3"
+GIT = ("/usr/bin/git",)
+IMPORTS = [PYTHON, "-c", "import json, ssl, sqlite3, email, asyncio"]
+PANDAS = """
+import pandas as pd, numpy as np
+frame = pd.DataFrame({"key": np.arange(200000) % 97, "value": np.arange(200000) * 0.5})
+print(frame.groupby("key").value.mean().sum())
+"""
+SPAWN = ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /usr/bin/true; i=$((i+1)); done"]
+FIND = ["/usr/bin/find", "/usr/include", "/usr/lib/python3", "-type", "f", "-size", "+100k"]
+LISTEN = '{"version": 1, "name": "bench", "extends": ["extended"], "network": {"listen": ["*"]}}\n'
+
+
+@dataclasses.dataclass
+class Workload:
+    name: str
+    group: str
+    command: list
+    floor: bool = False  # the floor emulates what it does, on one processor
+    setup: Optional[Callable] = None  # once: setup(place, workdir)
+    prepare: Optional[Callable] = None  # before every sample, not timed: prepare(workdir)
+    options: tuple = ()  # further ones of callgate run
+    only: tuple = ()  # these rivals and no others; empty: all
+    needs: tuple = ()  # files that have to exist
+    at_once: int = 1
+    timeout: int = 90
+    sizes: bool = False  # not timed: sizes.py
+
+    @property
+    def unit(self):
+        return "B" if self.sizes else "ns" if self.group in ("micro", "threads") else "ms"
+
+    def why_not(self):
+        missing = [path for path in self.needs if not os.path.exists(path)]
+        return f"{missing[0]} is not there" if missing else None
+
+
+def again(*names):
+    """A prepare that removes what the last sample made."""
+
+    def prepare(workdir):
+        for name in names:
+            trees.remove(os.path.join(workdir, name))
+
+    return prepare
+
+
+def copy_of(original, copy):
+    def prepare(workdir):
+        trees.remove(os.path.join(workdir, copy))
+        subprocess.run(["cp", "-a", original, copy], cwd=workdir, check=True)
+
+    return prepare
+
+
+def micro(place, quick):
+    """One row an operation of micro-operations.c; what is made includes its removal, and the other way round."""
+    policy = os.path.join(place.root, "listen.json")
+    with open(policy, "w", encoding="utf-8") as file:
+        file.write(LISTEN)
+    rows = (
+        ("getpid", "getpid", "-", False),
+        ("open+close", "open", "/usr/bin/env", True),
+        ("missing open", "missing", "/usr/lib/not-there", True),
+        ("denied open", "denied", "/etc/shadow-not-granted", True),
+        ("stat", "stat", "/usr/bin/env", True),
+        ("open, close, stat", "mixed", "/usr/bin/env", True),
+        ("fstat", "fstat", "/usr/bin/env", False),
+        ("access", "access", "/usr/bin/env", False),
+        ("readlink", "readlink", "/proc/self/exe" if not os.path.islink("/usr/bin/awk") else "/usr/bin/awk", False),
+        ("mkdir+rmdir", "mkdir", "made", False),
+        ("rename, twice", "rename", "made", False),
+        ("create+unlink", "unlink", "made", False),
+        ("connect unix", "unix", "socket", False),
+        ("connect tcp", "tcp", "-", False),
+        ("fork+wait", "fork", "-", False),
+        ("fork+exec+wait", "exec", "/usr/bin/true", False),
+        ("thread", "thread", "-", False),
+    )
+    milliseconds = "40" if quick else "250"
+    for name, operation, path, floor in rows:
+        options = ("-p", policy) if operation == "tcp" else ()
+        command = [place.micro, operation, path, "20000", milliseconds]
+        yield Workload(name, "micro", command, floor=floor, options=options)
+    yield Workload(
+        "fstat, no mountns", "micro", [place.micro, "fstat", "/usr/bin/env", "20000", milliseconds],
+        options=("--without", "mountns"), only=("native", "callgate"),
+    )
+
+
+def start(place, quick):
+    yield Workload("true", "start", ["/usr/bin/true"], floor=True)
+    yield Workload("true, --json", "start", ["/usr/bin/true"], options=("--json",), only=("native", "callgate"))
+
+
+def real(place, quick):
+    calls = 500 if quick else 4000  # bench-micro does five rounds of them
+    loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
+    sources = [] if not quick else ["libcallgate_base.a"]
+    yield Workload("python imports", "real", IMPORTS, floor=True, needs=(PYTHON,))
+    yield Workload(
+        "pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True,
+        needs=(PYTHON, "/usr/lib/python3/dist-packages/pandas"),
+    )
+    yield Workload("git status, 300 files", "real", ["git", "status", "--short"], setup=trees.repository, needs=GIT)
+    yield Workload("200 x spawn true", "real", SPAWN, floor=True)
+    yield Workload("find -size +100k", "real", FIND)
+    yield Workload(f"{calls * 5:,} x open, close, stat", "real", loop, floor=True)
+    yield Workload(
+        "git clone", "real", ["git", "clone", "-q", "--no-hardlinks", "origin", "clone"], setup=trees.origin,
+        prepare=again("clone"), needs=GIT,
+    )
+    yield Workload(
+        "git gc", "real", ["git", "-C", "clone", "gc", "-q"], setup=trees.origin, prepare=copy_of("origin", "clone"),
+        needs=GIT,
+    )
+    yield Workload(
+        "make -j2", "real", ["make", "-s", "-j2", "-C", "build", *sources], setup=trees.project,
+        prepare=copy_of("configured", "build"), needs=("/usr/bin/make", "/usr/bin/gcc"), timeout=400,
+    )
+    yield Workload("node_modules walk", "real", ["node", "walk.js"], setup=trees.node_modules, needs=("/usr/bin/node",))
+    yield Workload(
+        "tar create+extract", "real", ["/bin/sh", "-c", "tar -cf t.tar tree && mkdir out && tar -xf t.tar -C out"],
+        setup=trees.plain, prepare=again("t.tar", "out"),
+    )
+    yield Workload("rm -r", "real", ["rm", "-r", "victim"], setup=trees.plain, prepare=copy_of("tree", "victim"))
+    yield Workload(
+        "sqlite3", "real", ["/bin/sh", "-c", "sqlite3 data.db <script.sql"], setup=trees.database,
+        prepare=again("data.db", "data.db-journal"), needs=("/usr/bin/sqlite3",),
+    )
+
+
+def scaling(place, quick):
+    calls = "40" if quick else "400"
+    for count in (1, 2) if quick else (1, 2, 8, 32):
+        yield Workload(f"{count} at once: imports", "many", IMPORTS, at_once=count, needs=(PYTHON,))
+        yield Workload(f"{count} at once: calls", "many", [place.micro, "mixed", "/usr/bin/env", calls], at_once=count)
+    for count in (1, 2) if quick else (1, 2, 4, 8):
+        milliseconds = "40" if quick else "250"
+        command = [place.micro, "mixed", "/usr/bin/env", "20000", milliseconds, str(count)]
+        yield Workload(f"{count} threads: calls", "threads", command)
+
+
+def sizes(place, quick):
+    mixed = f"{' '.join(FIND)}; {PYTHON} -c 'import json, ssl, sqlite3, email, asyncio'; {SPAWN[2]}; git --version"
+    calm = ["/bin/sh", "-c", f"({mixed}) >/dev/null; echo ready >ready; exec sleep 60"]
+    yield Workload("PSS", "size", calm, only=("callgate",), prepare=again("ready"), sizes=True)
+    yield Workload("audit a record", "size", ["/bin/sh", "-c", mixed], only=("callgate",), sizes=True)
+
+
+def choose(place, pattern, quick):
+    """The workloads whose name or group matches, and {name: reason} of those that cannot run here."""
+    every = [workload for kind in (micro, start, real, scaling, sizes) for workload in kind(place, quick)]
+    chosen = [one for one in every if not pattern or re.search(pattern, one.name) or re.fullmatch(pattern, one.group)]
+    missing = {one.name: one.why_not() for one in chosen if one.why_not()}
+    return [one for one in chosen if one.name not in missing], missing
