@@ -120,11 +120,15 @@ static void note_descriptor(struct limit_notes *notes, int number)
 }
 
 /* Returns what the log says: a value or -errno. */
-static int64_t answer_fd(struct call *call)
+static int64_t answer_fd(struct dispatch *dispatch)
 {
+	struct call *call = dispatch->call;
 	int listener = call->sandbox->listener_fd;
-	int number = notify_fd(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
+	int number;
 
+	watchdog_deaf(dispatch->watchdog);
+	number = notify_fd_undisturbed(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
+	watchdog_hearing(dispatch->watchdog);
 	(void)close(call->outcome.fd);
 	note_descriptor(&call->sandbox->notes, number);
 	if (number < 0 && number != -ENOENT)
@@ -162,7 +166,7 @@ static void answer(struct dispatch *dispatch)
 		result = outcome->value;
 		break;
 	case OUTCOME_FD:
-		result = answer_fd(call);
+		result = answer_fd(dispatch);
 		break;
 	case OUTCOME_CONTINUE:
 		(void)notify_continue(listener, call->id);

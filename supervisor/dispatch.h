@@ -9,6 +9,7 @@
 #include "supervisor/egress-client.h"
 #include "supervisor/redirects.h"
 #include "supervisor/trace.h"
+#include "supervisor/watchdog.h"
 #include "syscalls/call.h"
 
 struct dispatch {
@@ -16,6 +17,7 @@ struct dispatch {
 	struct tracer *tracer;
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
+	struct watchdog *watchdog; /* of the thread that dispatches. Set by the caller */
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
 	uint64_t *by_row; /* owned */

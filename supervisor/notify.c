@@ -59,6 +59,13 @@ int notify_continue(int listener_fd, uint64_t id)
 	return respond(listener_fd, &response);
 }
 
+static int add_fd_undisturbed(int listener_fd, struct seccomp_notif_addfd *addfd)
+{
+	int number = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
+
+	return number < 0 ? -errno : number;
+}
+
 /*
  * Our own wake-ups (the watchdog's, a cancelled worker's) stay out of it: the kernel counts a call with ADDFD_FLAG_SEND as
  * answered before the task has taken the descriptor, and an interrupted wait for that takes the descriptor back but not
@@ -72,21 +79,31 @@ static int add_fd(int listener_fd, struct seccomp_notif_addfd *addfd)
 	(void)sigemptyset(&wakeup);
 	(void)sigaddset(&wakeup, SIGUSR1);
 	(void)pthread_sigmask(SIG_BLOCK, &wakeup, &saved);
-	r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
-	if (r < 0)
-		r = -errno;
+	r = add_fd_undisturbed(listener_fd, addfd);
 	(void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	return r;
 }
 
-int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec)
+static struct seccomp_notif_addfd answer(uint64_t id, int fd, bool cloexec)
 {
-	struct seccomp_notif_addfd addfd = {.id = id,
+	return (struct seccomp_notif_addfd){.id = id,
 					    .flags = SECCOMP_ADDFD_FLAG_SEND,
 					    .srcfd = (unsigned)fd,
 					    .newfd_flags = cloexec ? O_CLOEXEC : 0};
+}
+
+int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd addfd = answer(id, fd, cloexec);
 
 	return add_fd(listener_fd, &addfd);
+}
+
+int notify_fd_undisturbed(int listener_fd, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd addfd = answer(id, fd, cloexec);
+
+	return add_fd_undisturbed(listener_fd, &addfd);
 }
 
 int notify_add(int listener_fd, uint64_t id, int fd)

@@ -18,6 +18,8 @@ int notify_error(int listener_fd, uint64_t id, int error);
 int notify_continue(int listener_fd, uint64_t id);
 /* Injects fd and answers with its number in one step; returns the number. Borrows fd. */
 int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec);
+/* The same for a caller whom no signal can come in between; it saves two system calls. */
+int notify_fd_undisturbed(int listener_fd, uint64_t id, int fd, bool cloexec);
 
 /* Injects fd, close-on-exec, without an answer: the call goes on waiting. Returns the number or -errno. Borrows fd. */
 int notify_add(int listener_fd, uint64_t id, int fd);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +42,14 @@ struct supervisor {
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct launch launch;
-	int epoll_fd;
+	int epoll_fd;    /* everything but the listener */
+	int listener_fd; /* borrowed; -1: nobody is there to be listened to */
 	int signal_fd;
+	uint64_t now_ns; /* when the clock was last looked at */
 	bool ended; /* the program is, or the keeper wants it to be */
 	bool reaped; /* wait_status is known */
 	/* Addresses that tell epoll's sources apart from tasks. */
-	char listener_mark, signal_mark, control_mark, limits_mark, network_mark;
+	char signal_mark, control_mark, limits_mark, network_mark;
 };
 
 static int watch(const struct supervisor *supervisor, int fd, void *mark)
@@ -94,16 +97,15 @@ static void on_signal(struct supervisor *supervisor)
 	reap(supervisor);
 }
 
-static void on_listener(struct supervisor *supervisor, unsigned events)
+static void on_listener(struct supervisor *supervisor, short events)
 {
 	struct seccomp_notif notification;
 
-	if (!(events & EPOLLIN)) {
-		/* Hung up: every task under the filter is gone; SIGCHLD tells the rest. */
-		(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_DEL, supervisor->launch.listener_fd, NULL);
+	if (!(events & POLLIN)) {
+		supervisor->listener_fd = -1; /* hung up: every task under the filter is gone; SIGCHLD tells the rest */
 		return;
 	}
-	if (notify_receive(supervisor->launch.listener_fd, &notification) < 0)
+	if (notify_receive(supervisor->listener_fd, &notification) < 0)
 		return;
 	watchdog_busy(supervisor->watchdog);
 	dispatch_notification(&supervisor->dispatch, &notification);
@@ -126,9 +128,7 @@ static void on_control(struct supervisor *supervisor)
 
 static void on_event(struct supervisor *supervisor, const struct epoll_event *event)
 {
-	if (event->data.ptr == &supervisor->listener_mark)
-		on_listener(supervisor, event->events);
-	else if (event->data.ptr == &supervisor->signal_mark)
+	if (event->data.ptr == &supervisor->signal_mark)
 		on_signal(supervisor);
 	else if (event->data.ptr == &supervisor->control_mark)
 		on_control(supervisor);
@@ -140,9 +140,8 @@ static void on_event(struct supervisor *supervisor, const struct epoll_event *ev
 
 static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
-	return event->data.ptr != &supervisor->listener_mark && event->data.ptr != &supervisor->signal_mark &&
-	       event->data.ptr != &supervisor->control_mark && event->data.ptr != &supervisor->limits_mark &&
-	       event->data.ptr != &supervisor->network_mark;
+	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
+	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark;
 }
 
 /* The sooner of two waits; -1: none. */
@@ -156,7 +155,7 @@ static int sooner(int one, int other)
 /* Until the next thing to do by the clock; -1: nothing. */
 static int wait_ms(const struct supervisor *supervisor, int ticking)
 {
-	return sooner(limits_wait_ms(supervisor->limits, io_now_ns()), ticking);
+	return sooner(limits_wait_ms(supervisor->limits, supervisor->now_ns), ticking);
 }
 
 /* What waits for the clock; milliseconds until it does again, -1: nothing does. */
@@ -170,30 +169,65 @@ static int tick(struct supervisor *supervisor)
 	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
-static void loop(struct supervisor *supervisor)
+static void on_events(struct supervisor *supervisor)
 {
 	struct epoll_event event[EVENTS_MAX];
+	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
+
+	/* The dead first: a number that is used again must not inherit its entry. */
+	for (int i = 0; i < count; i++)
+		if (is_task(supervisor, &event[i]))
+			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
+	for (int i = 0; i < count; i++)
+		if (!is_task(supervisor, &event[i]))
+			on_event(supervisor, &event[i]);
+}
+
+/*
+ * The listener is not one of epoll's: epoll's own wake-up drops the flag that keeps us on the caller's CPU
+ * (notify_prepare), poll's passes it on.
+ *
+ * It is asked first and the rest is looked at first. So a death that came before the notification that made the listener
+ * ready is seen before that one is received: a number that is used again was somebody's who had died by then.
+ */
+static void turn(struct supervisor *supervisor, int timeout_ms)
+{
+	enum { LISTENER, REST };
+	struct pollfd ready[] = {[LISTENER] = {.fd = supervisor->listener_fd, .events = POLLIN},
+				 [REST] = {.fd = supervisor->epoll_fd, .events = POLLIN}};
+
+	if (poll(ready, sizeof(ready) / sizeof(ready[0]), timeout_ms) < 0)
+		ready[LISTENER].revents = ready[REST].revents = 0;
+	if (ready[REST].revents)
+		on_events(supervisor);
+	if (ready[LISTENER].revents)
+		on_listener(supervisor, ready[LISTENER].revents);
+	supervisor->now_ns = io_now_ns();
+}
+
+static void show_counters(const struct supervisor *supervisor)
+{
+	struct run_counters *counters = supervisor->options->counters;
+
+	if (!counters)
+		return;
+	counters->judged = supervisor->dispatch.judged;
+	counters->denied = supervisor->dispatch.denied;
+	if (supervisor->sandbox.disk)
+		counters->disk_bytes = disk_own(supervisor->sandbox.disk);
+}
+
+static void loop(struct supervisor *supervisor)
+{
 	int ticking = -1;
 
+	supervisor->now_ns = io_now_ns();
 	while (!supervisor->ended) {
-		int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, wait_ms(supervisor, ticking));
-
-		/* The dead first: a number that is used again must not inherit its entry. */
-		for (int i = 0; i < count; i++)
-			if (is_task(supervisor, &event[i]))
-				tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
-		for (int i = 0; i < count; i++)
-			if (!is_task(supervisor, &event[i]))
-				on_event(supervisor, &event[i]);
+		turn(supervisor, wait_ms(supervisor, ticking));
 		ticking = tick(supervisor);
-		if (limits_tick(supervisor->limits, io_now_ns()) != LIMIT_MAX)
+		if (limits_tick(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
-		if (supervisor->options->counters) {
-			supervisor->options->counters->judged = supervisor->dispatch.judged;
-			supervisor->options->counters->denied = supervisor->dispatch.denied;
-			if (supervisor->sandbox.disk)
-				supervisor->options->counters->disk_bytes = disk_own(supervisor->sandbox.disk);
-		}
+		show_counters(supervisor);
 	}
 }
 
@@ -294,6 +328,7 @@ static int prepare(struct supervisor *supervisor)
 		r = prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
+	supervisor->dispatch.watchdog = supervisor->watchdog;
 	if (r == 0)
 		r = watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
 	if (r == 0)
@@ -310,7 +345,8 @@ static int run(struct supervisor *supervisor)
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
-	if (error == 0 && watch(supervisor, supervisor->launch.listener_fd, &supervisor->listener_mark) == 0)
+	supervisor->listener_fd = supervisor->launch.listener_fd;
+	if (error == 0)
 		loop(supervisor);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
 	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);
@@ -357,7 +393,8 @@ static void finish(struct supervisor *supervisor)
 
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
 {
-	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .signal_fd = -1};
+	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .listener_fd = -1,
+					.signal_fd = -1};
 	int r;
 
 	*ret_report = (struct supervise_report){

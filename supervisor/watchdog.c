@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,10 +12,20 @@
 
 #include "base/banned.h"
 
+/*
+ * One word, so that of a signal and a call that must not be interrupted one comes first: whoever marks it keeps the other
+ * from doing so until the mark is gone.
+ */
+#define TURN_BUSY 1u      /* a notification is being handled */
+#define TURN_DEAF 2u      /* it must not be interrupted; the watched thread's mark */
+#define TURN_SENDING 4u   /* a signal is being sent; the watcher's */
+#define TURN_SENT 8u      /* one was, and may not have been delivered yet; the watched thread takes it away */
+#define TURN_NEXT 16u     /* each notification has a number of its own */
+
 struct watchdog {
 	pthread_t watched;
 	pthread_t thread;
-	_Atomic uint64_t turn; /* odd: a notification is being handled; each one has its own number */
+	_Atomic uint64_t turn;
 	pthread_mutex_t lock;
 	pthread_cond_t stopping;
 	bool stop;
@@ -38,6 +49,16 @@ static bool sleep_period(struct watchdog *watchdog)
 	return !stop;
 }
 
+/* Unless the turn is over, or deaf, by now. */
+static void interrupt(struct watchdog *watchdog, uint64_t turn)
+{
+	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
+		return;
+	(void)pthread_kill(watchdog->watched, SIGUSR1);
+	atomic_fetch_or(&watchdog->turn, TURN_SENT);
+	atomic_fetch_and(&watchdog->turn, ~(uint64_t)TURN_SENDING);
+}
+
 static void *watch_turns(void *argument)
 {
 	struct watchdog *watchdog = argument;
@@ -46,9 +67,9 @@ static void *watch_turns(void *argument)
 	while (sleep_period(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
-		if (turn & 1 && turn == last)
-			(void)pthread_kill(watchdog->watched, SIGUSR1);
-		last = turn;
+		if (turn & TURN_BUSY && !(turn & TURN_DEAF) && turn / TURN_NEXT == last)
+			interrupt(watchdog, turn);
+		last = turn / TURN_NEXT;
 	}
 	return NULL;
 }
@@ -83,12 +104,41 @@ void watchdog_free(struct watchdog *watchdog)
 	free(watchdog);
 }
 
+/*
+ * Takes away and sets bits, with no signal on its way afterwards that was sent because of how they were before: one that
+ * is marked as sent is pending for this thread, and is delivered at the latest when its next system call returns, which is
+ * sched_yield here; one that is being sent is waited for; and none is begun once the bits are changed.
+ */
+static void change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
+{
+	uint64_t turn = atomic_load(&watchdog->turn);
+
+	for (;;) {
+		if (turn & (TURN_SENDING | TURN_SENT))
+			(void)sched_yield();
+		if (turn & TURN_SENDING)
+			turn = atomic_load(&watchdog->turn);
+		else if (atomic_compare_exchange_weak(&watchdog->turn, &turn, (turn & ~(remove | TURN_SENT)) + add))
+			return;
+	}
+}
+
 void watchdog_busy(struct watchdog *watchdog)
 {
-	atomic_fetch_add_explicit(&watchdog->turn, 1, memory_order_relaxed);
+	change(watchdog, 0, TURN_BUSY);
 }
 
 void watchdog_idle(struct watchdog *watchdog)
 {
-	atomic_fetch_add_explicit(&watchdog->turn, 1, memory_order_relaxed);
+	change(watchdog, TURN_BUSY, TURN_NEXT);
+}
+
+void watchdog_deaf(struct watchdog *watchdog)
+{
+	change(watchdog, 0, TURN_DEAF);
+}
+
+void watchdog_hearing(struct watchdog *watchdog)
+{
+	change(watchdog, TURN_DEAF, 0);
 }

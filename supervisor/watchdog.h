@@ -13,8 +13,12 @@ struct watchdog;
 int watchdog_create(struct watchdog **ret_watchdog);
 void watchdog_free(struct watchdog *watchdog);
 
-/* Around each notification. Two plain stores: no system call. */
+/* Around each notification. No system call. */
 void watchdog_busy(struct watchdog *watchdog);
 void watchdog_idle(struct watchdog *watchdog);
+
+/* Around what must not be interrupted, while busy: no signal of ours comes in between. No system call but after one came. */
+void watchdog_deaf(struct watchdog *watchdog);
+void watchdog_hearing(struct watchdog *watchdog);
 
 #endif
