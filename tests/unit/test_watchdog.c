@@ -1,0 +1,123 @@
+/* A call that blocks is interrupted, one that must not be is left alone, and nothing is left over for the next one. */
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "supervisor/watchdog.h"
+
+#include "base/banned.h"
+
+#define LONG_MS (5 * WATCHDOG_PERIOD_MS)
+
+static struct watchdog *watchdog;
+static atomic_int signals;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&signals, 1);
+}
+
+static void setup(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	ck_assert_int_eq(watchdog_create(&watchdog), 0);
+	signals = 0;
+}
+
+static void teardown(void)
+{
+	watchdog_free(watchdog);
+}
+
+/* True when it was interrupted. */
+static bool blocks(int ms)
+{
+	return poll(NULL, 0, ms) < 0 && errno == EINTR;
+}
+
+START_TEST(interrupts_what_blocks)
+{
+	watchdog_busy(watchdog);
+	ck_assert(blocks(LONG_MS));
+	watchdog_idle(watchdog);
+	ck_assert_int_eq(signals, 1);
+}
+END_TEST
+
+START_TEST(goes_on_while_it_blocks)
+{
+	watchdog_busy(watchdog);
+	ck_assert(blocks(LONG_MS));
+	ck_assert(blocks(LONG_MS));
+	watchdog_idle(watchdog);
+	ck_assert_int_eq(signals, 2);
+}
+END_TEST
+
+START_TEST(leaves_the_idle_alone)
+{
+	watchdog_busy(watchdog);
+	watchdog_idle(watchdog);
+	ck_assert(!blocks(LONG_MS));
+	ck_assert_int_eq(signals, 0);
+}
+END_TEST
+
+START_TEST(leaves_the_deaf_alone)
+{
+	watchdog_busy(watchdog);
+	watchdog_deaf(watchdog);
+	ck_assert(!blocks(LONG_MS));
+	watchdog_hearing(watchdog);
+	ck_assert_int_eq(signals, 0);
+	ck_assert(blocks(LONG_MS));
+	watchdog_idle(watchdog);
+}
+END_TEST
+
+/* Turns end at every moment of the watcher's period; whatever it sends comes before the turn is over, or not at all. */
+START_TEST(sends_nothing_late)
+{
+	for (int ms = WATCHDOG_PERIOD_MS - 2; ms < 2 * WATCHDOG_PERIOD_MS; ms += 9) {
+		int before;
+
+		watchdog_busy(watchdog);
+		(void)blocks(ms);
+		watchdog_deaf(watchdog);
+		before = signals;
+		for (int i = 0; i < 20000; i++)
+			ck_assert_int_eq(signals, before);
+		watchdog_hearing(watchdog);
+		watchdog_idle(watchdog);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("watchdog");
+	TCase *tcase = tcase_create("watchdog");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 30);
+	tcase_add_test(tcase, interrupts_what_blocks);
+	tcase_add_test(tcase, goes_on_while_it_blocks);
+	tcase_add_test(tcase, leaves_the_idle_alone);
+	tcase_add_test(tcase, leaves_the_deaf_alone);
+	tcase_add_test(tcase, sends_nothing_late);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
