@@ -3,12 +3,13 @@ libcallgate_base_a_SOURCES += \
 	base/buf.c base/buf.h \
 	base/cleanup.h \
 	base/io.c base/io.h \
+	base/module.c base/module.h \
 	base/mounts.c base/mounts.h \
 	base/path.c base/path.h \
 	base/procstat.c base/procstat.h \
 	base/proctree.c base/proctree.h \
 	base/remove.c \
-	base/sha256.c base/sha256.h base/sha256-private.h base/sha256-x86.c \
+	base/sha256.c base/sha256.h \
 	base/text.c base/text.h \
 	base/units.c
 EXTRA_DIST += base/README.md

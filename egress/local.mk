@@ -47,6 +47,10 @@ libcallgate_egress_a_SOURCES += \
 	egress/tls.c egress/tls.h
 EXTRA_DIST += egress/README.md
 
+# What needs OpenSSL and nghttp2 for others, and the module it comes in.
+libcallgate_egress_a_SOURCES += egress/linked.c egress/parts.c egress/parts.h
+callgate_net_so_SOURCES += egress/module.c
+
 libcallgate_egress_a_SOURCES += \
 	egress/budget.c \
 	egress/conn-open.c \

@@ -8,6 +8,7 @@ libcallgate_policy_a_SOURCES += policy/policy.h \
 	policy/vars.c
 libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net-idna.c policy/net-judge.c policy/net-path.c \
 	policy/net-agree.c policy/net-check.c policy/net-cli.c policy/net-compile.c policy/net-compile.h policy/net-http.c \
+	policy/net-names.c policy/net-names.h \
 	policy/net-pattern.c policy/net-show.c policy/net-text.c policy/net-warn.c policy/parse-net-rule.c policy/parse-net.h \
 	policy/parse-network.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \

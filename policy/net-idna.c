@@ -1,11 +1,20 @@
 /* Names of hosts as people write them: with any letters (IDNA 2008, by UTS #46), which the wire has as A-labels. */
 #include <errno.h>
-#include <idn2.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/module.h"
+#include "policy/net-names.h"
 #include "policy/net.h"
 
 #include "base/banned.h"
+
+extern const struct net_names net_names_linked __attribute__((weak, visibility("hidden")));
+
+const struct net_names *net_names(const char **ret_why)
+{
+	return &net_names_linked ? &net_names_linked : module_part(MODULE_NAMES, ret_why);
+}
 
 static const char *what_is_wrong(const char *text)
 {
@@ -34,7 +43,8 @@ static const char *what_is_wrong(const char *text)
 
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
 {
-	char *ascii = NULL;
+	_cleanup_free_ char *ascii = NULL;
+	const struct net_names *names;
 	int ret;
 
 	if (net_host_canonical(text, strlen(text), ret_host) == 0)
@@ -46,14 +56,12 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 			return -EINVAL;
 	if (!text[ret])
 		return -EINVAL;
-	ret = idn2_to_ascii_8z(text, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-	if (ret != IDN2_OK) {
-		*ret_why = idn2_strerror(ret);
+	names = net_names(ret_why);
+	ascii = names ? names->to_ascii(text, ret_why) : NULL;
+	if (!ascii)
 		return -EINVAL;
-	}
 	ret = net_host_canonical(ascii, strlen(ascii), ret_host);
 	if (ret < 0)
 		*ret_why = what_is_wrong(ascii);
-	idn2_free(ascii);
 	return ret;
 }

@@ -1,8 +1,8 @@
 /* Patterns of host names as people write them: "api.test", "*.test.example", "**.test.example". */
 #include <errno.h>
-#include <libpsl.h>
 #include <string.h>
 
+#include "policy/net-names.h"
 #include "policy/network.h"
 
 #include "base/banned.h"
@@ -25,14 +25,18 @@ static bool is_reserved(const char *name)
 	return strcmp(name, "test") == 0 || strcmp(name, "internal") == 0;
 }
 
-/* Whether anybody may register a name right below it: one wildcard would be all their hosts. */
-static bool is_public(const char *name)
+/* Whether one wildcard below the name would be the hosts of anybody. Also when that cannot be told: why tells more. */
+static bool is_public(const char *name, const char **ret_why)
 {
-	const psl_ctx_t *list = psl_builtin();
+	const struct net_names *names;
 
 	if (is_reserved(name))
 		return false;
-	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
+	names = net_names(ret_why);
+	if (!names)
+		return true;
+	*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
+	return names->is_public(name);
 }
 
 static bool is_below(const char *name, const char *domain)
@@ -58,8 +62,8 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
 	else if (stars && net_is_address(host))
 		*ret_why = "is a wildcard before an address; write the address alone";
-	else if (stars && is_public(host))
-		*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
+	else if (stars && is_public(host, ret_why))
+		return -EINVAL;
 	else if (stars + strlen(host) >= NET_HOST_MAX)
 		*ret_why = "is longer than a host name can be";
 	else {

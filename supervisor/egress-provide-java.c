@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "egress/truststore.h"
 #include "supervisor/egress-provide.h"
 
 #include "base/banned.h"
@@ -107,7 +106,7 @@ int egress_provide_java(const struct egress_provide *provide, struct egress_side
 	look_at_usual_places(&search);
 	look_in_environment(&search);
 	if (search.stores > 0)
-		error = truststore_jks(provide->trusted, &bytes, &len);
+		error = provide->parts->truststore_jks(provide->trusted, &bytes, &len);
 	for (size_t i = 0; i < search.stores; i++) {
 		if (error == 0)
 			error = egress_add_file(side, search.store[i], bytes, len);

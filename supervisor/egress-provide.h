@@ -2,12 +2,13 @@
 #ifndef CALLGATE_SUPERVISOR_EGRESS_PROVIDE_H
 #define CALLGATE_SUPERVISOR_EGRESS_PROVIDE_H
 
-#include "egress/ca.h"
+#include "egress/parts.h"
 #include "egress/secret.h"
 #include "supervisor/egress-start.h"
 
 struct egress_provide {
 	const struct policy *policy;
+	const struct egress_parts *parts;
 	const struct secrets *secrets; /* NULL: none */
 	const char *roots;             /* the system's certificates, PEM; NULL: none were found */
 	const char *ca;                /* the run's, PEM; NULL: no connection is opened */

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "egress/egress.h"
+#include "egress/parts.h"
 #include "egress/resolver.h"
 #include "supervisor/confine.h"
 #include "supervisor/egress-address.h"
@@ -31,6 +31,7 @@
 /* What egress takes with it, and the keeper forgets. */
 struct baggage {
 	const struct egress_start_options *options;
+	const struct egress_parts *parts;
 	struct secrets *secrets;
 	struct ca *ca;
 	char *roots;    /* owned; the system's */
@@ -93,12 +94,19 @@ static int read_roots(struct baggage *baggage, struct policy_error *error)
 static int pack(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
-	int r = secrets_load(options->policy, &baggage->secrets, error);
+	const char *why;
+	int r;
 
+	baggage->parts = egress_parts(&why);
+	if (!baggage->parts) {
+		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
+		return -ELIBACC;
+	}
+	r = secrets_load(options->policy, &baggage->secrets, error);
 	if (r < 0)
 		return fail(error, r, "read the policy's secrets");
 	if (opens_any(options->policy))
-		r = ca_create(options->run_id, &baggage->ca);
+		r = baggage->parts->ca_create(options->run_id, &baggage->ca);
 	if (r < 0)
 		return fail(error, r, "make the run's certificate authority");
 	r = read_roots(baggage, error);
@@ -108,7 +116,8 @@ static int pack(struct baggage *baggage, struct policy_error *error)
 static void forget(struct baggage *baggage)
 {
 	secrets_forget(baggage->secrets);
-	ca_forget(baggage->ca);
+	if (baggage->ca)
+		baggage->parts->ca_forget(baggage->ca);
 	free(baggage->upstream);
 	baggage->upstream = NULL;
 }
@@ -116,7 +125,8 @@ static void forget(struct baggage *baggage)
 static void unpack(struct baggage *baggage)
 {
 	secrets_free(baggage->secrets);
-	ca_free(baggage->ca);
+	if (baggage->ca)
+		baggage->parts->ca_free(baggage->ca);
 	free(baggage->roots);
 	free(baggage->upstream);
 }
@@ -154,7 +164,7 @@ static _Noreturn void be_egress(struct baggage *baggage, struct confine *confine
 	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 3) < 0)
 		_exit(1);
 	layers_free(baggage->options->layers);
-	exit(egress_main(&options));
+	exit(baggage->parts->egress_main(&options));
 }
 
 static int fork_resolver(struct baggage *baggage, struct egress_side *side, int *ret_fd)
@@ -242,9 +252,10 @@ static int start(struct baggage *baggage, struct egress_side *side, struct polic
 		return fail(error, -errno, "keep others from looking into callgate");
 	r = fork_both(baggage, side, error);
 	if (r == 0) {
+		provide.parts = baggage->parts;
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;
-		provide.ca = baggage->ca ? ca_pem(baggage->ca) : NULL;
+		provide.ca = baggage->ca ? baggage->parts->ca_pem(baggage->ca) : NULL;
 		r = egress_provide(&provide, side);
 	}
 	if (r == 0)

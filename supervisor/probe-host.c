@@ -1,12 +1,11 @@
 /* Trials of the surroundings: kernel, libraries, /proc, scratch space, what a crash starts. */
-#include <elfutils/version.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <linux/openat2.h>
-#include <openssl/crypto.h>
-#include <seccomp.h>
+#include <nettle/version.h>
+#include <openssl/opensslv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +58,9 @@ void probe_kernel(struct doctor *doctor)
 
 void probe_libraries(struct doctor *doctor)
 {
-	const struct scmp_version *seccomp = seccomp_version();
-
-	if (!seccomp)
-		return;
-	probe_found(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0,
-		    "glibc %s, libseccomp %u.%u.%u, libelf 0.%d, jansson %s, %s", gnu_get_libc_version(),
-		    seccomp->major, seccomp->minor, seccomp->micro, _ELFUTILS_VERSION, JANSSON_VERSION,
-		    OpenSSL_version(OPENSSL_VERSION));
+	probe_found(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
+		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
+		    OPENSSL_VERSION_TEXT);
 }
 
 void probe_beneath(struct doctor *doctor)

@@ -29,7 +29,7 @@ tests_cases_cases_without_SOURCES = tests/cases/without.c
 check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
 tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+	$(LIBSECCOMP_LIBS) $(POLICY_LIBS)
 
 # What never ends by itself, and what a neighbour notices of it.
 check_PROGRAMS += tests/cases/cases-storm
@@ -40,7 +40,7 @@ tests_cases_cases_storm_LDADD = -lpthread
 check_PROGRAMS += tests/cases/callgate-open tests/cases/cases-second-lock
 tests_cases_callgate_open_SOURCES = supervisor/filter.c
 tests_cases_callgate_open_CPPFLAGS = $(AM_CPPFLAGS) -DCALLGATE_OPEN_FILTER
-tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(callgate_LDADD)
+tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(callgate_LDADD) $(POLICY_LIBS) $(EGRESS_LINKED)
 tests_cases_cases_second_lock_SOURCES = tests/cases/second-lock.c tests/cases/second-lock-net.c tests/cases/second-lock.h
 tests_cases_cases_second_lock_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_cases_cases_second_lock_LDFLAGS = -static

@@ -21,7 +21,7 @@ include=$out/include
 rm -rf "$out"
 mkdir -p "$include" || exit 99
 multiarch=$(gcc -print-multiarch)
-for header in seccomp.h seccomp-syscalls.h libelf.h gelf.h elfutils jansson.h jansson_config.h openssl; do
+for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl; do
 	# OpenSSL's are in two places; what configuration.h says holds for every 64-bit Linux.
 	for root in "/usr/include/$multiarch" /usr/include; do
 		[ -e "$root/$header" ] || continue
@@ -34,7 +34,7 @@ find base policy audit syscalls supervisor cli -name '*.c' | LC_ALL=C sort |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file; do
 		mkdir -p "$out/${file%/*}"
-		"$cc" -std=gnu17 -O1 -D_GNU_SOURCE -DPKGDATADIR="\"/usr/share/callgate\"" -I. -I"$builddir" \
+		"$cc" -std=gnu17 -O1 -D_GNU_SOURCE -DPKGDATADIR="\"/usr/share/callgate\"" -DPKGLIBDIR="\"/usr/lib/callgate\"" -I. -I"$builddir" \
 			-idirafter "$out/include" -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes \
 			-Wmissing-prototypes -Wvla -Wcast-qual -Wundef -Wformat=2 -Wimplicit-fallthrough -Wswitch-enum \
 			-Werror -c "$file" -o "$out/${file%.c}.o" || failed=1

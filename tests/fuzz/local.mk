@@ -13,12 +13,12 @@ FUZZ_TESTS += tests/fuzz/fuzz_decode
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
 tests_fuzz_fuzz_decode_LDADD = $(fuzz_decode_libs)
 
-fuzz_elf_libs = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_LIBS)
+fuzz_elf_libs = libcallgate_syscalls.a libcallgate_base.a
 FUZZ_TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
 tests_fuzz_fuzz_elf_LDADD = $(fuzz_elf_libs)
 
-fuzz_policy_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_policy_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_policy
 tests_fuzz_fuzz_policy_SOURCES = tests/fuzz/fuzz_policy.c $(fuzz_main)
 tests_fuzz_fuzz_policy_LDADD = $(fuzz_policy_libs)
@@ -36,7 +36,7 @@ tests_fuzz_libfuzzer_policy_SOURCES = tests/fuzz/fuzz_policy.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_policy_LDADD = $(fuzz_policy_libs)
 tests_fuzz_libfuzzer_policy_LDFLAGS = $(libfuzzer_flags)
 
-fuzz_audit_libs = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_audit_libs = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_audit
 tests_fuzz_fuzz_audit_SOURCES = tests/fuzz/fuzz_audit.c $(fuzz_main)
 tests_fuzz_fuzz_audit_LDADD = $(fuzz_audit_libs)
@@ -61,7 +61,7 @@ tests_fuzz_libfuzzer_path_LDADD = $(fuzz_path_libs)
 tests_fuzz_libfuzzer_path_LDFLAGS = $(libfuzzer_flags)
 
 # What the program says to its name server and at the beginning of TLS.
-fuzz_dns_libs = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_dns_libs = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_dns
 tests_fuzz_fuzz_dns_SOURCES = tests/fuzz/fuzz_dns.c $(fuzz_main)
 tests_fuzz_fuzz_dns_LDADD = $(fuzz_dns_libs)
@@ -96,7 +96,7 @@ tests_fuzz_libfuzzer_proxy_SOURCES = tests/fuzz/fuzz_proxy.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_proxy_LDADD = $(fuzz_http1_libs)
 tests_fuzz_libfuzzer_proxy_LDFLAGS = $(libfuzzer_flags)
 
-fuzz_net_text_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(LIBCRYPTO_LIBS)
+fuzz_net_text_libs = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_net_text
 tests_fuzz_fuzz_net_text_SOURCES = tests/fuzz/fuzz_net_text.c $(fuzz_main)
 tests_fuzz_fuzz_net_text_LDADD = $(fuzz_net_text_libs)

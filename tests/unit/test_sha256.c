@@ -1,4 +1,4 @@
-/* SHA-256 held against libcrypto's, and its two forms against each other. */
+/* SHA-256 held against libcrypto's. */
 #include <check.h>
 #include <errno.h>
 #include <openssl/evp.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/sha256-private.h"
 #include "base/sha256.h"
 
 #include "base/banned.h"
@@ -112,22 +111,6 @@ START_TEST(test_file)
 }
 END_TEST
 
-START_TEST(test_forms_agree)
-{
-	uint32_t one[8] = {1, 2, 3, 4, 0xfffffffb, 6, 7, 8}, other[8];
-
-	make_bytes();
-	if (!sha256_has_x86())
-		return;
-	for (size_t blocks = 0; blocks < 40; blocks++) {
-		memcpy(other, one, sizeof(one));
-		sha256_blocks_plain(one, bytes + blocks, blocks);
-		sha256_blocks_x86(other, bytes + blocks, blocks);
-		ck_assert_mem_eq(one, other, sizeof(one));
-	}
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("sha256");
@@ -139,7 +122,6 @@ int main(void)
 	tcase_add_test(tcase, test_lengths);
 	tcase_add_test(tcase, test_pieces);
 	tcase_add_test(tcase, test_file);
-	tcase_add_test(tcase, test_forms_agree);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,62 @@
+#!/bin/bash
+# The module of the network is loaded by runs that have one and by no other; without it, or with another build's, a run that
+# needs it is refused.
+. "$(dirname "$0")/lib.sh"
+MODULE=$(dirname "$(readlink -f "$CALLGATE")")/callgate-net.so
+[ -e "$MODULE" ] || skip "no module beside $CALLGATE"
+if [ -n "$(command -v objdump)" ]; then
+	objdump -p "$CALLGATE" | grep NEEDED | grep -E 'ssl|crypto|nghttp2|idn2|psl' && fail "the program loads the network's libraries"
+fi
+
+echo '{"version": 1, "network": {"allow": [{"host": "*.example.com"}, {"host": "bücher.example"}]}}' >"$T/wild.json"
+echo '{"version": 1, "network": {"allow": [{"host": "api.example.com", "http": ["GET /"]}]}}' >"$T/plain.json"
+echo '{"version": 1, "network": {"allow": [{"host": "*.co.uk"}]}}' >"$T/public.json"
+# maps POLICY…: the files that the keeper of a run has mapped.
+maps()
+{
+	"$CALLGATE" run --quiet --profile minimal -x /usr/bin "$@" -i --status-fd 3 -- cat <"$T/in" >/dev/null 2>"$T/err" 3>"$T/status" &
+	local pid=$!
+	exec 5>"$T/in"
+	for _ in {1..100}; do
+		[ -s "$T/status" ] && break
+		sleep 0.1
+	done
+	sleep 0.5
+	cat "/proc/$pid/maps"
+	exec 5>&-
+	wait "$pid"
+}
+mkfifo "$T/in"
+if [ "$(id -u)" = 0 ]; then # a keeper is not dumpable
+	maps | grep -E 'callgate-net|libssl' && fail "a run without a network loads the module"
+	maps -p "$T/plain.json" | grep -q callgate-net.so || fail "a run with a network does not: $(cat "$T/err")"
+fi
+"$CALLGATE" check "$T/wild.json" >"$T/out" 2>&1 || fail "names: $(cat "$T/out")"
+"$CALLGATE" show -p "$T/wild.json" | grep -q xn--bcher-kva.example || fail "a name with other letters: $("$CALLGATE" show -p "$T/wild.json")"
+"$CALLGATE" check "$T/public.json" >"$T/out" 2>&1 && fail "a public suffix is taken"
+grep -q 'anybody who registers' "$T/out" || fail "a public suffix: $(cat "$T/out")"
+
+# refused WHAT WORDS ARGUMENT…: a run of the copy ends with 125 and says the words.
+refused()
+{
+	local what=$1 words=$2
+	shift 2
+	"$T/bin/callgate" "$@" >"$T/out" 2>&1
+	[ $? = 125 ] || fail "$what: not refused: $(cat "$T/out")"
+	grep -q "$words" "$T/out" || fail "$what: $(cat "$T/out")"
+}
+mkdir "$T/bin"
+cp "$CALLGATE" "$T/bin/callgate"
+"$T/bin/callgate" run --profile minimal -x /usr/bin -- true || fail "without the module nothing runs"
+if ! [ -e "$(strings -a "$CALLGATE" | grep '/callgate$' | head -n 1)/callgate-net.so" ]; then
+	refused "no module" 'callgate-net.so' run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+	refused "names without the module" 'callgate-net.so' check "$T/wild.json"
+fi
+cp /bin/true "$T/bin/callgate-net.so"
+refused "another file" 'callgate-net.so' run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+refused "names with another file" 'callgate-net.so' check "$T/wild.json"
+version=$("$CALLGATE" --version) version=${version#callgate }
+sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$MODULE" >"$T/bin/callgate-net.so"
+refused "another version" "is of callgate ${version//?/9}" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+cp "$MODULE" "$T/bin/callgate-net.so"
+"$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 || fail "the module itself: $(cat "$T/out")"
