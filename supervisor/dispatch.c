@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/io.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/notify.h"
+#include "syscalls/arch.h"
 #include "syscalls/decode.h"
 #include "syscalls/denials.h"
 #include "syscalls/exec.h"
@@ -67,7 +67,7 @@ static void refuse_unknown(struct dispatch *dispatch, const struct seccomp_notif
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
 	static char name[32];
-	bool native = notification->data.arch == seccomp_arch_native();
+	bool native = notification->data.arch == arch_audit();
 
 	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
 	row.name = name;
@@ -307,7 +307,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)notify_continue(sandbox->listener_fd, notification->id);
 		return;
 	}
-	if (notification->data.arch == seccomp_arch_native())
+	if (notification->data.arch == arch_audit())
 		row = table_find(notification->data.nr);
 	if (row)
 		begin(dispatch, notification, row);
