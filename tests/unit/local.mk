@@ -18,7 +18,7 @@ UNIT_TESTS += tests/unit/test_io
 tests_unit_test_io_LDADD = libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_sha256
-tests_unit_test_sha256_LDADD = libcallgate_base.a $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+tests_unit_test_sha256_LDADD = libcallgate_base.a $(NETTLE_LIBS) $(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_path
 tests_unit_test_path_LDADD = libcallgate_base.a $(UNIT_LIBS)
@@ -29,11 +29,14 @@ tests_unit_test_proctree_LDADD = libcallgate_base.a $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_watchdog
+tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_guest
 tests_unit_test_guest_LDADD = libcallgate_syscalls.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_view
-tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
 UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel tests/unit/test_selffilter
@@ -70,23 +73,23 @@ tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_base.a $
 UNIT_TESTS += tests/unit/test_inet_judge
 tests_unit_test_inet_judge_SOURCES = tests/unit/test_inet_judge.c $(POLICY_RIG)
 tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
-	libcallgate_base.a $(LIBELF_LIBS) $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
-	libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace_blob
 tests_unit_test_trace_blob_LDADD = $(tests_unit_test_trace_LDADD)
 
 UNIT_TESTS += tests/unit/test_changes
 tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBELF_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+	$(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_denials
 tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBELF_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+	$(POLICY_LIBS) $(UNIT_LIBS)
 
 # Counting tasks, with children of the test's own.
 UNIT_TESTS += tests/unit/test_forks
@@ -94,7 +97,7 @@ tests_unit_test_forks_LDADD = $(tests_unit_test_denials_LDADD)
 
 UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
 tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
+tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/unit/test_policy_glob \
 	tests/unit/test_policy_compose tests/unit/test_policy_schema
@@ -135,7 +138,7 @@ tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a lib
 	$(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_meminfo
-tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
 EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_LINKED) $(UNIT_LIBS)
@@ -156,7 +159,7 @@ tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LI
 # What the processes of the egress side can still do.
 UNIT_TESTS += tests/unit/test_confine
 tests_unit_test_confine_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
-	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
+	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
 UNIT_TESTS += tests/unit/test_http1 tests/unit/test_egress_http1
@@ -171,7 +174,7 @@ tests_unit_test_egress_proxy_LDADD = $(EGRESS_LIBS)
 UNIT_TESTS += tests/unit/test_egress_client
 tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/unit/client-rig.c tests/unit/client-rig.h $(POLICY_RIG)
 tests_unit_test_egress_client_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a \
-	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) \
+	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_LINKED) $(UNIT_LIBS)
 
 # The network of a policy: text forms, verdicts, mistakes.
@@ -213,5 +216,5 @@ tests_unit_test_egress_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls
 UNIT_TESTS += tests/unit/test_egress_side
 tests_unit_test_egress_side_SOURCES = tests/unit/test_egress_side.c $(POLICY_RIG)
 tests_unit_test_egress_side_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a \
-	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(LIBELF_LIBS) $(POLICY_LIBS) $(EGRESS_LINKED) \
+	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_LINKED) \
 	$(UNIT_LIBS)
