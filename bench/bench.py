@@ -53,6 +53,7 @@ class Cell:
         self.place, self.workload, self.rival = place, workload, rival
         self.samples, self.failed, self.wanted = [], None, options.rounds
         self.budget = options.budget
+        self.slow = 0 if options.quick else SLOW
 
     def once(self):
         """A sample, or None when a rival cannot do it; that callgate or the native command cannot is an error."""
@@ -77,7 +78,7 @@ class Cell:
             return
         least = min(self.wanted, 3 if self.rival.ours or self.rival.name in ("native", "floor") else 1)
         self.wanted = max(least, min(self.wanted, int(self.budget / took)))
-        if took > SLOW:
+        if took > self.slow:
             self.samples = [figure]
 
     def step(self):
@@ -179,7 +180,10 @@ def arguments():
 def main():
     options = arguments()
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    place = places.Place(os.path.abspath(options.build), source)
+    try:
+        place = places.Place(os.path.abspath(options.build), source)
+    except OSError as error:
+        sys.exit(f"bench: {error}")
     loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(options.busy)]
     try:
         chosen, data = prepare(place, options)

@@ -1,8 +1,8 @@
 # `make bench` is not a test: machines are noisy and only ratios within one run mean anything.
-EXTRA_PROGRAMS += bench-floor bench-micro
+check_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
 bench_micro_SOURCES = bench/micro.c bench/micro-operations.c bench/micro.h
-dist_noinst_SCRIPTS += bench/bench.py bench/report.py bench/targets.py bench/soak.sh
+dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/plot bench/report.py bench/targets.py bench/soak.sh
 EXTRA_DIST += bench/README.md bench/place.py bench/rivals.py bench/sizes.py bench/trees.py bench/workloads.py
 CLEANFILES += $(EXTRA_PROGRAMS)
 

@@ -18,6 +18,8 @@ class Place:
     def __init__(self, build, source):
         self.callgate = os.path.join(build, "callgate")
         self.source = source
+        for name in ("callgate", "bench-micro", "bench-floor"):
+            os.stat(os.path.join(build, name))
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="callgate-bench-"))
         self.logs = self.sub("logs")
         self.tools = self.sub("tools")

@@ -1,0 +1,96 @@
+#!/bin/bash
+# bench/compare, bench/targets.py and bench/report.py on made-up figures: what is worse fails, noise and what is better do
+# not, and a bad file is named.
+set -u
+
+bench=$(cd "${top_srcdir:-$(dirname "$0")/..}/bench" && pwd) || exit 99
+command -v python3 >/dev/null || {
+	echo "SKIP: python3 is not installed"
+	exit 77
+}
+T=$(mktemp -d) || exit 99
+trap 'rm -rf "$T"' EXIT
+failed=0
+
+fail()
+{
+	failed=$((failed + 1))
+	echo "FAIL: $*" >&2
+}
+
+# run FILE NAME GROUP NATIVE FLOOR CALLGATE [FACTS]: a file with one workload; figures are lists, facts further members.
+run()
+{
+	local floor=${5:+"\"floor\": [$5],"}
+	cat >"$T/$1" <<EOF
+{"schema": "callgate-bench/1", "facts": {"kernel": "one" ${7:+, $7}}, "rivals": {"native": {}, "callgate": {}},
+ "workloads": {"$2": {"group": "$3", "unit": "ns", "samples": {"native": [$4], $floor "callgate": [$6]}}}}
+EOF
+}
+
+# compared STATUS TEXT OLD NEW [OPTION...]: exits so and says so.
+compared()
+{
+	local wanted=$1 text=$2 old=$T/$3 new=$T/$4 said status
+	shift 4
+	said=$("$bench/compare" "$@" "$old" "$new" 2>&1)
+	status=$?
+	[ $status = "$wanted" ] || fail "compare ${old##*/} ${new##*/} $*: exit $status and not $wanted: $said"
+	grep -q -- "$text" <<<"$said" || fail "compare ${old##*/} ${new##*/} $*: does not say '$text': $said"
+}
+
+run old stat micro "100, 101, 102" "1000, 1001, 1002" "1300, 1301, 1302"
+run same stat micro "200, 202, 204" "2000, 2002, 2004" "2600, 2602, 2604"
+run worse stat micro "100, 101, 102" "1000, 1001, 1002" "1600, 1601, 1602"
+run better stat micro "100, 101, 102" "1000, 1001, 1002" "1000, 1001, 1002"
+run noisy stat micro "100, 101, 102" "1000, 1001, 1002" "700, 1600, 2500"
+compared 0 'native .*+0.0%' old same # another machine, the same ratios
+compared 1 'stat (native), stat (floor)' old worse
+compared 0 slower old worse --threshold 30
+compared 0 'native .*faster' old better
+compared 1 WORSE better old
+compared 0 'stat .*native .*1[23]\.[0-9]' old noisy
+
+run other-kernel stat micro "100, 101, 102" "" "1300, 1301, 1302" '"kernel": "two"'
+compared 0 'different kernels' old other-kernel
+run bytes PSS size "1" "" "5000000"
+run more PSS size "1" "" "6000000"
+compared 0 'PSS .*itself' bytes bytes
+compared 1 'PSS (itself)' bytes more --threshold 5
+run single stat micro 100 1000 1300
+run single-worse stat micro 100 1000 1450
+compared 0 slower single single-worse # of one sample nobody knows the noise
+
+run quick stat micro 100 1000 1300 '"quick": true'
+run elsewhere open micro 100 1000 1300
+echo '{"schema"' >"$T/torn"
+echo '{"schema": "callgate-bench/2"}' >"$T/strange"
+echo '[1, 2]' >"$T/list"
+run words stat micro '"one"' 1000 1300
+run none stat micro "" 1000 1300
+compared 2 'missing: No such file' missing old
+compared 2 'torn: not JSON' old torn
+compared 2 'strange: not a file of bench.py' strange old
+compared 2 'list: not a file of bench.py' list old
+compared 2 'workload stat: its samples are not' old words
+compared 2 'workload stat: its samples are not' old none
+compared 2 'only one of the files' old quick
+compared 2 'no workload has figures' old elsewhere
+compared 2 'number of percent' old same --threshold nan
+
+# targets.py: exit 1 with a failed one, and what was not measured does not fail.
+said=$("$bench/targets.py" "$T/old") || fail "targets.py old: exit $?: $said"
+grep -q '^pass *stat: at most 1.35 × floor *1.30 × floor' <<<"$said" || fail "targets.py old: $said"
+grep -q '^- *true: .* not measured' <<<"$said" || fail "targets.py old: $said"
+said=$("$bench/targets.py" "$T/worse") && fail "targets.py worse: no failure"
+grep -q '^FAIL *stat:' <<<"$said" || fail "targets.py worse: $said"
+"$bench/targets.py" "$T/torn" 2>/dev/null && fail "targets.py torn: no failure"
+
+for form in '' --markdown; do
+	# shellcheck disable=SC2086 # none or one word
+	said=$("$bench/report.py" $form "$T/old") || fail "report.py $form: exit $?"
+	grep -q 'stat .*1,301.*12.88' <<<"$said" || fail "report.py $form: $said"
+done
+[ -d "$bench/__pycache__" ] && fail "left in the source directory: $bench/__pycache__"
+[ $failed = 0 ] && echo "compared as it should"
+[ $failed = 0 ]

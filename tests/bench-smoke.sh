@@ -1,0 +1,60 @@
+#!/bin/bash
+# bench.py measures, with any rival that is installed, and its file is understood by compare, targets.py and report.py.
+set -u
+
+bench=$(cd "${top_srcdir:-$(dirname "$0")/..}/bench" && pwd) || exit 99
+build=${top_builddir:-.}
+for tool in "$build/callgate" "$build/bench-micro" "$build/bench-floor" python3; do
+	command -v "$tool" >/dev/null || {
+		echo "SKIP: $tool is not there"
+		exit 77
+	}
+done
+T=$(mktemp -d) || exit 99
+trap 'rm -rf "$T"' EXIT
+export TMPDIR=$T/tmp
+mkdir "$TMPDIR"
+failed=0
+
+fail()
+{
+	failed=1
+	echo "FAIL: $*" >&2
+}
+
+# measure FILE OPTION...: its table in FILE.
+measure()
+{
+	local file=$T/$1
+	shift
+	timeout 100 "$bench/bench.py" --build "$build" --quick --rounds 1 "$@" >"$file" 2>&1 ||
+		fail "bench.py $* ended with $?: $(cat "$file")"
+}
+
+measure table --only 'stat|true' --rivals native,floor,callgate,bwrap --json "$T/out.json"
+for workload in stat fstat 'git status, 300 files' true 'true, --json' '200 x spawn true'; do
+	grep -q "^$workload .*[0-9]" "$T/table" || fail "no figure of $workload: $(cat "$T/table")"
+done
+measure all --only '^true$' # slow rivals do the least they can
+for rival in native floor callgate nolog bwrap proot strace runsc; do
+	grep -q "\<$rival\>" "$T/all" || fail "neither a figure of $rival nor why not: $(cat "$T/all")"
+done
+"$bench/compare" "$T/out.json" "$T/out.json" >"$T/compared" || fail "compare ended with $?: $(cat "$T/compared")"
+grep -q '^stat *floor .*+0.0%' "$T/compared" || fail "compare: $(cat "$T/compared")"
+"$bench/targets.py" "$T/out.json" >"$T/targets" # may fail: one round of little work
+grep -q '^\(pass\|FAIL\) *stat: at most' "$T/targets" || fail "targets.py: $(cat "$T/targets")"
+"$bench/report.py" --markdown "$T/out.json" | grep -q '^| stat | ns |' || fail "report.py does not know it"
+if command -v gnuplot >/dev/null; then
+	"$bench/plot" "$T/out.json" "$T/out.svg" || fail "plot ended with $?"
+	grep -q '<svg' "$T/out.svg" || fail "plot drew nothing"
+fi
+
+timeout 30 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" && fail "nothing to do is no error"
+grep -q 'nothing to do' "$T/err" || fail "nothing to do: $(cat "$T/err")"
+timeout 30 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" && fail "an empty build directory is no error"
+grep -q '^bench: ' "$T/err" || fail "an empty build directory: $(cat "$T/err")"
+left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'callgate-bench-*')
+[ -z "$left" ] || fail "left behind: $left"
+[ -d "$bench/__pycache__" ] && fail "left in the source directory: $bench/__pycache__"
+[ $failed = 0 ] && cat "$T/table" "$T/all"
+exit $failed
