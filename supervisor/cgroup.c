@@ -150,17 +150,21 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 			   there[0] ? "; yes for " : "", there);
 }
 
-/* Making groups and joining them costs tens of milliseconds, which a run without limits need not pay. */
+/*
+ * Making groups and joining them costs tens of milliseconds, more than all else of a short run. The number of tasks alone is
+ * not worth that: nothing is lost by holding it otherwise (RLIMIT_NPROC, judged forks), while memory and cpu time are
+ * sampled then.
+ */
 static bool needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
 	if (!layers_wanted(options->layers, LAYER_CGROUPS))
 		return false;
-	if (limits->memory_bytes || limits->pids || limits->cpu_ns ||
+	if (limits->memory_bytes || limits->cpu_ns ||
 	    options->layers->required & LAYER_BIT(LAYER_CGROUPS))
 		return true;
-	layers_set(options->layers, LAYER_CGROUPS, false, "no limit of memory, pids or cpu asks for them");
+	layers_set(options->layers, LAYER_CGROUPS, false, "no limit of memory or cpu asks for them");
 	return false;
 }
 

@@ -40,11 +40,19 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 		.cgroup = child->cgroup,
 		.egress = egress,
 	};
-	const int own[] = {stdio_fd[0],          stdio_fd[1],
-		      stdio_fd[2],          control_fd,            options->audit_fd,
-		      child->report_fd,     namespaces->peer_fd,   namespaces->host_root_fd, options->scratch->base_fd,
-		      options->scratch->fd, options->scratch->lock_fd, egress->control_fd,
-		      egress->dns_fd[0],    egress->dns_fd[1]};
+	const int own[] = {stdio_fd[0],
+			   stdio_fd[1],
+			   stdio_fd[2],
+			   control_fd,
+			   options->audit_fd,
+			   child->report_fd,
+			   namespaces->peer_fd,
+			   namespaces->host_root_fd,
+			   options->scratch->base_fd,
+			   options->scratch->fd,
+			   egress->control_fd,
+			   egress->dns_fd[0],
+			   egress->dns_fd[1]};
 
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
 	size_t count = sizeof(own) / sizeof(own[0]);
@@ -94,7 +102,7 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
 				      .keep = !options->show || options->stdout_bytes != CAPTURE_NO_LIMIT,
 				      .limit_bytes = options->stdout_bytes,
-				      .spill_dirfd = options->scratch->out_fd,
+				      .spill_dirfd = options->scratch->fd,
 				      .spill_name = outcome->out_name};
 	struct capture_options err = out;
 	int error;
@@ -126,6 +134,7 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 	struct namespaces namespaces = NAMESPACES_NONE;
 
 	namespaces.layers = options->layers;
+	namespaces.net_may_wait = !egress->active;
 	do {
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {

@@ -123,7 +123,9 @@ EXTRA_DIST += supervisor/README.md
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/namespaces.c \
 	supervisor/namespaces.h \
+	supervisor/namespaces-clone.c \
 	supervisor/namespaces-mount.c \
+	supervisor/namespaces-net.c \
 	supervisor/namespaces-private.h \
 	supervisor/namespaces-unshare.c \
 	supervisor/privs-keep.c

@@ -46,6 +46,7 @@ int namespaces_prepare(struct namespaces *namespaces)
 {
 	int r;
 
+	namespaces_begin_network(namespaces);
 	if (!(namespaces->made & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -68,6 +69,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 
 	if (namespaces->made & MOUNTNS)
 		r = view_attach(view, &mounts, &what);
+	namespaces_enter_network(namespaces);
 	if (r < 0)
 		return give_up(namespaces, MOUNTNS | PIDNS, what, r);
 	r = privs_drop();

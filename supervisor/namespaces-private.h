@@ -27,6 +27,16 @@ bool note_receive(int fd, struct note *ret_note);
 __attribute__((format(printf, 4, 5))) void note_refuse(int fd, enum note_kind kind, unsigned layers, const char *format,
 						       ...);
 
+/*
+ * As fork(2), into all that are wanted at once: -errno when that cannot be done. In the child the maps are written, and
+ * namespaces->made and the layers set. A network namespace is left for namespaces_begin_network() where that is possible.
+ */
+pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
+
+/* In the supervisor: makes that namespace beside whatever is done meanwhile; enters it. Failure shows in the layer. */
+void namespaces_begin_network(struct namespaces *namespaces);
+void namespaces_enter_network(struct namespaces *namespaces);
+
 /* In the intermediate: leaves the keeper's namespaces. Sets namespaces->made and the layers; false when it must end. */
 bool namespaces_unshare(struct namespaces *namespaces);
 
@@ -35,5 +45,21 @@ unsigned namespaces_wanted(struct namespaces *namespaces);
 
 /* Writes the maps of the process's new user namespace: all ids when we may, else our own alone. 0 or -errno. */
 int namespaces_map(pid_t pid);
+/* The same for just these; `process`: its name in /proc. */
+int namespaces_map_one(const char *process, uid_t uid, gid_t gid);
+
+/* CLONE_NEW* of LAYER_BITs. */
+unsigned long namespaces_flags(unsigned layers);
+
+/* Adds LAYER_BITs to namespaces->made and says so in the layers. */
+void namespaces_note_made(struct namespaces *namespaces, unsigned made);
+
+/*
+ * So that a program can talk to itself; its policy has a say in that as well. By a socket of the network namespace, or by one
+ * of its own, with what came of it in the layer. 0 or -errno.
+ */
+int namespaces_raise_loopback(int socket_fd);
+void namespaces_raise_own(struct namespaces *namespaces);
+void namespaces_note_network(struct namespaces *namespaces, int loopback);
 
 #endif

@@ -71,35 +71,35 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 
 /* ---- the keeper ---- */
 
-static int write_proc(pid_t pid, const char *file, const char *text)
+static int write_proc(const char *process, const char *file, const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file); /* always fits */
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file); /* always fits */
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
 }
 
-static int map_own(pid_t pid)
+int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
 {
 	char text[64];
-	int r = write_proc(pid, "setgroups", "deny");
+	int r = write_proc(process, "setgroups", "deny");
 
 	if (r < 0 && r != -ENOENT) /* Linux before 3.19 */
 		return r;
-	(void)snprintf(text, sizeof(text), "%u %u 1\n", geteuid(), geteuid());
-	r = write_proc(pid, "uid_map", text);
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
+	r = write_proc(process, "uid_map", text);
 	if (r < 0)
 		return r;
-	(void)snprintf(text, sizeof(text), "%u %u 1\n", getegid(), getegid());
-	return write_proc(pid, "gid_map", text);
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
+	return write_proc(process, "gid_map", text);
 }
 
 /* Each id that is mapped here, to itself: a container's root has a part of them only. */
-static int map_all(pid_t pid, const char *file)
+static int map_all(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
 	unsigned first, outside, count;
@@ -117,36 +117,61 @@ static int map_all(pid_t pid, const char *file)
 		return -ENOMEM;
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
 		(void)fprintf(out, "%u %u %u\n", first, first, count);
-	return fclose(out) == 0 ? write_proc(pid, file, text) : -ENOMEM;
+	return fclose(out) == 0 ? write_proc(process, file, text) : -ENOMEM;
 }
 
 int namespaces_map(pid_t pid)
 {
+	char process[16];
 	int r;
 
+	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
 	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
-		return map_own(pid);
-	r = map_all(pid, "uid_map");
-	return r < 0 ? r : map_all(pid, "gid_map");
+		return namespaces_map_one(process, geteuid(), getegid());
+	r = map_all(process, "uid_map");
+	return r < 0 ? r : map_all(process, "gid_map");
 }
 
 /* ---- the intermediate ---- */
 
-/* So that a program can talk to itself; its policy has a say in that as well. */
-static void raise_loopback(struct layers *layers)
+int namespaces_raise_loopback(int socket_fd)
 {
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
-		layers_set(layers, LAYER_NETNS, true, "there is no interface at all: the loopback stays down (%s)",
-			   strerror(errno));
+	return socket_fd < 0 || ioctl(socket_fd, SIOCSIFFLAGS, &lo) < 0 ? -errno : 0;
 }
 
-static void note_made(struct namespaces *namespaces, enum layer layer)
+void namespaces_note_network(struct namespaces *namespaces, int loopback)
 {
-	namespaces->made |= LAYER_BIT(layer);
-	layers_set(namespaces->layers, layer, true, "%s", kind[layer].active);
+	namespaces_note_made(namespaces, LAYER_BIT(LAYER_NETNS));
+	if (loopback < 0)
+		layers_set(namespaces->layers, LAYER_NETNS, true,
+			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
+}
+
+void namespaces_raise_own(struct namespaces *namespaces)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	namespaces_note_network(namespaces, namespaces_raise_loopback(fd));
+}
+
+void namespaces_note_made(struct namespaces *namespaces, unsigned made)
+{
+	namespaces->made |= made;
+	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
+		if (made & LAYER_BIT(layer))
+			layers_set(namespaces->layers, layer, true, "%s", kind[layer].active);
+}
+
+unsigned long namespaces_flags(unsigned layers)
+{
+	unsigned long flags = 0;
+
+	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
+		if (layers & LAYER_BIT(layer))
+			flags |= (unsigned long)(unsigned)kind[layer].flag;
+	return flags;
 }
 
 static bool leave_user(struct namespaces *namespaces)
@@ -165,7 +190,7 @@ static bool leave_user(struct namespaces *namespaces)
 			    "its id map cannot be written: %s", strerror(-note.value));
 		return false;
 	}
-	note_made(namespaces, LAYER_USERNS);
+	namespaces_note_made(namespaces, LAYER_BIT(LAYER_USERNS));
 	return true;
 }
 
@@ -178,7 +203,7 @@ static void leave_singly(struct namespaces *namespaces, unsigned wanted)
 		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
 			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
 		else if (unshare(kind[layer].flag) == 0)
-			note_made(namespaces, layer);
+			namespaces_note_made(namespaces, LAYER_BIT(layer));
 		else
 			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
 	}
@@ -187,15 +212,13 @@ static void leave_singly(struct namespaces *namespaces, unsigned wanted)
 bool namespaces_unshare(struct namespaces *namespaces)
 {
 	unsigned wanted = namespaces_wanted(namespaces);
-	int flags = 0, error;
+	unsigned others = wanted & ~LAYER_BIT(LAYER_USERNS);
+	int error;
 
 	namespaces->made = 0;
 	if (wanted & LAYER_BIT(LAYER_USERNS) && !leave_user(namespaces))
 		return false;
-	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
-		if (wanted & LAYER_BIT(layer))
-			flags |= kind[layer].flag;
-	if (unshare(flags) < 0) {
+	if (unshare((int)namespaces_flags(others)) < 0) {
 		error = errno;
 		leave_singly(namespaces, wanted);
 		if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
@@ -204,11 +227,9 @@ bool namespaces_unshare(struct namespaces *namespaces)
 			return false;
 		}
 	} else {
-		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
-			if (wanted & LAYER_BIT(layer))
-				note_made(namespaces, layer);
+		namespaces_note_made(namespaces, others);
 	}
 	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
-		raise_loopback(namespaces->layers);
+		namespaces_raise_own(namespaces);
 	return true;
 }

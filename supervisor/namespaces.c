@@ -1,4 +1,7 @@
-/* The keeper's side: forks an intermediate that leaves the namespaces and forks the supervisor into the new ones. */
+/*
+ * The keeper's side: makes the supervisor in the new namespaces (namespaces-clone.c), or an intermediate that leaves them one
+ * by one and forks the supervisor.
+ */
 #include "supervisor/namespaces.h"
 
 #include <errno.h>
@@ -110,7 +113,6 @@ static pid_t serve(struct namespaces *namespaces, pid_t between)
 	struct note note = {.kind = NOTE_MAP};
 	pid_t result = -ECHILD; /* killed from outside before it could say anything */
 
-	namespaces->settled = namespaces->withdrew = false;
 	while (note.kind != NOTE_CHILD && note.kind != NOTE_REFUSED && note_receive(namespaces->peer_fd, &note)) {
 		if (note.kind == NOTE_MAP) {
 			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_map(between)};
@@ -152,13 +154,20 @@ pid_t namespaces_fork(struct namespaces *namespaces)
 {
 	for (;;) {
 		pid_t keeper = getpid(), pid;
+		unsigned wanted = namespaces_wanted(namespaces);
 
 		cleanup_close(&namespaces->peer_fd);
 		namespaces->peer_fd = -1;
-		if (namespaces_wanted(namespaces) == 0) {
+		namespaces->made = 0;
+		namespaces->settled = namespaces->withdrew = namespaces->net_later = false;
+		if (wanted == 0) {
 			pid = fork();
 			return pid < 0 ? -errno : pid;
 		}
+		pid = namespaces->singly ? -EPERM : namespaces_clone(namespaces, wanted);
+		if (pid >= 0)
+			return pid;
+		namespaces->singly = true;
 		pid = fork_once(namespaces);
 		if (pid != 0 || getpid() != keeper)
 			return pid;

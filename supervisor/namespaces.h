@@ -6,6 +6,7 @@
 #ifndef CALLGATE_SUPERVISOR_NAMESPACES_H
 #define CALLGATE_SUPERVISOR_NAMESPACES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -17,7 +18,12 @@ struct namespaces {
 	struct layers *layers; /* shared page, borrowed */
 	unsigned refused;      /* LAYER_BITs not to be tried (again) */
 	unsigned made;         /* LAYER_BITs; in the supervisor: what it is in */
-	int peer_fd;           /* between keeper and supervisor until the latter is settled; -1: none */
+	bool net_may_wait;     /* nobody needs the network namespace before namespaces_enter */
+	bool net_later;        /* it is made then: see namespaces-net.c */
+	pthread_t net_thread;
+	int net_fd, loopback; /* what came of it; -errno */
+	bool singly;          /* all at once cannot be had */
+	int peer_fd;          /* between keeper and supervisor until the latter is settled; -1: none */
 	/*
 	 * In the keeper: what the supervisor has said before the intermediate told of it: scheduling decides who is
 	 * first.
@@ -38,6 +44,7 @@ struct namespaces {
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
 #define NAMESPACES_SUPERVISOR_CAPS 2u /* the first of them, inside */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* with a network namespace that is still to be made */
 #define NAMESPACES_NETWORK_CAPS 4u    /* with a network namespace that is to have addresses */
 
 /*

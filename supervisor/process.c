@@ -85,6 +85,8 @@ static void leave_terminal(void)
 
 static size_t caps_needed(const struct process_options *options)
 {
+	if (options->namespaces->net_later)
+		return NAMESPACES_LOOPBACK_CAPS;
 	return options->egress->active && options->namespaces->made & LAYER_BIT(LAYER_NETNS) ? NAMESPACES_NETWORK_CAPS
 											   : NAMESPACES_SUPERVISOR_CAPS;
 }

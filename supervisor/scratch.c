@@ -18,7 +18,6 @@
 
 #include "base/banned.h"
 
-#define RUN_LOCK "lock"     /* in a run's directory */
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
 #define CREATE_TRIES 100
@@ -109,14 +108,8 @@ static int lock_base(const struct scratch *scratch, int operation)
 static bool is_dead(int base_fd, const char *name)
 {
 	_cleanup_close_ int dir = open_dir(base_fd, name);
-	_cleanup_close_ int lock = -1;
 
-	if (dir < 0)
-		return false;
-	lock = openat(dir, RUN_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (lock < 0)
-		return errno == ENOENT;
-	return flock(lock, LOCK_EX | LOCK_NB) == 0;
+	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
 }
 
 static bool is_run_name(const char *name)
@@ -179,12 +172,16 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
+/*
+ * Each inode costs: a new one on a disk some 40 us, its removal as much again, and where runs follow each other ext4 steps over
+ * all that were removed in the last seconds. So what only some runs need is made by who needs it.
+ */
 static int make_run(struct scratch *scratch)
 {
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}, {"provided", 0700}, {"out", 0700}};
+	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}};
 	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
 	int error;
 
@@ -202,8 +199,7 @@ static int make_run(struct scratch *scratch)
 	scratch->fd = open_dir(scratch->base_fd, scratch->id);
 	if (scratch->fd < 0)
 		return scratch->fd;
-	scratch->lock_fd = openat(scratch->fd, RUN_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (scratch->lock_fd < 0 || flock(scratch->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	if (flock(scratch->fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	error = 0;
 	for (size_t i = 0; error == 0 && i < sizeof(inside) / sizeof(inside[0]); i++)
@@ -221,10 +217,6 @@ static int try_create(struct scratch *scratch, struct policy_error *ret_error)
 	sweep_runs(scratch);
 	sweep_results(scratch);
 	error = make_run(scratch);
-	if (error == 0) {
-		scratch->out_fd = open_dir(scratch->fd, "out");
-		error = scratch->out_fd < 0 ? scratch->out_fd : 0;
-	}
 	if (error < 0)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another "
@@ -239,7 +231,7 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 	int error = -ENOENT;
 
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
-		scratch = (struct scratch){.base_fd = -1, .fd = -1, .out_fd = -1, .lock_fd = -1};
+		scratch = (struct scratch){.base_fd = -1, .fd = -1};
 		ret_error->text[0] = '\0';
 		error = try_create(&scratch, ret_error);
 		if (error < 0)
@@ -260,7 +252,7 @@ char *scratch_keep(const struct scratch *scratch, const char *name)
 	/* Again when another run has just removed the empty directory. */
 	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
 		(void)make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
-		moved = renameat(scratch->out_fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
+		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
 	}
@@ -286,12 +278,7 @@ int scratch_remove(struct scratch *scratch)
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0)
 		error = io_remove_tree(scratch->base_fd, scratch->id);
-	if (error == -ENOENT) /* a sweeper saw it without its lock, which was among the first to go, and finishes it */
-		error = 0;
-	/* After the removal: a sweeper must not meet it half removed. */
-	cleanup_close(&scratch->lock_fd);
-	cleanup_close(&scratch->out_fd);
-	cleanup_close(&scratch->fd);
+	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */
 		(void)rmdir(scratch->base);
@@ -299,6 +286,6 @@ int scratch_remove(struct scratch *scratch)
 	cleanup_close(&scratch->base_fd);
 	free(scratch->base);
 	free(scratch->path);
-	*scratch = (struct scratch){.base_fd = -1, .fd = -1, .out_fd = -1, .lock_fd = -1};
+	*scratch = (struct scratch){.base_fd = -1, .fd = -1};
 	return error;
 }

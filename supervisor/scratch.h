@@ -1,6 +1,6 @@
 /*
- * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/RUNID, 0700, with a lock held as long as the run lives. What dead
- * runs left is recognised by their free locks and removed by the next run.
+ * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/RUNID, 0700, locked as long as the run lives. What dead runs left is
+ * recognised by their free locks and removed by the next run.
  */
 #ifndef CALLGATE_SUPERVISOR_SCRATCH_H
 #define CALLGATE_SUPERVISOR_SCRATCH_H
@@ -14,20 +14,17 @@ struct scratch {
 	char *base;               /* canonical host path of the directory of all runs */
 	char *path;               /* base/id */
 	int base_fd;
-	int fd;
-	int out_fd;  /* "out": for files of callgate's own */
-	int lock_fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
+	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
 };
 
 /*
- * Makes the directory with work, tmp, shm, provided and out in it, and removes dead runs' (for at most about half a
- * second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
+ * Makes the directory with work, tmp and shm in it, and removes dead runs' (for at most about half a second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
  * -errno with a message. scratch_remove releases.
  */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /*
- * Moves a file of the run's "out" directory to where it outlives the run: base/results, whose files later runs remove
+ * Moves a file of the run's directory to where it outlives the run: base/results, whose files later runs remove
  * after a week. Returns its host path, owned by the caller, or NULL with errno.
  */
 char *scratch_keep(const struct scratch *scratch, const char *name);

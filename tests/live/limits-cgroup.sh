@@ -52,6 +52,13 @@ jq -e '.status == "ok" and .enforcement.cgroups.active and .limits.pids.limit ==
 	fail "required without limits: $(cat "$T/r/result")"
 all_gone "required"
 
+# The number of tasks alone does not ask for them.
+mkdir -p "$T/p/w"
+cg run --profile minimal -x "$BOMB" --pids 50 --json -w "$T/p/w" -- "$BOMB" serial 1 >"$T/p/json" 2>&1
+jq -e '.status == "ok" and (.enforcement.cgroups.active | not) and .limits.pids.limit == 50' "$T/p/json" >/dev/null ||
+	fail "pids alone: $(cat "$T/p/json")"
+[ -z "$(left "$(jq -r .run_id "$T/p/json")")" ] || fail "pids alone: left"
+
 # SIGKILL to the keeper: its leaves stay, and the next run takes them.
 mkdir -p "$T/k/w"
 cp "$BOMB" "$T/spinner" || die "copy"
@@ -77,7 +84,7 @@ done
 pgrep -f "^$T/spinner spin" >/dev/null && fail "the program outlived its keeper"
 # The supervisor goes last; until then the run is not dead, and its directory not the next one's to take.
 for _ in $(seq 100); do
-	flock -n "$T/tmp/callgate-$(id -u)/$killed/lock" true && break
+	flock -n "$T/tmp/callgate-$(id -u)/$killed" true && break
 	sleep 0.05
 done
 run "$T/z" -- "$BOMB" serial 1

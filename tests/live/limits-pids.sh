@@ -55,6 +55,12 @@ neighbour()
 
 measure "as it comes"
 neighbour "as it comes"
+if cg run --require cgroups --profile minimal -x "$BOMB" -- "$BOMB" serial 1 >/dev/null 2>&1; then
+	LIVE_OPTIONS="--require cgroups"
+	measure "in a control group"
+	neighbour "in a control group"
+	LIVE_OPTIONS=
+fi
 LIVE_WITHOUT=cgroups
 measure "without control groups"
 LIVE_WITHOUT=cgroups,namespaces

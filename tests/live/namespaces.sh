@@ -63,6 +63,15 @@ has "$T/masked" netns true
 tried privileged unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh
 has "$T/privileged" userns false
 has "$T/privileged" pidns true
+# All of them but one kind: neither one clone that makes all, nor the thread that makes the network's, hides that.
+for kind in net ipc uts cgroup; do
+	tried "no-$kind" unshare --user --map-root-user sh -c "echo 0 >/proc/sys/user/max_${kind}_namespaces && exec \"\$@\"" sh
+	has "$T/no-$kind" "${kind}ns" false
+	jq -e ".enforcement.${kind}ns.why | startswith(\"refused by the system: \")" "$T/no-$kind" >/dev/null ||
+		fail "no $kind: not said: $(jq -c ".enforcement.${kind}ns" "$T/no-$kind")"
+	has "$T/no-$kind" pidns true
+	has "$T/no-$kind" mountns true
+done
 # Neither.
 none=(unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces &&
 	exec setpriv --inh-caps=-all --bounding-set=-all "$@"' sh)

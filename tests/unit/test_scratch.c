@@ -94,7 +94,7 @@ START_TEST(test_keep)
 	int fd;
 
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	fd = openat(scratch.out_fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd = openat(scratch.fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
 	path = scratch_keep(&scratch, "raw");
