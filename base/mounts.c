@@ -11,6 +11,10 @@
 
 #include "base/banned.h"
 
+#ifndef MOUNT_ATTR_NOSYMFOLLOW /* Linux 5.14 */
+#define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
+#endif
+
 int mounts_clone(int fd, const char *path)
 {
 	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
@@ -40,7 +44,8 @@ int mounts_restrict(int mount_fd, unsigned flags)
 {
 	struct mount_attr attr = {.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
 					      (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
-					      (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u)};
+					      (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u) |
+					      (flags & MOUNTS_NO_LINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
 
 	if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -errno;

@@ -16,7 +16,12 @@ int mounts_clone(int fd, const char *path);
  */
 int mounts_make(const char *type, const char *const *options, size_t count);
 
-enum mounts_flag { MOUNTS_READ_ONLY = 1 << 0, MOUNTS_NO_DEVICES = 1 << 1, MOUNTS_NO_SETID = 1 << 2 };
+enum mounts_flag {
+	MOUNTS_READ_ONLY = 1 << 0,
+	MOUNTS_NO_DEVICES = 1 << 1,
+	MOUNTS_NO_SETID = 1 << 2,
+	MOUNTS_NO_LINKS = 1 << 3, /* no symbolic link is followed there: ELOOP. Linux 5.14 */
+};
 
 /* Adds MOUNTS_* to a copy and everything below it. 0 or -errno. */
 int mounts_restrict(int mount_fd, unsigned flags);

@@ -73,32 +73,47 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 	return (ssize_t)name_magic(call, &object, text, (size_t)len);
 }
 
-static void end_link(struct call *call, int fd, uint64_t buffer, int size, bool empty)
-{
+struct link_question {
+	const struct call *call;
+	size_t len;
 	char text[PATH_MAX];
-	ssize_t len = file_link_text(call, &call->place[0], fd, text);
+};
 
-	if (len < 0) {
-		/* The program's own empty path gets the same. */
-		call_fail(call, empty && len == -EINVAL ? -ENOENT : (int)len);
-		return;
-	}
-	len = len < size ? len : size;
-	file_end_output(call, buffer, text, (size_t)len, len);
+static int ask_link(void *ctx, int dirfd, const char *path, int at_flags)
+{
+	struct link_question *question = ctx;
+	ssize_t len;
+
+	if (at_flags & AT_EMPTY_PATH)
+		len = file_link_text(question->call, &question->call->place[0], dirfd, question->text);
+	else
+		len = readlinkat(dirfd, path, question->text, sizeof(question->text) - 1);
+	if (len < 0)
+		return at_flags & AT_EMPTY_PATH ? (int)len : -errno;
+	question->len = (size_t)len;
+	return 0;
 }
 
 static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
 	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
-	_cleanup_close_ int fd = -1;
+	struct link_question link;
+	const struct file_question question = {.ask = ask_link, .ctx = &link};
 
 	if (size <= 0) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	fd = file_pin_at(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0));
-	if (fd >= 0)
-		end_link(call, fd, buffer, size, empty);
+	link.call = call;
+	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
+		/* The program's own empty path gets the same. */
+		if (empty && file_error(call) == -EINVAL)
+			call_fail(call, -ENOENT);
+		return;
+	}
+	if (link.len > (size_t)size)
+		link.len = (size_t)size;
+	file_end_output(call, buffer, link.text, link.len, (int64_t)link.len);
 }
 
 void sys_readlink(struct call *call)

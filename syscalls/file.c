@@ -157,8 +157,27 @@ static int open_place(const struct call *call, const struct place *place, int op
 	return view_open(place, open_flags, 0);
 }
 
+/*
+ * The last step on a judged place: a descriptor, or 0 when there is a question and it was answered; -errno. A question
+ * that wants a directory is asked of its descriptor.
+ */
+static int settle(const struct call *call, const struct place *place, int open_flags, const struct file_question *question)
+{
+	_cleanup_close_ int fd = -1;
+	const char *path;
+	int dirfd;
+
+	if (!question)
+		return open_place(call, place, open_flags);
+	if (!(open_flags & O_DIRECTORY) && view_ask(place, &dirfd, &path))
+		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+	fd = open_place(call, place, open_flags);
+	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
+}
+
 /* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */
-static int pin_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags)
+static int pin_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags,
+		      const struct file_question *question)
 {
 	struct place *place = &call->place[i];
 	int fd = -ELOOP;
@@ -174,7 +193,7 @@ static int pin_walked(struct call *call, unsigned i, const char *base, unsigned 
 			refuse_decided(call);
 			return -1;
 		}
-		fd = open_place(call, place, open_flags);
+		fd = settle(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link and may not be followed: that is the answer */
 	}
@@ -185,7 +204,8 @@ static int pin_walked(struct call *call, unsigned i, const char *base, unsigned 
 	return fd;
 }
 
-int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
+static int pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
+	       const struct file_question *question)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX];
@@ -200,7 +220,7 @@ int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int 
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && judge(call, place, want)) {
-		fd = open_place(call, place, open_flags);
+		fd = settle(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
 		if (!try_again(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
@@ -212,7 +232,32 @@ int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int 
 		call_fail(call, r);
 		return -1;
 	}
-	return pin_walked(call, i, base, want, follow, open_flags);
+	return pin_walked(call, i, base, want, follow, open_flags, question);
+}
+
+int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
+{
+	return pin(call, i, want, follow, open_flags, NULL);
+}
+
+int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question)
+{
+	const struct call_path *path = &call->path[i];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (at_flags & AT_EMPTY_PATH && path->len == 0 && !path->error) {
+		fd = file_pin_fd(call, path->dirfd, want);
+		r = fd < 0 ? 0 : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
+		if (r < 0)
+			call_fail(call, r);
+		return fd < 0 || r < 0 ? -1 : 0;
+	}
+	if (path->null) {
+		call_fail(call, -EFAULT);
+		return -1;
+	}
+	return pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC, question);
 }
 
 /* Cuts "a/b/c//" into "a/b" (or ".", or "/") and "c//". */

@@ -19,6 +19,22 @@
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
 
 /*
+ * What is to be known of an object that need not be held: fstatat(2), faccessat(2) and their like. at_flags is
+ * AT_SYMLINK_NOFOLLOW, 0, or AT_EMPTY_PATH with path "": dirfd is the object then. 0 or -errno; ELOOP alone means that a
+ * link was met.
+ */
+struct file_question {
+	int (*ask)(void *ctx, int dirfd, const char *path, int at_flags);
+	void *ctx;
+};
+
+/*
+ * As file_pin_at, but asks instead of returning a descriptor: where it can, in one call by name. Never asks before the
+ * decision is made. 0 answered, the outcome is the caller's; -1 with the outcome set.
+ */
+int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
+
+/*
  * For calls that make or remove a name: resolves the parent of path[i], judges WRITE on parent/name, opens the parent
  * with O_PATH. *ret_name is the last component as the program wrote it, trailing slashes included ("." and ".." too: the
  * kernel refuses those itself), borrowed from the call. Returns the parent's descriptor owned by the caller, or -1

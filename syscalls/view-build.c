@@ -313,7 +313,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	ret_error->text[0] = '\0';
 	view->policy = policy;
-	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = -1;
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->still_fd = -1;
 	old = umask(022);
 	r = build_all(&build, policy);
 	(void)umask(old);

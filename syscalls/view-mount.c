@@ -72,6 +72,8 @@ void view_free(struct view *view)
 		(void)close(view->host_root_fd);
 	if (view->proc_fd >= 0)
 		(void)close(view->proc_fd);
+	if (view->still_fd >= 0)
+		(void)close(view->still_fd);
 	free(view);
 }
 

@@ -5,6 +5,7 @@
 #include "syscalls/view.h"
 
 #define VIEW_BUCKETS 512u
+#define VIEW_NUMBERS_MAX 64u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
 
 /* In the tmpfs of view_attach. The first becomes the program's root; of the others nothing is below that. */
@@ -36,6 +37,11 @@ struct view {
 	char *standin_host;
 	int host_root_fd;     /* O_PATH; -1: our own root is the host's */
 	bool attached;        /* the kernel's names are the view's: see view_attach */
+	int still_fd;         /* then, a copy of the program's root in which no link is followed; -1: it could not be had */
+	struct mount_number {
+		uint64_t still, number;
+	} number[VIEW_NUMBERS_MAX]; /* of the mounts in there, as far as noted; any further one is asked for each time */
+	size_t numbers;
 	int proc_fd;          /* the host's /proc, O_PATH */
 	int terminal_fd;      /* borrowed; -1: the run has no terminal */
 };

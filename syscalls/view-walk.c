@@ -124,11 +124,11 @@ static int judge_step(const struct walk *walk)
 	return decision.verdict == VERDICT_DENY ? -decision.error : 0;
 }
 
-/* A real symbolic link stands at the place. */
-static int follow_link(struct walk *walk, int fd)
+/* A real symbolic link stands at the place, (fd, path). */
+static int follow_link(struct walk *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
-	ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1);
+	ssize_t len = readlinkat(fd, path, target, sizeof(target) - 1);
 	int r;
 
 	if (len < 0)
@@ -139,14 +139,37 @@ static int follow_link(struct walk *walk, int fd)
 	return r < 0 ? r : enter_link(walk, target);
 }
 
+/* What kind of thing stands at the place: by name, or by *ret_fd. */
+static int look_at(const struct place *place, int *ret_dirfd, const char **ret_path, int *ret_fd, mode_t *ret_mode)
+{
+	struct stat object;
+	int r = 0;
+
+	if (view_ask(place, ret_dirfd, ret_path)) {
+		r = fstatat(*ret_dirfd, *ret_path, &object, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	} else {
+		*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+		if (*ret_fd < 0)
+			return *ret_fd;
+		*ret_dirfd = *ret_fd;
+		*ret_path = "";
+		r = fstat(*ret_fd, &object);
+	}
+	if (r < 0)
+		return -errno;
+	*ret_mode = object.st_mode;
+	return 0;
+}
+
 /* The name was put on place; looks at what is there. 0: go on; 1: the walk ends here (magic object). */
 static int look(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
 	_cleanup_close_ int fd = -1;
-	struct stat object;
-	int r = view_place(walk->view, place);
+	const char *path;
+	mode_t mode = 0;
+	int dirfd, r = view_place(walk->view, place);
 
 	if (r < 0)
 		return r;
@@ -158,14 +181,15 @@ static int look(struct walk *walk, bool last)
 		if (kind == PROC_MAGIC && follow)
 			return enter_magic(walk, last);
 	}
-	fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return last && fd == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : fd;
-	if (fstat(fd, &object) < 0)
-		return -errno;
-	if (S_ISLNK(object.st_mode))
-		return follow ? follow_link(walk, fd) : 0;
-	if (!S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
+	r = look_at(place, &dirfd, &path, &fd, &mode);
+	if (r < 0)
+		return last && r == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : r;
+	if (S_ISLNK(mode) && follow) {
+		r = follow_link(walk, dirfd, path);
+		/* It was replaced between two questions about its name; whoever goes on doing that gets ELOOP. */
+		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? look(walk, last) : r;
+	}
+	if (!S_ISLNK(mode) && !S_ISDIR(mode) && (!last || *walk->todo == '/'))
 		return -ENOTDIR;
 	return 0;
 }

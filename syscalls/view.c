@@ -250,6 +250,29 @@ int view_open(const struct place *place, int flags, mode_t mode)
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
 }
 
+bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path)
+{
+	if (place->magic || !(place->mount->flags & MOUNT_STILL))
+		return false;
+	*ret_dirfd = place->mount->view->still_fd;
+	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
+	return true;
+}
+
+uint64_t view_mount_number(const struct view *view, uint64_t still)
+{
+	for (size_t i = 0; i < view->numbers; i++)
+		if (view->number[i].still == still)
+			return view->number[i].number;
+	return 0;
+}
+
+void view_note_mount(struct view *view, uint64_t still, uint64_t number)
+{
+	if (view->numbers < VIEW_NUMBERS_MAX)
+		view->number[view->numbers++] = (struct mount_number){.still = still, .number = number};
+}
+
 int view_open_parent(const struct place *place, const char **ret_name)
 {
 	char dir[PATH_MAX];

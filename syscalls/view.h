@@ -30,6 +30,7 @@ enum mount_flag {
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it gives the run's own terminal, or ENXIO when there is none */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch space: its changes are not reported */
 	MOUNT_RUN = 1 << 9,      /* of view_options.provide: may be read without a rule that says so, unless one denies it */
+	MOUNT_STILL = 1 << 10,   /* view_ask has a name for what is here */
 };
 
 struct mount {
@@ -139,6 +140,20 @@ int view_walk(const struct view *view, const struct task *task, const char *base
  * caller or -errno; -ELOOP, -EXDEV, -EAGAIN mean "walk".
  */
 int view_open(const struct place *place, int flags, mode_t mode);
+
+/*
+ * What is at a place can often be asked without opening it: of (*ret_dirfd, *ret_path), by fstatat(2) and its like, in one
+ * call that follows no link but says ELOOP ("walk"), so that the answer is about the very name that was judged. False
+ * when the place has to be opened. The texts are borrowed from the place.
+ */
+bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path);
+
+/*
+ * view_ask's mounts have numbers of their own (statx(2), stx_mnt_id). Which number in the program's mount namespace
+ * `still` stands for, 0 when nobody has noted it; and noting it.
+ */
+uint64_t view_mount_number(const struct view *view, uint64_t still);
+void view_note_mount(struct view *view, uint64_t still, uint64_t number);
 
 /*
  * Opens the directory that holds the place (O_PATH) and points *ret_name at its last component. -EBUSY when the place
