@@ -15,6 +15,8 @@
 
 #include "supervisor/selffilter.h"
 #include "syscalls/numbers.h"
+#include "syscalls/pidinfo.h"
+#include "syscalls/procmap.h"
 
 #include "base/banned.h"
 
@@ -37,11 +39,12 @@
 /* Code comes from the files that were mapped at the start, and from nowhere else. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
-/* The calls on the listener first, since each notification makes them; then what isatty(3) and --tty ask. */
+/* The calls on the listener first, since each notification makes them; of new processes; what isatty(3) and --tty ask. */
 static const struct row_term ioctls[] = {
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
-	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
+	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_CALL)), ONE(IS(1, PROCMAP_QUERY_CALL)),
+	ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
 	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), END,
 };
 

@@ -80,10 +80,11 @@ int blob_for_chdir(const char *host, size_t *budget, struct trace_blob *ret_blob
 void blob_relocate(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);
 
-/* trace-verify.c: NULL when the new image of `pid` (in its exec stop) is what was approved, else the reason. */
-const char *verify_exec(pid_t pid, const struct exec_plan *plan);
-/* AT_EXECFN of a detoured exec reads as the program named it. 0 or -errno. */
-int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
+/*
+ * trace-verify.c: NULL when the new image of `pid` (in its exec stop) is what was approved, else the reason. AT_EXECFN of a
+ * detoured exec reads as the program named it afterwards.
+ */
+const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* trace-stop.c: what to do with a task that stopped. */
 void stop_exec(struct tracer *tracer, pid_t pid);

@@ -119,9 +119,7 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 	const char *reason = "exec_not_approved";
 
 	if (pending && pending->plan && pending->state == PENDING_RUNNING)
-		reason = verify_exec(pid, pending->plan);
-	if (!reason && pending->plan->detour && verify_rename(tracer->sandbox->guest, pid, pending->plan) < 0)
-		reason = "exec_unreadable";
+		reason = verify_exec(tracer->sandbox->guest, pid, pending->plan);
 	if (!reason) {
 		tree_exec(tracer->sandbox->tree, pid, pending->plan->virt);
 		pending_end(tracer, pending, 0);

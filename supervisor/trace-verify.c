@@ -15,9 +15,15 @@
 
 #define AUXV_MAX 64
 
-/* One value of the new image's auxiliary vector. 0 with *ret_value (0 when absent), or -errno when it cannot be read. */
-static int read_auxv(pid_t pid, uint64_t type, uint64_t *ret_value)
+/* What the kernel tells the new image; 0 what it does not tell. */
+struct vector {
+	uint64_t base;   /* AT_BASE: where the loader is; 0: there is none */
+	uint64_t execfn; /* AT_EXECFN: an address */
+};
+
+static int read_vector(pid_t pid, struct vector *ret_vector)
 {
+	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
 	_cleanup_close_ int fd = -1;
 	char path[32];
@@ -28,16 +34,16 @@ static int read_auxv(pid_t pid, uint64_t type, uint64_t *ret_value)
 	if (fd < 0)
 		return -errno;
 	got = read(fd, auxv, sizeof(auxv));
-	if (got < 0)
-		return -errno;
-	*ret_value = 0;
-	for (size_t i = 0; i < (size_t)got / sizeof(*auxv); i++) {
-		if (auxv[i].a_type == AT_NULL)
-			return 0;
-		if (auxv[i].a_type == type)
-			*ret_value = auxv[i].a_un.a_val;
+	if (got <= 0)
+		return got < 0 ? -errno : -ESRCH;
+	for (size_t i = 0; i < (size_t)got / sizeof(*auxv) && auxv[i].a_type != AT_NULL; i++) {
+		if (auxv[i].a_type == AT_BASE)
+			vector.base = auxv[i].a_un.a_val;
+		else if (auxv[i].a_type == AT_EXECFN)
+			vector.execfn = auxv[i].a_un.a_val;
 	}
-	return got > 0 ? 0 : -ESRCH;
+	*ret_vector = vector;
+	return 0;
 }
 
 static const char *verify_program(pid_t pid, const struct exec_image *image)
@@ -52,13 +58,10 @@ static const char *verify_program(pid_t pid, const struct exec_image *image)
 }
 
 /* The loader runs before the program does, so the name of the program alone says nothing (threat 2). */
-static const char *verify_loader(pid_t pid, const struct exec_plan *plan)
+static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
-	uint64_t base;
 
-	if (read_auxv(pid, AT_BASE, &base) < 0)
-		return "exec_unreadable";
 	if (!plan->has_interp)
 		return base == 0 ? NULL : "loader_mismatch";
 	if (base == 0)
@@ -75,35 +78,35 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan)
  * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what tells
  * an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
  */
-static const char *verify_name(pid_t pid, const struct exec_plan *plan)
+static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
-	uint64_t addr;
 
 	if (plan->detour)
-		return NULL; /* the interpreter itself was run: see verify_rename */
-	if (read_auxv(pid, AT_EXECFN, &addr) < 0 ||
-	    guest_string(&guest_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
+		return NULL; /* the interpreter itself was run: see rename_image */
+	if (guest_string(&guest_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
-const char *verify_exec(pid_t pid, const struct exec_plan *plan)
+/* AT_EXECFN of a detoured exec reads as the program named it. The host path was padded, so the room is there. */
+static const char *rename_image(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
-	const char *reason = verify_program(pid, &plan->image);
-
-	if (!reason)
-		reason = verify_loader(pid, plan);
-	return reason ? reason : verify_name(pid, plan);
+	if (!plan->detour || guest_write(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
+		return NULL;
+	return "exec_unreadable";
 }
 
-int verify_rename(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
+const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
-	uint64_t addr;
-	int r = read_auxv(pid, AT_EXECFN, &addr);
+	const char *reason = verify_program(pid, &plan->image);
+	struct vector vector;
 
-	if (r != 0)
-		return r;
-	/* The host path was padded, so the room is there. NOLINTNEXTLINE(clang-analyzer-core*): it takes -errno for 0 */
-	return guest_write(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1);
+	if (!reason && read_vector(pid, &vector) < 0)
+		reason = "exec_unreadable";
+	if (!reason)
+		reason = verify_loader(pid, plan, vector.base);
+	if (!reason)
+		reason = verify_name(pid, plan, vector.execfn);
+	return reason ? reason : rename_image(guest, pid, plan, vector.execfn);
 }

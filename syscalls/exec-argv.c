@@ -1,14 +1,19 @@
 #include "syscalls/exec-argv.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "syscalls/decode.h"
 
 #include "base/banned.h"
 
 #define POINTERS_MAX 64u
+#define TEXT_MAX 1024u /* of one argument, with its NUL */
 #define CUT_MARK " ..."
+
+/* Part of the task's memory: programs keep their arguments together, so that one read has many of them. */
+struct window {
+	uint64_t addr;
+	size_t len;
+	char bytes[2 * TEXT_MAX];
+};
 
 /* Adds a byte while there is room for it and the mark. */
 static bool put(struct call *call, char byte)
@@ -44,35 +49,61 @@ static bool put_word(struct call *call, const char *text)
 	return fits;
 }
 
-/* The next text of argv. True when there is one; *ret_more is false at its end. */
-static bool put_argument(struct call *call, uint64_t slot, bool *ret_more)
+static size_t read_some(const struct call *call, uint64_t addr, void *out, size_t len)
 {
-	char text[1024];
-	uint64_t addr;
-	ssize_t len;
+	ssize_t got = call->sandbox->guest->read(call->tid, addr, out, len);
 
-	*ret_more = false;
-	if (decode_at(call, slot, &addr, sizeof(addr)) < 0)
-		return false;
-	if (!addr)
-		return true;
-	len = decode_string_at(call, addr, text, sizeof(text), -E2BIG);
-	if (len == -E2BIG)
-		text[sizeof(text) - 1] = '\0'; /* the copy is whole but for the end */
-	else if (len < 0)
-		return false;
-	*ret_more = true;
-	return put_word(call, text) && len >= 0;
+	return got < 0 ? 0 : (size_t)got;
+}
+
+/* The text at addr, in the window, NUL-terminated and cut after TEXT_MAX. NULL when it cannot be read. */
+static char *find_text(const struct call *call, struct window *window, uint64_t addr, bool *ret_whole)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		size_t at = addr - window->addr < window->len ? (size_t)(addr - window->addr) : window->len;
+		size_t room = window->len - at < TEXT_MAX ? window->len - at : TEXT_MAX;
+		char *text = window->bytes + at;
+
+		*ret_whole = room && memchr(text, '\0', room);
+		if (*ret_whole)
+			return text;
+		if (room == TEXT_MAX) {
+			text[TEXT_MAX - 1] = '\0';
+			window->len = 0; /* what is behind it is not the task's any more */
+			return text;
+		}
+		window->addr = addr;
+		window->len = read_some(call, addr, window->bytes, sizeof(window->bytes));
+	}
+	return NULL;
+}
+
+/* The texts of argv. False when they did not all fit, or cannot be read. */
+static bool put_arguments(struct call *call, uint64_t argv)
+{
+	uint64_t pointer[POINTERS_MAX];
+	size_t count = read_some(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
+	struct window window;
+
+	window.addr = 0;
+	window.len = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool whole;
+		char *text;
+
+		if (!pointer[i])
+			return true;
+		text = find_text(call, &window, pointer[i], &whole);
+		if (!text || !put_word(call, text) || !whole)
+			return false;
+	}
+	return false;
 }
 
 void exec_note_argv(struct call *call, uint64_t argv)
 {
-	bool more = argv != 0, whole = true;
-
 	call->text_len = 0;
-	for (unsigned i = 0; more && whole && i < POINTERS_MAX; i++)
-		whole = put_argument(call, argv + i * sizeof(uint64_t), &more);
-	if (more || !whole) {
+	if (argv && !put_arguments(call, argv)) {
 		memcpy(call->text + call->text_len, CUT_MARK, sizeof(CUT_MARK));
 		call->text_len += sizeof(CUT_MARK) - 1;
 	}

@@ -3,11 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/exec.h"
+#include "syscalls/procmap.h"
 
 #include "base/banned.h"
 
@@ -47,18 +49,32 @@ static bool parse_maps_line(const char *line, uint64_t *ret_start, struct exec_i
 	return true;
 }
 
-int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
+/* -ENOTTY before Linux 6.11. */
+static int query_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
-	_cleanup_fclose_ FILE *maps = NULL;
+	struct procmap query = {.size = sizeof(query), .addr = addr};
+
+	if (ioctl(maps_fd, PROCMAP_QUERY_CALL, &query) < 0)
+		return -errno;
+	if (query.start != addr || query.ino == 0)
+		return -ENOENT;
+	ret_image->maps_major = query.major;
+	ret_image->maps_minor = query.minor;
+	ret_image->maps_ino = query.ino;
+	return 0;
+}
+
+/* Takes the descriptor. */
+static int search_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+{
+	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
 	_cleanup_free_ char *line = NULL;
-	char path[32] = "/proc/self/maps";
 	size_t cap = 0;
 
-	if (pid)
-		(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
-	maps = fopen(path, "re");
-	if (!maps)
-		return -errno;
+	if (!maps) {
+		(void)close(maps_fd); /* a list that was only looked at */
+		return -ENOMEM;
+	}
 	while (getline(&line, &cap, maps) > 0) {
 		struct exec_image image = *ret_image;
 		uint64_t start;
@@ -71,6 +87,21 @@ int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
 		return 0;
 	}
 	return ferror(maps) ? -EIO : -ENOENT;
+}
+
+int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
+{
+	char path[32] = "/proc/self/maps";
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = query_maps(fd, addr, ret_image);
+	return r == -ENOTTY ? search_maps(steal_fd(&fd), addr, ret_image) : r;
 }
 
 int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)

@@ -29,47 +29,60 @@ struct attempt {
 	struct exec_plan *plan;
 	struct exec_args args;
 	char name[PATH_MAX + 32]; /* the kernel's bprm->filename */
-	struct stat st;           /* of the file under the hand */
+	struct exec_file file;    /* the one under the hand */
 	unsigned at;              /* its slot in the call */
-	int fd;                   /* readable, owned */
 };
 
 /* ---- one file ---- */
 
-int exec_open(struct call *call, int pin, struct stat *ret_st)
+static int pin_status(struct call *call, int pin, struct stat *ret_st)
 {
-	_cleanup_close_ int held = pin;
+	if (fstat(pin, ret_st) < 0)
+		call_fail(call, -errno);
+	else if (!S_ISREG(ret_st->st_mode))
+		call_fail(call, S_ISLNK(ret_st->st_mode) ? -ELOOP : -EACCES);
+	else
+		return 0;
+	return -1;
+}
+
+/* The unknown file behind a pin, which is left to the caller. A readable descriptor, or -1 with the outcome set. */
+static int open_pinned(struct call *call, int pin)
+{
 	int fd;
 
-	if (fstat(held, ret_st) < 0) {
-		call_fail(call, -errno);
-		return -1;
-	}
-	if (!S_ISREG(ret_st->st_mode)) {
-		call_fail(call, S_ISLNK(ret_st->st_mode) ? -ELOOP : -EACCES);
-		return -1;
-	}
 	/* Also sees a noexec mount. glibc emulates the flags of faccessat(3) by uid, so the system call itself. */
-	if (syscall(SYS_faccessat2, held, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0) {
+	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0) {
 		call_fail(call, -errno);
 		return -1;
 	}
 	/* O_NONBLOCK: somebody's lease on the file must not hold the receiver up. */
-	fd = open(file_link(held).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	if (errno == EACCES)
+	fd = open(file_link(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == EACCES)
 		call_refuse(call, EACCES, call->decision.rule, "not_readable");
-	else
+	else if (fd < 0)
 		call_fail(call, -errno);
-	return -1;
+	return fd;
 }
 
-/* Pins and opens what `text` (an interpreter) names for the calling task, judged for `want`. */
-static int open_named(struct call *call, const char *text, unsigned want, struct stat *ret_st)
+int exec_open(struct call *call, unsigned i, int pin, struct exec_file *ret_file)
+{
+	_cleanup_close_ int held = pin;
+	struct exec_file *file = ret_file;
+
+	file->fd = -1;
+	if (pin_status(call, held, &file->st) < 0)
+		return -1;
+	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
+	if (!file->known)
+		file->fd = open_pinned(call, held);
+	return file->known || file->fd >= 0 ? 0 : -1;
+}
+
+/* Pins what `text` (an interpreter) names for the calling task, judged for `want`. A descriptor, or -1: outcome set. */
+static int pin_named(struct call *call, const char *text, unsigned want)
 {
 	struct call_path *path = &call->path[CULPRIT];
-	int pin;
 
 	if (!*text) {
 		call_fail(call, -EACCES); /* the kernel looks an empty interpreter up as the cwd, a directory */
@@ -80,8 +93,7 @@ static int open_named(struct call *call, const char *text, unsigned want, struct
 	path->dirfd = AT_FDCWD;
 	path->null = false;
 	call->paths = 2; /* the record names it as path2 */
-	pin = file_pin(call, CULPRIT, want, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
-	return pin < 0 ? -1 : exec_open(call, pin, ret_st);
+	return file_pin(call, CULPRIT, want, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
 /* ---- the chain of "#!" ---- */
@@ -99,10 +111,14 @@ static int read_head(int fd, char head[SHEBANG_HEAD])
 static int follow_shebang(struct attempt *attempt, unsigned depth)
 {
 	struct call *call = attempt->call;
+	struct exec_file *file = &attempt->file;
 	char head[SHEBANG_HEAD];
 	struct shebang line;
-	int r = read_head(attempt->fd, head);
+	int pin, r;
 
+	if (file->known)
+		return 0;
+	r = read_head(file->fd, head);
 	if (r == 0 && !shebang_is(head))
 		return 0;
 	if (r == 0)
@@ -113,12 +129,12 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 		call_fail(call, r);
 		return -1;
 	}
-	cleanup_close(&attempt->fd);
-	attempt->fd = open_named(call, line.interp, POLICY_EXEC, &attempt->st);
-	if (attempt->fd < 0)
+	cleanup_close(&file->fd);
+	pin = pin_named(call, line.interp, POLICY_EXEC);
+	if (pin < 0 || exec_open(call, CULPRIT, pin, file) < 0)
 		return -1;
 	attempt->at = CULPRIT;
-	attempt->plan->detour |= !native_same(call, AT_FDCWD, line.interp, 0, &attempt->st);
+	attempt->plan->detour |= !native_same(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < SCRIPTS_MAX)
 		return 1;
 	call_fail(call, -ELOOP);
@@ -141,40 +157,82 @@ static unsigned loader_right(const char *interp)
 	return POLICY_EXEC;
 }
 
-static int judge_loader(struct attempt *attempt, const struct elf_facts *facts)
+/* Finds and judges the loader: nothing is known of it, or it has changed. 0, or -1 with the outcome set. */
+static int find_loader(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
-	struct call *call = attempt->call;
-	struct exec_plan *plan = attempt->plan;
+	_cleanup_close_ int pin = pin_named(call, interp, loader_right(interp));
+	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
 	struct stat st;
-	_cleanup_close_ int fd = open_named(call, facts->interp, loader_right(facts->interp), &st);
 	int r;
 
+	if (pin < 0 || pin_status(call, pin, &st) < 0)
+		return -1;
+	fd = open_pinned(call, pin);
 	if (fd < 0)
 		return -1;
 	r = elf_inspect(fd, &own);
 	if (r == 0)
-		r = exec_image_of(fd, &st, &plan->interp);
+		r = exec_image_of(fd, &st, &ret_loader->image);
 	if (r < 0) {
 		call_fail(call, r == -ENOEXEC || r == -ENOTSUP ? -ELIBBAD : r);
 		return -1;
 	}
 	/* No detour can change what PT_INTERP says, so the kernel must get there by itself. */
-	if (!native_same(call, AT_FDCWD, facts->interp, 0, &st)) {
+	if (!native_same(call, AT_FDCWD, interp, 0, &st)) {
 		call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 		return -1;
 	}
+	ret_loader->page = own.first_vaddr;
+	exec_cache_keep_loader(call, &call->place[CULPRIT], interp, &st, ret_loader);
+	return 0;
+}
+
+/* What the record says of an approved exec: the program named, the first rule, not the loader's. */
+struct said {
+	struct place place;
+	struct call_path path;
+	unsigned paths;
+};
+
+static int judge_loader(struct attempt *attempt, const char *interp)
+{
+	struct call *call = attempt->call;
+	struct exec_plan *plan = attempt->plan;
+	_cleanup_free_ struct said *said = NULL;
+	struct exec_loader loader;
+
+	if (!exec_cache_loader(interp, &loader)) {
+		said = malloc(sizeof(*said));
+		if (!said) {
+			call_fail(call, -ENOMEM);
+			return -1;
+		}
+		*said = (struct said){call->place[CULPRIT], call->path[CULPRIT], call->paths};
+		if (find_loader(call, interp, &loader) < 0)
+			return -1;
+		call->place[CULPRIT] = said->place;
+		call->path[CULPRIT] = said->path;
+		call->paths = said->paths;
+	}
 	plan->has_interp = true;
-	plan->interp_page = own.first_vaddr;
+	plan->interp = loader.image;
+	plan->interp_page = loader.page;
 	return 0;
 }
 
 static int judge_elf(struct attempt *attempt)
 {
 	struct call *call = attempt->call;
+	struct exec_file *file = &attempt->file;
 	struct elf_facts facts = {0};
-	int r = elf_inspect(attempt->fd, &facts);
+	int r;
 
+	attempt->plan->image.dev = file->st.st_dev;
+	attempt->plan->image.ino = file->st.st_ino;
+	if (file->known)
+		return file->program.dynamic ? judge_loader(attempt, file->program.interp) : 0;
+	r = elf_inspect(file->fd, &facts);
 	if (r == -ENOTSUP) {
 		call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 		return -1;
@@ -183,9 +241,8 @@ static int judge_elf(struct attempt *attempt)
 		call_fail(call, r);
 		return -1;
 	}
-	attempt->plan->image.dev = attempt->st.st_dev;
-	attempt->plan->image.ino = attempt->st.st_ino;
-	return facts.dynamic ? judge_loader(attempt, &facts) : 0;
+	exec_cache_keep_program(call, &call->place[attempt->at], &file->st, &facts);
+	return facts.dynamic ? judge_loader(attempt, facts.interp) : 0;
 }
 
 /* ---- the plan ---- */
@@ -209,32 +266,6 @@ static int name_image(struct attempt *attempt)
 		call_fail(attempt->call, -ENOMEM);
 		return -1;
 	}
-	return 0;
-}
-
-/* What the record says of an approved exec: the program named, the first rule, not the loader's. */
-struct said {
-	struct policy_decision decision;
-	struct place place;
-	struct call_path path;
-	unsigned paths;
-};
-
-static int judge_image(struct attempt *attempt)
-{
-	struct call *call = attempt->call;
-	_cleanup_free_ struct said *said = malloc(sizeof(*said));
-
-	if (!said) {
-		call_fail(call, -ENOMEM);
-		return -1;
-	}
-	*said = (struct said){call->decision, call->place[CULPRIT], call->path[CULPRIT], call->paths};
-	if (name_image(attempt) < 0 || judge_elf(attempt) < 0)
-		return -1;
-	call->place[CULPRIT] = said->place;
-	call->path[CULPRIT] = said->path;
-	call->paths = said->paths;
 	return 0;
 }
 
@@ -267,31 +298,31 @@ static int judge_all(struct attempt *attempt)
 
 	for (unsigned depth = 0; (r = follow_shebang(attempt, depth)) > 0; depth++)
 		;
-	if (r < 0 || judge_image(attempt) < 0 || plan_detour(attempt) < 0)
+	if (r < 0 || name_image(attempt) < 0 || judge_elf(attempt) < 0 || plan_detour(attempt) < 0)
 		return -1;
 	attempt->call->decision = first;
 	return 0;
 }
 
-void exec_judge(struct call *call, int fd, const struct stat *st, unsigned flags)
+void exec_judge(struct call *call, const struct exec_file *file, unsigned flags)
 {
 	_cleanup_free_ struct attempt *attempt = calloc(1, sizeof(*attempt));
 
 	if (!attempt || !(attempt->plan = calloc(1, sizeof(*attempt->plan)))) {
-		(void)close(fd); /* read-only: nothing to lose */
+		if (file->fd >= 0)
+			(void)close(file->fd); /* read-only: nothing to lose */
 		call_fail(call, -ENOMEM);
 		return;
 	}
 	attempt->call = call;
-	attempt->fd = fd;
-	attempt->st = *st;
+	attempt->file = *file;
 	native_exec_name(call, attempt->name, sizeof(attempt->name));
-	attempt->plan->detour = !native_same(call, call->path[0].dirfd, call->path[0].text, flags, st);
+	attempt->plan->detour = !native_same(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (judge_all(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);
 	}
 	exec_args_done(&attempt->args);
 	exec_plan_free(attempt->plan);
-	cleanup_close(&attempt->fd);
+	cleanup_close(&attempt->file.fd);
 }

@@ -5,18 +5,27 @@
 #include <sys/stat.h>
 
 #include "syscalls/call.h"
+#include "syscalls/exec-cache.h"
+
+/* A regular file that the kernel would execute, as far as its status goes. */
+struct exec_file {
+	int fd; /* readable, owned; -1 when what it would be read for is known */
+	struct stat st;
+	bool known;
+	struct exec_program program; /* when known */
+};
 
 /*
  * What the kernel demands of every file it executes, and one thing more: that we can read it. A 0111 binary would run
- * unseen and undumpable, so that nothing about it could be verified afterwards. Takes pin; returns a readable
- * descriptor owned by the caller, or -1 with the outcome set.
+ * unseen and undumpable, so that nothing about it could be verified afterwards. Takes pin, of what place i leads to; 0, or
+ * -1 with the outcome set.
  */
-int exec_open(struct call *call, int pin, struct stat *ret_st);
+int exec_open(struct call *call, unsigned i, int pin, struct exec_file *ret_file);
 
 /*
  * Judges everything the kernel will load for the program at place 0 and sets the outcome: OUTCOME_EXEC with a plan, or the
- * error. Takes fd, the readable program; flags are execveat's.
+ * error. Takes the file's descriptor; flags are execveat's.
  */
-void exec_judge(struct call *call, int fd, const struct stat *st, unsigned flags);
+void exec_judge(struct call *call, const struct exec_file *file, unsigned flags);
 
 #endif

@@ -60,8 +60,8 @@ static void run_exec(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
 	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
-	struct stat st;
-	int pin, fd;
+	struct exec_file file;
+	int pin;
 
 	pin = by_fd ? pin_descriptor(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
 	if (pin < 0)
@@ -71,14 +71,13 @@ static void run_exec(struct call *call, unsigned flags)
 		call_refuse(call, EACCES, NULL, "object_without_name");
 		return;
 	}
-	fd = exec_open(call, pin, &st);
-	if (fd < 0)
+	if (exec_open(call, 0, pin, &file) < 0)
 		return;
 	if (!(flags & AT_EXECVE_CHECK)) {
-		exec_judge(call, fd, &st, flags);
+		exec_judge(call, &file, flags);
 		return;
 	}
-	(void)close(fd); /* read-only: nothing to lose */
+	cleanup_close(&file.fd);
 	call_return(call, 0);
 }
 

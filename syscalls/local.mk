@@ -21,6 +21,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec-args.h \
 	syscalls/exec-argv.c \
 	syscalls/exec-argv.h \
+	syscalls/exec-cache.c \
+	syscalls/exec-cache.h \
 	syscalls/exec-image.c \
 	syscalls/exec-judge.c \
 	syscalls/exec-judge.h \
@@ -76,8 +78,10 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net-unix.c \
 	syscalls/net.c \
 	syscalls/numbers.h \
+	syscalls/pidinfo.h \
 	syscalls/proc.c \
 	syscalls/process.c \
+	syscalls/procmap.h \
 	syscalls/shebang.c \
 	syscalls/shebang.h \
 	syscalls/signal-group.c \

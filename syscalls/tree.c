@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,13 +14,14 @@
 #include "base/procstat.h"
 #include "base/proctree.h"
 #include "syscalls/fdinfo.h"
+#include "syscalls/pidinfo.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 
 #include "base/banned.h"
 
 #define TREE_BUCKETS 256u
-#define TREE_SPARE_FDS 64 /* what judging a call, and a worker each for some that block, need beside the pidfds */
+#define TREE_SPARE_FDS 96 /* what judging a call, and a worker each for some that block, need beside the pidfds */
 
 struct tree {
 	pid_t root;
@@ -131,42 +133,69 @@ static struct task **bucket_of(struct tree *tree, pid_t tid)
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
 
-/* Fills what /proc knows. 0 or -ESRCH, -ENOMEM. */
-static int task_fill(const struct tree *tree, struct task *task, pid_t tid)
+/* Who its process and its parent are: from /proc, where the kernel does not tell it of a pidfd. */
+static int read_relations(struct task *task)
 {
 	char text[4096];
 	const char *tgid, *ppid;
 
-	if (read_proc(tid, "status", text, sizeof(text)) <= 0)
+	if (read_proc(task->tid, "status", text, sizeof(text)) <= 0)
 		return -ESRCH;
 	tgid = strstr(text, "\nTgid:\t");
 	ppid = strstr(text, "\nPPid:\t");
 	if (!tgid || !ppid)
 		return -ESRCH;
-	free(task->exe);
-	task->exe = image_name(tree, tid);
-	task->tid = tid;
 	task->tgid = (pid_t)strtol(tgid + 7, NULL, 10);
 	task->ppid = (pid_t)strtol(ppid + 7, NULL, 10);
+	return 0;
+}
+
+static int ask_relations(struct task *task)
+{
+	struct pidinfo info = {.mask = PIDINFO_PID};
+
+	if (task->pidfd < 0 || ioctl(task->pidfd, PIDFD_INFO_CALL, &info) < 0)
+		return read_relations(task);
+	task->tgid = (pid_t)info.tgid;
+	task->ppid = (pid_t)info.ppid;
+	return 0;
+}
+
+/* Fills what there is to know of task->tid. 0 or -ESRCH, -ENOMEM. */
+static int task_fill(const struct tree *tree, struct task *task)
+{
+	if (ask_relations(task) < 0)
+		return -ESRCH;
+	free(task->exe);
+	task->exe = image_name(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
-/* A pidfd says when the task dies, so that its number, used again, does not inherit its entry. */
+/*
+ * A pidfd says when the task dies, so that its number, used again, does not inherit its entry. That of a process, unless it
+ * is a thread that does not lead (EINVAL, ENOENT since Linux 6.16).
+ */
+static int open_pidfd(pid_t tid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, 0);
+
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
+		fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	return fd < 0 ? -errno : fd;
+}
+
 static int task_hold(const struct tree *tree, struct task *task)
 {
-	unsigned flags = task->tid == task->tgid ? 0 : PIDFD_THREAD;
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
-	int fd = (int)syscall(SYS_pidfd_open, task->tid, flags);
+	_cleanup_close_ int fd = open_pidfd(task->tid);
 
 	if (fd < 0)
+		return fd;
+	if (fd >= tree->fd_end)
+		return -EMFILE;
+	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return -errno;
-	if (fd >= tree->fd_end || epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-		int error = fd >= tree->fd_end ? -EMFILE : -errno;
-
-		(void)close(fd);
-		return error;
-	}
-	task->pidfd = fd;
+	task->pidfd = steal_fd(&fd);
 	return 0;
 }
 
@@ -185,30 +214,49 @@ static pid_t host_number(const struct tree *tree, int pidfd)
 /* No room for another descriptor, or a kernel before 6.9 and a thread: right for this call, not kept. */
 static struct task *transient_task(struct tree *tree, pid_t tid)
 {
-	return task_fill(tree, &tree->transient, tid) < 0 ? NULL : &tree->transient;
+	tree->transient.tid = tid;
+	return task_fill(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+}
+
+static struct task *find_task(struct tree *tree, pid_t tid)
+{
+	struct task *task = *bucket_of(tree, tid);
+
+	while (task && task->tid != tid)
+		task = task->next;
+	return task;
+}
+
+/* A task that is not known yet, held and filled; not in the tree. NULL: it cannot be. */
+static struct task *make_task(const struct tree *tree, pid_t tid, int *ret_error)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	*ret_error = -ENOMEM;
+	if (!task)
+		return NULL;
+	task->tid = tid;
+	task->pidfd = -1;
+	*ret_error = task_hold(tree, task);
+	if (*ret_error == 0)
+		*ret_error = task_fill(tree, task);
+	if (*ret_error == 0)
+		return task;
+	task_free(task);
+	return NULL;
 }
 
 struct task *tree_task(struct tree *tree, pid_t tid)
 {
+	struct task *task = find_task(tree, tid);
 	struct task **bucket = bucket_of(tree, tid);
-	struct task *task = *bucket;
+	int error;
 
-	while (task && task->tid != tid)
-		task = task->next;
 	if (task)
 		return task;
-	task = calloc(1, sizeof(*task));
+	task = make_task(tree, tid, &error);
 	if (!task)
-		return transient_task(tree, tid);
-	task->pidfd = -1;
-	if (task_fill(tree, task, tid) < 0) {
-		task_free(task);
-		return NULL;
-	}
-	if (task_hold(tree, task) < 0) {
-		task_free(task);
-		return transient_task(tree, tid);
-	}
+		return error == -ESRCH ? NULL : transient_task(tree, tid);
 	if (task->tid == task->tgid) {
 		tree->seen++;
 		task->host_pid = host_number(tree, task->pidfd);

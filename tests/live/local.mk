@@ -34,6 +34,7 @@ LIVE_TESTS = \
 	tests/live/doctor-advice.sh \
 	tests/live/egress-life.sh \
 	tests/live/examples.sh \
+	tests/live/exec-again.sh \
 	tests/live/exec-forms.sh \
 	tests/live/in-container.sh \
 	tests/live/keeper.sh \

@@ -95,6 +95,13 @@ tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libca
 UNIT_TESTS += tests/unit/test_forks
 tests_unit_test_forks_LDADD = $(tests_unit_test_denials_LDADD)
 
+UNIT_TESTS += tests/unit/test_tree
+tests_unit_test_tree_LDADD = $(tests_unit_test_denials_LDADD)
+
+UNIT_TESTS += tests/unit/test_exec_cache
+tests_unit_test_exec_cache_SOURCES = tests/unit/test_exec_cache.c $(POLICY_RIG)
+tests_unit_test_exec_cache_LDADD = $(tests_unit_test_denials_LDADD)
+
 UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
 tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)

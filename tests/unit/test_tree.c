@@ -1,0 +1,214 @@
+/* Who calls: processes, threads, the dead; with and without what newer kernels tell of a pidfd and of a mapping. */
+#include <check.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/exec.h"
+#include "syscalls/pidinfo.h"
+#include "syscalls/procmap.h"
+#include "syscalls/tree.h"
+
+#include "base/banned.h"
+
+static struct tree *tree;
+static int epoll_fd;
+
+/* This process's kernel is an older one from now on: each test has a process of its own. */
+static void be_old(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDFD_INFO_CALL, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROCMAP_QUERY_CALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void setup(void)
+{
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	ck_assert_int_ge(epoll_fd, 0);
+	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
+}
+
+static void teardown(void)
+{
+	tree_free(tree);
+	(void)close(epoll_fd);
+}
+
+static pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid)
+		return pid;
+	(void)alarm(30);
+	for (;;)
+		(void)pause();
+}
+
+static void end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+START_TEST(knows_a_process)
+{
+	pid_t pid = start_sleeper();
+	struct task *task;
+
+	if (_i)
+		be_old();
+	task = tree_task(tree, pid);
+	ck_assert_ptr_nonnull(task);
+	ck_assert_int_eq(task->tid, pid);
+	ck_assert_int_eq(task->tgid, pid);
+	ck_assert_int_eq(task->ppid, getpid());
+	ck_assert_int_ge(task->pidfd, 0);
+	ck_assert_str_ne(task->exe, "");
+	ck_assert_ptr_eq(tree_task(tree, pid), task);
+	ck_assert_uint_eq(tree_seen(tree), 1);
+	end(pid);
+}
+END_TEST
+
+static int ready[2];
+
+static void *sleep_in_thread(void *arg)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	(void)arg;
+	ck_assert_int_eq(write(ready[1], &tid, sizeof(tid)), (ssize_t)sizeof(tid));
+	for (;;)
+		(void)pause();
+}
+
+/* A thread is itself, of its process, which is counted once. */
+START_TEST(knows_a_thread)
+{
+	const struct task *task, *leader;
+	pthread_t thread;
+	pid_t tid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_in_thread, NULL), 0);
+	ck_assert_int_eq(read(ready[0], &tid, sizeof(tid)), (ssize_t)sizeof(tid));
+	if (_i)
+		be_old();
+	task = tree_task(tree, tid);
+	ck_assert_ptr_nonnull(task);
+	ck_assert_int_eq(task->tid, tid);
+	ck_assert_int_eq(task->tgid, getpid());
+	ck_assert_int_eq(task->ppid, getppid());
+	leader = tree_task(tree, getpid());
+	ck_assert_ptr_nonnull(leader);
+	ck_assert_int_eq(leader->tgid, getpid());
+	ck_assert_uint_eq(tree_seen(tree), 1);
+}
+END_TEST
+
+START_TEST(knows_no_dead)
+{
+	pid_t pid = start_sleeper();
+
+	end(pid);
+	if (_i)
+		be_old();
+	ck_assert_ptr_null(tree_task(tree, pid));
+	ck_assert_uint_eq(tree_seen(tree), 0);
+}
+END_TEST
+
+/* The pidfd tells, so that the number, used again, is another entry. */
+START_TEST(is_told_of_an_end)
+{
+	pid_t pid = start_sleeper();
+	struct task *task = tree_task(tree, pid);
+	struct epoll_event event;
+
+	ck_assert_ptr_nonnull(task);
+	ck_assert_int_eq(epoll_wait(epoll_fd, &event, 1, 0), 0);
+	end(pid);
+	ck_assert_int_eq(epoll_wait(epoll_fd, &event, 1, 5000), 1);
+	ck_assert_ptr_eq(event.data.ptr, task);
+	tree_forget(tree, task);
+	ck_assert_ptr_null(tree_task(tree, pid));
+}
+END_TEST
+
+/* The same answer of an old kernel and of a new one: here for the mapping of a file, of nothing, and for no mapping. */
+START_TEST(finds_a_mapping)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char *file = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+	char *nothing = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct exec_image now = {0}, old = {0}, none = {.maps_ino = 77};
+	struct stat st;
+	pid_t pid;
+
+	ck_assert(file != MAP_FAILED && nothing != MAP_FAILED);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	pid = start_sleeper();
+	for (int round = 0; round < 2; round++) {
+		struct exec_image *image = round ? &old : &now;
+
+		if (round)
+			be_old();
+		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)file, image), 0);
+		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)file + 4096, &none), -ENOENT);
+		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)nothing, &none), -ENOENT);
+		ck_assert_int_eq(exec_maps_find(pid, 4096, &none), -ENOENT);
+		ck_assert_uint_eq(none.maps_ino, 77);
+	}
+	ck_assert_uint_eq(now.maps_ino, st.st_ino);
+	ck_assert_uint_eq(now.maps_ino, old.maps_ino);
+	ck_assert_uint_eq(now.maps_major, old.maps_major);
+	ck_assert_uint_eq(now.maps_minor, old.maps_minor);
+	end(pid);
+	ck_assert_int_lt(exec_maps_find(pid, (uint64_t)(uintptr_t)file, &none), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tree");
+	TCase *tcase = tcase_create("tree");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, knows_a_process, 0, 2);
+	tcase_add_loop_test(tcase, knows_a_thread, 0, 2);
+	tcase_add_loop_test(tcase, knows_no_dead, 0, 2);
+	tcase_add_test(tcase, is_told_of_an_end);
+	tcase_add_test(tcase, finds_a_mapping);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
