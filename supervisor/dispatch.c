@@ -11,6 +11,7 @@
 #include "syscalls/decode.h"
 #include "syscalls/denials.h"
 #include "syscalls/exec.h"
+#include "syscalls/handlers.h"
 #include "syscalls/inet-work.h"
 #include "syscalls/inet.h"
 
@@ -119,16 +120,35 @@ static void note_descriptor(struct limit_notes *notes, int number)
 		notes->open_files = (uint64_t)number + 1;
 }
 
+/* /proc/PID/status and its threads': they tell on which CPUs a task may run, when they are read. */
+static bool shows_masks(const struct call *call)
+{
+	static const char proc[] = "/proc/", leaf[] = "/status";
+	const struct place *place = &call->place[0];
+	size_t len = place->virt_len;
+
+	return len >= sizeof(proc) + sizeof(leaf) && memcmp(place->virt + len - (sizeof(leaf) - 1), leaf, sizeof(leaf) - 1) == 0 &&
+	       memcmp(place->virt, proc, sizeof(proc) - 1) == 0;
+}
+
 /* Returns what the log says: a value or -errno. */
 static int64_t answer_fd(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	int listener = call->sandbox->listener_fd;
+	uint64_t begin_ns = io_now_ns(), end_ns;
 	int number;
 
+	if (shows_masks(call))
+		handoff_pause(dispatch->handoff, begin_ns);
+	handoff_before(dispatch->handoff, call->task, begin_ns);
+	begin_ns = io_now_ns();
 	watchdog_deaf(dispatch->watchdog);
 	number = notify_fd_undisturbed(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
 	watchdog_hearing(dispatch->watchdog);
+	end_ns = io_now_ns();
+	if (number >= 0)
+		handoff_after(dispatch->handoff, end_ns - begin_ns, end_ns);
 	(void)close(call->outcome.fd);
 	note_descriptor(&call->sandbox->notes, number);
 	if (number < 0 && number != -ENOENT)
@@ -188,6 +208,7 @@ static void answer(struct dispatch *dispatch)
 	case OUTCOME_BLOCKING:
 	case OUTCOME_CONNECT:
 	case OUTCOME_INET:
+		handoff_release(dispatch->handoff); /* its thread would inherit the mask */
 		result = blocking_start(dispatch->blocking, call);
 		if (result == 0)
 			return; /* its thread answers and records */
@@ -293,6 +314,25 @@ static void drop_fetched(struct call *call)
 	call->again = false;
 }
 
+/*
+ * What the filter lets pass by itself where nobody has to know of it (filter.h: hand_off): handoff_call does now, and the
+ * kernel does the rest, as unrecorded as without us.
+ */
+static bool is_mere_notice(const struct sandbox *sandbox, const struct syscall_row *row, pid_t tid,
+			   const struct seccomp_data *data)
+{
+	bool forks = row->allow == allow_clone || row->allow == allow_fork || row->allow == allow_vfork;
+	uint64_t arg[6];
+
+	if (row->class != ROW_FILTER || (forks && sandbox->forks) ||
+	    (!forks && row->allow != allow_sched_getaffinity && row->allow != allow_sched_setaffinity))
+		return false;
+	memcpy(arg, data->args, sizeof(arg));
+	if (row->allow == allow_sched_getaffinity && (pid_t)arg[0] != 0 && (pid_t)arg[0] != tid)
+		return false; /* a mask of another's, which may be ours again at once */
+	return table_allows(row, arg);
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -301,7 +341,10 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	struct outcome prepared;
 	pid_t tid = (pid_t)notification->pid;
 	int fetched;
-	bool again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
+	bool again;
+
+	handoff_call(dispatch->handoff, tid, notification->data.nr);
+	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
 
 	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
 		(void)notify_continue(sandbox->listener_fd, notification->id);
@@ -309,6 +352,10 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	if (notification->data.arch == arch_audit())
 		row = table_find(notification->data.nr);
+	if (row && is_mere_notice(sandbox, row, tid, &notification->data)) {
+		(void)notify_continue(sandbox->listener_fd, notification->id);
+		return;
+	}
 	if (row)
 		begin(dispatch, notification, row);
 	else

@@ -7,6 +7,7 @@
 
 #include "supervisor/blocking.h"
 #include "supervisor/egress-client.h"
+#include "supervisor/handoff.h"
 #include "supervisor/redirects.h"
 #include "supervisor/trace.h"
 #include "supervisor/watchdog.h"
@@ -18,6 +19,7 @@ struct dispatch {
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
 	struct watchdog *watchdog; /* of the thread that dispatches. Set by the caller */
+	struct handoff *handoff;   /* likewise; NULL: it is off */
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
 	uint64_t *by_row; /* owned */

@@ -33,11 +33,13 @@ static const bool is_open = true;
 static const bool is_open = false;
 #endif
 
-/* Rows whose terms this run does not go by, because their handlers count. */
+/* Rows whose terms this run does not go by, because their handlers count, or somebody has to know of the call. */
 static bool is_counted(const struct filter_options *options, const struct syscall_row *row)
 {
 	if (row->allow == allow_clone || row->allow == allow_fork || row->allow == allow_vfork)
-		return options->judge_forks;
+		return options->judge_forks || options->hand_off;
+	if (row->allow == allow_sched_getaffinity || row->allow == allow_sched_setaffinity)
+		return options->hand_off;
 	if (row->allow == allow_fallocate || row->allow == allow_landlock_add_rule)
 		return options->judge_disk;
 	if (row->allow == allow_sendmsg || row->allow == allow_sendmmsg) /* an address may be in them */

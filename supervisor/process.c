@@ -20,6 +20,7 @@
 #include "supervisor/cgroup.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
+#include "supervisor/handoff.h"
 #include "supervisor/landlock.h"
 #include "supervisor/lookup.h"
 #include "supervisor/privs.h"
@@ -373,6 +374,7 @@ static int watch(struct process *process)
 					      .own_terminal = options->tty,
 					      .judge_forks = fallback.forks,
 					      .judge_memfds = fallback.memfds,
+					      .hand_off = handoff_possible(),
 					      .inet = options->egress->active,
 					      .inet_udp = options->egress->active &&
 							  (process->guest.own_netns || descriptor_direct()),
@@ -388,6 +390,7 @@ static int watch(struct process *process)
 						   &fallback.rlimits, supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
 	supervision.private_ipc = filter.private_ipc;
+	supervision.hand_off = filter.hand_off;
 	error = supervise(&supervision, &process->report);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s",

@@ -14,6 +14,7 @@
 #include "supervisor/blocking.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/dispatch.h"
+#include "supervisor/handoff.h"
 #include "supervisor/killtree.h"
 #include "supervisor/limits.h"
 #include "supervisor/notify.h"
@@ -166,7 +167,14 @@ static int tick(struct supervisor *supervisor)
 	/* A descriptor that cannot be watched for room any more is looked at by the clock. */
 	if (supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		network = sooner(network, BLOCKING_TICK_MS);
+	network = sooner(network, handoff_tick(supervisor->dispatch.handoff, supervisor->now_ns));
 	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
+}
+
+static void forget(struct supervisor *supervisor, struct task *task)
+{
+	handoff_forget(supervisor->dispatch.handoff, task);
+	tree_forget(supervisor->sandbox.tree, task);
 }
 
 static void on_events(struct supervisor *supervisor)
@@ -177,7 +185,7 @@ static void on_events(struct supervisor *supervisor)
 	/* The dead first: a number that is used again must not inherit its entry. */
 	for (int i = 0; i < count; i++)
 		if (is_task(supervisor, &event[i]))
-			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
+			forget(supervisor, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
 		if (!is_task(supervisor, &event[i]))
 			on_event(supervisor, &event[i]);
@@ -345,9 +353,13 @@ static int run(struct supervisor *supervisor)
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
+	/* It only makes calls faster: where the kernel refuses, they are slower. */
+	if (supervisor->options->hand_off && handoff_create(&supervisor->dispatch.handoff) < 0)
+		supervisor->dispatch.handoff = NULL;
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	if (error == 0)
 		loop(supervisor);
+	handoff_release(supervisor->dispatch.handoff);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
 	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);
 	kill_all(supervisor);
@@ -379,6 +391,7 @@ static void finish(struct supervisor *supervisor)
 	forks_free(supervisor->sandbox.forks);
 	memfds_free(supervisor->sandbox.memfds);
 	watchdog_free(supervisor->watchdog);
+	handoff_free(supervisor->dispatch.handoff);
 	blocking_free(supervisor->dispatch.blocking);
 	supervise_network_report(&supervisor->network, &report->network);
 	supervise_network_done(&supervisor->network, &supervisor->sandbox);

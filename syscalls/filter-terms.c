@@ -262,6 +262,7 @@ const struct row_term allow_prlimit64[] = {
 };
 const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
+const struct row_term allow_sched_getaffinity[] = {ONE(MASKED(0, 0, 0)), END}; /* always; filter.h: hand_off */
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
@@ -399,3 +400,23 @@ const struct row_term allow_setsockopt_inet[] = {
 	AT(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
 	END,
 };
+
+/* ---- looking them up ---- */
+
+static bool holds(const struct row_term *term, const uint64_t *arg)
+{
+	for (unsigned i = 0; i < term->count; i++)
+		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
+			return false;
+	return true;
+}
+
+bool table_allows(const struct syscall_row *row, const uint64_t *arg)
+{
+	if (row->class != ROW_FILTER)
+		return false;
+	for (const struct row_term *term = row->allow; term->count; term++)
+		if (holds(term, arg))
+			return true;
+	return false;
+}

@@ -194,23 +194,9 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 /* ---- the calls, which are notified only when there is somebody to count (filter.h: judge_forks) ---- */
 
-/* As the filter would have. */
-static bool filter_allows(const struct call *call)
-{
-	for (const struct row_term *term = call->row->allow; term->count; term++) {
-		bool holds = true;
-
-		for (unsigned i = 0; i < term->count; i++)
-			holds &= (call->arg[term->compare[i].arg] & term->compare[i].mask) == term->compare[i].value;
-		if (holds)
-			return true;
-	}
-	return false;
-}
-
 static void judge(struct call *call)
 {
-	if (!filter_allows(call) || !call->sandbox->forks) {
+	if (!table_allows(call->row, call->arg) || !call->sandbox->forks) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 		return;
 	}

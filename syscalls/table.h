@@ -5,6 +5,7 @@
 #ifndef CALLGATE_SYSCALLS_TABLE_H
 #define CALLGATE_SYSCALLS_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,5 +91,8 @@ const struct syscall_row *table_rows(size_t *ret_count);
 
 /* The row of a number of the native architecture, or NULL when it is not listed (then it is ENOSYS). O(1). */
 const struct syscall_row *table_find(int nr);
+
+/* True when these registers match a ROW_FILTER row's own terms. */
+bool table_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

@@ -21,6 +21,11 @@ tests_cases_cases_inet_SOURCES = tests/cases/inet.c
 tests_cases_cases_inet_LDADD = -lpthread
 EXTRA_DIST += tests/cases/net-loopback.py
 
+# Masks of CPUs, looked at from everywhere.
+check_PROGRAMS += tests/cases/cases-affinity
+tests_cases_cases_affinity_SOURCES = tests/cases/affinity.c
+tests_cases_cases_affinity_LDADD = -lpthread
+
 # A container's filter in one call.
 check_PROGRAMS += tests/cases/cases-without
 tests_cases_cases_without_SOURCES = tests/cases/without.c

@@ -17,6 +17,7 @@ LIVE_TESTS = \
 	tests/live/attack-storm.sh \
 	tests/live/attack-terminal.sh \
 	tests/live/attack-traced-end.sh \
+	tests/live/affinity.sh \
 	tests/live/as-user.sh \
 	tests/live/bad-input.sh \
 	tests/live/bombs.sh \

@@ -32,6 +32,10 @@ tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_watchdog
 tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
 
+# On processes of the test's own.
+UNIT_TESTS += tests/unit/test_handoff
+tests_unit_test_handoff_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_guest
 tests_unit_test_guest_LDADD = libcallgate_syscalls.a $(UNIT_LIBS)
 

@@ -67,6 +67,11 @@ static void build_tcp(void)
 	build_variant(&(struct filter_options){.inet = true});
 }
 
+static void build_hand_off(void)
+{
+	build_variant(&(struct filter_options){.hand_off = true});
+}
+
 static void drop(void)
 {
 	free(program.filter);
@@ -310,6 +315,8 @@ static const struct attempt attempts[] = {
 	{"setrlimit", {RLIMIT_STACK, 4096}, true},
 	{"setrlimit", {RLIMIT_RTTIME, 4096}, true},
 	{"sched_setaffinity", {1}, false},
+	{"sched_setaffinity", {0}, true},
+	{"sched_getaffinity", {1}, true},
 	{"setpriority", {0, 0}, true},
 	{"setpriority", {0, 1}, false},
 	{"setpriority", {1, 0}, false},
@@ -482,6 +489,21 @@ START_TEST(no_datagrams_by_hand)
 }
 END_TEST
 
+START_TEST(masks_by_hand)
+{
+	static const struct attempt masks[] = {
+		{"clone", {17}, false},
+		{"fork", {0}, false},
+		{"vfork", {0}, false},
+		{"sched_getaffinity", {0}, false},
+		{"sched_setaffinity", {0}, false},
+		{"sched_setscheduler", {0}, true},
+	};
+
+	try_attempts(masks, sizeof(masks) / sizeof(masks[0]));
+}
+END_TEST
+
 START_TEST(the_program_stays_small)
 {
 	ck_assert_uint_lt(program.len, 1024);
@@ -518,6 +540,7 @@ int main(void)
 	TCase *ipc = tcase_create("ipc");
 	TCase *inet = tcase_create("inet");
 	TCase *tcp = tcase_create("tcp");
+	TCase *masks = tcase_create("masks");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
@@ -555,6 +578,10 @@ int main(void)
 	tcase_add_test(tcp, internet_sockets_by_hand);
 	tcase_add_test(tcp, no_datagrams_by_hand);
 	suite_add_tcase(suite, tcp);
+	tcase_add_checked_fixture(masks, build_hand_off, drop);
+	tcase_add_test(masks, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(masks, masks_by_hand);
+	suite_add_tcase(suite, masks);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

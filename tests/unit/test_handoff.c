@@ -1,0 +1,358 @@
+/* When a task is kept on the receiver's CPU, when it is let go, and that every mask is afterwards what it was. */
+#include <check.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "supervisor/handoff.h"
+#include "syscalls/tree.h"
+
+#include "base/banned.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define SLOW (60 * US)
+#define FAST (2 * US)
+#define GAP (20 * US)
+
+static struct handoff *handoff;
+static struct task task;
+static cpu_set_t full;
+static uint64_t now; /* a clock of the test's own, which starts at the real one */
+
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+static void setup(void)
+{
+	now = io_now_ns();
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(full), &full), 0);
+	ck_assert_int_eq(handoff_create(&handoff), 0);
+	task.tid = task.tgid = child();
+	ck_assert_int_gt(task.tid, 0);
+	task.pidfd = (int)syscall(SYS_pidfd_open, task.tid, 0);
+	ck_assert_int_ge(task.pidfd, 0);
+}
+
+static void teardown(void)
+{
+	handoff_free(handoff);
+	if (task.tid > 0)
+		end(task.tid);
+	(void)close(task.pidfd);
+}
+
+static bool is_mask(pid_t tid, const cpu_set_t *expected)
+{
+	cpu_set_t mask;
+
+	return sched_getaffinity(tid, sizeof(mask), &mask) == 0 && CPU_EQUAL(&mask, expected);
+}
+
+static int cpus(pid_t tid)
+{
+	cpu_set_t mask;
+
+	return sched_getaffinity(tid, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : -1;
+}
+
+static void give(uint64_t took)
+{
+	now += GAP;
+	handoff_call(handoff, task.tid, SYS_openat);
+	handoff_before(handoff, &task, now);
+	now += took;
+	handoff_after(handoff, took, now);
+	(void)handoff_tick(handoff, now);
+}
+
+static void give_many(unsigned count, uint64_t took)
+{
+	while (count--)
+		give(took);
+}
+
+static void keep(void)
+{
+	give_many(4, SLOW);
+	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	ck_assert_int_eq(cpus(0), 1);
+}
+
+static void ck_assert_free(void)
+{
+	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(is_mask(task.tid, &full));
+	ck_assert(is_mask(0, &full));
+}
+
+START_TEST(keeps_when_it_costs_enough)
+{
+	give_many(3, SLOW);
+	ck_assert_free();
+	give(SLOW);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	ck_assert_int_eq(cpus(0), 1);
+	give_many(100, FAST);
+	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	handoff_release(handoff);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(leaves_alone_what_is_quick_or_rare)
+{
+	give_many(100, FAST);
+	ck_assert_free();
+	for (int i = 0; i < 20; i++) {
+		give_many(2, SLOW);
+		give(FAST);
+	}
+	ck_assert_free();
+	for (int i = 0; i < 20; i++) {
+		give(SLOW);
+		now += 3 * MS;
+	}
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(leaves_alone_two_who_take_turns)
+{
+	for (int i = 0; i < 50; i++) {
+		give(SLOW);
+		handoff_call(handoff, getpid(), SYS_openat);
+	}
+	ck_assert_free();
+}
+END_TEST
+
+static const int releasing[] = {SYS_clone, SYS_execve, SYS_execveat, SYS_sched_getaffinity, SYS_sched_setaffinity,
+#ifdef SYS_fork
+				SYS_fork, SYS_vfork
+#endif
+};
+
+START_TEST(lets_go_before_calls_about_masks)
+{
+	keep();
+	handoff_call(handoff, task.tid, SYS_newfstatat);
+	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	handoff_call(handoff, task.tid, releasing[_i]);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(lets_go_before_somebody_elses_call)
+{
+	keep();
+	handoff_call(handoff, getpid(), SYS_openat);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(lets_go_when_idle)
+{
+	keep();
+	ck_assert_int_eq(handoff_tick(handoff, now + MS), HANDOFF_IDLE_MS);
+	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert_int_eq(handoff_tick(handoff, now + (HANDOFF_IDLE_MS + 1) * MS), -1);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(lets_go_now_and_then)
+{
+	keep();
+	for (uint64_t until = now + 100 * MS; now < until && handoff_kept(handoff);)
+		give(FAST);
+	ck_assert_free();
+	keep(); /* at once again, if it is as slow as before */
+}
+END_TEST
+
+START_TEST(gives_up_when_it_does_not_help)
+{
+	uint64_t pause = 0;
+
+	for (int round = 0; round < 3; round++) {
+		uint64_t begin, before = pause;
+
+		keep();
+		give_many(10, SLOW);
+		ck_assert_free();
+		for (begin = now; !handoff_kept(handoff) && now < begin + 2000 * MS;)
+			give(SLOW);
+		pause = now - begin;
+		ck_assert_uint_ge(pause, 40 * MS);
+		ck_assert_uint_ge(pause, before + before / 2);
+		give_many(10, SLOW);
+		now += 2000 * MS;
+	}
+}
+END_TEST
+
+START_TEST(lets_go_of_a_cpu_that_others_want)
+{
+	keep();
+	give(2 * MS);
+	ck_assert_free();
+	give_many(50, SLOW);
+	ck_assert_free();
+	for (int i = 0; i < 1000 && !handoff_kept(handoff); i++)
+		give(SLOW);
+	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+}
+END_TEST
+
+START_TEST(keeps_out_of_the_way_while_masks_are_read)
+{
+	keep();
+	handoff_pause(handoff, now);
+	ck_assert_free();
+	give_many(100, SLOW);
+	ck_assert_free();
+}
+END_TEST
+
+static void first_of(const cpu_set_t *mask, cpu_set_t *ret_one)
+{
+	CPU_ZERO(ret_one);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(ret_one) == 0; cpu++)
+		if (CPU_ISSET(cpu, mask))
+			CPU_SET(cpu, ret_one);
+}
+
+START_TEST(leaves_alone_what_has_one_cpu)
+{
+	cpu_set_t one;
+
+	first_of(&full, &one);
+	ck_assert_int_eq(sched_setaffinity(task.tid, sizeof(one), &one), 0);
+	give_many(100, SLOW);
+	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(is_mask(task.tid, &one));
+	ck_assert(is_mask(0, &full));
+}
+END_TEST
+
+START_TEST(leaves_a_mask_that_somebody_else_set)
+{
+	cpu_set_t kept, other;
+
+	keep();
+	ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(kept), &kept), 0);
+	CPU_XOR(&kept, &kept, &full);
+	first_of(&kept, &other);
+	ck_assert_int_eq(sched_setaffinity(task.tid, sizeof(other), &other), 0);
+	handoff_release(handoff);
+	ck_assert(is_mask(task.tid, &other));
+	ck_assert(is_mask(0, &full));
+}
+END_TEST
+
+START_TEST(forgets_the_dead)
+{
+	keep();
+	end(task.tid);
+	handoff_forget(handoff, &task);
+	task.tid = 0;
+	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(is_mask(0, &full));
+}
+END_TEST
+
+/* As if the number had been used again: a stranger who is where the dead was kept. */
+START_TEST(touches_no_stranger)
+{
+	pid_t dead, stranger = child();
+	cpu_set_t kept;
+
+	keep();
+	ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(kept), &kept), 0);
+	ck_assert_int_eq(sched_setaffinity(stranger, sizeof(kept), &kept), 0);
+	dead = task.tid;
+	end(dead);
+	task.tid = stranger;
+	handoff_release(handoff);
+	ck_assert(is_mask(stranger, &kept));
+	ck_assert(is_mask(0, &full));
+
+	/* … and one who has it before the dead could be kept again. */
+	ck_assert_int_eq(sched_setaffinity(stranger, sizeof(full), &full), 0);
+	give_many(10, SLOW);
+	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(is_mask(stranger, &full));
+	ck_assert(is_mask(0, &full));
+}
+END_TEST
+
+START_TEST(is_off_without_one)
+{
+	handoff_call(NULL, 1, SYS_clone);
+	handoff_before(NULL, &task, now);
+	handoff_after(NULL, SLOW, now);
+	handoff_pause(NULL, now);
+	handoff_release(NULL);
+	handoff_forget(NULL, &task);
+	ck_assert_int_eq(handoff_tick(NULL, now), -1);
+	ck_assert_int_eq(handoff_kept(NULL), 0);
+	handoff_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("handoff");
+	TCase *tcase = tcase_create("handoff");
+	SRunner *runner;
+	int failed;
+
+	if (!handoff_possible()) {
+		puts("SKIP: one CPU");
+		return 77;
+	}
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, keeps_when_it_costs_enough);
+	tcase_add_test(tcase, leaves_alone_what_is_quick_or_rare);
+	tcase_add_test(tcase, leaves_alone_two_who_take_turns);
+	tcase_add_loop_test(tcase, lets_go_before_calls_about_masks, 0, (int)(sizeof(releasing) / sizeof(releasing[0])));
+	tcase_add_test(tcase, lets_go_before_somebody_elses_call);
+	tcase_add_test(tcase, lets_go_when_idle);
+	tcase_add_test(tcase, lets_go_now_and_then);
+	tcase_add_test(tcase, gives_up_when_it_does_not_help);
+	tcase_add_test(tcase, lets_go_of_a_cpu_that_others_want);
+	tcase_add_test(tcase, keeps_out_of_the_way_while_masks_are_read);
+	tcase_add_test(tcase, leaves_alone_what_has_one_cpu);
+	tcase_add_test(tcase, leaves_a_mask_that_somebody_else_set);
+	tcase_add_test(tcase, forgets_the_dead);
+	tcase_add_test(tcase, touches_no_stranger);
+	tcase_add_test(tcase, is_off_without_one);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
