@@ -76,7 +76,7 @@ class Cell:
         if self.workload.sizes:
             self.samples, self.wanted = [figure], 1
             return
-        least = min(self.wanted, 3 if self.rival.ours or self.rival.name in ("native", "floor") else 1)
+        least = min(self.wanted, 3 if self.rival.name in ("native", "floor", "callgate") else 1)
         self.wanted = max(least, min(self.wanted, int(self.budget / took)))
         if took > self.slow:
             self.samples = [figure]
@@ -94,11 +94,12 @@ def fits(workload, rival):
         return rival.name in workload.only
     if rival.name == "floor":
         return workload.floor
-    return True
+    return rival.name != "nolog" or workload.group in ("micro", "start", "real")
 
 
 def measure(place, workload, working, options):
     """What the JSON says of a workload."""
+    began = report.now()
     if workload.setup:
         workload.setup(place, place.workdir(workload.name))
     row = [Cell(place, workload, rival, options) for rival in working if fits(workload, rival)]
@@ -110,6 +111,7 @@ def measure(place, workload, working, options):
     return {
         "group": workload.group,
         "unit": workload.unit,
+        "began": began,
         "samples": {cell.rival.name: cell.samples for cell in row if cell.samples},
         "failed": {cell.rival.name: cell.failed for cell in row if cell.failed},
     }
@@ -118,9 +120,9 @@ def measure(place, workload, working, options):
 def all_rows(place, options, chosen, data):
     """Measures and shows row after row; a long run that is interrupted leaves what it has."""
     run = report.Run(data)
+    working = data.pop("working")
     print(report.machine(run))
     print(report.line(report.columns(run)), flush=True)
-    working = data.pop("working")
     for workload in chosen:
         row = measure(place, workload, working, options)
         if not row["samples"]:
@@ -153,6 +155,10 @@ def prepare(place, options):
         "workloads": {},
         "working": working,
     }
+    if options.add and os.path.exists(options.json):
+        earlier = report.load(options.json).data
+        for key in ("rivals", "missing_rivals", "missing_workloads", "workloads"):
+            data[key] = {**earlier.get(key, {}), **data[key]}
     return chosen, data
 
 
@@ -163,6 +169,7 @@ def arguments():
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))
     parser.add_argument("--json", metavar="FILE", help="write figures and facts to this file")
+    parser.add_argument("--add", action="store_true", help="keep what FILE has of other workloads")
     parser.add_argument("--quick", action="store_true", help="smaller workloads: to try it, not to measure")
     parser.add_argument("--targets", action="store_true", help="only what the targets need; say which hold")
     parser.add_argument("--budget", type=float, default=12, metavar="SECONDS", help="a rival has for a workload")
@@ -174,6 +181,8 @@ def arguments():
         parser.error(f"--rivals: there is no {', '.join(sorted(unknown))}")
     if options.json:
         options.json = os.path.abspath(options.json)
+    if options.add and not options.json:
+        parser.error("--add: needs --json")
     return options
 
 
@@ -188,7 +197,7 @@ def main():
     try:
         chosen, data = prepare(place, options)
         run = all_rows(place, options, chosen, data)
-    except (places.Failed, RuntimeError, subprocess.CalledProcessError) as error:
+    except (places.Failed, RuntimeError, OSError, report.BadFile, subprocess.CalledProcessError) as error:
         sys.exit(f"bench: {error}")
     finally:
         for loop in loops:

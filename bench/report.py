@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -75,10 +76,11 @@ def load(path):
 
 
 def save(path, data):
-    """Never half a file: a long run writes it after every workload."""
+    """Never half a file: a long run writes it after every workload. Samples stand in one line."""
+    text = json.dumps(data, indent=1)
+    text = re.sub(r"\[\s+([-+\d.e,\s]+?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)
     with open(f"{path}.new", "w", encoding="utf-8") as out:
-        json.dump(data, out, indent=1)
-        out.write("\n")
+        out.write(text + "\n")
     os.replace(f"{path}.new", path)
 
 
@@ -96,9 +98,13 @@ def cpuinfo(*names):
     return found[0] if found else ""
 
 
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 def facts(source):
     return {
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "date": now(),
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cpus": len(os.sched_getaffinity(0)),
         "cpu_model": cpuinfo("model name", "CPU part") or platform.machine(),
