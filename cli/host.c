@@ -20,32 +20,20 @@
 
 /* ---- files ---- */
 
-/*
- * The profiles of the source tree when this program was built but not installed: the Makefile beside it says where the
- * source is. Owned or NULL.
- */
-static char *tree_profiles(void)
+/* The profiles of the source tree, when this program was built and not installed: configure links them beside it. */
+static bool tree_profiles(char path[PATH_MAX])
 {
-	static const char mark[] = "abs_top_srcdir = ";
-	char path[PATH_MAX], line[PATH_MAX + sizeof(mark)], *slash, *profiles;
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("Makefile"));
-	_cleanup_fclose_ FILE *file = NULL;
+	static const char beside[] = "policy/profiles";
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(beside));
+	char *slash;
 
 	if (len <= 0)
-		return NULL;
+		return false;
 	path[len] = '\0';
 	slash = strrchr(path, '/');
-	if (!slash)
-		return NULL;
-	memcpy(slash + 1, "Makefile", sizeof("Makefile"));
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		return asprintf(&profiles, "%s/policy/profiles", line + sizeof(mark) - 1) < 0 ? NULL : profiles;
-	}
-	return NULL;
+	if (slash)
+		memcpy(slash + 1, beside, sizeof(beside));
+	return slash != NULL;
 }
 
 struct cli_file {
@@ -124,12 +112,13 @@ static int load_in(struct cli_host *host, const char *dir, const char *name, cha
 /* What the user says first, then what is installed, then what lies beside a program that was not installed. */
 static int load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
 {
-	_cleanup_free_ char *tree = tree_profiles();
-	const char *const dirs[] = {getenv("CALLGATE_PROFILES"), PKGDATADIR "/profiles", tree};
-	int ret = -ENOENT;
+	char tree[PATH_MAX];
+	int ret = load_in(host, getenv("CALLGATE_PROFILES"), name, ret_text, ret_path);
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && ret == -ENOENT; i++)
-		ret = load_in(host, dirs[i], name, ret_text, ret_path);
+	if (ret == -ENOENT)
+		ret = load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
+	if (ret == -ENOENT && tree_profiles(tree))
+		ret = load_in(host, tree, name, ret_text, ret_path);
 	return ret;
 }
 
@@ -153,14 +142,24 @@ static bool is_plain_name(const char *name)
 	return *name && !strpbrk(name, ":\n");
 }
 
-static int make_account(const struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+/* The account's name: asked for once, it may come from afar. NULL: no memory. */
+static const char *login_of(struct cli_host *host)
 {
-	const struct passwd *user = getpwuid(host->uid);
-	bool known = user && is_plain_name(user->pw_name) && host->uid != 0;
+	const struct passwd *user = host->login ? NULL : getpwuid(host->uid);
+
+	if (!host->login)
+		host->login = strdup(user && is_plain_name(user->pw_name) ? user->pw_name : "user");
+	return host->login;
+}
+
+static int make_account(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+{
+	const char *login = host->uid != 0 ? login_of(host) : NULL;
 	_cleanup_free_ char *path = strdup(name);
 	_cleanup_buf_ struct buf text = {0};
-	const char *login = known ? user->pw_name : "user";
 
+	if (host->uid != 0 && !login)
+		return -ENOMEM;
 	if (strcmp(name, "account:passwd") == 0) {
 		buf_puts(&text, "root:x:0:0:root:/root:/bin/sh\n");
 		if (host->uid != 0)
@@ -196,8 +195,9 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 
 static char *host_realpath(void *ctx, const char *path)
 {
-	(void)ctx;
-	return realpath(path, NULL);
+	struct cli_host *host = ctx;
+
+	return cli_real_path(&host->real, path);
 }
 
 static const char *host_env(void *ctx, const char *name)
@@ -264,6 +264,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
 {
+	cli_real_done(&host->real); /* a setup may have made links since the last policy */
 	free(host->scratch);
 	free(host->workdir);
 	host->workdir = NULL;
@@ -284,6 +285,8 @@ void cli_host_done(struct cli_host *host)
 {
 	interpreter_free(host->interpreter);
 	free_files(host->files);
+	cli_real_done(&host->real);
+	free(host->login);
 	free(host->program);
 	free(host->found);
 	free(host->home);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "cli/real.h"
 #include "policy/policy.h"
 
 struct cli_interpreter;
@@ -13,6 +14,8 @@ struct cli_host {
 	struct policy_host policy; /* what policy_load wants */
 	struct cli_interpreter *interpreter; /* found at first use; owned */
 	struct cli_file *files;    /* what was read already: a pipe can be read but once, and a file may change; owned */
+	struct cli_real real;      /* for one policy: cli_host_place forgets it */
+	char *login;               /* the name of uid's account, once asked for */
 	uid_t uid;                 /* "the caller" of account:passwd and account:group: ours, until set otherwise */
 	gid_t gid;
 	char *program;             /* argv[0] of what is to run; NULL: none */
@@ -31,7 +34,7 @@ void cli_host_done(struct cli_host *host);
 
 /*
  * Says where workdir (canonical host directory) and scratch are. With scratch NULL a name that does not exist stands in
- * for it, with workdir NULL scratch/work does. 0 or -ENOMEM.
+ * for it, with workdir NULL scratch/work does. Before each policy. 0 or -ENOMEM.
  */
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch);
 

@@ -2,6 +2,7 @@ bin_PROGRAMS += callgate
 callgate_SOURCES += \
 	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
 	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
+	cli/real.c cli/real.h \
 	cli/run-options.c \
 	cli/run-options.h \
 	cli/inherited.c cli/inherited.h \

@@ -1,7 +1,6 @@
 /* A scanner for JSON that jansson has accepted already: it only has to find its way, not to judge. */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/locate.h"
@@ -131,20 +130,18 @@ static void skip_value(struct cursor *cursor)
 	} while (true);
 }
 
-/* Moves into a container (the cursor is on its bracket) up to the wanted member's or item's value. */
-static bool enter(struct cursor *cursor, const struct locate_step *step, unsigned *line)
+/* Goes on from the item at `index` of a container to the wanted one's value; memo gets where that begins. */
+static bool find_item(struct cursor *cursor, const struct locate_step *step, size_t index, struct locate_memo *memo)
 {
 	char name[512];
-	size_t index = 0;
 
-	if (*cursor->at != (step->name ? '{' : '['))
-		return false;
-	cursor->at++;
 	for (;; index++) {
 		skip_space(cursor);
 		if (!*cursor->at || *cursor->at == '}' || *cursor->at == ']')
 			return false;
-		*line = cursor->line;
+		memo->at = cursor->at;
+		memo->line = cursor->line;
+		memo->index = index;
 		if (step->name) {
 			if (*cursor->at != '"')
 				return false;
@@ -163,18 +160,55 @@ static bool enter(struct cursor *cursor, const struct locate_step *step, unsigne
 	}
 }
 
-unsigned locate_line(const char *text, const struct locate_path *path)
+/* Moves into a container (the cursor is on its bracket) up to the wanted member's or item's value. */
+static bool enter(struct cursor *cursor, const struct locate_step *step, struct locate_memo *memo)
+{
+	if (*cursor->at != (step->name ? '{' : '['))
+		return false;
+	cursor->at++;
+	return find_item(cursor, step, 0, memo);
+}
+
+static bool same_parent(const struct locate_path *path, const struct locate_path *parent)
+{
+	if (path->depth != parent->depth + 1)
+		return false;
+	for (size_t i = 0; i < parent->depth; i++)
+		if (path->step[i].name != parent->step[i].name || path->step[i].index != parent->step[i].index)
+			return false;
+	return true;
+}
+
+/* From where the last search ended, when that is in the same container and not behind. */
+static bool find_next(const struct locate_path *path, struct locate_memo *memo)
+{
+	const struct locate_step *step = &path->step[path->depth - 1];
+	struct cursor cursor = {memo->at, memo->line};
+
+	return memo->at && same_parent(path, &memo->parent) && (step->name || step->index >= memo->index) &&
+	       find_item(&cursor, step, memo->index, memo);
+}
+
+unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
 {
 	struct cursor cursor = {text, 1};
-	unsigned line, found;
+	unsigned found;
 
+	if (path->depth > 0 && find_next(path, memo))
+		return memo->line;
 	skip_space(&cursor);
 	found = cursor.line;
+	memo->at = NULL;
 	for (size_t i = 0; i < path->depth; i++) {
-		if (!enter(&cursor, &path->step[i], &line))
-			break;
-		found = line;
+		if (!enter(&cursor, &path->step[i], memo)) {
+			memo->at = NULL;
+			return found;
+		}
+		found = memo->line;
 	}
+	memo->parent = *path;
+	if (path->depth > 0)
+		memo->parent.depth--;
 	return found;
 }
 
@@ -189,23 +223,47 @@ static bool is_plain(const char *name)
 	return true;
 }
 
+/* What fits. */
+static size_t put_text(char *out, size_t used, size_t cap, const char *text)
+{
+	size_t len = strlen(text), room = cap - 1 - used;
+
+	if (len > room)
+		len = room;
+	memcpy(out + used, text, len);
+	return used + len;
+}
+
+static size_t put_number(char *out, size_t used, size_t cap, size_t number)
+{
+	char digits[24], *at = digits + sizeof(digits) - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while (number /= 10);
+	return put_text(out, used, cap, at);
+}
+
 void locate_print(const struct locate_path *path, char *out, size_t cap)
 {
 	size_t used = 0;
 
-	out[0] = '\0';
-	for (size_t i = 0; i < path->depth && used < cap; i++) {
+	for (size_t i = 0; i < path->depth; i++) {
 		const struct locate_step *step = &path->step[i];
-		int len;
 
-		if (!step->name)
-			len = snprintf(out + used, cap - used, "[%zu]", step->index);
-		else if (is_plain(step->name))
-			len = snprintf(out + used, cap - used, "%s%s", i ? "." : "", step->name);
-		else
-			len = snprintf(out + used, cap - used, "[\"%s\"]", step->name);
-		if (len < 0)
-			return;
-		used += (size_t)len;
+		if (!step->name) {
+			used = put_text(out, used, cap, "[");
+			used = put_number(out, used, cap, step->index);
+			used = put_text(out, used, cap, "]");
+		} else if (is_plain(step->name)) {
+			used = put_text(out, used, cap, i ? "." : "");
+			used = put_text(out, used, cap, step->name);
+		} else {
+			used = put_text(out, used, cap, "[\"");
+			used = put_text(out, used, cap, step->name);
+			used = put_text(out, used, cap, "\"]");
+		}
 	}
+	out[used] = '\0';
 }

@@ -17,11 +17,19 @@ struct locate_path {
 	size_t depth;
 };
 
+/* Where the last search ended, for the next one in the same container: items are asked for one after the other. */
+struct locate_memo {
+	struct locate_path parent;
+	size_t index;
+	unsigned line;
+	const char *at; /* of the item; NULL: nothing was found yet */
+};
+
 /*
  * The line (from 1) of the member or item the path leads to; of the deepest step that exists when it does not lead to
- * the end. The text must be valid JSON.
+ * the end. The text must be valid JSON, and the same with the same memo; so must what the names of the steps point to.
  */
-unsigned locate_line(const char *text, const struct locate_path *path);
+unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
 /* Writes the path as messages show it: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut when it does not fit. */
 void locate_print(const struct locate_path *path, char *out, size_t cap);

@@ -15,7 +15,6 @@ static const enum rule_kind rule_kinds[KEY_ID_MAX] = {
 
 static struct source_rule *add_rule(struct parser *parser, enum key_id id, const char *path)
 {
-	char key[PARSER_WHERE_MAX];
 	struct source_rule *rule;
 
 	if (parser->source->rule_count >= SOURCE_RULES_MAX) {
@@ -29,9 +28,8 @@ static struct source_rule *add_rule(struct parser *parser, enum key_id id, const
 		parser->no_memory = true;
 		return NULL;
 	}
-	locate_print(&parser->at, key, sizeof(key));
-	rule->key = parser_keep(parser, key);
 	rule->path = parser_keep_here(parser, path);
+	rule->key = parser_key_of(parser, rule->path.where);
 	return rule;
 }
 
@@ -164,7 +162,7 @@ static void add_env(struct parser *parser, const char *name, const char *value)
 	}
 	env->name = parser_keep_here(parser, name);
 	if (value)
-		env->value = parser_keep_here(parser, value);
+		env->value = (struct source_text){parser_keep(parser, value), env->name.where};
 }
 
 static void take_env_set(struct parser *parser, const json_t *object)

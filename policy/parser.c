@@ -1,5 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "policy/errors.h"
 #include "policy/parser.h"
@@ -22,12 +23,12 @@ void parser_pop(struct parser *parser)
 }
 
 /* "file:line: key", or "file:line" at the top. */
-static void print_where(const struct parser *parser, char *out, size_t cap)
+static void print_where(struct parser *parser, char *out, size_t cap)
 {
 	char key[PARSER_WHERE_MAX];
 
 	locate_print(&parser->at, key, sizeof(key));
-	(void)snprintf(out, cap, "%s:%u%s%s", parser->source->path, locate_line(parser->text, &parser->at),
+	(void)snprintf(out, cap, "%s:%u%s%s", parser->source->path, locate_line(parser->text, &parser->at, &parser->memo),
 		       *key ? ": " : "", key);
 }
 
@@ -70,6 +71,19 @@ struct source_text parser_keep_here(struct parser *parser, const char *text)
 
 	print_where(parser, where, sizeof(where));
 	return (struct source_text){parser_keep(parser, text), parser_keep(parser, where)};
+}
+
+const char *parser_key_of(struct parser *parser, const char *where)
+{
+	size_t file = strlen(parser->source->path), len = where ? strlen(where) : 0;
+	char key[PARSER_WHERE_MAX];
+	const char *mark;
+
+	mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
+	if (mark)
+		return mark + 2;
+	locate_print(&parser->at, key, sizeof(key)); /* a place that was cut */
+	return parser_keep(parser, key);
 }
 
 /* The string's text, or NULL with a message. */

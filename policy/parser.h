@@ -18,6 +18,7 @@ struct parser {
 	struct policy_errors *errors;
 	struct source *source;
 	struct locate_path at;
+	struct locate_memo memo;
 	bool no_memory;
 	bool in_phase; /* source is a phase's */
 	bool failed; /* a message was due: the list itself is capped and may lose some */
@@ -35,6 +36,8 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 /* The text in the arena; with its place. NULL when memory ran out, which the parser remembers. */
 const char *parser_keep(struct parser *parser, const char *text);
 struct source_text parser_keep_here(struct parser *parser, const char *text);
+/* The key of the place where the parser is, borrowed from its text; NULL when memory ran out. */
+const char *parser_key_of(struct parser *parser, const char *where);
 
 /* The text of a string that must not be empty, or NULL with a message. Borrows from value. */
 const char *parser_text(struct parser *parser, enum key_type type, const json_t *value);

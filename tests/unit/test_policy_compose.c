@@ -333,13 +333,21 @@ START_TEST(test_lines)
 	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": null,\n\n \"c\": [\n[],\n\"z\"]}}";
 	const struct locate_path cases[] = {
 		{{{"a", 0}, {"x", 0}}, 2}, {{{"a", 0}, {"b/", 0}}, 2}, {{{"a", 0}, {"c", 0}, {NULL, 1}}, 3}, {{{"nope", 0}}, 1},
-		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3}, {{{NULL, 0}}, 1},
+		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3}, {{{NULL, 0}}, 1}, {{{"a", 0}, {"c", 0}, {NULL, 0}}, 3},
+		{{{"a", 0}, {"c", 0}}, 2}, {{{"a", 0}, {"nope", 0}}, 2},
 	};
-	static const unsigned lines[] = {2, 3, 7, 1, 2, 1};
+	static const unsigned lines[] = {2, 3, 7, 1, 2, 1, 6, 5, 2};
 	char out[64];
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		ck_assert_uint_eq(locate_line(text, &cases[i]), lines[i]);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct locate_memo memo = {.at = NULL};
+
+		/* whatever was looked for before */
+		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {
+			ck_assert_uint_eq(locate_line(text, &cases[i], &memo), lines[i]);
+			ck_assert_uint_eq(locate_line(text, &cases[j], &memo), lines[j]);
+		}
+	}
 	locate_print(&cases[1], out, sizeof(out));
 	ck_assert_str_eq(out, "a[\"b/\"]");
 	locate_print(&cases[2], out, sizeof(out));
