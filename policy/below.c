@@ -55,6 +55,17 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	return false;
 }
 
+bool policy_sees_whole(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		if (!rule->overridden && (rule->kind == RULE_DENY || (rule->pattern && rule->kind != RULE_EXEC_DENY)))
+			return false;
+	}
+	return true;
+}
+
 int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {

@@ -85,10 +85,13 @@ static void take_bool(struct parser *parser, const struct policy_key *key, const
 {
 	if (!json_is_boolean(value))
 		parser_fail_type(parser, KEY_BOOL, value);
-	if (key->id != KEY_ID_AUDIT_ALLOWED)
-		return;
-	parser->source->has_audit_allowed = true;
-	parser->source->audit_allowed = json_is_true(value);
+	if (key->id == KEY_ID_AUDIT_ALLOWED) {
+		parser->source->has_audit_allowed = true;
+		parser->source->audit_allowed = json_is_true(value);
+	} else if (key->id == KEY_ID_AUDIT_FSTAT) {
+		parser->source->has_audit_fstat = true;
+		parser->source->audit_fstat = json_is_true(value);
+	}
 }
 
 static void take_word(struct parser *parser, const struct policy_key *key, const json_t *value)

@@ -136,3 +136,8 @@ bool policy_audit_allowed(const struct policy *policy)
 {
 	return policy->audit_allowed;
 }
+
+bool policy_audit_fstat(const struct policy *policy)
+{
+	return policy->audit_fstat;
+}

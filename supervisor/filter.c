@@ -65,6 +65,10 @@ static void leaf(const void *ctx, struct bpf *bpf, int nr)
 		bpf_return(bpf, SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA));
 	else if (row && row->class == ROW_FILTER && !is_counted(options, row))
 		bpf_terms(bpf, row->allow);
+	if (row && row->allow == allow_newfstatat && options->fstat)
+		bpf_terms(bpf, allow_newfstatat_fd);
+	if (row && row->allow == allow_statx && options->fstat)
+		bpf_terms(bpf, allow_statx_fd);
 	if (row && row->allow == allow_socket && options->inet)
 		bpf_terms(bpf, allow_socket_tcp);
 	if (row && row->allow == allow_socket && options->inet_udp)

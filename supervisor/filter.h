@@ -8,6 +8,7 @@
 /* What differs from run to run. Zero: the strictest. */
 struct filter_options {
 	bool private_ipc;  /* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
+	bool fstat;        /* newfstatat and statx of what is to be a descriptor are native: see view_is_kernels */
 	bool own_terminal; /* --tty: the modes, the size and the foreground group of the run's own terminal may be set */
 	bool judge_forks;  /* nothing else bounds the number of processes: clone, fork and vfork are notified */
 	bool judge_memfds; /* nothing else bounds memory: memfd_create is notified */

@@ -19,6 +19,9 @@
 /* Names only: what the view holds of its own is empty. Listings of large directories are what needs inodes. */
 static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_inodes", "200k"};
 
+/* Of a procfs: no files about the machine, and no processes but those that the reader could trace. */
+static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
+
 static int give_up(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
 	note_refuse(namespaces->peer_fd, NOTE_WITHDREW, layers, "cannot %s: %s", what, strerror(-error));
@@ -38,8 +41,13 @@ static int prepare_proc(struct namespaces *namespaces)
 	if (namespaces->host_proc_fd < 0)
 		return give_up(namespaces, PIDNS, "open /proc", -errno);
 	namespaces->proc_fd = mounts_make("proc", NULL, 0);
-	return namespaces->proc_fd < 0 ? give_up(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd)
-				       : 0;
+	if (namespaces->proc_fd < 0)
+		return give_up(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
+	/* Linux 5.8. Without, the program's is the supervisor's, and what it could tell is judged instead. */
+	if (namespaces->narrow_proc)
+		namespaces->program_proc_fd =
+			mounts_make("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
+	return 0;
 }
 
 int namespaces_prepare(struct namespaces *namespaces)
@@ -63,6 +71,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	const struct note settled = {.kind = NOTE_SETTLED};
 	const struct view_mounts mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
+					   .program_proc_fd = namespaces->program_proc_fd,
 					   .host_root_fd = namespaces->host_root_fd};
 	const char *what;
 	int r = 0;
@@ -80,6 +89,8 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	cleanup_close(&namespaces->peer_fd);
 	cleanup_close(&namespaces->tmpfs_fd);
 	cleanup_close(&namespaces->proc_fd);
+	cleanup_close(&namespaces->program_proc_fd);
+	namespaces->program_proc_fd = -1;
 	cleanup_close(&namespaces->host_root_fd);
 	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->host_root_fd = -1;
 	return 0;

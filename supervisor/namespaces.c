@@ -200,8 +200,9 @@ void namespaces_done(struct namespaces *namespaces)
 	cleanup_close(&namespaces->peer_fd);
 	cleanup_close(&namespaces->tmpfs_fd);
 	cleanup_close(&namespaces->proc_fd);
+	cleanup_close(&namespaces->program_proc_fd);
 	cleanup_close(&namespaces->host_root_fd);
 	cleanup_close(&namespaces->host_proc_fd);
-	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = -1;
+	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->program_proc_fd = -1;
 	namespaces->host_root_fd = namespaces->host_proc_fd = -1;
 }

@@ -9,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "policy/below.h"
 #include "supervisor/process-private.h"
 #include "supervisor/status.h"
 
@@ -82,7 +83,7 @@ int process_find_audit(struct process *process)
 	return 0;
 }
 
-int process_open_audit(struct process *process)
+static int open_audit(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *layers = enforcement_text(options->layers);
@@ -107,6 +108,36 @@ int process_open_audit(struct process *process)
 		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
 				    options->audit_path ? options->audit_path : "in memory", strerror(-error));
 	return 0;
+}
+
+bool process_may_leave_fstat(const struct process_options *options)
+{
+	return policy_sees_whole(options->policy) && !policy_audit_fstat(options->policy);
+}
+
+/*
+ * Whether what C libraries call fstat is left to the kernel: where no path that a program may pass instead tells it more than
+ * the view would. /proc/PID/net is in any procfs and shows the network namespace, so that has to be the run's own.
+ */
+static bool leave_fstat(const struct process *process)
+{
+	struct layers *layers = process->options->layers;
+	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
+		     layers->layer[LAYER_NETNS].active && process_may_leave_fstat(process->options) &&
+		     view_is_kernels(process->view);
+	char why[sizeof(layers->layer[0].why)];
+
+	if (!layers->layer[LAYER_MOUNTNS].active)
+		return false;
+	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);
+	layers_set(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why, leave ? "left to it" : "judged");
+	return leave;
+}
+
+int process_open_audit(struct process *process)
+{
+	process->fstat_native = leave_fstat(process);
+	return open_audit(process);
 }
 
 /* What ended the run, or what the keeper has written to the control pipe by now to end it. */

@@ -21,6 +21,7 @@ struct process {
 	struct view *view;
 	struct egress_guest guest;
 	int landlock_fd; /* -1: none */
+	bool fstat_native; /* is not judged and not on record */
 	int audit_dirfd;  /* what audit_name goes through; -1: none */
 	char *audit_name; /* NULL: no log is kept, or it is open */
 	struct audit *audit;
@@ -31,6 +32,9 @@ struct process {
 /* Puts an error into the result. Returns -1. */
 __attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
 						       const char *format, ...);
+
+/* Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit. */
+bool process_may_leave_fstat(const struct process_options *options);
 
 /* Remembers where the log is to be, while that place has a name. 0 or -1 with the error in the result. */
 int process_find_audit(struct process *process);

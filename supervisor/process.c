@@ -372,6 +372,7 @@ static int watch(struct process *process)
 	const struct filter_options filter = {.private_ipc =
 						      options->layers->layer[LAYER_IPCNS].active && !fallback.memfds,
 					      .own_terminal = options->tty,
+					      .fstat = process->fstat_native,
 					      .judge_forks = fallback.forks,
 					      .judge_memfds = fallback.memfds,
 					      .hand_off = handoff_possible(),
@@ -417,6 +418,7 @@ int process_main(const struct process_options *options)
 	int status = 1;
 	bool apart = false; /* in the keeper's hands: it forks another one in our place */
 
+	options->namespaces->narrow_proc = process_may_leave_fstat(options);
 	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
 	    build_guest(&process) == 0 && build_view(&process) == 0 && build_landlock(&process) == 0 &&
 	    process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) && hand_guest(&process) == 0 && check_layers(&process) == 0 && find_program(&process) == 0 &&

@@ -134,6 +134,15 @@ const struct row_term allow_ioctl_terminal[] = {
 const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PATH)), END};
 const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
+/*
+ * C libraries' fstat, where the kernel shows the program no more than the view does. The path is in memory: a program may pass
+ * one that is not empty, and then sees what the kernel sees, unrecorded. Only with a descriptor and no other flag, which is
+ * all that fstat takes: relative to the cwd, and links themselves, stay judged.
+ */
+#define DESCRIPTOR(n) MASKED(n, 0x80000000, 0)
+const struct row_term allow_newfstatat_fd[] = {BOTH(DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
+const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PATH)), END};
+
 /* ---- processes ---- */
 
 /*

@@ -23,6 +23,10 @@ extern const struct row_term allow_socket_udp[];
 extern const struct row_term allow_getsockopt_inet[];
 extern const struct row_term allow_setsockopt_inet[];
 
+/* As well, where the kernel shows no more than the view: see view_is_kernels. */
+extern const struct row_term allow_newfstatat_fd[];
+extern const struct row_term allow_statx_fd[];
+
 /* Of ioctl as well, when the run has a terminal of its own. */
 extern const struct row_term allow_ioctl_terminal[];
 

@@ -102,6 +102,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-execs.c \
 	syscalls/view-holes.c \
 	syscalls/view-judge.c \
+	syscalls/view-kernels.c syscalls/view-proc.c \
 	syscalls/view-links.c \
 	syscalls/view-listing.c \
 	syscalls/view-mount.c \

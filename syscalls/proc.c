@@ -45,7 +45,7 @@ static bool listed(const char *const *list, const char *name)
 	return false;
 }
 
-static bool is_directory(const char *leaf)
+bool proc_is_directory(const char *leaf)
 {
 	return strcmp(leaf, "sys") == 0 || strcmp(leaf, "sys/kernel") == 0 || strcmp(leaf, "sys/kernel/random") == 0 ||
 	       strcmp(leaf, "sys/fs") == 0 || strcmp(leaf, "sys/net") == 0 || strcmp(leaf, "sys/net/core") == 0 ||
@@ -104,7 +104,7 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
 		return PROC_FILE; /* the links themselves; what they say comes from the task that asks */
 	if (*rest == '\0' || listed(machine_leaf, rest))
-		return *rest && !is_directory(rest) ? PROC_FILE : PROC_DIR;
+		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = take_number(rest, &leaf);
 	if (pid == 0 || !in_run(view, task, pid))
 		return PROC_ABSENT;
@@ -131,6 +131,23 @@ bool proc_writable(const struct task *task, const char *rest)
 	return strcmp(leaf, "comm") == 0;
 }
 
+bool proc_is_machine(const char *rest)
+{
+	return *rest != '.' && !isdigit((unsigned char)*rest);
+}
+
+void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	size_t len = strlen(rest);
+
+	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
+		const char *name = *leaf + len + 1;
+
+		if (strncmp(*leaf, rest, len) == 0 && (*leaf)[len] == '/' && !strchr(name, '/'))
+			each(ctx, name, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+	}
+}
+
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	char name[16];
@@ -141,7 +158,7 @@ void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, con
 	}
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++)
 		if (!strchr(*leaf, '/'))
-			each(ctx, *leaf, is_directory(*leaf) ? S_IFDIR : S_IFREG);
+			each(ctx, *leaf, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	each(ctx, "self", S_IFLNK);
 	each(ctx, "thread-self", S_IFLNK);
 }

@@ -30,6 +30,7 @@ struct piece {
 struct attach {
 	struct view *view;
 	int tmpfs_fd;
+	int own_proc_fd;     /* the supervisor's, apart from the program's; -1: the same */
 	int root_fd;         /* the program's "/" */
 	int more_fd;         /* where what has no place goes; -1: nothing did yet */
 	const char *more;    /* its path */
@@ -259,6 +260,9 @@ static int rebase_piece(struct attach *attach, struct piece *piece)
 	_cleanup_close_ int fd = -1;
 	char *host, *base;
 
+	/* What is not where its name is leaves that to whatever else is there, or will be. */
+	if (piece->copy_fd < 0 || piece->elsewhere)
+		attach->view->veiled = true;
 	if (piece->copy_fd < 0)
 		return 0; /* its descriptor still tells that nothing is there */
 	fd = reopen(attach, piece);
@@ -297,7 +301,9 @@ static int rebase(struct attach *attach)
 	struct view *view = attach->view;
 	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
 	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int proc = openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	int proc = attach->own_proc_fd >= 0
+			   ? view_attach_proc(view, attach->tmpfs_fd, attach->own_proc_fd)
+			   : openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	int r = 0;
 
 	if (standin < 0 || proc < 0) {
@@ -345,8 +351,9 @@ static void copy_still(struct attach *attach)
 int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what)
 {
 	struct attach attach = {
-		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = ""};
-	int r = copy_all(&attach, mounts->proc_fd);
+		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
+		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
+	int r = copy_all(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
 
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
 	if (view->host_root_fd < 0)

@@ -160,7 +160,9 @@ int view_refresh(const struct place *place)
 		list_members(&listing);
 	program = umask(022); /* this thread's is the one of whoever created something last */
 	drop_stale(&listing, host_fd);
-	if (place->mount->flags & MOUNT_PROC)
+	if (place->mount == view->machine)
+		proc_each_below(place->rest, add_proc_entry, &listing);
+	else if (place->mount->flags & MOUNT_PROC)
 		proc_each_name(listing.member, listing.members, add_proc_entry, &listing);
 	else
 		while ((entry = readdir(host)))

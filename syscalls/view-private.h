@@ -13,6 +13,7 @@
 #define VIEW_STANDIN_NAME ".callgate-listings"
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
+#define VIEW_PROC_NAME ".callgate-proc" /* nobody may enter it */
 #define VIEW_MORE_PATH "/dev/.callgate" /* in the program's root, better than that */
 
 /* A name of the view that is not simply what lies below a mount: a mount's root, a link, or a hole. */
@@ -42,7 +43,9 @@ struct view {
 		uint64_t still, number;
 	} number[VIEW_NUMBERS_MAX]; /* of the mounts in there, as far as noted; any further one is asked for each time */
 	size_t numbers;
+	bool veiled;          /* of something that is shown the kernel shows the program less, or something else */
 	int proc_fd;          /* the host's /proc, O_PATH */
+	struct mount *machine; /* /proc without its processes; NULL: the program's /proc is the supervisor's */
 	int terminal_fd;      /* borrowed; -1: the run has no terminal */
 };
 
@@ -110,6 +113,12 @@ bool view_is_procfs(int fd);
 /* Debian's merged /usr: the loader's path /lib64/… is compiled into every program. 0 or -errno. */
 int view_add_merged_usr(struct view *view);
 
+/*
+ * Part of view_attach: a procfs of the supervisor's own, where the program's shows processes alone. An O_PATH descriptor of
+ * it, owned by the caller, or -errno.
+ */
+int view_attach_proc(struct view *view, int tmpfs_fd, int own_proc_fd);
+
 /* Part of view_attach: covers what is hidden inside of what root_fd shows. 0 or -errno. */
 int view_cover(const struct view *view, int tmpfs_fd, int root_fd);
 
@@ -122,8 +131,14 @@ enum proc_kind {
 };
 /* What "rest" (below /proc, canonical: no self) is to the run. */
 enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
+/* Of a canonical "rest": neither /proc itself nor a process's. */
+bool proc_is_machine(const char *rest);
+/* Of such a one: a directory on the way to what may be seen. */
+bool proc_is_directory(const char *rest);
 /* True when the task may write it (its own comm). */
 bool proc_writable(const struct task *task, const char *rest);
+/* Calls each with the names that such a directory lists. */
+void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls each with the names that /proc itself lists, when these are the processes of the run. */
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 

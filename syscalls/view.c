@@ -103,6 +103,8 @@ int view_place(const struct view *view, struct place *place)
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
+	if (mount->flags & MOUNT_PROC && view->machine && proc_is_machine(place->rest))
+		place->mount = view->machine;
 	return 0;
 }
 
@@ -188,8 +190,9 @@ bool view_own_listing(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (mount->flags & MOUNT_PROC)
-		return place->virt_len == mount->virt_len;
+	if (mount->flags & MOUNT_PROC) /* from a directory of the supervisor's own procfs ".." would lead on in it */
+		return place->virt_len == mount->virt_len ||
+		       (mount == mount->view->machine && proc_is_directory(place->rest));
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }
@@ -241,7 +244,7 @@ int view_open(const struct place *place, int flags, mode_t mode)
 		return open_terminal(place->mount->view, flags);
 	/* Where the kernel knows the name, a directory that is merely passed through or gone to is the kernel's. */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
-	    !(flags & O_PATH && place->mount->view->attached)) {
+	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
 		int fd = open_stand_in(place, flags);
 
 		/* Not a directory: a name that no glob grants, which view_judge has refused already or will. */

@@ -92,6 +92,7 @@ int view_set_terminal(struct view *view, int terminal_fd);
 struct view_mounts {
 	int tmpfs_fd;      /* attached nowhere yet; the skeleton is in it */
 	int proc_fd;       /* a detached procfs, or a copy of the mount of /proc */
+	int program_proc_fd; /* a procfs that shows processes alone, and of them the program's, for the program; -1: that one */
 	int host_root_fd; /* the keeper's "/": tells what exists outside of the view */
 };
 
@@ -119,6 +120,13 @@ int view_host_twin(const struct place *place, int fd, bool parent);
 
 /* True when that was done: virtual names are the kernel's. */
 bool view_is_root(const struct view *view);
+
+/*
+ * True when the kernel, left to itself in that namespace, tells of no path more than a judged stat would: there is nothing
+ * that the policy takes out of what it grants, nothing that the view replaces without the kernel, and no procfs but one
+ * that shows the program's own processes. Pure. What it rests on is in doc/security.md.
+ */
+bool view_is_kernels(const struct view *view);
 
 /*
  * Text only, no kernel call: `path` against the canonical virtual directory `base` (ignored when path is absolute),

@@ -26,6 +26,10 @@ check_PROGRAMS += tests/cases/cases-affinity
 tests_cases_cases_affinity_SOURCES = tests/cases/affinity.c
 tests_cases_cases_affinity_LDADD = -lpthread
 
+# fstat, and what is passed in its place.
+check_PROGRAMS += tests/cases/cases-fstat
+tests_cases_cases_fstat_SOURCES = tests/cases/fstat.c
+
 # A container's filter in one call.
 check_PROGRAMS += tests/cases/cases-without
 tests_cases_cases_without_SOURCES = tests/cases/without.c

@@ -47,7 +47,7 @@ export LIMITED_TESTS="workload-git workload-sqlite diff-open"
 export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} KILL_SECONDS=${KILL_SECONDS:-2}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
-for name in affinity.sh diff-*.sh exec-*.sh keeper.sh signals.sh terminal.sh bad-input.sh doctor.sh examples.sh ipc-private.sh least-privilege.sh limits-*.sh second-lock.sh namespaces.sh net-{curl,files,git,http2,loopback,secrets,smoke,static}.sh threat-*.sh user.sh workload-*.sh; do
+for name in affinity.sh diff-*.sh exec-*.sh fstat.sh keeper.sh signals.sh terminal.sh bad-input.sh doctor.sh examples.sh ipc-private.sh least-privilege.sh limits-*.sh second-lock.sh namespaces.sh net-{curl,files,git,http2,loopback,secrets,smoke,static}.sh threat-*.sh user.sh workload-*.sh; do
 	case $name in
 	# its list of refusals has callgate's errnos
 	diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;

@@ -40,6 +40,7 @@ LIVE_TESTS = \
 	tests/live/in-container.sh \
 	tests/live/keeper.sh \
 	tests/live/fetch.sh \
+	tests/live/fstat.sh \
 	tests/live/ipc-private.sh \
 	tests/live/kill-supervisor.sh \
 	tests/live/landlock-rules.sh \

@@ -53,6 +53,8 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 		const struct row_term *terms;
 	} more[] = {
 		{options->own_terminal, "ioctl", allow_ioctl_terminal},
+		{options->fstat, "newfstatat", allow_newfstatat_fd},
+		{options->fstat, "statx", allow_statx_fd},
 		{options->inet, "socket", allow_socket_tcp},
 		{options->inet_udp, "socket", allow_socket_udp},
 		{options->inet, "getsockopt", allow_getsockopt_inet},

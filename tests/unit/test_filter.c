@@ -52,6 +52,11 @@ static void build_terminal(void)
 	build_variant(&(struct filter_options){.own_terminal = true});
 }
 
+static void build_fstat(void)
+{
+	build_variant(&(struct filter_options){.fstat = true});
+}
+
 static void build_ipc(void)
 {
 	build_variant(&(struct filter_options){.private_ipc = true});
@@ -517,6 +522,33 @@ START_TEST(the_program_stays_small)
 }
 END_TEST
 
+/* A descriptor, and the one flag that C libraries' fstat has; int arguments by their low words. */
+START_TEST(fstat_by_hand)
+{
+	static const struct attempt looks[] = {
+		{"newfstatat", {3, 4096, 4096, 0x1000}, true},
+		{"newfstatat", {3, 0, 4096, 0x1000}, true},
+		{"newfstatat", {0, 4096, 4096, 0x1000}, true},
+		{"newfstatat", {3 | HIGH, 4096, 4096, 0x1000 | HIGH}, true},
+		{"newfstatat", {(uint32_t)AT_FDCWD, 4096, 4096, 0x1000}, false},
+		{"newfstatat", {(uint64_t)AT_FDCWD, 4096, 4096, 0x1000}, false},
+		{"newfstatat", {3, 4096, 4096, 0}, false},
+		{"newfstatat", {3, 4096, 4096, HIGH}, false},
+		{"newfstatat", {3, 4096, 4096, 0x1100}, false},
+		{"newfstatat", {3, 4096, 4096, 0x1800}, false},
+		{"newfstatat", {3, 4096, 4096, 0x100}, false},
+		{"statx", {3, 4096, 0x1000, 0xfff, 4096}, true},
+		{"statx", {(uint64_t)AT_FDCWD, 4096, 0x1000, 0xfff, 4096}, false},
+		{"statx", {3, 4096, 0x1100, 0xfff, 4096}, false},
+		{"statx", {3, 4096, 0, 0xfff, 4096}, false},
+		{"stat", {4096, 4096}, false},
+		{"faccessat2", {3, 4096, 0, 0x1000}, false},
+	};
+
+	check_attempts(looks, sizeof(looks) / sizeof(looks[0]));
+}
+END_TEST
+
 START_TEST(ipc_of_its_own_by_hand)
 {
 	static const char *const names[] = {"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semtimedop", "semctl",
@@ -537,6 +569,7 @@ int main(void)
 	Suite *suite = suite_create("filter");
 	TCase *tcase = tcase_create("filter");
 	TCase *terminal = tcase_create("terminal");
+	TCase *looks = tcase_create("fstat");
 	TCase *ipc = tcase_create("ipc");
 	TCase *inet = tcase_create("inet");
 	TCase *tcp = tcase_create("tcp");
@@ -546,6 +579,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120); /* of a busy machine */
 	tcase_set_timeout(terminal, 120);
+	tcase_set_timeout(looks, 120);
 	tcase_set_timeout(inet, 120);
 	tcase_set_timeout(tcp, 120);
 	tcase_add_checked_fixture(tcase, build, drop);
@@ -562,6 +596,10 @@ int main(void)
 	tcase_add_test(terminal, a_terminal_of_its_own_by_hand);
 	tcase_add_test(terminal, the_program_stays_small);
 	suite_add_tcase(suite, terminal);
+	tcase_add_checked_fixture(looks, build_fstat, drop);
+	tcase_add_test(looks, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(looks, fstat_by_hand);
+	suite_add_tcase(suite, looks);
 	tcase_add_checked_fixture(ipc, build_ipc, drop);
 	tcase_add_test(ipc, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(ipc, ipc_of_its_own_by_hand);

@@ -67,6 +67,35 @@ START_TEST(test_each_deny)
 }
 END_TEST
 
+START_TEST(test_sees_whole)
+{
+	static const struct {
+		const char *text;
+		bool whole;
+	} question[] = {
+		{"{\"filesystem\": {\"read\": [\"/usr\", \"/srv/**\"], \"exec\": [\"/usr\"],"
+		 " \"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}, \"exec\": {\"deny\": [\"/usr/bin/*\"]}}",
+		 true},
+		{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/usr/x\"]}}", false},
+		{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/nowhere/**\"]}}", false},
+		{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"**/.env\"]}}", false},
+		{"{\"filesystem\": {\"read\": [\"/usr/*.c\"]}}", false},
+		{"{\"filesystem\": {\"write\": [\"@workdir/*.c\"]}}", false},
+		{text, false},
+	};
+
+	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+		struct rig rig = {0};
+		struct policy *policy;
+
+		ck_assert_int_eq(rig_load(&rig, question[i].text, NULL, &policy), 0);
+		ck_assert_msg(policy_sees_whole(policy) == question[i].whole, "%s", question[i].text);
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("policy below");
@@ -76,6 +105,7 @@ int main(void)
 
 	tcase_add_test(all, test_may_write);
 	tcase_add_test(all, test_each_deny);
+	tcase_add_test(all, test_sees_whole);
 	suite_add_tcase(suite, all);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
