@@ -27,6 +27,14 @@ struct limit_notes {
 	bool file_size_passed; /* EFBIG */
 };
 
+#define CALL_TABLES_MAX 16u
+
+/* /proc/TID/fd of a task, O_PATH. */
+struct task_table {
+	pid_t tid; /* 0: none */
+	int fd;
+};
+
 /* What handlers may use of the supervisor. One a run, shared read-only but for the objects behind the pointers. */
 struct sandbox {
 	const struct policy *policy;
@@ -37,6 +45,7 @@ struct sandbox {
 	struct denials *denials;   /* denials.h: for the result */
 	struct disk *disk;         /* disk.h; NULL: there is no limit */
 	struct limit_notes notes;
+	struct task_table table[CALL_TABLES_MAX]; /* file-open.c: of those who asked last */
 	uint64_t attribute_bytes;  /* file-xattr.c: in extended attributes, added by the run */
 	struct forks *forks;       /* forks.h; NULL: something else bounds them */
 	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */

@@ -338,20 +338,35 @@ static bool open_existing(struct call *call, const struct open_request *request)
 }
 
 /*
- * The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing may be made
- * or cut. The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before.
+ * The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before. Its directory is held, which
+ * finds the task again without a walk, and never another one that has its number: whoever ended has no size.
  */
+static uint64_t table_size(const struct call *call)
+{
+	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
+	char path[32];
+	struct stat status;
+
+	if (table->tid == call->tid && fstat(table->fd, &status) == 0)
+		return (uint64_t)status.st_size;
+	if (table->tid)
+		(void)close(table->fd);
+	table->tid = 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", call->tid);
+	table->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (table->fd < 0)
+		return stat(path, &status) < 0 ? 0 : (uint64_t)status.st_size;
+	table->tid = call->tid;
+	return fstat(table->fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
+
+/* The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing is made or cut. */
 static bool table_full(struct call *call)
 {
-	char path[32];
 	struct rlimit limit;
-	struct stat table;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", call->tid);
-	if (stat(path, &table) < 0 || prlimit(call->tid, RLIMIT_NOFILE, NULL, &limit) < 0 || !call_valid(call))
+	if (prlimit(call->tid, RLIMIT_NOFILE, NULL, &limit) < 0 || table_size(call) < limit.rlim_cur || !call_valid(call))
 		return false; /* the injection fails likewise */
-	if ((uint64_t)table.st_size < limit.rlim_cur)
-		return false;
 	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);
 	return true;

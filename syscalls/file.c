@@ -56,15 +56,11 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
  */
 static void fail_walk(struct call *call, const struct place *place, int error)
 {
-	struct stat status;
-	int there;
-
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON)) {
 		call_fail(call, error);
 		return;
 	}
-	there = view_host_stat(call->sandbox->view, place->virt, AT_SYMLINK_NOFOLLOW, &status);
-	if (there == -ENOENT || there == -ENOTDIR) {
+	if (view_host_lacks(call->sandbox->view, place->virt, place->virt_len)) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
 		call_fail(call, error);
 		return;
@@ -167,6 +163,8 @@ static int settle(const struct call *call, const struct place *place, int open_f
 	const char *path;
 	int dirfd;
 
+	if (!place->magic && view_lacks(place))
+		return -ENOENT;
 	if (!question)
 		return open_place(call, place, open_flags);
 	if (!(open_flags & O_DIRECTORY) && view_ask(place, &dirfd, &path))

@@ -108,6 +108,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view-mount.c \
 	syscalls/view-name.c \
 	syscalls/view-private.h \
+	syscalls/view-shown.c \
 	syscalls/view-skeleton.c \
 	syscalls/view-twin.c \
 	syscalls/view-walk.c \

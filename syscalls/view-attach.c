@@ -381,16 +381,3 @@ bool view_is_root(const struct view *view)
 {
 	return view->attached;
 }
-
-int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
-{
-	_cleanup_close_ int fd = -1;
-
-	if (view->host_root_fd < 0)
-		return fstatat(AT_FDCWD, path, ret_stat, flags) < 0 ? -errno : 0;
-	fd = openat2_call(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
-			  RESOLVE_IN_ROOT);
-	if (fd < 0)
-		return fd;
-	return fstat(fd, ret_stat) < 0 ? -errno : 0;
-}

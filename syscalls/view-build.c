@@ -312,6 +312,11 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	if (!view)
 		return -ENOMEM;
 	ret_error->text[0] = '\0';
+	view->shown = view_shown_create();
+	if (!view->shown) {
+		free(view);
+		return -ENOMEM;
+	}
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->still_fd = -1;
 	old = umask(022);

@@ -64,6 +64,7 @@ void view_free(struct view *view)
 	for (size_t i = 0; i < view->mounts; i++)
 		mount_free(view->mount[i]);
 	free(view->mount);
+	view_shown_free(view->shown);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	if (view->standin_fd >= 0)

@@ -25,9 +25,12 @@ struct node {
 	char *link;          /* target text; NULL and no mount: a hole, nothing is there */
 };
 
+struct shown; /* view-shown.c */
+
 struct view {
 	const struct policy *policy;
 	struct tree *tree;
+	struct shown *shown; /* the names of the skeleton */
 	struct node *bucket[VIEW_BUCKETS];
 	struct mount **mount; /* all of them, for host names */
 	size_t mounts;
@@ -78,6 +81,11 @@ int view_place(const struct view *view, struct place *place);
 
 /* True when the place is in a hole: nothing is there, whatever the policy grants. */
 bool view_in_hole(const struct place *place);
+
+/* Notes a name that the skeleton has from now on, and those above it. */
+void view_note_shown(const struct view *view, const char *virt, bool directory);
+struct shown *view_shown_create(void); /* NULL: no memory */
+void view_shown_free(struct shown *shown);
 
 /* Makes the stand-in of place in the skeleton (with its ancestors) and brings its entries up to date. 0 or -errno. */
 int view_refresh(const struct place *place);

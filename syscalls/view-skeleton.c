@@ -64,10 +64,11 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return 0;
 	memcpy(path, virt, len + 1);
 	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-	if (fd >= 0) {
+	if (fd >= 0)
 		(void)close(fd);
+	view_note_shown(view, virt, true);
+	if (fd >= 0)
 		return 0;
-	}
 	program = umask(022); /* this thread's is the one of whoever created something last */
 	r = make_way(view, path);
 	(void)umask(program);
@@ -83,6 +84,7 @@ int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, 
 	(void)snprintf(path, sizeof(path), "%s", virt);
 	if (type == S_IFDIR)
 		return view_skeleton_mkdir(view, virt);
+	view_note_shown(view, virt, false);
 	slash = strrchr(path, '/');
 	if (slash > path) {
 		*slash = '\0';

@@ -111,6 +111,14 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
  */
 int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat);
 
+/* True when the host has nothing at this canonical path of the view's, which ended in the skeleton. */
+bool view_host_lacks(const struct view *view, const char *virt, size_t len);
+
+/*
+ * True for a place in the skeleton where certainly nothing is: ENOENT, whatever is asked. False says nothing.
+ */
+bool view_lacks(const struct place *place);
+
 /*
  * Of a descriptor of a place (with parent: of the directory the place is in) the same object in the host's own
  * mounts, where rename(2) and link(2) lead from one mount of the view to another. O_PATH, owned by the caller; or

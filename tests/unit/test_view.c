@@ -245,6 +245,31 @@ START_TEST(names_map_back)
 }
 END_TEST
 
+/* What the skeleton is said to lack must not be there; what is there must not be said to lack. */
+START_TEST(skeleton_lacks_what_is_absent)
+{
+	static const struct {
+		const char *path;
+		bool lacks, host;
+	} cases[] = {
+		{"/", false, true}, {"/etc", false, true}, {"/data", false, false}, {"/data/nowhere", false, false},
+		{"/nowhere-at-all", true, false}, {"/nowhere-at-all/below", true, false}, {"/usr", true, true},
+		{"/usr/nowhere-at-all", true, false}, {"/etc/passwd", true, true}, {"/etc/passwd/below", true, false},
+		{"/etc/nowhere-at-all", true, false}, {"/dev/fd", false, true}, {"/dev/full", false, true}, {"/dev/mem-or-so", true, false},
+		{"/dev/fd/below", false, false}, {"/et", true, false}, {"/etcetera", true, false}, {"/etc/mot", true, false},
+	};
+	static struct place place;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ck_assert_int_eq(view_locate(view, NULL, "/", cases[i].path, 0, &place), 0);
+		ck_assert_msg(view_lacks(&place) == cases[i].lacks, "%s", cases[i].path);
+		ck_assert_msg(!cases[i].lacks || view_open(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s", cases[i].path);
+		if (cases[i].lacks)
+			ck_assert_msg(view_host_lacks(view, place.virt, place.virt_len) == !cases[i].host, "%s", cases[i].path);
+	}
+}
+END_TEST
+
 START_TEST(roots_of_mounts_stay)
 {
 	static struct place place;
@@ -360,6 +385,7 @@ int main(void)
 	tcase_add_loop_test(tests, locate_agrees_with_walk, 0, count);
 	tcase_add_test(tests, open_follows_nothing);
 	tcase_add_test(tests, names_map_back);
+	tcase_add_test(tests, skeleton_lacks_what_is_absent);
 	tcase_add_test(tests, roots_of_mounts_stay);
 	tcase_add_test(tests, the_runs_files_are_shown);
 	tcase_add_test(tests, scratch_is_nowhere);

@@ -1,0 +1,180 @@
+/*
+ * The names that the skeleton was made of. It never changes once the program runs, so what is not among them is not
+ * there, and no call has to find that out; and a call about what the host has in its place begins where the skeleton ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/view-private.h"
+
+#include "base/banned.h"
+
+#define BUCKETS 256u
+#define HOST_FDS_MAX 16u
+
+struct shown_name {
+	struct shown_name *next;
+	bool directory;
+	int host_fd; /* the host's directory of this name, O_PATH; -1: not asked for yet */
+	size_t len;
+	char virt[];
+};
+
+struct shown {
+	struct shown_name *bucket[BUCKETS];
+	unsigned host_fds;
+	bool lost; /* memory ran out: nobody knows what is not there */
+};
+
+static struct shown_name *find(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
+{
+	for (struct shown_name *name = shown->bucket[hash % BUCKETS]; name; name = name->next)
+		if (name->len == len && memcmp(name->virt, virt, len) == 0)
+			return name;
+	return NULL;
+}
+
+static void add(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
+{
+	struct shown_name *name = find(shown, virt, len, hash);
+
+	if (!name) {
+		name = calloc(1, sizeof(*name) + len + 1);
+		if (!name) {
+			shown->lost = true;
+			return;
+		}
+		name->host_fd = -1;
+		name->len = len;
+		memcpy(name->virt, virt, len);
+		name->next = shown->bucket[hash % BUCKETS];
+		shown->bucket[hash % BUCKETS] = name;
+	}
+	name->directory |= directory;
+}
+
+struct shown *view_shown_create(void)
+{
+	return calloc(1, sizeof(struct shown));
+}
+
+void view_shown_free(struct shown *shown)
+{
+	for (unsigned i = 0; shown && i < BUCKETS; i++) {
+		while (shown->bucket[i]) {
+			struct shown_name *name = shown->bucket[i];
+
+			shown->bucket[i] = name->next;
+			if (name->host_fd >= 0)
+				(void)close(name->host_fd);
+			free(name);
+		}
+	}
+	free(shown);
+}
+
+void view_note_shown(const struct view *view, const char *virt, bool directory)
+{
+	size_t len = strlen(virt);
+	uint32_t hash = VIEW_HASH_START;
+
+	/* What is made while the program runs are stand-ins of directories that the host shows, not the skeleton. */
+	if (view->tree)
+		return;
+	for (size_t i = 1; i <= len; i++) {
+		if (i > 1 && (i == len || virt[i] == '/'))
+			add(view->shown, virt, i, hash, i < len || directory);
+		hash = view_hash_step(hash, virt[i]);
+	}
+}
+
+/* The deepest directory of the skeleton on the way; *ret_next: where the component begins that it has not. NULL: unknown. */
+static struct shown_name *way_out(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
+{
+	struct shown_name *last = NULL;
+	uint32_t hash = VIEW_HASH_START;
+	size_t start = 1;
+
+	for (size_t i = 1; i <= len; i++) {
+		if (i > start && (i == len || virt[i] == '/')) {
+			struct shown_name *name = find(shown, virt, i, hash);
+
+			if (!name) {
+				*ret_next = start;
+				return last;
+			}
+			if (!name->directory)
+				return NULL;
+			last = name;
+			start = i + 1;
+		}
+		if (i < len)
+			hash = view_hash_step(hash, virt[i]);
+	}
+	return NULL;
+}
+
+bool view_lacks(const struct place *place)
+{
+	const struct shown *shown = place->mount->view->shown;
+	size_t next = 0;
+
+	if (!(place->mount->flags & MOUNT_SKELETON) || !shown || shown->lost)
+		return false;
+	return way_out(shown, place->virt, place->virt_len, &next) || next == 1;
+}
+
+static int open_host(const struct view *view, struct shown_name *name)
+{
+	if (name->host_fd < 0 && view->shown->host_fds < HOST_FDS_MAX) {
+		name->host_fd = openat2_call(view->host_root_fd, name->virt, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT);
+		view->shown->host_fds += name->host_fd >= 0;
+	}
+	return name->host_fd;
+}
+
+int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (view->host_root_fd < 0)
+		return fstatat(AT_FDCWD, path, ret_stat, flags) < 0 ? -errno : 0;
+	fd = openat2_call(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
+			  RESOLVE_IN_ROOT);
+	if (fd < 0)
+		return fd;
+	return fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
+
+bool view_host_lacks(const struct view *view, const char *virt, size_t len)
+{
+	struct shown_name *name = NULL;
+	char component[NAME_MAX + 1];
+	struct stat there;
+	size_t next = 0, end;
+	int fd = -1, r;
+
+	if (view->host_root_fd >= 0 && view->shown && !view->shown->lost) {
+		name = way_out(view->shown, virt, len, &next);
+		fd = name ? open_host(view, name) : next == 1 ? view->host_root_fd : -1;
+	}
+	/*
+	 * One name in a directory that is held: the host may have put another in its place since. What is told then is only
+	 * the record's, and no later than for grants, which are held as well.
+	 */
+	end = next + (fd >= 0 ? strcspn(virt + next, "/") : 0);
+	if (fd >= 0 && end - next < sizeof(component)) {
+		memcpy(component, virt + next, end - next);
+		component[end - next] = '\0';
+		if (fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 && errno == ENOENT)
+			return true;
+	}
+	r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
+	return r == -ENOENT || r == -ENOTDIR;
+}
