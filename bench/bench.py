@@ -36,7 +36,7 @@ def sample(place, workload, rival):
             workload.prepare(folder)
     options = workload.options if rival.ours else ()
     commands = [rival.command(folder, workload.command, options) for folder in folders]
-    running = [places.Process(place, command, folder) for command, folder in zip(commands, folders)]
+    running = [places.Process(place, *pair, rival.environment) for pair in zip(commands, folders)]
     first = running[0].began
     ended = [process.began + process.wait(workload.timeout) for process in running]
     place.clear_logs()

@@ -24,6 +24,7 @@ class Place:
         self.logs = self.sub("logs")
         self.tools = self.sub("tools")
         self.home = self.sub("home")
+        self.tmp = self.sub("tmp")
         self.count = 0
         self.running = set()
         for name in ("bench-micro", "bench-floor"):  # a copy: the build directory may be closed to a sandbox
@@ -60,14 +61,14 @@ class Place:
 class Process:
     """A command that has been started in a session of its own; its output goes to files, a full pipe might block it."""
 
-    def __init__(self, place, command, workdir):
+    def __init__(self, place, command, workdir, environment):
         self.place, self.shown = place, " ".join(command)[:160]
         self.out, self.err = (tempfile.TemporaryFile(dir=place.logs) for _ in range(2))
         os.chdir(workdir)
         self.began = time.monotonic()
         try:
             self.pid = os.posix_spawnp(
-                command[0], command, place.environment, setsid=True,
+                command[0], command, environment, setsid=True,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                     (os.POSIX_SPAWN_DUP2, self.out.fileno(), 1),

@@ -18,6 +18,7 @@ class Native:
 
     def __init__(self, place):
         self.place = place
+        self.environment = place.environment
 
     def command(self, workdir, inner, options=(), log=None):
         return list(inner)
@@ -38,6 +39,10 @@ class Callgate(Native):
     name, about = "callgate", "callgate run --profile extended --audit FILE"
     ours = True
     audit = True
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.environment = {**place.environment, "TMPDIR": place.tmp}  # its own scratch space: others' runs stay theirs
 
     def command(self, workdir, inner, options=(), log=None):
         audit = ["--audit", log or self.place.fresh_log()] if self.audit else []
@@ -61,7 +66,8 @@ class Bwrap(Native):
     def command(self, workdir, inner, options=(), log=None):
         return [
             "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-            "--bind", workdir, workdir, "--chdir", workdir, "--", *inner,
+            "--tmpfs", "/tmp", "--ro-bind", self.place.tools, self.place.tools, "--bind", workdir, workdir,
+            "--chdir", workdir, "--", *inner,
         ]
 
 
@@ -117,7 +123,7 @@ def why_not(rival):
     workdir = rival.place.workdir("start")
     try:
         done = subprocess.run(
-            rival.command(workdir, ["/usr/bin/true"]), cwd=workdir, env=rival.place.environment, timeout=20, text=True,
+            rival.command(workdir, ["/usr/bin/true"]), cwd=workdir, env=rival.environment, timeout=20, text=True,
             capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )
     except OSError as error:

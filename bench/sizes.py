@@ -36,7 +36,8 @@ def memory(where, workload, rival):
     """PSS while the program sleeps, after it has done a little of everything."""
     workdir = where.workdir(workload.name)
     ready = os.path.join(workdir, "ready")
-    process = places.Process(where, rival.command(workdir, workload.command, workload.options), workdir)
+    command = rival.command(workdir, workload.command, workload.options)
+    process = places.Process(where, command, workdir, rival.environment)
     try:
         for _ in range(SECONDS * 10):
             if os.path.exists(ready):
@@ -51,7 +52,8 @@ def record(where, workload, rival):
     """Bytes a line of the log."""
     workdir = where.workdir(workload.name)
     log = where.fresh_log()
-    places.Process(where, rival.command(workdir, workload.command, workload.options, log), workdir).wait(SECONDS)
+    command = rival.command(workdir, workload.command, workload.options, log)
+    places.Process(where, command, workdir, rival.environment).wait(SECONDS)
     with open(log, "rb") as file:
         lines = sum(1 for _ in file)
     return os.path.getsize(log) / lines
