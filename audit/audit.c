@@ -65,7 +65,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
 	audit->chunk_bytes = CHUNK_FIRST_BYTES;
-	r = encode_init(&audit->encoder, header->run_id);
+	r = encode_init(&audit->encoder, header->run_id, header->compact);
 	shared = mmap(NULL, sizeof(*audit->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != MAP_FAILED)
 		audit->shared = shared;
@@ -155,6 +155,7 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 			audit->error = audit->error ? audit->error : r;
 			return r;
 		}
+		encode_remember(&audit->encoder, record);
 	}
 	audit->shared->seq = slot.seq;
 	audit->shared->records++;

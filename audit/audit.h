@@ -27,6 +27,7 @@ struct audit_header {
 	const char *workdir;
 	const char *layers_json; /* the enforcement object, ready-made JSON */
 	bool record_allowed;
+	bool compact; /* records leave out what earlier lines say: see callgate-audit(5) */
 };
 
 struct audit_trailer {

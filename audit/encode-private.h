@@ -26,4 +26,11 @@ char *put_field(char *out, const char *key, const char *text, size_t len);
 char *encode_net(char *out, const struct audit_net *net);
 size_t encode_net_texts(const struct audit_net *net);
 
+/* compact.c. True when the line need not say parent, number outside and program; true when it need not say the effect. */
+bool encode_knows(const struct encoder *encoder, const struct audit_record *record);
+bool encode_follows(const struct encoder *encoder, const struct audit_record *record);
+/* 0 or -ENOMEM; and the end of it. */
+int encode_compact(struct encoder *encoder);
+void encode_forget(struct encoder *encoder);
+
 #endif

@@ -164,6 +164,15 @@ static char *put_reason(char *out, const struct audit_record *record)
 	return put_field(out, ",\"reason\":\"", record->reason, text_len(record->reason));
 }
 
+static char *put_process(char *out, const struct audit_record *record)
+{
+	if (record->pid > 0 || !record->net)
+		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
+	if (record->host_pid > 0)
+		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
+	return put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
+}
+
 static char *put_who(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq)
 {
 	const char *time;
@@ -171,18 +180,18 @@ static char *put_who(struct encoder *encoder, char *out, const struct audit_reco
 
 	out = encode_uint(PUT(out, "{\"seq\":"), seq);
 	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
-	out = encode_uint(PUT(out, "\",\"mono_ns\":"), mono_ns);
-	out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
 	*out++ = '"';
+	if (!encoder->said) {
+		out = encode_uint(PUT(out, ",\"mono_ns\":"), mono_ns);
+		out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
+		*out++ = '"';
+	}
 	if (record->pid > 0 || !record->net) /* whose name was asked for is not known */
 		out = put_int(PUT(out, ",\"pid\":"), record->pid);
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
-	if (record->pid > 0 || !record->net)
-		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
-	if (record->host_pid > 0)
-		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
-	out = put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
+	if (!encode_knows(encoder, record))
+		out = put_process(out, record);
 	return put_field(out, ",\"syscall\":\"", record->syscall, text_len(record->syscall));
 }
 
@@ -230,7 +239,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	out = put_path(out, true, record);
 	out = put_field(out, ",\"host\":\"", record->host, text_len(record->host));
 	out = put_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
-	out = put_name(out, ",\"effect\":\"", &effect_name[record->effect]);
+	if (!encode_follows(encoder, record))
+		out = put_name(out, ",\"effect\":\"", &effect_name[record->effect]);
 	out = put_field(out, ",\"rule\":\"", record->rule, text_len(record->rule));
 	out = put_reason(out, record);
 	*out++ = ',';
@@ -245,8 +255,10 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	return 0;
 }
 
-int encode_init(struct encoder *encoder, const char *run_id)
+int encode_init(struct encoder *encoder, const char *run_id, bool compact)
 {
+	int r;
+
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->clock.second = -1;
 	if (run_id)
@@ -259,11 +271,13 @@ int encode_init(struct encoder *encoder, const char *run_id)
 		encoder->error[i].text = strerrorname_np(i);
 		encoder->error[i].len = text_len(encoder->error[i].text);
 	}
-	return encode_reserve(encoder, 16384);
+	r = compact ? encode_compact(encoder) : 0;
+	return r < 0 ? r : encode_reserve(encoder, 16384);
 }
 
 void encode_done(struct encoder *encoder)
 {
 	free(encoder->line);
 	encoder->line = NULL;
+	encode_forget(encoder);
 }

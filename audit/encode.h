@@ -27,20 +27,26 @@
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the highest the kernel has */
 #define AUDIT_RUN_MAX 8     /* bytes of the run's id that each line repeats; the header has it whole */
 
+#define ENCODER_SAID 64u
+
 struct encoder {
 	char *line; /* owned; the line being made */
 	size_t cap;
 	struct audit_clock clock;
 	char run[AUDIT_RUN_MAX * 6];
 	size_t run_len;
+	struct encoder_said {
+		pid_t pid, ppid, host_pid; /* pid 0: of nobody */
+		char *exe;
+	} *said; /* owned, ENCODER_SAID of them: what the log has of processes by now; NULL: the log is not compact */
 	struct encoder_name {
 		const char *text;
 		size_t len;
 	} verdict[VERDICT_MAX], error[AUDIT_ERRNO_MAX + 1];
 };
 
-/* 0 or -ENOMEM. encode_done releases it. */
-int encode_init(struct encoder *encoder, const char *run_id);
+/* 0 or -ENOMEM. encode_done releases it. compact: lines leave out what earlier ones said. */
+int encode_init(struct encoder *encoder, const char *run_id, bool compact);
 void encode_done(struct encoder *encoder);
 
 /*
@@ -49,6 +55,9 @@ void encode_done(struct encoder *encoder);
  */
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room);
+
+/* The record is on file: what it says of its process need not be said again in a compact log. */
+void encode_remember(struct encoder *encoder, const struct audit_record *record);
 
 /* The outcome into a room that may be read at any moment (mapped), or a whole room's text for pwrite(2). */
 void encode_outcome(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);

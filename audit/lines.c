@@ -99,6 +99,8 @@ char *encode_header(struct encoder *encoder, const struct audit_header *header, 
 		buf_puts(&buf, header->layers_json);
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
+	if (header->compact)
+		buf_puts(&buf, ",\"compact\":true");
 	return finish(&buf, ret_len);
 }
 

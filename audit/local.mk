@@ -4,10 +4,13 @@ libcallgate_audit_a_SOURCES += \
 	audit/audit.h \
 	audit/clock.c \
 	audit/clock.h \
+	audit/compact.c \
 	audit/encode.c \
 	audit/encode.h \
 	audit/encode-net.c \
 	audit/encode-private.h \
+	audit/expand.c \
+	audit/expand.h \
 	audit/fields.c \
 	audit/lines.c \
 	audit/log.h \

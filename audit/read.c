@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/expand.h"
 #include "audit/read.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -23,6 +24,7 @@ struct audit_reader {
 	uint64_t torn;
 	uint64_t end;
 	json_t *json; /* of the line given last */
+	struct expander expander;
 };
 
 int audit_reader_create(int fd, struct audit_reader **ret_reader)
@@ -57,6 +59,7 @@ void audit_reader_free(struct audit_reader *reader)
 	if (!reader)
 		return;
 	json_decref(reader->json);
+	expand_done(&reader->expander);
 	free(reader->buffer);
 	(void)close(reader->fd);
 	free(reader);
@@ -180,8 +183,11 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 		reader->json = parse_again(reader, len);
 	reader->at += len + 1;
 	reader->end = reader->offset + reader->at;
+	if (!reader->json)
+		return -EBADMSG;
+	ret_line->filled = expand_line(&reader->expander, reader->json);
 	ret_line->json = reader->json;
-	return reader->json ? 1 : -EBADMSG;
+	return 1;
 }
 
 uint64_t audit_reader_torn(const struct audit_reader *reader)

@@ -6,6 +6,7 @@
 #define CALLGATE_AUDIT_READ_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct audit_line {
 	json_t *json;     /* an object; borrowed, valid until the next call */
 	const char *text; /* the line without its newline; likewise */
 	size_t len;
+	bool filled; /* json has more than text: what a compact log said before */
 	uint64_t number; /* from 1 */
 	uint64_t offset; /* in the file */
 };

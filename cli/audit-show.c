@@ -140,7 +140,9 @@ static void show_line(void *ctx, const struct audit_line *line)
 	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
 		return;
 	if (show->json) {
-		(void)fwrite(line->text, 1, line->len, stdout);
+		_cleanup_free_ char *whole = line->filled ? json_dumps(line->json, JSON_COMPACT) : NULL;
+
+		(void)fwrite(whole ? whole : line->text, 1, whole ? strlen(whole) : line->len, stdout);
 		(void)putchar('\n');
 	} else if (record) {
 		show_record(line->json);

@@ -86,6 +86,7 @@ static const struct policy_key keys[] = {
 	{"", "audit", KEY_OBJECT, KEY_ID_NONE, "the record of decisions"},
 	{"audit", "file", KEY_PATH, KEY_ID_AUDIT_FILE, "where it is written"},
 	{"audit", "allowed", KEY_BOOL, KEY_ID_AUDIT_ALLOWED, "record allowed calls, too"},
+	{"audit", "compact", KEY_BOOL, KEY_ID_AUDIT_COMPACT, "leave out of a record what earlier ones say"},
 	{"audit", "fstat", KEY_BOOL, KEY_ID_AUDIT_FSTAT, "judge and record each fstat of C libraries, too"},
 
 	{"", "user", KEY_STRING, KEY_ID_USER, "whom the run is done as when root starts it"},

@@ -62,7 +62,7 @@ struct policy {
 	unsigned required; /* LAYER_BITs */
 	const char *audit_file;
 	const char *user; /* NULL: not said */
-	bool audit_allowed, audit_fstat;
+	bool audit_allowed, audit_compact, audit_fstat;
 	struct policy_network network;
 	const char **warning;
 	size_t warnings;

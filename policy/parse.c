@@ -88,6 +88,9 @@ static void take_bool(struct parser *parser, const struct policy_key *key, const
 	if (key->id == KEY_ID_AUDIT_ALLOWED) {
 		parser->source->has_audit_allowed = true;
 		parser->source->audit_allowed = json_is_true(value);
+	} else if (key->id == KEY_ID_AUDIT_COMPACT) {
+		parser->source->has_audit_compact = true;
+		parser->source->audit_compact = json_is_true(value);
 	} else if (key->id == KEY_ID_AUDIT_FSTAT) {
 		parser->source->has_audit_fstat = true;
 		parser->source->audit_fstat = json_is_true(value);

@@ -137,6 +137,11 @@ bool policy_audit_allowed(const struct policy *policy)
 	return policy->audit_allowed;
 }
 
+bool policy_audit_compact(const struct policy *policy)
+{
+	return policy->audit_compact;
+}
+
 bool policy_audit_fstat(const struct policy *policy)
 {
 	return policy->audit_fstat;

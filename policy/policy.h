@@ -244,6 +244,7 @@ const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL
 const char *policy_user_error(const char *text);
 const char *policy_audit_file(const struct policy *policy); /* NULL: not said */
 bool policy_audit_allowed(const struct policy *policy);  /* record allows too (default) */
+bool policy_audit_compact(const struct policy *policy);  /* records leave out what earlier ones say */
 bool policy_audit_fstat(const struct policy *policy);    /* fstat by newfstatat and statx is judged wherever it runs */
 
 /* What is permitted and probably not meant, one line each: "file:line: key: warning: ...". */

@@ -91,6 +91,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 		policy->required |= sources[i]->required;
 		if (sources[i]->has_audit_allowed)
 			policy->audit_allowed = sources[i]->audit_allowed;
+		if (sources[i]->has_audit_compact)
+			policy->audit_compact = sources[i]->audit_compact;
 		if (sources[i]->has_audit_fstat)
 			policy->audit_fstat = sources[i]->audit_fstat;
 		if (sources[i]->user)

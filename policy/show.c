@@ -142,6 +142,8 @@ static int show_audit(json_t *root, const struct policy *policy)
 	json_t *object = member(root, "audit", false);
 	int ret = json_object_set_new(object, "allowed", json_boolean(policy->audit_allowed));
 
+	if (policy->audit_compact)
+		ret |= json_object_set_new(object, "compact", json_true());
 	if (policy->audit_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
 	if (policy->audit_file)

@@ -62,12 +62,12 @@ struct source {
 	size_t rule_count;
 	struct source_env *env;
 	size_t env_count;
-	bool has_audit_allowed, has_audit_fstat;
+	bool has_audit_allowed, has_audit_compact, has_audit_fstat;
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
 	uint64_t process_max;
 	struct source_text process_max_given; /* where NULL: it was not */
-	bool audit_allowed, audit_fstat;
+	bool audit_allowed, audit_compact, audit_fstat;
 	unsigned required; /* LAYER_BITs */
 	struct source_network network;
 };

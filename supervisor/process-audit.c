@@ -93,7 +93,8 @@ static int open_audit(struct process *process)
 					    .policy_sha256 = policy_sha256(options->policy),
 					    .workdir = policy_workdir(options->policy),
 					    .layers_json = layers,
-					    .record_allowed = policy_audit_allowed(options->policy)};
+					    .record_allowed = policy_audit_allowed(options->policy),
+					    .compact = policy_audit_compact(options->policy)};
 	int error;
 
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;

@@ -56,6 +56,13 @@ expect_text 'no whole line'
 expect 0 3 show "$logs/zero-tail"
 expect 125 8 show "$logs/edited"
 expect_text ':4: not a line of an audit log'
+expect 0 5 show "$logs/compact"
+expect 0 1 show --json --denied --pid 4711 "$logs/compact"
+expect_text '"run":"7f3a9c21","ppid":1,"host_pid":4711,"exe":"/usr/bin/cat","effect":"refused"}'
+expect 0 1 show --json --syscall execve "$logs/compact"
+expect_text '"effect":"continued"'
+expect 0 1 stats --json "$logs/compact"
+expect_text '"by_exe":{"/usr/bin/dash":1,"/usr/bin/cat":2}'
 expect 0 1 stats --json "$logs/run"
 expect_text '"denied":2,"unfinished":1'
 expect 0 1 stats --json --denied "$logs/run"

@@ -428,6 +428,141 @@ START_TEST(test_size_limit)
 }
 END_TEST
 
+static void append_for(struct audit *audit, pid_t pid, pid_t ppid, pid_t host_pid, const char *exe)
+{
+	struct audit_record rec = record("/a", 2);
+	struct audit_slot slot;
+
+	rec.pid = rec.tid = pid;
+	rec.ppid = ppid;
+	rec.host_pid = host_pid;
+	rec.exe = exe;
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	audit_end(audit, slot, 3, 17);
+}
+
+/* The next line of the log says this; returns whether its text leaves it out. */
+static bool check_next(struct audit_reader *reader, pid_t pid, pid_t ppid, pid_t host_pid, const char *exe)
+{
+	struct audit_line line;
+
+	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert(line.filled);
+	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "pid")), pid);
+	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "ppid")), ppid);
+	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "host_pid")), host_pid);
+	ck_assert_int_eq(json_object_get(line.json, "host_pid") != NULL, host_pid > 0);
+	ck_assert_pstr_eq(json_string_value(json_object_get(line.json, "exe")), exe);
+	ck_assert_str_eq(json_string_value(json_object_get(line.json, "run")), "7f3a9c21");
+	ck_assert_str_eq(json_string_value(json_object_get(line.json, "effect")), "performed");
+	ck_assert_ptr_null(memmem(line.text, line.len, "\"effect\"", 8));
+	return !memmem(line.text, line.len, "\"ppid\"", 6);
+}
+
+START_TEST(test_compact)
+{
+	static const struct {
+		pid_t pid, ppid, host_pid;
+		const char *exe;
+	} who[] = {
+		{4, 1, 900, "/bin/a"},  {4, 1, 900, "/bin/a"}, {5, 4, 901, "/bin/a"}, {4, 1, 900, "/bin/a"},
+		{4, 1, 900, "/bin/b"},  {4, 1, 900, "/bin/b"}, {5, 1, 901, "/bin/a"}, {5, 1, 901, "/bin/a"},
+		{68, 4, 902, "/bin/c"}, {4, 1, 900, "/bin/b"}, /* the same place in the writer's table */
+		{4, 1, 0, "/bin/b"},    {4, 1, 0, NULL},       {4, 1, 0, NULL},       {4, 1, 0, "/bin/b"},
+	};
+	static const bool said_before[] = {false, true,  false, true,  false, true, false,
+					   true,  false, false, false, false, true, false};
+	struct audit_header head = header();
+	struct audit_reader *reader;
+	struct audit_line line;
+	struct audit *audit;
+
+	head.compact = true;
+	(void)unlink(path);
+	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++)
+		append_for(audit, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
+	close_log(audit);
+	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
+	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert(json_is_true(json_object_get(line.json, "compact")) && !line.filled);
+	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
+		bool left_out = check_next(reader, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
+
+		ck_assert_msg(left_out == said_before[i], "record %zu", i);
+	}
+	audit_reader_free(reader);
+	ck_assert_uint_eq(check_whole(), sizeof(who) / sizeof(who[0]) + 2);
+}
+END_TEST
+
+/* An effect that does not follow from the verdict is said; so is everything of a record that is no call's. */
+START_TEST(test_compact_says_what_does_not_follow)
+{
+	struct audit_net net = {.event = "open", .conn = 1};
+	struct audit_record rec = record("/a", 2);
+	struct audit_header head = header();
+	struct audit_slot slot;
+	struct audit *audit;
+	json_t *json;
+
+	head.compact = true;
+	(void)unlink(path);
+	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	rec.effect = AUDIT_CONTINUED;
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	rec.effect = AUDIT_REFUSED;
+	rec.verdict = VERDICT_DENY;
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	rec.syscall = NULL;
+	rec.exe = NULL;
+	rec.net = &net;
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	close_log(audit);
+	json = read_line(1);
+	ck_assert_str_eq(json_string_value(json_object_get(json, "effect")), "continued");
+	json_decref(json);
+	json = read_line(2);
+	ck_assert_str_eq(json_string_value(json_object_get(json, "effect")), "refused");
+	ck_assert_str_eq(json_string_value(json_object_get(json, "exe")), "/usr/bin/python3.11");
+	json_decref(json);
+	json = read_line(3);
+	ck_assert_ptr_null(json_object_get(json, "exe"));
+	ck_assert_str_eq(json_string_value(json_object_get(json, "effect")), "refused");
+	json_decref(json);
+}
+END_TEST
+
+/* What a record said that did not get on file is not known. */
+START_TEST(test_compact_after_a_full_log)
+{
+	struct audit_record rec = record("/a", 2);
+	struct audit_header head = header();
+	struct rlimit limit, small;
+	struct audit_reader *reader;
+	struct audit_slot slot;
+	struct audit_line line;
+	struct audit *audit;
+
+	head.compact = true;
+	(void)unlink(path);
+	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	audit->direct = true;
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = audit_bytes(audit) + 100;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -EFBIG);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	append_for(audit, rec.pid, rec.ppid, rec.host_pid, rec.exe);
+	close_log(audit);
+	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
+	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert(!check_next(reader, rec.pid, rec.ppid, 0, rec.exe));
+	audit_reader_free(reader);
+}
+END_TEST
+
 /* A small file system of this kind in place of the test's directory, for this process alone. */
 static bool mount_here(const char *type, const char *options)
 {
@@ -654,6 +789,9 @@ int main(void)
 	tcase_add_test(tests, test_without_fallocate);
 	tcase_add_loop_test(tests, test_workers, 0, 2);
 	tcase_add_loop_test(tests, test_recover, 0, 4);
+	tcase_add_test(tests, test_compact);
+	tcase_add_test(tests, test_compact_says_what_does_not_follow);
+	tcase_add_test(tests, test_compact_after_a_full_log);
 	tcase_add_test(tests, test_recover_refuses_other_files);
 	tcase_add_test(tests, test_reader_goes_on_behind_a_damaged_line);
 	suite_add_tcase(suite, tests);

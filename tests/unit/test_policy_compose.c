@@ -19,7 +19,7 @@ static const struct rig_file files[] = {
 		 "\"to\": \"@scratch/tmp\"}], \"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, \"/etc/motd\": \"a\"}},"
 		 "\"env\": {\"pass\": [\"LANG\", \"LC_*\", \"TZ\"], \"set\": {\"A\": \"1\", \"P\": \"@interpreter/bin:@workdir/b:/usr/bin\"}},"
 		 "\"limits\": {\"wall\": \"90s\", \"stdout\": \"1K\"}, \"require\": [\"landlock\", \"landlock\"]}"},
-	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false, \"fstat\": true},"
+	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false, \"compact\": true, \"fstat\": true},"
 		     "\"require\": [\"namespaces\"]}"},
 	{"top.json", "{\"name\": \"top\", \"extends\": [\"mid.json\", \"base\"], \"workdir\": \"/job\", \"filesystem\": {\"redirect\":"
 		     "[{\"from\": \"/tmp\", \"to\": \"@workdir/.tmp\"}], \"read\": [\"/etc/passwd\"], \"provide\": {\"/etc/motd\": \"b\","
@@ -86,7 +86,7 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 1024);
 	ck_assert_uint_eq(policy_limits(policy)->stderr_bytes, 7);
 	ck_assert(!policy_audit_allowed(policy));
-	ck_assert(policy_audit_fstat(policy));
+	ck_assert(policy_audit_compact(policy) && policy_audit_fstat(policy));
 	/* all that any file asks for */
 	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_audit_file(policy), "/var/log/srv/set/a");
