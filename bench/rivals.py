@@ -3,7 +3,7 @@
 Every rival runs the same command in the same working directory, with the same environment, and may write there.
 """
 
-import os
+import re
 import shutil
 import subprocess
 
@@ -78,8 +78,9 @@ class Proot(Native):
         return ["proot", *inner]
 
     def version(self):
-        found = [line for line in output(["proot", "--version"]).splitlines() if "v5" in line or "version" in line]
-        return found[0].strip(" |_/") if found else ""
+        said = output(["proot", "--version"])  # a drawing of its name, and somewhere in it the number
+        number = re.search(r"\d+\.\d+\.\d+", said)
+        return f"proot {number.group()}{'' if 'seccomp_filter = yes' in said else ', without seccomp'}" if number else ""
 
 
 class Strace(Native):
