@@ -24,7 +24,7 @@ print(frame.groupby("key").value.mean().sum())
 """
 SPAWN = ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /usr/bin/true; i=$((i+1)); done"]
 FIND = ["/usr/bin/find", "/usr/include", "/usr/lib/python3", "-type", "f", "-size", "+100k"]
-LISTEN = '{"version": 1, "name": "bench", "extends": ["extended"], "network": {"listen": ["*"]}}\n'
+POLICY = '{"version": 1, "name": "bench", "extends": ["extended"], %s}\n'
 
 
 @dataclasses.dataclass
@@ -69,11 +69,15 @@ def copy_of(original, copy):
     return prepare
 
 
+def policy(place, name, words):
+    path = os.path.join(place.root, name)
+    trees.write(path, POLICY % words)
+    return "-p", path
+
+
 def micro(place, quick):
     """One row an operation of micro-operations.c; what is made includes its removal, and the other way round."""
-    policy = os.path.join(place.root, "listen.json")
-    with open(policy, "w", encoding="utf-8") as file:
-        file.write(LISTEN)
+    listens = policy(place, "listen.json", '"network": {"listen": ["*"]}')
     rows = (
         ("getpid", "getpid", "-", False),
         ("open+close", "open", "/usr/bin/env", True),
@@ -95,7 +99,7 @@ def micro(place, quick):
     )
     milliseconds = "40" if quick else "250"
     for name, operation, path, floor in rows:
-        options = ("-p", policy) if operation == "tcp" else ()
+        options = listens if operation == "tcp" else ()
         command = [place.micro, operation, path, "20000", milliseconds]
         yield Workload(name, "micro", command, floor=floor, options=options)
     yield Workload(
@@ -161,7 +165,10 @@ def sizes(place, quick):
     mixed = f"{' '.join(FIND)}; {PYTHON} -c 'import json, ssl, sqlite3, email, asyncio'; {SPAWN[2]}; git --version"
     calm = ["/bin/sh", "-c", f"({mixed}) >/dev/null; echo ready >ready; exec sleep 60"]
     yield Workload("PSS", "size", calm, only=("callgate",), prepare=again("ready"), sizes=True)
-    yield Workload("audit a record", "size", ["/bin/sh", "-c", mixed], only=("callgate",), sizes=True)
+    compact = policy(place, "compact.json", '"audit": {"compact": true}')
+    record = Workload("audit a record", "size", ["/bin/sh", "-c", mixed], only=("callgate",), sizes=True)
+    yield record
+    yield dataclasses.replace(record, name="audit a record, compact", options=compact)
 
 
 def choose(place, pattern, quick):
