@@ -97,7 +97,7 @@ def micro(place, quick):
         ("fork+exec+wait", "exec", "/usr/bin/true", False),
         ("thread", "thread", "-", False),
     )
-    milliseconds = "40" if quick else "250"
+    milliseconds = "40" if quick else "150"
     for name, operation, path, floor in rows:
         options = listens if operation == "tcp" else ()
         command = [place.micro, operation, path, "20000", milliseconds]
@@ -156,7 +156,7 @@ def scaling(place, quick):
         yield Workload(f"{count} at once: imports", "many", IMPORTS, at_once=count, needs=(PYTHON,))
         yield Workload(f"{count} at once: calls", "many", [place.micro, "mixed", "/usr/bin/env", calls], at_once=count)
     for count in (1, 2) if quick else (1, 2, 4, 8):
-        milliseconds = "40" if quick else "250"
+        milliseconds = "40" if quick else "150"
         command = [place.micro, "mixed", "/usr/bin/env", "20000", milliseconds, str(count)]
         yield Workload(f"{count} threads: calls", "threads", command)
 
