@@ -17,7 +17,7 @@ bench_egress_LDADD = $(EGRESS_LIBS)
 
 # Instructions per call, counted by callgrind: bench/instructions compares them with bench/instructions.budget.
 check_PROGRAMS += bench-instructions
-bench_instructions_SOURCES = bench/instructions.c
+bench_instructions_SOURCES = bench/judged-calls.c
 bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_FLAGS='"$(CFLAGS) $(MODE_CFLAGS)"'
 bench_instructions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=ioctl
 bench_instructions_LDADD = $(callgate_LDADD)
