@@ -24,6 +24,8 @@
 struct piece {
 	struct mount *mount;
 	int copy_fd;    /* of what it shows; -1: nothing is there (any more), or another mount stands at its name */
+	bool kept;      /* the mount is held by copy_fd, which is the view's now */
+	bool own;       /* in the skeleton already */
 	bool elsewhere; /* its name does not exist in the host tree around it */
 };
 
@@ -76,6 +78,9 @@ static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
 	int r;
 
 	if (!is_shown(attach->view, mount))
+		return 0;
+	piece->own = mount->flags & MOUNT_OWN;
+	if (piece->own)
 		return 0;
 	piece->copy_fd =
 		mount->flags & MOUNT_PROC ? fcntl(proc_fd, F_DUPFD_CLOEXEC, 3) : mounts_clone(mount->fd, mount->base);
@@ -157,6 +162,22 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 	return r < 0 ? failed(attach, r, "mount at another place") : 0;
 }
 
+/* Whether all above the name is the skeleton's: directories that were made for this, and no link. */
+static bool in_skeleton(const struct view *view, const struct mount *mount)
+{
+	uint32_t hash = VIEW_HASH_START;
+
+	if (view->top != view->root)
+		return false;
+	for (size_t i = 1; i < mount->virt_len; i++) {
+		if (i > 1 && mount->virt[i] == '/' &&
+		    (view_node(view, mount->virt, i, hash) || !view_shows(view, mount->virt, i)))
+			return false;
+		hash = view_hash_step(hash, mount->virt[i]);
+	}
+	return true;
+}
+
 static int attach_piece(struct attach *attach, struct piece *piece, size_t index)
 {
 	const struct mount *mount = piece->mount;
@@ -165,6 +186,8 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	int r;
 
 	if (piece->copy_fd < 0 || mount->virt_len == 1)
+		return 0;
+	if (in_skeleton(attach->view, mount) && mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
@@ -235,51 +258,68 @@ static int change_root(struct attach *attach)
 
 /* ---- the view's descriptors: from here on of the new mounts ---- */
 
-/* Opens what a mount is held by, by its name for this process: the directory itself, or that of a file. */
-static int reopen(struct attach *attach, const struct piece *piece)
+/* The directory that a file is held by, by its name for this process. */
+static int hold_again(struct attach *attach, const struct piece *piece, const char *name, struct held **ret_held)
 {
-	const struct mount *mount = piece->mount;
-	int dirfd = piece->elsewhere ? attach->more_fd : attach->root_fd;
-	const char *path = piece->elsewhere ? mount->host + strlen(attach->more) + 1 : mount->virt + 1;
-	char dir[PATH_MAX];
-	char *slash;
+	char held[PATH_MAX + 1];
+	int len = (int)(strrchr(name, '/') - name), fd;
 
-	if ((size_t)snprintf(dir, sizeof(dir), "%s", path) >= sizeof(dir))
-		return -ENAMETOOLONG;
-	if (mount->flags & MOUNT_FILE) {
-		slash = strrchr(dir, '/');
-		*(slash ? slash : dir) = '\0';
-	}
-	return openat2_call(dirfd, *dir ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	(void)snprintf(held, sizeof(held), "@%.*s", len, name); /* as no path of the host begins */
+	*ret_held = view_held(attach->view, held);
+	if (*ret_held)
+		return 0;
+	if (piece->elsewhere)
+		fd = fcntl(attach->more_fd, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = openat2_call(attach->root_fd, len ? held + 2 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	if (fd < 0)
+		return fd;
+	*ret_held = view_hold(attach->view, held, fd);
+	return *ret_held ? 0 : -ENOMEM;
+}
+
+static int hold_anew(struct attach *attach, struct piece *piece, const char *name)
+{
+	struct held *held = NULL;
+	int r = 0;
+
+	if (piece->own)
+		return 0; /* the tmpfs is the same mount as before */
+	if (piece->mount->flags & MOUNT_FILE)
+		r = hold_again(attach, piece, name, &held);
+	if (r < 0)
+		return r;
+	/* of a directory the copy is, now that it is attached, what the name leads to */
+	view_hold_by(piece->mount, piece->copy_fd, held);
+	piece->kept = !held;
+	return 0;
 }
 
 static int rebase_piece(struct attach *attach, struct piece *piece)
 {
 	struct mount *mount = piece->mount;
 	const char *name = piece->elsewhere ? mount->host : mount->virt;
-	_cleanup_close_ int fd = -1;
 	char *host, *base;
+	int r;
 
 	/* What is not where its name is leaves that to whatever else is there, or will be. */
-	if (piece->copy_fd < 0 || piece->elsewhere)
+	if ((piece->copy_fd < 0 && !piece->own) || piece->elsewhere)
 		attach->view->veiled = true;
-	if (piece->copy_fd < 0)
+	if (piece->copy_fd < 0 && !piece->own)
 		return 0; /* its descriptor still tells that nothing is there */
-	fd = reopen(attach, piece);
+	r = hold_anew(attach, piece, name);
 	host = strdup(name);
 	base = strdup(mount->flags & MOUNT_FILE ? strrchr(name, '/') + 1 : ".");
-	if (fd < 0 || !host || !base) {
+	if (r < 0 || !host || !base) {
 		free(host);
 		free(base);
-		return failed(attach, fd < 0 ? fd : -ENOMEM, "open a mount again");
+		return failed(attach, r < 0 ? r : -ENOMEM, "open a mount again");
 	}
 	free(mount->host);
 	free(mount->base);
 	mount->host = host;
 	mount->host_len = strlen(host);
 	mount->base = base;
-	(void)close(mount->fd);
-	mount->fd = steal_fd(&fd);
 	return 0;
 }
 
@@ -343,7 +383,7 @@ static void copy_still(struct attach *attach)
 		const struct piece *piece = &attach->piece[i];
 
 		/* A name of /proc is whatever its reader is. What has its place elsewhere has no name in the root. */
-		if (piece->copy_fd >= 0 && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
+		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
 			piece->mount->flags |= MOUNT_STILL;
 	}
 }
@@ -369,7 +409,8 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 	if (r == 0)
 		copy_still(&attach);
 	for (size_t i = 0; i < attach.pieces; i++)
-		cleanup_close(&attach.piece[i].copy_fd);
+		if (!attach.piece[i].kept)
+			cleanup_close(&attach.piece[i].copy_fd);
 	free(attach.piece);
 	cleanup_close(&attach.root_fd);
 	cleanup_close(&attach.more_fd);

@@ -1,6 +1,8 @@
 /* Builds the view once, before the program starts: a mount for each grant of the policy, and what every run has. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,10 @@ static int make_private(const char *host)
 
 	if ((size_t)snprintf(path, sizeof(path), "%s", host) >= sizeof(path))
 		return -ENAMETOOLONG;
+	if (mkdir(path, 0700) == 0)
+		return chmod(path, 01777) < 0 ? -errno : 0;
+	if (errno != ENOENT)
+		return errno == EEXIST ? 0 : -errno;
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
@@ -74,25 +80,38 @@ static int open_dir(const struct build *build, const char *host)
 	return -EPERM;
 }
 
+/* The directory of a path: all before its last slash, "" for the root. */
+static void dir_of(const char *path, char dir[PATH_MAX])
+{
+	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+/* The directory of a file's host path, by a descriptor for all files of it. */
+static int hold_dir(const struct build *build, const char *host, struct held **ret_held)
+{
+	char dir[PATH_MAX];
+	int fd;
+
+	dir_of(host, dir);
+	*ret_held = view_held(build->view, dir);
+	if (*ret_held)
+		return 0;
+	fd = open_dir(build, *dir ? dir : "/");
+	if (fd < 0)
+		return fd;
+	*ret_held = view_hold(build->view, dir, fd);
+	return *ret_held ? 0 : -ENOMEM;
+}
+
 /* A grant of a single file is held by its directory, so that a host that replaces the file is followed. */
 static int add_file(struct build *build, const char *virt, const char *host, unsigned flags, const char *rule)
 {
-	char dir[PATH_MAX];
-	char *slash;
-	int fd, r;
+	struct held *held = NULL;
+	int r = hold_dir(build, host, &held);
 
-	(void)snprintf(dir, sizeof(dir), "%s", host);
-	slash = strrchr(dir, '/');
-	slash[slash == dir] = '\0';
-	fd = open_dir(build, dir);
-	if (fd < 0)
-		return fd;
-	r = view_show_name(build->view, virt, S_IFREG, NULL);
-	if (r < 0) {
-		(void)close(fd);
-		return r;
-	}
-	return view_add_mount(build->view, virt, host, fd, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
+	if (r == 0)
+		r = view_show_name(build->view, virt, S_IFREG, NULL);
+	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags, rule);
 }
 
 static int add_grant(struct build *build, const struct policy_mount *grant)
@@ -118,7 +137,42 @@ static int add_grant(struct build *build, const struct policy_mount *grant)
 	return view_add_mount(build->view, grant->virt, grant->host, fd, ".", flags, grant->rule);
 }
 
-/* Content that the policy or the run supplies lives as a read-only file in the scratch space. */
+/* hold_dir for the skeleton, which may have its name in no mount namespace yet. */
+static int hold_own_dir(const struct build *build, const char *host, const char *virt, struct held **ret_held)
+{
+	char name[PATH_MAX], dir[PATH_MAX];
+	int fd;
+
+	dir_of(host, name);
+	dir_of(virt, dir);
+	*ret_held = view_held(build->view, name);
+	if (*ret_held)
+		return 0;
+	fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
+			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return fd;
+	*ret_held = view_hold(build->view, name, fd);
+	return *ret_held ? 0 : -ENOMEM;
+}
+
+/* In the skeleton, where nothing has to be mounted for it. */
+static int add_own(struct build *build, const char *virt, const void *text, size_t len, unsigned flags, const char *rule)
+{
+	_cleanup_free_ char *host = NULL;
+	struct held *held = NULL;
+	int r = view_skeleton_file(build->view, virt, text, len);
+
+	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
+		host = NULL; /* undefined after a failure */
+		r = -ENOMEM;
+	}
+	if (r == 0)
+		r = hold_own_dir(build, host, virt, &held);
+	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_OWN, rule);
+}
+
+/* Content that the policy or the run supplies: below a granted tree it is a read-only file of the scratch space. */
 static int add_text(struct build *build, const char *name, const char *virt, const void *text, size_t len, unsigned flags,
 		    const char *rule)
 {
@@ -126,6 +180,9 @@ static int add_text(struct build *build, const char *name, const char *virt, con
 	_cleanup_close_ int fd = -1;
 	int r;
 
+	flags |= MOUNT_PROVIDED | MOUNT_PRIVATE;
+	if (!view_covered(build->view, virt))
+		return add_own(build, virt, text, len, flags, rule);
 	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
 		return -errno;
 	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
@@ -135,7 +192,7 @@ static int add_text(struct build *build, const char *name, const char *virt, con
 	if (r < 0)
 		return r;
 	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
-	return add_file(build, virt, host, flags | MOUNT_PROVIDED | MOUNT_PRIVATE, rule);
+	return add_file(build, virt, host, flags, rule);
 }
 
 static int add_provided(struct build *build, const struct policy_mount *grant, size_t index)
@@ -284,6 +341,8 @@ static int build_all(struct build *build, const struct policy *policy)
 		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
+	tdestroy(build->view->plain, free);
+	build->view->plain = NULL;
 	if (r == 0)
 		r = view_add_holes(build->view, build->options->scratch_base);
 	return r < 0 ? fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;

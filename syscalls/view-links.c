@@ -1,6 +1,7 @@
 /* The view's own links: those of the host that lead into a grant, so that other ways of writing it work as well. */
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,12 @@
 /* One link of the host on the way, at its canonical name: shown in the view unless a mount shows it already. */
 static int add_link(struct view *view, const char *path, const char *target)
 {
+	const struct node *known = view_node(view, path, strlen(path), view_hash(path, strlen(path)));
 	struct place place;
 	int r;
 
+	if (known && known->link && strcmp(known->link, target) == 0)
+		return 0;
 	if (view_covered(view, path)) {
 		_cleanup_close_ int fd = -1;
 
@@ -33,13 +37,32 @@ static int add_link(struct view *view, const char *path, const char *target)
 	return r == -EEXIST ? 0 : r;
 }
 
-/* What stands at the canonical path `at`, resolved so far: 1 and its target when it is a link, 0 otherwise. */
-static int read_link(const char *at, char target[PATH_MAX])
+static int compare(const void *a, const void *b)
 {
-	ssize_t len = readlink(at, target, PATH_MAX - 1);
+	return strcmp(a, b);
+}
 
-	if (len <= 0)
+/* Most rules have their first directories in common. */
+static void note_plain(struct view *view, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (copy && !tsearch(copy, &view->plain, compare))
+		free(copy); /* it is asked about again */
+}
+
+/* What stands at the canonical path `at`, resolved so far: 1 and its target when it is a link, 0 otherwise. */
+static int read_link(struct view *view, const char *at, char target[PATH_MAX])
+{
+	ssize_t len;
+
+	if (tfind(at, &view->plain, compare))
 		return 0;
+	len = readlink(at, target, PATH_MAX - 1);
+	if (len <= 0) {
+		note_plain(view, at);
+		return 0;
+	}
 	target[len] = '\0';
 	return 1;
 }
@@ -69,7 +92,7 @@ int view_add_links(struct view *view, const char *written)
 		if (r < 0)
 			return r;
 		memcpy(todo, rest, strlen(rest) + 1);
-		if (!read_link(at, target))
+		if (!read_link(view, at, target))
 			continue;
 		links++;
 		r = add_link(view, at, target);

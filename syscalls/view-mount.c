@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
@@ -34,11 +35,52 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	return 0;
 }
 
+struct held *view_held(const struct view *view, const char *name)
+{
+	for (size_t i = 0; i < view->helds; i++)
+		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
+			return view->held[i];
+	return NULL;
+}
+
+struct held *view_hold(struct view *view, const char *name, int fd)
+{
+	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
+	struct held *held = calloc(1, sizeof(*held));
+	char *copy = strdup(name);
+
+	if (list)
+		view->held = list;
+	if (!list || !held || !copy) {
+		free(held);
+		free(copy);
+		(void)close(fd);
+		return NULL;
+	}
+	*held = (struct held){.name = copy, .fd = fd};
+	view->held[view->helds++] = held;
+	return held;
+}
+
+void view_hold_by(struct mount *mount, int fd, struct held *held)
+{
+	if (held)
+		held->users++;
+	if (!mount->held) {
+		cleanup_close(&mount->fd);
+	} else if (--mount->held->users == 0) {
+		cleanup_close(&mount->held->fd);
+		mount->held->fd = -1;
+	}
+	mount->held = held;
+	mount->fd = held ? held->fd : fd;
+}
+
 static void mount_free(struct mount *mount)
 {
 	if (!mount)
 		return;
-	if (mount->fd >= 0)
+	if (mount->fd >= 0 && !mount->held)
 		(void)close(mount->fd);
 	free(mount->virt);
 	free(mount->host);
@@ -64,6 +106,12 @@ void view_free(struct view *view)
 	for (size_t i = 0; i < view->mounts; i++)
 		mount_free(view->mount[i]);
 	free(view->mount);
+	for (size_t i = 0; i < view->helds; i++) {
+		cleanup_close(&view->held[i]->fd);
+		free(view->held[i]->name);
+		free(view->held[i]);
+	}
+	free(view->held);
 	view_shown_free(view->shown);
 	free(view->skeleton_host);
 	free(view->standin_host);
@@ -89,7 +137,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		view->mount = list;
 	if (!list || !mount) {
 		free(mount);
-		(void)close(fd);
+		cleanup_close(&fd);
 		return -ENOMEM;
 	}
 	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
@@ -103,6 +151,16 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 	else
 		r = view_add_node(view, virt, mount, NULL);
 	return r == -EEXIST ? 0 : r;
+}
+
+int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags, const char *rule)
+{
+	size_t before = view->mounts;
+	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
+
+	if (view->mounts > before)
+		view_hold_by(view->mount[before], -1, held);
+	return r;
 }
 
 bool view_covered(const struct view *view, const char *virt)

@@ -34,6 +34,9 @@ struct view {
 	struct node *bucket[VIEW_BUCKETS];
 	struct mount **mount; /* all of them, for host names */
 	size_t mounts;
+	struct held **held;   /* directories of single files */
+	size_t helds;
+	void *plain;          /* while it is built: names of the host that are no links; set of tsearch(3) */
 	struct mount *root;   /* the skeleton itself */
 	struct mount *top;    /* what "/" is: the skeleton, or the host's when the policy grants "/" */
 	char *skeleton_host;
@@ -84,6 +87,8 @@ bool view_in_hole(const struct place *place);
 
 /* Notes a name that the skeleton has from now on, and those above it. */
 void view_note_shown(const struct view *view, const char *virt, bool directory);
+/* True for a directory that was noted: it is there, and no link, until the program runs. */
+bool view_shows(const struct view *view, const char *virt, size_t len);
 struct shown *view_shown_create(void); /* NULL: no memory */
 void view_shown_free(struct shown *shown);
 
@@ -98,6 +103,24 @@ int view_refresh(const struct place *place);
  */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
+/*
+ * A directory that several files are held by. `name` says which one it is, under whatever name the caller looks for it: the
+ * host's path, or "@" and the virtual one once mounts are attached.
+ */
+struct held {
+	char *name;
+	int fd; /* O_PATH */
+	unsigned users;
+};
+/* NULL: none of that name. */
+struct held *view_held(const struct view *view, const char *name);
+/* Takes fd, also on failure. NULL: no memory. Of use until its last mount lets go of it. */
+struct held *view_hold(struct view *view, const char *name, int fd);
+/* view_add_mount for a file in such a directory. */
+int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags, const char *rule);
+/* The mount is held by this from now on: a descriptor of its own (taken), or one that is shared. */
+void view_hold_by(struct mount *mount, int fd, struct held *held);
+
 /* True when a host tree already shows at this virtual path, so that the skeleton has no say there. */
 bool view_covered(const struct view *view, const char *virt);
 /* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
@@ -112,6 +135,8 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
  * -errno.
  */
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
+/* A file of the skeleton with its content, and its parents. 0 or -errno. */
+int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len);
 /* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */
 int view_add_links(struct view *view, const char *written);
 /* Hides the scratch space of all runs, and any procfs but /proc, below what is mounted by now. 0 or -errno. */

@@ -94,6 +94,13 @@ void view_note_shown(const struct view *view, const char *virt, bool directory)
 	}
 }
 
+bool view_shows(const struct view *view, const char *virt, size_t len)
+{
+	const struct shown_name *name = find(view->shown, virt, len, view_hash(virt, len));
+
+	return name && name->directory;
+}
+
 /* The deepest directory of the skeleton on the way; *ret_next: where the component begins that it has not. NULL: unknown. */
 static struct shown_name *way_out(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
 {

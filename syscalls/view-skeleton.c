@@ -51,6 +51,20 @@ static int make_way(const struct view *view, char *path)
 	return 0;
 }
 
+/* The way to a directory, of which the first parts have been made already, no link is in them. -errno: try it carefully. */
+static int make_new(const struct view *view, char *path)
+{
+	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (!view_shows(view, path, strlen(path)) && mkdirat(view->standin_fd, path + 1, 0755) < 0)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
 int view_skeleton_mkdir(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
@@ -62,6 +76,16 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return -ENAMETOOLONG;
 	if (len <= 1)
 		return 0;
+	if (!view->tree && view_shows(view, virt, len))
+		return 0; /* while it is made nobody else is there */
+	memcpy(path, virt, len + 1);
+	program = umask(022); /* this thread's is the one of whoever created something last */
+	r = view->tree ? -EEXIST : make_new(view, path);
+	(void)umask(program);
+	if (r == 0) {
+		view_note_shown(view, virt, true);
+		return 0;
+	}
 	memcpy(path, virt, len + 1);
 	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	if (fd >= 0)
@@ -69,35 +93,56 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 	view_note_shown(view, virt, true);
 	if (fd >= 0)
 		return 0;
-	program = umask(022); /* this thread's is the one of whoever created something last */
+	program = umask(022);
 	r = make_way(view, path);
 	(void)umask(program);
 	return r;
 }
 
-int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target)
+static int make_parent(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	char *slash;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s", virt) >= sizeof(path))
+		return -ENAMETOOLONG;
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	return slash > path ? view_skeleton_mkdir(view, path) : 0;
+}
+
+int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target)
+{
 	int r;
 
-	(void)snprintf(path, sizeof(path), "%s", virt);
 	if (type == S_IFDIR)
 		return view_skeleton_mkdir(view, virt);
+	r = make_parent(view, virt);
+	if (r < 0)
+		return r;
 	view_note_shown(view, virt, false);
-	slash = strrchr(path, '/');
-	if (slash > path) {
-		*slash = '\0';
-		r = view_skeleton_mkdir(view, path);
-		if (r < 0)
-			return r;
-		*slash = '/';
-	}
 	if (type == S_IFLNK)
-		r = symlinkat(target, view->root->fd, path + 1);
+		r = symlinkat(target, view->root->fd, virt + 1);
 	else
-		r = mknodat(view->root->fd, path + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
+		r = mknodat(view->root->fd, virt + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	return r < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	_cleanup_close_ int fd = -1;
+	int r = make_parent(view, virt);
+
+	if (r < 0)
+		return r;
+	fd = openat(view->root->fd, virt + 1, flags, 0444);
+	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* of an attempt before this one */
+		fd = openat(view->root->fd, virt + 1, flags, 0444);
+	if (fd < 0)
+		return -errno;
+	view_note_shown(view, virt, false);
+	return io_write_full(fd, text, len);
 }
 
 static int make_entry(const char *host, mode_t type, const char *target)

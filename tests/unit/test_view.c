@@ -108,12 +108,19 @@ static const struct view_provide provides[] = {
 	{(char *)"/etc/denied", (char *)"run", 3},
 };
 
-static void set_up(void)
+static void make_view(struct view **ret_view)
 {
 	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1,
 				       .provide = provides, .provides = sizeof(provides) / sizeof(provides[0])};
 	struct policy_error error;
 
+	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
+	ck_assert_int_eq(view_create(NULL, &options, ret_view, &error), 0);
+	(void)close(options.scratch_fd);
+}
+
+static void set_up(void)
+{
 	(void)snprintf(host, sizeof(host), "/tmp/test-view-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(host));
 	make_dir(host, "data", data);
@@ -137,9 +144,7 @@ static void set_up(void)
 	grants[0] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .written = "/data", .virt = "/data", .host = data};
 	grants[1] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .filtered = true};
 	grants[2] = (struct policy_mount){.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .text = "hello", .text_len = 5};
-	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
-	ck_assert_int_eq(view_create(NULL, &options, &view, &error), 0);
-	(void)close(options.scratch_fd);
+	make_view(&view);
 }
 
 static void tear_down(void)
@@ -307,6 +312,55 @@ START_TEST(the_runs_files_are_shown)
 }
 END_TEST
 
+/* A view is made anew when mounts cannot be had: what the first attempt left, or somebody put there, leads nowhere. */
+START_TEST(another_attempt_follows_no_link)
+{
+	static struct place place;
+	char etc[PATH_MAX], motd[PATH_MAX], outside[PATH_MAX], text[8] = "";
+	struct view *again;
+	int fd;
+
+	path_to(etc, scratch, "view/etc");
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, etc), 0);
+	make_dir(host, "outside", outside);
+	make_link(outside, scratch, "view/etc");
+	make_view(&again);
+	ck_assert_int_eq(rmdir(outside), 0); /* empty */
+	ck_assert_int_eq(view_locate(again, NULL, "/", "/etc/resolv.conf", 0, &place), 0);
+	fd = view_open(&place, O_RDONLY, 0);
+	ck_assert_int_eq(read(fd, text, sizeof(text) - 1), 3);
+	(void)close(fd);
+	view_free(again);
+
+	path_to(motd, etc, "motd");
+	ck_assert_int_eq(unlink(motd), 0);
+	make_file(host, "outside");
+	make_link(outside, etc, "motd");
+	make_view(&again);
+	fd = open(outside, O_RDONLY);
+	ck_assert_int_eq(read(fd, text, sizeof(text)), 0);
+	(void)close(fd);
+	view_free(again);
+}
+END_TEST
+
+/* Files of one directory are held by one descriptor of it, and those of the skeleton lie in it. */
+START_TEST(files_share_their_directory)
+{
+	static struct place one, other, granted;
+	struct stat st;
+
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/motd", 0, &one), 0);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/resolv.conf", 0, &other), 0);
+	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/sub/given", 0, &granted), 0);
+	ck_assert_int_eq(one.mount->fd, other.mount->fd);
+	ck_assert(one.mount->flags & MOUNT_OWN && !(granted.mount->flags & MOUNT_OWN));
+	ck_assert_ptr_nonnull(strstr(one.mount->host, "/view/etc/motd"));
+	ck_assert_int_eq(stat(one.mount->host, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0444);
+}
+END_TEST
+
 START_TEST(scratch_is_nowhere)
 {
 	static struct place place;
@@ -388,6 +442,8 @@ int main(void)
 	tcase_add_test(tests, skeleton_lacks_what_is_absent);
 	tcase_add_test(tests, roots_of_mounts_stay);
 	tcase_add_test(tests, the_runs_files_are_shown);
+	tcase_add_test(tests, another_attempt_follows_no_link);
+	tcase_add_test(tests, files_share_their_directory);
 	tcase_add_test(tests, scratch_is_nowhere);
 	tcase_add_test(tests, listings_show_what_is_granted);
 	tcase_add_test(tests, proc_lists_the_run);
