@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+EXTENDED = ("--profile", "extended")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -36,7 +37,7 @@ class Floor(Native):
 
 
 class Callgate(Native):
-    name, about = "callgate", "callgate run --profile extended --audit FILE"
+    name, about = "callgate", "callgate run --audit FILE --profile extended, or data for Python"
     ours = True
     audit = True
 
@@ -47,8 +48,8 @@ class Callgate(Native):
     def command(self, workdir, inner, options=(), log=None):
         audit = ["--audit", log or self.place.fresh_log()] if self.audit else []
         return [
-            self.place.callgate, "run", "--profile", "extended", "-x", self.place.tools, "-w", workdir,
-            *audit, *options, "--", *inner,
+            self.place.callgate, "run", *(options or EXTENDED), "-x", self.place.tools, "-w", workdir, *audit,
+            "--", *inner,
         ]
 
     def version(self):
@@ -80,7 +81,8 @@ class Proot(Native):
     def version(self):
         said = output(["proot", "--version"])  # a drawing of its name, and somewhere in it the number
         number = re.search(r"\d+\.\d+\.\d+", said)
-        return f"proot {number.group()}{'' if 'seccomp_filter = yes' in said else ', without seccomp'}" if number else ""
+        slow = "" if "seccomp_filter = yes" in said else ", without seccomp"
+        return f"proot {number.group()}{slow}" if number else ""
 
 
 class Strace(Native):

@@ -13,9 +13,12 @@ import subprocess
 from typing import Callable, Optional
 
 import trees
+from rivals import EXTENDED
 
 PYTHON = "/usr/bin/python3"
 GIT = ("/usr/bin/git",)
+OURS = ("native", "callgate")
+DATA = ("--profile", "data")  # what Python programs are meant to run under; it hides nothing of what it grants
 IMPORTS = [PYTHON, "-c", "import json, ssl, sqlite3, email, asyncio"]
 PANDAS = """
 import pandas as pd, numpy as np
@@ -35,7 +38,7 @@ class Workload:
     floor: bool = False  # the floor emulates what it does, on one processor
     setup: Optional[Callable] = None  # once: setup(place, workdir)
     prepare: Optional[Callable] = None  # before every sample, not timed: prepare(workdir)
-    options: tuple = ()  # further ones of callgate run
+    options: tuple = EXTENDED  # of callgate run
     only: tuple = ()  # these rivals and no others; empty: all
     needs: tuple = ()  # files that have to exist
     at_once: int = 1
@@ -85,7 +88,6 @@ def micro(place, quick):
         ("denied open", "denied", "/etc/shadow-not-granted", True),
         ("stat", "stat", "/usr/bin/env", True),
         ("open, close, stat", "mixed", "/usr/bin/env", True),
-        ("fstat", "fstat", "/usr/bin/env", False),
         ("access", "access", "/usr/bin/env", False),
         ("readlink", "readlink", "/proc/self/exe" if not os.path.islink("/usr/bin/awk") else "/usr/bin/awk", False),
         ("mkdir+rmdir", "mkdir", "made", False),
@@ -99,29 +101,32 @@ def micro(place, quick):
     )
     milliseconds = "40" if quick else "150"
     for name, operation, path, floor in rows:
-        options = listens if operation == "tcp" else ()
+        options = listens if operation == "tcp" else EXTENDED
         command = [place.micro, operation, path, "20000", milliseconds]
         yield Workload(name, "micro", command, floor=floor, options=options)
-    yield Workload(
-        "fstat, no mountns", "micro", [place.micro, "fstat", "/usr/bin/env", "20000", milliseconds],
-        options=("--without", "mountns"), only=("native", "callgate"),
-    )
+    fstat = [place.micro, "fstat", "/usr/bin/env", "20000", milliseconds]
+    yield Workload("fstat", "micro", fstat, options=DATA)
+    yield Workload("fstat, extended", "micro", fstat, only=OURS)
+    yield Workload("fstat, no mountns", "micro", fstat, options=(*DATA, "--without", "mountns"), only=OURS)
 
 
 def start(place, quick):
     yield Workload("true", "start", ["/usr/bin/true"], floor=True)
-    yield Workload("true, --json", "start", ["/usr/bin/true"], options=("--json",), only=("native", "callgate"))
+    yield Workload("true, --json", "start", ["/usr/bin/true"], options=(*EXTENDED, "--json"), only=OURS)
 
 
 def real(place, quick):
     calls = 500 if quick else 4000  # bench-micro does five rounds of them
     loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
     sources = [] if not quick else ["libcallgate_base.a"]
-    yield Workload("python imports", "real", IMPORTS, floor=True, needs=(PYTHON,))
-    yield Workload(
-        "pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True,
+    pandas = Workload(
+        "pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True, options=DATA,
         needs=(PYTHON, "/usr/lib/python3/dist-packages/pandas"),
     )
+    imports = Workload("python imports", "real", IMPORTS, floor=True, options=DATA, needs=(PYTHON,))
+    for one in (imports, pandas):
+        yield one
+        yield dataclasses.replace(one, name=f"{one.name}, extended", options=EXTENDED, only=OURS)
     yield Workload("git status, 300 files", "real", ["git", "status", "--short"], setup=trees.repository, needs=GIT)
     yield Workload("200 x spawn true", "real", SPAWN, floor=True)
     yield Workload("find -size +100k", "real", FIND)
@@ -153,7 +158,7 @@ def real(place, quick):
 def scaling(place, quick):
     calls = "40" if quick else "400"
     for count in (1, 2) if quick else (1, 2, 8, 32):
-        yield Workload(f"{count} at once: imports", "many", IMPORTS, at_once=count, needs=(PYTHON,))
+        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, at_once=count, needs=(PYTHON,))
         yield Workload(f"{count} at once: calls", "many", [place.micro, "mixed", "/usr/bin/env", calls], at_once=count)
     for count in (1, 2) if quick else (1, 2, 4, 8):
         milliseconds = "40" if quick else "150"
