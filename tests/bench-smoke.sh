@@ -43,7 +43,8 @@ done
 grep -q '^stat *floor .*+0.0%' "$T/compared" || fail "compare: $(cat "$T/compared")"
 "$bench/targets.py" "$T/out.json" >"$T/targets" # may fail: one round of little work
 grep -q '^\(pass\|FAIL\) *stat: at most' "$T/targets" || fail "targets.py: $(cat "$T/targets")"
-"$bench/report.py" --markdown "$T/out.json" | grep -q '^| stat | ns |' || fail "report.py does not know it"
+"$bench/report.py" --markdown "$T/out.json" >"$T/markdown" || fail "report.py ended with $?"
+grep -q '^| stat | ns |' "$T/markdown" || fail "report.py: $(cat "$T/markdown")"
 if command -v gnuplot >/dev/null; then
 	"$bench/plot" "$T/out.json" "$T/out.svg" || fail "plot ended with $?"
 	grep -q '<svg' "$T/out.svg" || fail "plot drew nothing"
