@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "syscalls/arch.h"
 
@@ -66,21 +67,36 @@ void bpf_terms(struct bpf *bpf, const struct row_term *term)
 		emit_term(bpf, term);
 }
 
+/* A conditional jump over what was emitted since; farther than one reaches, another leads there. */
+static void jump_over(struct bpf *bpf, size_t jump)
+{
+	size_t over = bpf->len - jump - 1;
+
+	if (bpf->len >= BPF_MAXINSNS)
+		return; /* too long anyway */
+	if (over <= UINT8_MAX) {
+		bpf->code[jump].jt = (uint8_t)over;
+		return;
+	}
+	/* it jumps within itself only */
+	memmove(&bpf->code[jump + 2], &bpf->code[jump + 1], over * sizeof(*bpf->code));
+	bpf->code[jump].jf = 1;
+	bpf->code[jump + 1] = (struct sock_filter){.code = BPF_JMP | BPF_JA, .k = (uint32_t)over};
+	bpf->len++;
+}
+
 /* first[] holds the first numbers of `count` runs; the accumulator the call's number, which is in one of them. */
 static void emit_search(struct bpf *bpf, const struct bpf_tree *tree, const int *first, size_t count)
 {
-	size_t jump;
+	size_t jump = bpf->len;
 
 	if (count == 1) {
 		tree->leaf(tree->ctx, bpf, first[0]);
 		return;
 	}
-	emit(bpf, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)first[count / 2], 0, 1);
-	jump = bpf->len;
-	emit(bpf, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit(bpf, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)first[count / 2], 0, 0);
 	emit_search(bpf, tree, first, count / 2);
-	if (jump < BPF_MAXINSNS)
-		bpf->code[jump].k = (uint32_t)(bpf->len - jump - 1);
+	jump_over(bpf, jump);
 	emit_search(bpf, tree, first + count / 2, count - count / 2);
 }
 
@@ -103,7 +119,7 @@ static void emit_program(struct bpf *bpf, const struct bpf_tree *tree)
 
 int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
-	struct bpf bpf = {.code = calloc(BPF_MAXINSNS, sizeof(*bpf.code))};
+	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most of it is never touched */
 
 	if (!bpf.code)
 		return -ENOMEM;
