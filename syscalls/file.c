@@ -51,11 +51,35 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
 }
 
 /*
+ * Of what is denied only the refusal is to be learned, and to be recorded: not what it is (`error` comes from there being
+ * no way on), nor whether there is such a name below it. True when the refusal is the answer.
+ */
+static bool fail_denied(struct call *call, const struct place *place, int error)
+{
+	const struct view *view = call->sandbox->view;
+	struct policy_decision decision;
+
+	if (!place->mount || place->magic || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
+		return false;
+	if (error == -ENOENT)
+		decision = policy_decide(view->policy, place->virt, (size_t)(strrchr(place->virt, '/') - place->virt), POLICY_READ);
+	else
+		decision = view_judge(view, call->task, place, POLICY_READ);
+	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
+		return false;
+	call->decision = decision;
+	call_fail(call, -decision.error);
+	return true;
+}
+
+/*
  * A path that ends outside every grant failed because the policy does not mention it: that is a denial, unless the host
  * has nothing there either (the loader asks for /etc/ld.so.preload in every process): then natively it fails alike.
  */
 static void fail_walk(struct call *call, const struct place *place, int error)
 {
+	if (fail_denied(call, place, error))
+		return;
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON)) {
 		call_fail(call, error);
 		return;

@@ -194,6 +194,14 @@ static int look(struct walk *walk, bool last)
 	return 0;
 }
 
+/* "denied/name/.." would tell whether there is a name: nobody gets out of what could not be read. */
+static int leave(const struct walk *walk)
+{
+	int r = view_place(walk->view, walk->place);
+
+	return r < 0 || walk->place->mount->flags & MOUNT_PROC ? r : judge_step(walk);
+}
+
 /* One component. 0: go on; 1: ends here; -errno. */
 static int step(struct walk *walk, const char *name, bool last)
 {
@@ -206,8 +214,10 @@ static int step(struct walk *walk, const char *name, bool last)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		step_up(place);
-		return 0;
+		r = leave(walk);
+		if (r == 0)
+			step_up(place);
+		return r;
 	}
 	r = step_down(place, name);
 	if (r < 0)

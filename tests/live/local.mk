@@ -2,6 +2,7 @@
 LIVE_TESTS = \
 	tests/live/attack-attributes.sh \
 	tests/live/attack-crowd.sh \
+	tests/live/attack-denied-names.sh \
 	tests/live/attack-fuzz.sh \
 	tests/live/attack-net-h2.sh \
 	tests/live/attack-net-listener.sh \
