@@ -16,12 +16,16 @@
 
 #define IDLE_NS (HANDOFF_IDLE_MS * MS)
 #define BURST_NS (2 * MS)       /* calls further apart are no burst */
+#define SPAN_NS (20 * MS)       /* what was before that is forgotten */
 #define KEPT_LONGEST_NS (30 * MS) /* then the scheduler may choose another CPU */
 #define CONTENDED_NS (1 * MS)   /* so long takes what has to wait for its turn on a CPU that others want */
 #define PAUSE_NS (50 * MS)      /* when it did not help, at first; doubled up to: */
 #define PAUSE_LONGEST_NS (1000 * MS)
-#define SLOW_LEAST 3u           /* so many slow ones in a row before anything is done about it */
+#define SLOW_LEAST 3u           /* so many slow ones of one task in a row before anything is done about it */
+#define CROWD_LEAST 8u          /* … of several tasks */
+#define KEPT_MAX 8u             /* at a time */
 #define TRIAL 8u                /* so many are measured before it is judged */
+#define CROWD_TRIAL 64u         /* so many calls */
 #define TOOK_MOST_NS (200 * US) /* what one may count in a mean */
 
 /* First guesses, replaced by what is measured. */
@@ -33,23 +37,41 @@ struct mean {
 	unsigned count;
 };
 
+/* Some time in which calls were made. */
+struct span {
+	uint64_t begin_ns;
+	unsigned calls;
+	unsigned turns;   /* calls of another task than the last one */
+	unsigned slow;    /* descriptors that were given slowly */
+	uint64_t lost_ns; /* by that */
+};
+
+struct kept {
+	const struct task *task;
+	cpu_set_t mask; /* to be put back */
+	bool called;    /* since it was looked at last */
+};
+
 struct handoff {
 	cpu_set_t whole;    /* what we would get if we asked for all */
 	pid_t tid;          /* whose call was the last */
-	bool called;        /* since the last tick */
-	uint64_t last_ns;   /* a tick that saw a call */
 	struct mean loose;  /* its slow ones in a row, while it was not kept */
+	struct span before; /* of everybody, while nobody was kept */
 	uint64_t given_ns;  /* when the last was */
 	uint64_t pause_ns;  /* the next pause */
 	uint64_t paused_until_ns;
 	uint64_t cost_ns;   /* of keeping and releasing, the last time */
 	uint64_t fast_ns;   /* what it takes on one CPU */
 
-	const struct task *kept; /* NULL: nobody */
+	struct kept kept[KEPT_MAX];
+	unsigned count;
+	bool crowd;         /* several are kept, as they call by turns */
 	cpu_set_t cpu;      /* where */
-	cpu_set_t own, theirs; /* the masks to be put back */
+	cpu_set_t own;      /* our mask, to be put back */
 	uint64_t kept_ns;   /* since when */
-	struct mean here;   /* while it is kept */
+	uint64_t looked_ns; /* when we looked who still calls */
+	struct mean here;   /* while they are kept */
+	struct span during;
 };
 
 static uint64_t mean_ns(const struct mean *mean)
@@ -104,15 +126,30 @@ static bool is_there(const struct task *task)
 }
 
 /* Its mask, unless the number is another's by now or somebody else has set one. */
-static void put_back_theirs(const struct handoff *handoff, const struct task *task)
+static void let_go(const struct handoff *handoff, const struct kept *kept)
 {
 	cpu_set_t now;
 
-	if (is_there(task) && get_mask(task->tid, &now) == 0 && CPU_EQUAL(&now, &handoff->cpu))
-		put_back(handoff, task->tid, &handoff->theirs);
+	if (is_there(kept->task) && get_mask(kept->task->tid, &now) == 0 && CPU_EQUAL(&now, &handoff->cpu))
+		put_back(handoff, kept->task->tid, &kept->mask);
 }
 
 /* ---- keeping and releasing ---- */
+
+static struct kept *find(struct handoff *handoff, pid_t tid)
+{
+	for (unsigned i = 0; i < handoff->count; i++)
+		if (handoff->kept[i].task->tid == tid)
+			return &handoff->kept[i];
+	return NULL;
+}
+
+static void drop(struct handoff *handoff, struct kept *kept)
+{
+	*kept = handoff->kept[--handoff->count];
+	if (handoff->count == 0)
+		put_back(handoff, 0, &handoff->own);
+}
 
 static void pause_until(struct handoff *handoff, uint64_t until_ns)
 {
@@ -127,48 +164,79 @@ static void no_use(struct handoff *handoff, uint64_t now_ns)
 	handoff->pause_ns = handoff->pause_ns * 2 < PAUSE_LONGEST_NS ? handoff->pause_ns * 2 : PAUSE_LONGEST_NS;
 }
 
-/* 0, or -errno with nothing changed. */
-static int keep(struct handoff *handoff, const struct task *task)
+/* The receiver, where it is at this moment. 0 or -errno. */
+static int stay(struct handoff *handoff)
 {
 	int here = sched_getcpu();
-	size_t cpu = here < 0 ? CPU_SETSIZE : (size_t)here;
-	int r = cpu >= CPU_SETSIZE || task->pidfd < 0 ? -ENODEV : get_mask(task->tid, &handoff->theirs);
+	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : get_mask(0, &handoff->own);
 
-	if (r == 0)
-		r = get_mask(0, &handoff->own);
+	if (r < 0)
+		return r;
+	CPU_ZERO(&handoff->cpu);
+	CPU_SET((size_t)here, &handoff->cpu);
+	return set_mask(0, &handoff->cpu);
+}
+
+/* A task that waits for us, where we are. 0, or -errno with nothing changed. */
+static int keep(struct handoff *handoff, const struct task *task)
+{
+	struct kept *kept = &handoff->kept[handoff->count];
+	cpu_set_t both;
+	int r = task->pidfd < 0 ? -ENODEV : get_mask(task->tid, &kept->mask);
+
 	if (r < 0)
 		return r;
 	/* With a mask of one CPU it is where it wants to be; and nobody is put where it may not be. */
-	if (CPU_COUNT(&handoff->theirs) < 2 || !CPU_ISSET(cpu, &handoff->theirs))
+	CPU_AND(&both, &kept->mask, &handoff->cpu);
+	if (CPU_COUNT(&kept->mask) < 2 || CPU_COUNT(&both) == 0)
 		return -ENODEV;
-	CPU_ZERO(&handoff->cpu);
-	CPU_SET(cpu, &handoff->cpu);
 	r = set_mask(task->tid, &handoff->cpu);
 	if (r < 0)
 		return r;
-	r = set_mask(0, &handoff->cpu);
 	/*
 	 * Its number was its own a moment ago, when its call was received. Asked again afterwards, because whose it is now
 	 * is not to be kept.
 	 */
-	if (r == 0 && is_there(task))
-		return 0;
-	if (r == 0)
+	if (!is_there(task)) {
+		put_back(handoff, task->tid, &kept->mask);
+		return -ESRCH;
+	}
+	kept->task = task;
+	kept->called = true;
+	handoff->count++;
+	return 0;
+}
+
+static int begin(struct handoff *handoff, const struct task *task, uint64_t now_ns)
+{
+	uint64_t begin_ns = io_now_ns();
+	int r = stay(handoff);
+
+	if (r < 0)
+		return r;
+	r = keep(handoff, task);
+	if (r < 0) {
 		put_back(handoff, 0, &handoff->own);
-	put_back(handoff, task->tid, &handoff->theirs);
-	return -ESRCH;
+		return r;
+	}
+	handoff->kept_ns = handoff->looked_ns = now_ns;
+	handoff->here = (struct mean){0};
+	handoff->during = (struct span){.begin_ns = now_ns};
+	handoff->cost_ns = io_now_ns() - begin_ns;
+	return 0;
 }
 
 void handoff_release(struct handoff *handoff)
 {
 	uint64_t begin_ns;
 
-	if (!handoff || !handoff->kept)
+	if (!handoff || handoff->count == 0)
 		return;
 	begin_ns = io_now_ns();
-	put_back_theirs(handoff, handoff->kept);
-	put_back(handoff, 0, &handoff->own);
-	handoff->kept = NULL;
+	while (handoff->count > 0) {
+		let_go(handoff, &handoff->kept[0]);
+		drop(handoff, &handoff->kept[0]);
+	}
 	handoff->loose = (struct mean){0};
 	handoff->cost_ns += io_now_ns() - begin_ns;
 }
@@ -183,16 +251,22 @@ void handoff_pause(struct handoff *handoff, uint64_t now_ns)
 
 void handoff_forget(struct handoff *handoff, const struct task *task)
 {
-	if (!handoff || handoff->kept != task)
-		return;
-	put_back(handoff, 0, &handoff->own);
-	handoff->kept = NULL;
+	for (unsigned i = 0; handoff && i < handoff->count; i++)
+		if (handoff->kept[i].task == task) {
+			drop(handoff, &handoff->kept[i]);
+			return;
+		}
 }
 
 /* ---- when ---- */
 
-/* New tasks inherit a mask, exec takes a thread's number away, and the rest is about masks. */
-static bool shows_or_passes(int nr)
+static bool shows_masks(int nr)
+{
+	return nr == SYS_sched_getaffinity || nr == SYS_sched_setaffinity;
+}
+
+/* New tasks inherit a mask, and exec takes a thread's number away. */
+static bool passes_on(int nr)
 {
 	switch (nr) {
 	case SYS_clone:
@@ -202,8 +276,6 @@ static bool shows_or_passes(int nr)
 #endif
 	case SYS_execve:
 	case SYS_execveat:
-	case SYS_sched_getaffinity:
-	case SYS_sched_setaffinity:
 		return true;
 	default:
 		return false;
@@ -212,94 +284,159 @@ static bool shows_or_passes(int nr)
 
 void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 {
+	struct kept *kept;
+	struct span *span;
+
 	if (!handoff)
 		return;
-	handoff->called = true;
 	if (nr == SYS_sched_setaffinity) /* of another task, perhaps, and not done yet when that one calls */
 		pause_until(handoff, io_now_ns() + PAUSE_NS);
-	if (tid == handoff->tid && !(handoff->kept && shows_or_passes(nr)))
+	kept = find(handoff, tid);
+	if (shows_masks(nr) || passes_on(nr) || (!kept && !handoff->crowd))
+		handoff_release(handoff);
+	else if (kept)
+		kept->called = true;
+	span = handoff->count > 0 ? &handoff->during : &handoff->before;
+	span->calls++;
+	if (tid == handoff->tid)
 		return;
-	handoff_release(handoff);
 	handoff->tid = tid;
+	span->turns++;
 	handoff->loose = (struct mean){0};
+}
+
+static bool is_alone(const struct span *span)
+{
+	return span->turns * 4 < span->slow;
+}
+
+/* One that calls by itself: as much is lost as keeping it would have cost, so that at worst it is twice what was best. */
+static bool pays(const struct handoff *handoff)
+{
+	const struct mean *loose = &handoff->loose;
+
+	return is_alone(&handoff->before) && loose->count >= SLOW_LEAST && loose->total_ns - loose->count * handoff->fast_ns >= handoff->cost_ns;
+}
+
+/*
+ * Several that call by turns. On one CPU they would wait for each other whenever they compute: so only when most of the time
+ * is lost anyway.
+ */
+static bool pays_for_all(const struct handoff *handoff, uint64_t now_ns)
+{
+	const struct span *before = &handoff->before;
+
+	return before->slow >= CROWD_LEAST && before->lost_ns >= handoff->cost_ns &&
+	       before->lost_ns * 2 >= now_ns - before->begin_ns;
 }
 
 void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns)
 {
-	uint64_t lost_ns, begin_ns;
-
-	if (!handoff || handoff->kept || handoff->loose.count < SLOW_LEAST || now_ns < handoff->paused_until_ns)
+	if (!handoff || now_ns < handoff->paused_until_ns || find(handoff, task->tid))
 		return;
-	/* As much as keeping it would have cost, so that at worst it is twice what was best. */
-	lost_ns = handoff->loose.total_ns - handoff->loose.count * handoff->fast_ns;
-	if (lost_ns < handoff->cost_ns)
-		return;
-	begin_ns = io_now_ns();
-	if (keep(handoff, task) < 0) {
-		no_use(handoff, now_ns);
+	if (handoff->count > 0) {
+		/* Comes when some are kept: one of a crowd. */
+		if (handoff->count < KEPT_MAX)
+			(void)keep(handoff, task);
 		return;
 	}
-	handoff->kept = task;
-	handoff->kept_ns = handoff->last_ns = now_ns;
-	handoff->cost_ns = io_now_ns() - begin_ns;
-	handoff->here = (struct mean){0};
+	handoff->crowd = !pays(handoff);
+	if (handoff->crowd && !pays_for_all(handoff, now_ns))
+		handoff->crowd = false;
+	else if (begin(handoff, task, now_ns) < 0)
+		no_use(handoff, now_ns);
 }
 
 static void after_loose(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns)
 {
+	bool slow = took_ns >= 2 * handoff->fast_ns;
+
 	if (took_ns < handoff->fast_ns)
 		handoff->fast_ns -= (handoff->fast_ns - took_ns) / 8; /* it stayed by itself */
-	if (now_ns - handoff->given_ns > BURST_NS || took_ns < 2 * handoff->fast_ns)
+	if (now_ns - handoff->given_ns > BURST_NS)
 		handoff->loose = (struct mean){0};
-	if (took_ns >= 2 * handoff->fast_ns && took_ns < CONTENDED_NS)
+	if (now_ns - handoff->given_ns > BURST_NS || now_ns - handoff->before.begin_ns > SPAN_NS)
+		handoff->before = (struct span){.begin_ns = now_ns - took_ns};
+	if (!slow) {
+		handoff->loose = (struct mean){0};
+	} else if (took_ns < CONTENDED_NS) {
 		mean_add(&handoff->loose, took_ns);
+		handoff->before.slow++;
+		handoff->before.lost_ns += took_ns - handoff->fast_ns;
+	}
 }
 
-static void after_kept(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns)
+/* More calls in the same time than before, by a quarter. */
+static bool is_quicker(const struct handoff *handoff, uint64_t now_ns)
 {
-	mean_add(&handoff->here, took_ns);
-	if (took_ns >= CONTENDED_NS) {
-		no_use(handoff, now_ns);
-	} else if (handoff->here.count == TRIAL) {
-		uint64_t here_ns = mean_ns(&handoff->here);
+	const struct span *before = &handoff->before, *during = &handoff->during;
 
-		if (here_ns * 4 > mean_ns(&handoff->loose) * 3) {
-			no_use(handoff, now_ns);
-			return;
-		}
-		handoff->fast_ns = here_ns < handoff->fast_ns ? here_ns : handoff->fast_ns + handoff->fast_ns / 8;
-		handoff->pause_ns = PAUSE_NS;
-		handoff->here = (struct mean){0};
-	}
+	return during->calls * (handoff->kept_ns - before->begin_ns) * 4 >= before->calls * (now_ns - during->begin_ns) * 5;
+}
+
+static bool is_of_use(struct handoff *handoff, uint64_t now_ns)
+{
+	uint64_t here_ns = mean_ns(&handoff->here);
+
+	if (handoff->crowd)
+		return handoff->during.calls < CROWD_TRIAL || is_quicker(handoff, now_ns);
+	if (handoff->here.count < TRIAL)
+		return true;
+	handoff->here = (struct mean){0};
+	if (here_ns * 4 > mean_ns(&handoff->loose) * 3)
+		return false;
+	handoff->fast_ns = here_ns < handoff->fast_ns ? here_ns : handoff->fast_ns + handoff->fast_ns / 8;
+	handoff->pause_ns = PAUSE_NS;
+	return true;
 }
 
 void handoff_after(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns)
 {
 	if (!handoff)
 		return;
-	if (handoff->kept)
-		after_kept(handoff, took_ns, now_ns);
-	else
+	if (handoff->count == 0)
 		after_loose(handoff, took_ns, now_ns);
 	handoff->given_ns = now_ns;
+	if (handoff->count == 0)
+		return;
+	mean_add(&handoff->here, took_ns);
+	if (took_ns >= CONTENDED_NS || !is_of_use(handoff, now_ns))
+		no_use(handoff, now_ns);
+}
+
+/* Lets those go who have not called since this was done last. */
+static void look(struct handoff *handoff, uint64_t now_ns)
+{
+	handoff->looked_ns = now_ns;
+	for (unsigned i = handoff->count; i-- > 0;) {
+		struct kept *kept = &handoff->kept[i];
+
+		if (!kept->called) {
+			let_go(handoff, kept);
+			drop(handoff, kept);
+		} else {
+			kept->called = false;
+		}
+	}
 }
 
 int handoff_tick(struct handoff *handoff, uint64_t now_ns)
 {
-	if (!handoff || !handoff->kept)
+	if (!handoff || handoff->count == 0)
 		return -1;
-	if (handoff->called)
-		handoff->last_ns = now_ns;
-	handoff->called = false;
-	if (now_ns - handoff->last_ns < IDLE_NS && now_ns - handoff->kept_ns < KEPT_LONGEST_NS)
-		return HANDOFF_IDLE_MS;
-	handoff_release(handoff);
-	return -1;
+	if (now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
+		handoff_release(handoff);
+	else if (now_ns - handoff->looked_ns >= IDLE_NS)
+		look(handoff, now_ns);
+	return handoff->count > 0 ? HANDOFF_IDLE_MS : -1;
 }
 
-pid_t handoff_kept(const struct handoff *handoff)
+bool handoff_keeps(const struct handoff *handoff, pid_t tid)
 {
-	return handoff && handoff->kept ? handoff->kept->tid : 0;
+	for (unsigned i = 0; handoff && i < handoff->count; i++)
+		if (handoff->kept[i].task->tid == tid)
+			return true;
+	return false;
 }
 
 /* ---- making ---- */

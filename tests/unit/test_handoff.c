@@ -75,14 +75,19 @@ static int cpus(pid_t tid)
 	return sched_getaffinity(tid, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : -1;
 }
 
-static void give(uint64_t took)
+static void give_to(const struct task *taker, uint64_t gap, uint64_t took)
 {
-	now += GAP;
-	handoff_call(handoff, task.tid, SYS_openat);
-	handoff_before(handoff, &task, now);
+	now += gap;
+	handoff_call(handoff, taker->tid, SYS_openat);
+	handoff_before(handoff, taker, now);
 	now += took;
 	handoff_after(handoff, took, now);
 	(void)handoff_tick(handoff, now);
+}
+
+static void give(uint64_t took)
+{
+	give_to(&task, GAP, took);
 }
 
 static void give_many(unsigned count, uint64_t took)
@@ -94,14 +99,14 @@ static void give_many(unsigned count, uint64_t took)
 static void keep(void)
 {
 	give_many(4, SLOW);
-	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert(handoff_keeps(handoff, task.tid));
 	ck_assert_int_eq(cpus(task.tid), 1);
 	ck_assert_int_eq(cpus(0), 1);
 }
 
 static void ck_assert_free(void)
 {
-	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(!handoff_keeps(handoff, task.tid));
 	ck_assert(is_mask(task.tid, &full));
 	ck_assert(is_mask(0, &full));
 }
@@ -114,7 +119,7 @@ START_TEST(keeps_when_it_costs_enough)
 	ck_assert_int_eq(cpus(task.tid), 1);
 	ck_assert_int_eq(cpus(0), 1);
 	give_many(100, FAST);
-	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert(handoff_keeps(handoff, task.tid));
 	handoff_release(handoff);
 	ck_assert_free();
 }
@@ -137,12 +142,78 @@ START_TEST(leaves_alone_what_is_quick_or_rare)
 }
 END_TEST
 
-START_TEST(leaves_alone_two_who_take_turns)
+static struct task second;
+
+static void setup_second(void)
 {
-	for (int i = 0; i < 50; i++) {
-		give(SLOW);
-		handoff_call(handoff, getpid(), SYS_openat);
+	setup();
+	second.tid = second.tgid = child();
+	second.pidfd = (int)syscall(SYS_pidfd_open, second.tid, 0);
+	ck_assert_int_ge(second.pidfd, 0);
+}
+
+static void teardown_second(void)
+{
+	teardown();
+	end(second.tid);
+	(void)close(second.pidfd);
+}
+
+static void take_turns(unsigned count, uint64_t gap, uint64_t took)
+{
+	while (count--) {
+		give_to(&task, gap, took);
+		give_to(&second, gap, took);
 	}
+}
+
+START_TEST(keeps_several_who_do_little_else)
+{
+	take_turns(20, GAP, SLOW);
+	take_turns(20, GAP, FAST);
+	ck_assert(handoff_keeps(handoff, task.tid) && handoff_keeps(handoff, second.tid));
+	ck_assert_int_eq(cpus(task.tid), 1);
+	ck_assert_int_eq(cpus(second.tid), 1);
+	take_turns(200, GAP, FAST);
+	ck_assert(handoff_keeps(handoff, task.tid) && handoff_keeps(handoff, second.tid));
+	handoff_call(handoff, getpid(), SYS_newfstatat); /* neither passes on nor shows what they have */
+	ck_assert(handoff_keeps(handoff, task.tid));
+	handoff_call(handoff, getpid(), SYS_sched_getaffinity);
+	ck_assert_free();
+	ck_assert(is_mask(second.tid, &full));
+}
+END_TEST
+
+START_TEST(leaves_alone_several_who_compute)
+{
+	take_turns(200, 100 * US, SLOW);
+	ck_assert_free();
+	ck_assert(is_mask(second.tid, &full));
+}
+END_TEST
+
+START_TEST(lets_several_go_when_it_is_no_quicker)
+{
+	take_turns(6, GAP, SLOW);
+	ck_assert(handoff_keeps(handoff, task.tid));
+	take_turns(100, GAP + SLOW, FAST);
+	ck_assert_free();
+	ck_assert(is_mask(second.tid, &full));
+	take_turns(100, GAP, SLOW);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(lets_each_go_that_calls_no_more)
+{
+	take_turns(20, GAP, SLOW);
+	ck_assert(handoff_keeps(handoff, second.tid));
+	while (handoff_keeps(handoff, second.tid)) {
+		give(FAST);
+		ck_assert(handoff_keeps(handoff, task.tid));
+	}
+	ck_assert(is_mask(second.tid, &full));
+	handoff_release(handoff);
 	ck_assert_free();
 }
 END_TEST
@@ -157,7 +228,7 @@ START_TEST(lets_go_before_calls_about_masks)
 {
 	keep();
 	handoff_call(handoff, task.tid, SYS_newfstatat);
-	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert(handoff_keeps(handoff, task.tid));
 	handoff_call(handoff, task.tid, releasing[_i]);
 	ck_assert_free();
 }
@@ -175,8 +246,9 @@ START_TEST(lets_go_when_idle)
 {
 	keep();
 	ck_assert_int_eq(handoff_tick(handoff, now + MS), HANDOFF_IDLE_MS);
-	ck_assert_int_eq(handoff_kept(handoff), task.tid);
-	ck_assert_int_eq(handoff_tick(handoff, now + (HANDOFF_IDLE_MS + 1) * MS), -1);
+	ck_assert(handoff_keeps(handoff, task.tid));
+	ck_assert_int_eq(handoff_tick(handoff, now + (HANDOFF_IDLE_MS + 1) * MS), HANDOFF_IDLE_MS);
+	ck_assert_int_eq(handoff_tick(handoff, now + 2 * (HANDOFF_IDLE_MS + 1) * MS), -1);
 	ck_assert_free();
 }
 END_TEST
@@ -184,7 +256,7 @@ END_TEST
 START_TEST(lets_go_now_and_then)
 {
 	keep();
-	for (uint64_t until = now + 100 * MS; now < until && handoff_kept(handoff);)
+	for (uint64_t until = now + 100 * MS; now < until && handoff_keeps(handoff, task.tid);)
 		give(FAST);
 	ck_assert_free();
 	keep(); /* at once again, if it is as slow as before */
@@ -201,7 +273,7 @@ START_TEST(gives_up_when_it_does_not_help)
 		keep();
 		give_many(10, SLOW);
 		ck_assert_free();
-		for (begin = now; !handoff_kept(handoff) && now < begin + 2000 * MS;)
+		for (begin = now; !handoff_keeps(handoff, task.tid) && now < begin + 2000 * MS;)
 			give(SLOW);
 		pause = now - begin;
 		ck_assert_uint_ge(pause, 40 * MS);
@@ -219,9 +291,9 @@ START_TEST(lets_go_of_a_cpu_that_others_want)
 	ck_assert_free();
 	give_many(50, SLOW);
 	ck_assert_free();
-	for (int i = 0; i < 1000 && !handoff_kept(handoff); i++)
+	for (int i = 0; i < 1000 && !handoff_keeps(handoff, task.tid); i++)
 		give(SLOW);
-	ck_assert_int_eq(handoff_kept(handoff), task.tid);
+	ck_assert(handoff_keeps(handoff, task.tid));
 }
 END_TEST
 
@@ -250,7 +322,7 @@ START_TEST(leaves_alone_what_has_one_cpu)
 	first_of(&full, &one);
 	ck_assert_int_eq(sched_setaffinity(task.tid, sizeof(one), &one), 0);
 	give_many(100, SLOW);
-	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(!handoff_keeps(handoff, task.tid));
 	ck_assert(is_mask(task.tid, &one));
 	ck_assert(is_mask(0, &full));
 }
@@ -277,7 +349,7 @@ START_TEST(forgets_the_dead)
 	end(task.tid);
 	handoff_forget(handoff, &task);
 	task.tid = 0;
-	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(!handoff_keeps(handoff, task.tid));
 	ck_assert(is_mask(0, &full));
 }
 END_TEST
@@ -301,7 +373,7 @@ START_TEST(touches_no_stranger)
 	/* … and one who has it before the dead could be kept again. */
 	ck_assert_int_eq(sched_setaffinity(stranger, sizeof(full), &full), 0);
 	give_many(10, SLOW);
-	ck_assert_int_eq(handoff_kept(handoff), 0);
+	ck_assert(!handoff_keeps(handoff, task.tid));
 	ck_assert(is_mask(stranger, &full));
 	ck_assert(is_mask(0, &full));
 }
@@ -316,7 +388,7 @@ START_TEST(is_off_without_one)
 	handoff_release(NULL);
 	handoff_forget(NULL, &task);
 	ck_assert_int_eq(handoff_tick(NULL, now), -1);
-	ck_assert_int_eq(handoff_kept(NULL), 0);
+	ck_assert(!handoff_keeps(NULL, task.tid));
 	handoff_free(NULL);
 }
 END_TEST
@@ -324,7 +396,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("handoff");
-	TCase *tcase = tcase_create("handoff");
+	TCase *tcase = tcase_create("handoff"), *several = tcase_create("several");
 	SRunner *runner;
 	int failed;
 
@@ -336,7 +408,6 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, keeps_when_it_costs_enough);
 	tcase_add_test(tcase, leaves_alone_what_is_quick_or_rare);
-	tcase_add_test(tcase, leaves_alone_two_who_take_turns);
 	tcase_add_loop_test(tcase, lets_go_before_calls_about_masks, 0, (int)(sizeof(releasing) / sizeof(releasing[0])));
 	tcase_add_test(tcase, lets_go_before_somebody_elses_call);
 	tcase_add_test(tcase, lets_go_when_idle);
@@ -350,6 +421,13 @@ int main(void)
 	tcase_add_test(tcase, touches_no_stranger);
 	tcase_add_test(tcase, is_off_without_one);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(several, setup_second, teardown_second);
+	tcase_set_timeout(several, 60);
+	tcase_add_test(several, keeps_several_who_do_little_else);
+	tcase_add_test(several, leaves_alone_several_who_compute);
+	tcase_add_test(several, lets_several_go_when_it_is_no_quicker);
+	tcase_add_test(several, lets_each_go_that_calls_no_more);
+	suite_add_tcase(suite, several);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
