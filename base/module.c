@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -15,7 +16,18 @@
 
 static char trouble[PATH_MAX + 256];
 
-/* Whoever can put a file there can replace the program as well. */
+/*
+ * In a directory for everybody (/tmp) others can put a file beside the program, which they cannot replace: the module has to
+ * be as much the program's owner's, or root's.
+ */
+static bool is_trusted(const char *path)
+{
+	struct stat program, module;
+
+	return stat("/proc/self/exe", &program) == 0 && lstat(path, &module) == 0 && S_ISREG(module.st_mode) &&
+	       !(module.st_mode & S_IWOTH) && (module.st_uid == 0 || module.st_uid == program.st_uid);
+}
+
 static bool find_beside(char path[PATH_MAX])
 {
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(FILE_NAME));
@@ -28,7 +40,7 @@ static bool find_beside(char path[PATH_MAX])
 	if (!slash)
 		return false;
 	memcpy(slash + 1, FILE_NAME, sizeof(FILE_NAME));
-	return access(path, F_OK) == 0;
+	return is_trusted(path);
 }
 
 static const struct module *load(void)

@@ -60,3 +60,25 @@ sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$MODULE" >"$T/bin/callga
 refused "another version" "is of callgate ${version//?/9}" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
 cp "$MODULE" "$T/bin/callgate-net.so"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 || fail "the module itself: $(cat "$T/out")"
+
+# Somebody else's, beside a program in a directory for everybody: not even opened.
+shown="is of callgate ${version//?/9}"
+sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$MODULE" >"$T/bin/callgate-net.so"
+untrusted()
+{
+	"$T/bin/callgate" check "$T/wild.json" >"$T/out" 2>&1
+	grep -q "$shown" "$T/out" && fail "loaded $1"
+	rm -f "$T/bin/callgate-net.so"
+	cp "$T/other.so" "$T/bin/callgate-net.so"
+}
+cp "$T/bin/callgate-net.so" "$T/other.so"
+"$T/bin/callgate" check "$T/wild.json" 2>&1 | grep -q "$shown" || fail "not loaded at all"
+chmod o+w "$T/bin/callgate-net.so"
+untrusted "what everybody may write"
+ln -sf "$T/other.so" "$T/bin/callgate-net.so"
+untrusted "what a link leads to"
+if [ "$(id -u)" = 0 ]; then
+	chown 54321 "$T/bin/callgate-net.so"
+	untrusted "another user's"
+fi
+exit $live_failed
