@@ -2,6 +2,7 @@ libcallgate_base_a_SOURCES += \
 	base/banned.h \
 	base/buf.c base/buf.h \
 	base/cleanup.h \
+	base/code.c base/code.h \
 	base/io.c base/io.h \
 	base/module.c base/module.h \
 	base/mounts.c base/mounts.h \

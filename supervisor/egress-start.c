@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/code.h"
 #include "base/io.h"
 #include "egress/parts.h"
 #include "egress/resolver.h"
@@ -280,6 +281,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 		(void)egress_side_end(ret_side, &status);
 		egress_side_done(ret_side);
 	}
+	code_give_back(); /* the authority is made, the secrets are handed over: no more cryptography here */
 	return r;
 }
 

@@ -133,6 +133,7 @@ LIVE_TESTS = \
 	tests/live/threat-42-log-injection.sh \
 	tests/live/threat-43-log.sh \
 	tests/live/user.sh \
+	tests/live/weight.sh \
 	tests/live/workload-build.sh \
 	tests/live/workload-editors.sh \
 	tests/live/workload-files.sh \
