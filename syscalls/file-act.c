@@ -90,6 +90,7 @@ int file_begin(struct call *call, unsigned i)
 	const struct place *place = &call->place[i];
 	int r = 0;
 
+	view_changed(call->sandbox->view);
 	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_touch(call->sandbox->changes, place);
 	if (r < 0) {

@@ -292,13 +292,13 @@ static void explain_read_only(struct call *call, unsigned flags)
  */
 static bool open_direct(struct call *call, const struct open_request *request)
 {
-	const unsigned special = O_CREAT | O_TRUNC | O_PATH | O_NOFOLLOW | TMPFILE_BIT;
+	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_BIT;
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
 	    path_wants_dir(call->path[0].text)) /* O_DIRECTORY would show in F_GETFL */
 		return false;
-	fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, own_flags(request->flags));
+	fd = file_pin(call, 0, POLICY_READ, follow_of(request->flags), own_flags(request->flags));
 	if (fd >= 0 && lacks_terminal(call)) {
 		cleanup_close(&fd);
 		call_fail(call, -ENXIO);

@@ -130,7 +130,8 @@ void sys_getcwd(struct call *call)
 {
 	char cwd[PATH_MAX];
 	uint64_t size = call->arg[1];
-	int len = view_base(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd));
+	bool held;
+	int len = view_base(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
 	if (!call_valid(call)) {
 		call->outcome.kind = OUTCOME_GONE;

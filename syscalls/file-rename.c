@@ -131,6 +131,7 @@ static int prepare(struct call *call, struct end end[2], unsigned flags)
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
+	view_changed(call->sandbox->view);
 	look(&end[0]);
 	look(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists))

@@ -26,6 +26,7 @@ static bool try_again(int error)
 /* The directory a path starts from. 0, or -1 with the outcome set. */
 static int start_of(struct call *call, const struct call_path *path, char base[PATH_MAX])
 {
+	bool held;
 	int r;
 
 	if (path->error || path->text[0] == '\0') {
@@ -37,8 +38,8 @@ static int start_of(struct call *call, const struct call_path *path, char base[P
 		base[1] = '\0';
 		return 0;
 	}
-	r = view_base(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX);
-	if (!call_valid(call)) {
+	r = view_base(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
+	if (!held && !call_valid(call)) {
 		/* tid may be somebody else's by now: nothing learned from /proc/tid counts. */
 		call->outcome.kind = OUTCOME_GONE;
 		return -1;

@@ -97,6 +97,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/tree.c \
 	syscalls/tree.h \
 	syscalls/view-attach.c \
+	syscalls/view-base.c \
 	syscalls/view-build.c \
 	syscalls/view-cover.c \
 	syscalls/view-execs.c \

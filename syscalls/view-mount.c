@@ -113,6 +113,7 @@ void view_free(struct view *view)
 	}
 	free(view->held);
 	view_shown_free(view->shown);
+	view_bases_free(view->bases);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	if (view->standin_fd >= 0)
@@ -173,4 +174,6 @@ bool view_covered(const struct view *view, const char *virt)
 void view_set_tree(struct view *view, struct tree *tree)
 {
 	view->tree = tree;
+	if (tree && !view->bases)
+		view->bases = view_bases_create(); /* without memory for it every name is asked for */
 }

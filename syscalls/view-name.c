@@ -49,17 +49,29 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 	return give_name(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
 }
 
+/* The very object, by name or by descriptor. */
+static int look_at(const struct place *place, struct stat *ret_found)
+{
+	_cleanup_close_ int fd = -1;
+	const char *path;
+	int dirfd;
+
+	if (view_ask(place, &dirfd, &path))
+		return fstatat(dirfd, path, ret_found, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	return fd < 0 ? -1 : fstat(fd, ret_found);
+}
+
 bool view_confirm(const struct view *view, const char *virt, const struct stat *expected)
 {
-	_cleanup_close_ int fd = -1, listing = -1;
+	_cleanup_close_ int listing = -1;
 	struct place place;
 	struct stat found;
 
 	/* task NULL: a name taken from the kernel holds no "self" */
 	if (view_locate(view, NULL, "/", virt, 0, &place) < 0)
 		return false;
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
-	if (fd < 0 || fstat(fd, &found) < 0)
+	if (look_at(&place, &found) < 0)
 		return false;
 	if (found.st_dev == expected->st_dev && found.st_ino == expected->st_ino)
 		return true;
@@ -69,32 +81,4 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	return listing >= 0 && fstat(listing, &found) == 0 && found.st_dev == expected->st_dev &&
 	       found.st_ino == expected->st_ino;
-}
-
-int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap)
-{
-	char link[64], host[PATH_MAX];
-	struct stat object;
-	ssize_t len;
-	int r;
-
-	if (fd == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "%d/cwd", task->tid);
-	else if (fd < 0)
-		return -EBADF;
-	else
-		(void)snprintf(link, sizeof(link), "%d/fd/%d", task->tid, fd);
-	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
-	if (len < 0)
-		return fd == AT_FDCWD ? -errno : -EBADF;
-	host[len] = '\0';
-	if (fstatat(view->proc_fd, link, &object, 0) < 0)
-		return -EBADF;
-	if (!S_ISDIR(object.st_mode))
-		return -ENOTDIR;
-	r = view_name(view, host, (size_t)len, out, cap);
-	if (r < 0)
-		return r;
-	/* A name can be spoofed ("x (deleted)", a rename under way): the object decides. */
-	return view_confirm(view, out, &object) ? r : -ENOENT;
 }

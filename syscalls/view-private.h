@@ -26,11 +26,13 @@ struct node {
 };
 
 struct shown; /* view-shown.c */
+struct base_names; /* view-base.c */
 
 struct view {
 	const struct policy *policy;
 	struct tree *tree;
 	struct shown *shown; /* the names of the skeleton */
+	struct base_names *bases; /* NULL: names of directories are not kept */
 	struct node *bucket[VIEW_BUCKETS];
 	struct mount **mount; /* all of them, for host names */
 	size_t mounts;
@@ -84,6 +86,9 @@ int view_place(const struct view *view, struct place *place);
 
 /* True when the place is in a hole: nothing is there, whatever the policy grants. */
 bool view_in_hole(const struct place *place);
+
+struct base_names *view_bases_create(void); /* NULL: no memory */
+void view_bases_free(struct base_names *bases);
 
 /* Notes a name that the skeleton has from now on, and those above it. */
 void view_note_shown(const struct view *view, const char *virt, bool directory);

@@ -224,8 +224,12 @@ int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void
 
 /*
  * The canonical virtual directory a relative path starts from: the task's cwd (fd == AT_FDCWD) or the directory behind
- * its descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside).
+ * its descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside). *ret_held: what was found is certainly
+ * the task's; else its number may have been used again, and whoever sent the notification has to be asked for.
  */
-int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap);
+int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+
+/* To be called before names in the view change: view_base then looks again. */
+void view_changed(const struct view *view);
 
 #endif

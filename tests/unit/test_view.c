@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -275,6 +276,70 @@ START_TEST(skeleton_lacks_what_is_absent)
 }
 END_TEST
 
+static void expect_base(const struct task *task, int fd, const char *want)
+{
+	char name[PATH_MAX];
+	bool held;
+	int r = view_base(view, task, fd, name, sizeof(name), &held);
+
+	ck_assert_msg(r == (int)strlen(want) && strcmp(name, want) == 0, "%s, not %s", r < 0 ? strerror(-r) : name, want);
+	ck_assert(held == (fd >= 0 && task->pidfd >= 0));
+}
+
+/* A descriptor's number, and a directory's name, mean what they mean now, however often they were asked for before. */
+START_TEST(bases_are_asked_anew)
+{
+	struct task task = {.tid = getpid(), .tgid = getpid(), .pidfd = _i ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1};
+	char sub[PATH_MAX], moved[PATH_MAX], name[PATH_MAX];
+	struct tree *tree;
+	int fd, other;
+	bool held;
+
+	ck_assert_int_eq(tree_create(getpid(), view, -1, &tree), 0);
+	view_set_tree(view, tree);
+	path_to(sub, data, "sub");
+	path_to(moved, data, "moved");
+	fd = open(sub, O_RDONLY | O_DIRECTORY);
+	other = open(data, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_ge(fd, 0);
+	for (int i = 0; i < 3; i++)
+		expect_base(&task, fd, "/data/sub");
+	/* By a call of the run's: at once. */
+	view_changed(view);
+	ck_assert_int_eq(rename(sub, moved), 0);
+	expect_base(&task, fd, "/data/moved");
+	/* By somebody else: before long. */
+	ck_assert_int_eq(rename(moved, sub), 0);
+	(void)usleep(50000);
+	expect_base(&task, fd, "/data/sub");
+	/* The same number, another directory. */
+	ck_assert_int_eq(dup2(other, fd), fd);
+	expect_base(&task, fd, "/data");
+	ck_assert_int_eq(fchdir(fd), 0);
+	expect_base(&task, AT_FDCWD, "/data");
+	ck_assert_int_eq(chdir(sub), 0);
+	expect_base(&task, AT_FDCWD, "/data/sub");
+	/* Gone, or never one. */
+	view_changed(view);
+	path_to(name, sub, "inner");
+	ck_assert_int_eq(unlink(name), 0);
+	path_to(name, sub, "given");
+	ck_assert_int_eq(unlink(name), 0);
+	ck_assert_int_eq(rmdir(sub), 0);
+	ck_assert_int_eq(view_base(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(view_base(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(view_base(view, &task, fd, name, sizeof(name), &held), -EBADF);
+	ck_assert_int_eq(open("/dev/null", O_RDONLY), fd);
+	ck_assert_int_eq(view_base(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
+	(void)close(fd);
+	(void)close(other);
+	view_set_tree(view, NULL);
+	tree_free(tree);
+}
+END_TEST
+
 START_TEST(roots_of_mounts_stay)
 {
 	static struct place place;
@@ -440,6 +505,7 @@ int main(void)
 	tcase_add_test(tests, open_follows_nothing);
 	tcase_add_test(tests, names_map_back);
 	tcase_add_test(tests, skeleton_lacks_what_is_absent);
+	tcase_add_loop_test(tests, bases_are_asked_anew, 0, 2);
 	tcase_add_test(tests, roots_of_mounts_stay);
 	tcase_add_test(tests, the_runs_files_are_shown);
 	tcase_add_test(tests, another_attempt_follows_no_link);
