@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cgroup-private.h"
+#include "supervisor/pidmax.h"
 
 #include "base/banned.h"
 
@@ -151,20 +152,30 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 }
 
 /*
- * Making groups and joining them costs tens of milliseconds, more than all else of a short run. The number of tasks alone is
- * not worth that: nothing is lost by holding it otherwise (RLIMIT_NPROC, judged forks), while memory and cpu time are
- * sampled then.
+ * The number of tasks is held without them: see pidmax.h, and RLIMIT_NPROC, which is counted by user namespace and user but not
+ * for root. Forks that are judged are no match for either: a signal can make one fail (EINTR) before it is received, and a
+ * shell then gives up.
  */
+static bool tasks_held_otherwise(const struct cgroup_options *options)
+{
+	const struct layers *layers = options->layers;
+
+	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) || !layers_wanted(layers, LAYER_MOUNTNS))
+		return false;
+	return options->uid != 0 || pidmax_possible(options->limits->pids);
+}
+
+/* Making groups and joining them costs tens of milliseconds, more than all else of a short run. */
 static bool needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
 	if (!layers_wanted(options->layers, LAYER_CGROUPS))
 		return false;
-	if (limits->memory_bytes || limits->cpu_ns ||
-	    options->layers->required & LAYER_BIT(LAYER_CGROUPS))
+	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
+	    (limits->pids && !tasks_held_otherwise(options)))
 		return true;
-	layers_set(options->layers, LAYER_CGROUPS, false, "no limit of memory or cpu asks for them");
+	layers_set(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
 	return false;
 }
 

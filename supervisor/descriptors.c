@@ -7,6 +7,8 @@
 
 #include "base/banned.h"
 
+#define ROOM 1024
+
 static int compare_fds(const void *left, const void *right)
 {
 	return *(const int *)left - *(const int *)right;
@@ -39,4 +41,12 @@ void descriptors_detach_stdio(bool with_stderr)
 		(void)dup2(null_fd, 2);
 	if (null_fd > 2)
 		(void)close(null_fd);
+}
+
+void descriptors_make_room(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ROOM - 1);
+
+	if (fd >= 0)
+		(void)close(fd); /* the table stays as it is */
 }

@@ -11,4 +11,10 @@ void descriptors_keep_only(int *keep, size_t count);
 /* Points 0 and 1 at /dev/null, and 2 unless with_stderr: for what a sanitizer or the C library may have to say. */
 void descriptors_detach_stdio(bool with_stderr);
 
+/*
+ * Makes room for the descriptors of a usual run, while the process has one thread: a table that is shared is made larger only
+ * after an RCU grace period (expand_fdtable in the kernel's fs/file.c), 4-15 ms in which nothing is answered. Best effort.
+ */
+void descriptors_make_room(void);
+
 #endif

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/aside.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/descriptors.h"
 #include "supervisor/process.h"
@@ -132,17 +134,24 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 			   struct egress_side *egress, const int stdio_fd[3], int control_fd)
 {
 	struct namespaces namespaces = NAMESPACES_NONE;
+	bool behind = false;
 
 	namespaces.layers = options->layers;
 	namespaces.net_may_wait = !egress->active;
+	if (!cgroup_has(child->cgroup, CGROUP_PIDS))
+		namespaces.tasks_most = policy_limits(options->policy)->pids;
 	do {
+		if (behind)
+			aside_step_forward(); /* else the child would be behind, too */
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {
 			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
 			child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
 		}
+		behind = aside_step_back();
 	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, signal_fd));
 	namespaces_done(&namespaces);
+	child->behind = behind;
 	return child->pid < 0 ? child->pid : 0;
 }
 
@@ -157,7 +166,7 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	error = make_streams(options, outcome, streams, stdio_fd);
 	if (error == 0)
 		error = make_shared(&child);
-	if (error == 0 && pipe2(control, O_CLOEXEC) < 0)
+	if (error == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) < 0)
 		error = -errno;
 	child.control_fd = control[1];
 	if (error == 0) {

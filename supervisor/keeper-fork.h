@@ -16,7 +16,8 @@ struct keeper_streams {
 struct keeper_child {
 	pid_t pid;
 	int pidfd;
-	int control_fd;                /* writing end */
+	int control_fd;                /* the keeper's end of a pair */
+	bool behind;                   /* the keeper is to step forward when it has given up its privileges */
 	int report_fd;                 /* memfd */
 	struct run_counters *counters; /* shared page */
 	struct cgroup *cgroup;         /* owned; NULL: none. Set by the caller before keeper_fork() */

@@ -20,6 +20,7 @@ struct keeper {
 	uint64_t start_ns;
 	uint64_t patience_ns; /* when the supervisor is killed; 0: not told to end yet */
 	unsigned end;         /* RUN_END_* or a signal's number */
+	bool reported;        /* the supervisor has, or never will */
 	bool exited;          /* the supervisor has, and its tree is dead */
 	int supervisor_status;
 	char last_shown; /* on stderr */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "policy/net.h"
+#include "supervisor/aside.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/egress-start.h"
 #include "supervisor/environment.h"
@@ -33,7 +34,7 @@
 #define PATIENCE_NS UINT64_C(10000000000)
 #define KILL_TIMEOUT_MS 10000
 
-enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_OUT, SOURCE_ERR, SOURCE_FEED, SOURCE_MAX };
+enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_FEED, SOURCE_MAX };
 
 /* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
 static int open_signals(void)
@@ -155,6 +156,16 @@ static void on_signal(struct keeper *keeper)
 		end_run(keeper, info.ssi_signo);
 }
 
+/* The supervisor has killed the tree and told all; its own end, with all those mounts, takes a while. */
+static void on_report(struct keeper *keeper)
+{
+	unsigned char byte;
+
+	if (read(keeper->child.control_fd, &byte, 1) == 1 && !keeper->options->part)
+		scratch_remove_early(keeper->options->scratch);
+	keeper->reported = true;
+}
+
 static void on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
@@ -261,13 +272,15 @@ static void loop(struct keeper *keeper)
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] =
 			(struct pollfd){.fd = keeper->exited ? -1 : keeper->child.pidfd, .events = POLLIN};
+		poll_set[SOURCE_REPORT] = (struct pollfd){
+			.fd = keeper->exited || keeper->reported ? -1 : keeper->child.control_fd, .events = POLLIN};
 		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
 		feed_poll(&keeper->streams.feed, &poll_set[SOURCE_FEED]);
 		if (keeper->exited)
 			poll_set[SOURCE_FEED].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, wait_ms(keeper)) < 0 && errno != EINTR)
-			end_run(keeper, SIGTERM); /* cannot be, with five valid descriptors: end rather than spin */
+			end_run(keeper, SIGTERM); /* cannot be, with valid descriptors: end rather than spin */
 		check_clock(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			on_signal(keeper);
@@ -277,6 +290,8 @@ static void loop(struct keeper *keeper)
 			on_output(keeper, &outcome->out);
 		if (poll_set[SOURCE_ERR].revents)
 			on_output(keeper, &outcome->err);
+		if (poll_set[SOURCE_REPORT].revents)
+			on_report(keeper);
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			on_supervisor_exit(keeper);
 	}
@@ -373,6 +388,8 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	if (error == 0)
 		error = privs_drop();
 	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
+	if (keeper.child.behind)
+		aside_step_forward();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {

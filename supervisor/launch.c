@@ -23,7 +23,7 @@
 
 #define OOM_SCORE_ADJ "800" /* of 1000 */
 
-enum page_state { PAGE_STARTED, PAGE_READY, PAGE_GO, PAGE_FAILED };
+enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };
 
 /* Anonymous memory shared by supervisor and child until the child's exec: the only channel the filter cannot catch. */
 struct launch_page {
@@ -168,9 +168,8 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 	error = child_descriptors(options);
 	if (error < 0)
 		child_fail(page, LAUNCH_SETUP, -error);
+	/* The execve waits for its verdict, which nobody gives before the parent has done its part. */
 	page_post(page, PAGE_READY);
-	while (page_state(page) == PAGE_READY)
-		page_wait(page, PAGE_READY);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execve(options->program, options->argv, options->envp);
@@ -230,12 +229,11 @@ static int set_rlimits(pid_t pid, const struct launch_options *options)
 	return 0;
 }
 
-int launch_program(const struct launch_options *options, struct launch *ret_launch)
+int launch_begin(const struct launch_options *options, struct launch *ret_launch)
 {
 	/* Lets ret_step be read when there was no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
-	int error;
 	pid_t pid;
 
 	*ret_launch = (struct launch){.pid = -1, .listener_fd = -1, .ret_error = &no_page[0], .ret_step = &no_page[1]};
@@ -249,19 +247,32 @@ int launch_program(const struct launch_options *options, struct launch *ret_laun
 	pid = clone_child(options, page);
 	if (pid < 0)
 		return pid;
-	error = await_ready(pid, page);
-	ret_launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
+	aside_move(pid, &ret_launch->aside);
+	ret_launch->pid = pid;
+	return 0;
+}
+
+int launch_await(const struct launch_options *options, struct launch *launch)
+{
+	struct launch_page *page = launch->page;
+	int error;
+
+	aside_return(&launch->aside);
+	error = await_ready(launch->pid, page);
+	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)
 		return error;
-	error = set_rlimits(pid, options);
-	if (error < 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-		return error;
-	}
-	ret_launch->pid = pid;
-	page_post(page, PAGE_GO);
-	return 0;
+	error = set_rlimits(launch->pid, options);
+	if (error < 0)
+		launch_abandon(launch);
+	return error;
+}
+
+void launch_abandon(const struct launch *launch)
+{
+	(void)kill(launch->pid, SIGKILL);
+	while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 void launch_done(struct launch *launch)

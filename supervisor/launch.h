@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "supervisor/aside.h"
+
 /* A resource limit of the program, which is set from outside: see set_rlimits in launch.c. */
 struct launch_rlimit {
 	int resource; /* RLIMIT_* */
@@ -39,6 +41,7 @@ struct launch_page;
 
 struct launch {
 	pid_t pid;
+	struct aside aside; /* until it is waited for */
 	int listener_fd;
 	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
 	volatile int *ret_error;
@@ -49,12 +52,21 @@ struct launch {
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 
 /*
- * 0, or -errno with *ret_launch->ret_step telling which step and the child reaped. In both cases launch_done releases
- * what is in ret_launch. On success the child is in (or about to enter) its execve, the first judged call: when that
- * fails it writes errno and LAUNCH_EXEC and exits with 127. The calling thread must outlive the program, whose
- * PR_SET_PDEATHSIG it is. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested callgate).
+ * Makes the child, which then prepares itself beside the caller: what does not concern it can be done meanwhile. The calling
+ * thread must outlive the program, whose PR_SET_PDEATHSIG it is, and no other of the caller's may hold a lock. 0 or -errno;
+ * in both cases launch_done releases what is in ret_launch.
  */
-int launch_program(const struct launch_options *options, struct launch *ret_launch);
+int launch_begin(const struct launch_options *options, struct launch *ret_launch);
+
+/*
+ * Waits until the child has its filter. 0, or -errno with *launch->ret_step telling which step and the child reaped. On success
+ * it is in (or about to enter) its execve, the first judged call: when that fails it writes errno and LAUNCH_EXEC and exits
+ * with 127. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested callgate).
+ */
+int launch_await(const struct launch_options *options, struct launch *launch);
+
+/* Kills and reaps a child that is not waited for. */
+void launch_abandon(const struct launch *launch);
 /* Closes the listener and unmaps the page; reaps nothing. */
 void launch_done(struct launch *launch);
 

@@ -29,6 +29,7 @@
 #define SAMPLE_SHORTEST_NS (2 * NS_PER_MS)
 #define SAMPLE_LONGEST_NS (100 * NS_PER_MS)
 #define TASKS_NS (500 * NS_PER_MS)
+#define TASKS_FIRST_NS (20 * NS_PER_MS) /* a short run need not pay for it */
 #define SAMPLE_COST_FACTOR 20 /* and no more than a twentieth of a processor is spent on it, but for a program */
 #define SAMPLE_COSTLY_NS (200 * NS_PER_MS) /* that makes looking costly: it is not to buy itself time by that */
 
@@ -48,6 +49,14 @@ struct limits {
 	bool sample_tasks; /* the kernel counts them (RLIMIT_NPROC) and does not tell */
 };
 
+static void set(struct limit_meter *meter, uint64_t used, uint64_t peak)
+{
+	meter->known = true;
+	meter->used = used;
+	if (peak > meter->peak)
+		meter->peak = peak;
+}
+
 int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits)
 {
 	struct limits *limits = calloc(1, sizeof(*limits));
@@ -64,7 +73,11 @@ int limits_create(const struct limits_options *options, pid_t root_pid, struct l
 	limits->sample_memory = policy->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU);
 	limits->sample_tasks = policy->pids && !cgroup_has(options->cgroup, CGROUP_PIDS) && !options->forks;
-	limits->next_ns = policy->cpu_ns || limits->sample_memory || limits->sample_tasks ? 0 : NEVER;
+	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
+	if (limits->next_ns && limits->sample_tasks)
+		limits->next_ns = io_now_ns() + TASKS_FIRST_NS;
+	if (limits->sample_tasks)
+		set(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
 	return 0;
 }
@@ -84,14 +97,6 @@ struct limit_meter *limits_meters(struct limits *limits)
 static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 {
 	return value < least ? least : value > most ? most : value;
-}
-
-static void set(struct limit_meter *meter, uint64_t used, uint64_t peak)
-{
-	meter->known = true;
-	meter->used = used;
-	if (peak > meter->peak)
-		meter->peak = peak;
 }
 
 static void over(struct limit_meter *meter)

@@ -125,9 +125,13 @@ EXTRA_DIST += supervisor/README.md
 libcallgate_supervisor_a_SOURCES += \
 	supervisor/namespaces.c \
 	supervisor/namespaces.h \
+	supervisor/aside.c \
+	supervisor/aside.h \
 	supervisor/namespaces-clone.c \
 	supervisor/namespaces-mount.c \
 	supervisor/namespaces-net.c \
 	supervisor/namespaces-private.h \
+	supervisor/pidmax.c \
+	supervisor/pidmax.h \
 	supervisor/namespaces-unshare.c \
 	supervisor/privs-keep.c

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "supervisor/namespaces-private.h"
+#include "supervisor/pidmax.h"
 
 #include "base/banned.h"
 
@@ -55,6 +56,8 @@ int namespaces_prepare(struct namespaces *namespaces)
 	int r;
 
 	namespaces_begin_network(namespaces);
+	namespaces->tasks_bound =
+		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set(namespaces->tasks_most) == 0;
 	if (!(namespaces->made & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -68,7 +71,6 @@ int namespaces_prepare(struct namespaces *namespaces)
 
 int namespaces_enter(struct namespaces *namespaces, struct view *view)
 {
-	const struct note settled = {.kind = NOTE_SETTLED};
 	const struct view_mounts mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
 					   .program_proc_fd = namespaces->program_proc_fd,
@@ -84,14 +86,21 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	r = privs_drop();
 	if (r < 0)
 		return r;
-	if (namespaces->peer_fd >= 0)
-		(void)note_send(namespaces->peer_fd, &settled); /* it may have stopped waiting; its death shows elsewhere */
-	cleanup_close(&namespaces->peer_fd);
 	cleanup_close(&namespaces->tmpfs_fd);
 	cleanup_close(&namespaces->proc_fd);
 	cleanup_close(&namespaces->program_proc_fd);
 	namespaces->program_proc_fd = -1;
 	cleanup_close(&namespaces->host_root_fd);
-	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->host_root_fd = -1;
+	namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->host_root_fd = -1;
 	return 0;
+}
+
+void namespaces_settle(struct namespaces *namespaces)
+{
+	const struct note settled = {.kind = NOTE_SETTLED};
+
+	if (namespaces->peer_fd >= 0)
+		(void)note_send(namespaces->peer_fd, &settled); /* it may have stopped waiting; its death shows elsewhere */
+	cleanup_close(&namespaces->peer_fd);
+	namespaces->peer_fd = -1;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/aside.h"
 #include "supervisor/namespaces-private.h"
 
 #include "base/banned.h"
@@ -42,10 +43,13 @@ static void *thread_main(void *ctx)
 
 void namespaces_begin_network(struct namespaces *namespaces)
 {
-	if (!namespaces->net_later || pthread_create(&namespaces->net_thread, NULL, thread_main, namespaces) == 0)
+	if (!namespaces->net_later)
 		return;
-	namespaces->net_later = false;
-	layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
+	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, thread_main, namespaces) == 0;
+	if (namespaces->net_later)
+		aside_move_thread(namespaces->net_thread);
+	else
+		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
 /* Its thread has capabilities of its own, so it ends before ours are given up. */

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "supervisor/layers.h"
@@ -18,6 +19,8 @@ struct namespaces {
 	struct layers *layers; /* shared page, borrowed */
 	unsigned refused;      /* LAYER_BITs not to be tried (again) */
 	unsigned made;         /* LAYER_BITs; in the supervisor: what it is in */
+	uint64_t tasks_most;   /* what the run's uid 0 may have, by pidmax.h; 0: that is held otherwise */
+	bool tasks_bound;      /* in the supervisor: it is */
 	bool net_may_wait;     /* nobody needs the network namespace before namespaces_enter */
 	bool net_later;        /* it is made then: see namespaces-net.c */
 	pthread_t net_thread;
@@ -70,6 +73,12 @@ int namespaces_prepare(struct namespaces *namespaces);
 
 /* In the child: makes the view its root (view_attach) and gives up what that took. 0; or -errno as above. */
 int namespaces_enter(struct namespaces *namespaces, struct view *view);
+
+/*
+ * In the child, afterwards: tells the keeper that it need not fork again. It then gives up its own capabilities and installs
+ * its filter, so this is best said when there is nothing to do but to wait.
+ */
+void namespaces_settle(struct namespaces *namespaces);
 
 void namespaces_done(struct namespaces *namespaces);
 

@@ -15,12 +15,19 @@
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED | \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. */
+/*
+ * The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. Without CAP_SETPCAP
+ * nothing can be dropped, and no_new_privs does it alone.
+ */
 void privs_drop_bounding_set(void)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,
-			    0); /* EPERM without CAP_SETPCAP: no_new_privs then does it alone */
+	int held;
+
+	if (!privs_have(CAP_SETPCAP))
+		return;
+	for (int cap = 0; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
+		if (held)
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
 static int drop_capabilities(void)

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/descriptors.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/handoff.h"
@@ -104,6 +105,7 @@ static int give_up(struct process *process)
 	process->open_files = limit;
 	limit.rlim_cur = limit.rlim_max; /* a thousand blocked opens are a thousand descriptors of ours */
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (error == 0)
 		error = privs_keep(&process->options->user, namespaces_caps, caps_needed(process->options));
@@ -305,16 +307,17 @@ static struct fallback choose_fallback(const struct process_options *options)
 	fallback.rlimits.memory = fallback.memfds = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
 	/* Counted by user and user namespace (Linux 5.14); the machine's root is never held by it. */
 	fallback.rlimits.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
-	fallback.forks = tasks && !fallback.rlimits.tasks;
+	fallback.forks = tasks && !fallback.rlimits.tasks && !options->namespaces->tasks_bound;
 	if (!tasks && !fallback.memfds && !fallback.rlimits.cpu)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
 	layers_set(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
 		   fallback.memfds ? "; memory is sampled every 2 to 100 ms" : "",
 		   fallback.rlimits.cpu ? "; cpu time is sampled" : "",
-		   fallback.forks ? "; forks are judged"
-		   : tasks        ? "; RLIMIT_NPROC"
-				  : "");
+		   fallback.forks           ? "; forks are judged"
+		   : fallback.rlimits.tasks ? "; RLIMIT_NPROC"
+		   : tasks                  ? "; pid_max of the pid namespace"
+					    : "");
 	return fallback;
 }
 
@@ -359,6 +362,7 @@ static int watch(struct process *process)
 		.scratch_fd = options->scratch->fd,
 		.counters = options->counters,
 		.cgroup = options->cgroup,
+		.namespaces = options->namespaces,
 		.judge_forks = fallback.forks,
 		.judge_memfds = fallback.memfds,
 		.signals_bounded = signals_bounded(options->layers),
@@ -408,7 +412,10 @@ static int send_report(const struct process *process)
 {
 	_cleanup_free_ char *text = process->result ? json_dumps(process->result, JSON_COMPACT) : NULL;
 
-	return text && io_write_full(process->options->report_fd, text, strlen(text)) == 0 ? 0 : 1;
+	if (!text || io_write_full(process->options->report_fd, text, strlen(text)) < 0)
+		return 1;
+	(void)!write(process->options->control_fd, "", 1); /* EPIPE: the keeper is dead */
+	return 0;
 }
 
 int process_main(const struct process_options *options)

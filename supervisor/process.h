@@ -24,7 +24,7 @@ struct process_options {
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
 	bool tty;                 /* they are a terminal, the run's own */
-	int control_fd;           /* reading end of the keeper's pipe */
+	int control_fd;           /* to the keeper: see supervise_options; a byte says that the report is written */
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
 	struct cgroup *cgroup;    /* the run's, borrowed; NULL: none */

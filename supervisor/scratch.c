@@ -18,6 +18,8 @@
 
 #include "base/banned.h"
 
+/* Earlier versions had runs of bare numbers and a lock inside: neither takes the other's for dead. */
+#define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
 #define CREATE_TRIES 100
@@ -114,7 +116,10 @@ static bool is_dead(int base_fd, const char *name)
 
 static bool is_run_name(const char *name)
 {
-	return strspn(name, "0123456789abcdef") == strlen(name) && strlen(name) == SCRATCH_ID_SIZE - 1;
+	const char *id = name + strlen(RUN_PREFIX);
+
+	return strncmp(name, RUN_PREFIX, strlen(RUN_PREFIX)) == 0 &&
+	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
 /* Renames dead runs under the lock, so that two sweepers never share one, and removes them outside it. */
@@ -172,6 +177,12 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
+/* In the base. */
+static const char *run_name(const struct scratch *scratch)
+{
+	return scratch->path + strlen(scratch->base) + 1;
+}
+
 /*
  * Each inode costs: a new one on a disk some 40 us, its removal as much again, and where runs follow each other ext4 steps over
  * all that were removed in the last seconds. So what only some runs need is made by who needs it.
@@ -188,15 +199,16 @@ static int make_run(struct scratch *scratch)
 	if (base_lock < 0)
 		return base_lock;
 	error = make_id(scratch->id);
-	if (error == 0)
-		error = make_dir(scratch->base_fd, scratch->id, 0700);
 	if (error < 0)
 		return error;
-	if (asprintf(&scratch->path, "%s/%s", scratch->base, scratch->id) < 0) {
+	if (asprintf(&scratch->path, "%s/" RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	scratch->fd = open_dir(scratch->base_fd, scratch->id);
+	error = make_dir(scratch->base_fd, run_name(scratch), 0700);
+	if (error < 0)
+		return error;
+	scratch->fd = open_dir(scratch->base_fd, run_name(scratch));
 	if (scratch->fd < 0)
 		return scratch->fd;
 	if (flock(scratch->fd, LOCK_EX | LOCK_NB) < 0)
@@ -272,12 +284,21 @@ int scratch_renew(const struct scratch *scratch)
 	return error;
 }
 
+void scratch_remove_early(const struct scratch *scratch)
+{
+	static const char *const often_empty[] = {"tmp", "shm", "var-tmp", "sockets"};
+
+	(void)io_remove_tree(scratch->fd, "provided");
+	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: later */
+}
+
 int scratch_remove(struct scratch *scratch)
 {
 	int error = 0;
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0)
-		error = io_remove_tree(scratch->base_fd, scratch->id);
+		error = io_remove_tree(scratch->base_fd, run_name(scratch));
 	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */

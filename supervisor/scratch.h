@@ -1,5 +1,5 @@
 /*
- * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/RUNID, 0700, locked as long as the run lives. What dead runs left is
+ * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/run-RUNID, 0700, locked as long as the run lives. What dead runs left is
  * recognised by their free locks and removed by the next run.
  */
 #ifndef CALLGATE_SUPERVISOR_SCRATCH_H
@@ -12,7 +12,7 @@
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
 	char *base;               /* canonical host path of the directory of all runs */
-	char *path;               /* base/id */
+	char *path;               /* base/run-id */
 	int base_fd;
 	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
 };
@@ -31,6 +31,12 @@ char *scratch_keep(const struct scratch *scratch, const char *name);
 
 /* Makes room for another view in the same directory: what an earlier one made of its own goes, the rest stays. 0 or -errno. */
 int scratch_renew(const struct scratch *scratch);
+
+/*
+ * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else is
+ * waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases of a run.
+ */
+void scratch_remove_early(const struct scratch *scratch);
 
 /*
  * Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the

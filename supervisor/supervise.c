@@ -292,14 +292,9 @@ static int prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
-static int prepare(struct supervisor *supervisor)
+static int open_events(struct supervisor *supervisor)
 {
-	const struct supervise_options *options = supervisor->options;
-	struct sandbox *sandbox = &supervisor->sandbox;
-	struct blocking *blocking = NULL;
-	struct tracer *tracer = NULL;
 	sigset_t signals;
-	int r;
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);
@@ -308,8 +303,22 @@ static int prepare(struct supervisor *supervisor)
 		return -errno;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0)
-		return -errno;
+	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 ? -errno : 0;
+}
+
+/* What the program will need of us; it gets ready beside that. */
+static int prepare(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	struct sandbox *sandbox = &supervisor->sandbox;
+	struct blocking *blocking = NULL;
+	struct tracer *tracer = NULL;
+	int r;
+
+	supervisor->report->changes = changes_create();
+	supervisor->report->denials = denials_create();
+	if (!supervisor->report->changes || !supervisor->report->denials)
+		return -ENOMEM;
 	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .guest = &guest_process, .listener_fd = -1,
@@ -354,7 +363,7 @@ static int run(struct supervisor *supervisor)
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
 	/* It only makes calls faster: where the kernel refuses, they are slower. */
-	if (supervisor->options->hand_off && handoff_create(&supervisor->dispatch.handoff) < 0)
+	if (supervisor->options->hand_off && handoff_create(supervisor->sandbox.tree, &supervisor->dispatch.handoff) < 0)
 		supervisor->dispatch.handoff = NULL;
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	if (error == 0)
@@ -404,26 +413,43 @@ static void finish(struct supervisor *supervisor)
 	cleanup_close(&supervisor->signal_fd);
 }
 
+/* 0, or -errno when it is our fault that the program does not run; whatever the program's start came to is in the report. */
+static int start(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	struct supervise_report *report = supervisor->report;
+	int error, r = open_events(supervisor);
+
+	if (r < 0)
+		return r;
+	error = launch_begin(&options->launch, &supervisor->launch);
+	if (error == 0) {
+		r = prepare(supervisor);
+		if (r < 0) {
+			launch_abandon(&supervisor->launch);
+			launch_done(&supervisor->launch);
+			return r;
+		}
+		error = launch_await(&options->launch, &supervisor->launch);
+	}
+	if (error == 0) {
+		namespaces_settle(options->namespaces); /* the program's processor is free: it waits for its verdict */
+		return run(supervisor);
+	}
+	report->start_error = -error;
+	report->start_step = (enum launch_step)*supervisor->launch.ret_step;
+	launch_done(&supervisor->launch);
+	return 0;
+}
+
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
 {
 	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .listener_fd = -1,
 					.signal_fd = -1};
 	int r;
 
-	*ret_report = (struct supervise_report){
-		.changes = changes_create(), .denials = denials_create(), .ended_by = LIMIT_MAX};
-	r = ret_report->changes && ret_report->denials ? prepare(&supervisor) : -ENOMEM;
-	if (r == 0) {
-		r = launch_program(&options->launch, &supervisor.launch);
-		if (r == 0)
-			r = run(&supervisor);
-		else {
-			ret_report->start_error = -r;
-			ret_report->start_step = (enum launch_step)*supervisor.launch.ret_step;
-			launch_done(&supervisor.launch);
-			r = 0;
-		}
-	}
+	*ret_report = (struct supervise_report){.ended_by = LIMIT_MAX};
+	r = start(&supervisor);
 	finish(&supervisor);
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
+#include "supervisor/namespaces.h"
 #include "supervisor/redirects.h"
 #include "supervisor/supervise-network.h"
 #include "syscalls/call.h"
@@ -26,6 +27,7 @@ struct supervise_options {
 	int scratch_fd; /* the run's own directory: where its unix sockets are bound */
 	struct run_counters *counters; /* may be NULL */
 	struct cgroup *cgroup;         /* what launch.cgroup_fd leads to; NULL: none */
+	struct namespaces *namespaces; /* entered; settled when the keeper can no longer disturb the start */
 	bool self_filter;               /* the supervisor puts itself under selffilter.h */
 	bool judge_forks, judge_memfds, private_ipc, hand_off; /* as the filter was built */
 	bool signals_bounded;           /* see struct sandbox */

@@ -28,7 +28,8 @@ struct bound {
 };
 
 struct sockets {
-	int dir_fd;
+	int scratch_fd; /* borrowed */
+	int dir_fd;     /* -1: nothing was bound yet */
 	bool renamed;
 	size_t count;
 	size_t prune_at;
@@ -41,11 +42,8 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 
 	if (!sockets)
 		return -ENOMEM;
-	if (mkdirat(scratch_fd, DIRECTORY, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	sockets->dir_fd = openat(scratch_fd, DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (sockets->dir_fd < 0)
-		return -errno;
+	sockets->scratch_fd = scratch_fd;
+	sockets->dir_fd = -1;
 	sockets->prune_at = PRUNE_MIN;
 	*ret_sockets = steal_pointer(&sockets);
 	return 0;
@@ -63,7 +61,7 @@ void sockets_free(struct sockets *sockets)
 		return;
 	for (size_t i = 0; i < sockets->count; i++)
 		bound_done(&sockets->bound[i]);
-	(void)close(sockets->dir_fd);
+	cleanup_close(&sockets->dir_fd);
 	free(sockets);
 }
 
@@ -146,14 +144,29 @@ int sockets_make_room(struct sockets *sockets)
 	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
 }
 
+static int open_directory(struct sockets *sockets)
+{
+	if (sockets->dir_fd >= 0)
+		return 0;
+	if (mkdirat(sockets->scratch_fd, DIRECTORY, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	/* The umask is the program's while its call is performed. */
+	if (fchmodat(sockets->scratch_fd, DIRECTORY, 0700, 0) < 0)
+		return -errno;
+	sockets->dir_fd = openat(sockets->scratch_fd, DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return sockets->dir_fd < 0 ? -errno : 0;
+}
+
 /* Binds below our directory. The pinned inode, owned by the caller, or -errno. */
-static int bind_own(const struct sockets *sockets, int socket_fd, const char *text)
+static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
 	socklen_t len = make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
-	int pin, error = 0;
+	int pin, error = open_directory(sockets);
 
+	if (error < 0)
+		return error;
 	for (size_t i = 0; i < sizeof(address.sun_path); i++)
 		if (address.sun_path[i] == '/')
 			address.sun_path[i] = SLASH;

@@ -17,7 +17,7 @@
 
 struct sockets;
 
-/* scratch_fd: the run's own directory, borrowed for the call. 0 or -errno. */
+/* scratch_fd: the run's own directory, borrowed; the first bind makes one in it. 0 or -ENOMEM. */
 int sockets_create(int scratch_fd, struct sockets **ret_sockets);
 void sockets_free(struct sockets *sockets);
 

@@ -87,6 +87,46 @@ START_TEST(test_sweep)
 }
 END_TEST
 
+/* Another version's runs, which it locks in another way. */
+START_TEST(test_sweep_others)
+{
+	char other[PATH_MAX + 64];
+	struct scratch scratch;
+
+	ck_assert_int_eq(mkdir(base, 0700), 0);
+	(void)snprintf(other, sizeof(other), "%s/0123456789abcdef", base);
+	ck_assert_int_eq(mkdir(other, 0700), 0);
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	ck_assert_int_eq(access(other, F_OK), 0);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(other, F_OK), 0);
+}
+END_TEST
+
+/* What nobody needs any more may go before the rest; what the program left does not. */
+START_TEST(test_remove_early)
+{
+	struct scratch scratch;
+	int fd;
+
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	ck_assert_int_eq(mkdirat(scratch.fd, "provided", 0700), 0);
+	fd = openat(scratch.fd, "provided/1", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+	fd = openat(scratch.fd, "tmp/kept", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+	scratch_remove_early(&scratch);
+	ck_assert_int_eq(faccessat(scratch.fd, "shm", F_OK, 0), -1);
+	ck_assert_int_eq(faccessat(scratch.fd, "provided", F_OK, 0), -1);
+	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), 0);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
+
 START_TEST(test_keep)
 {
 	struct scratch scratch;
@@ -145,6 +185,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, enter, leave);
 	tcase_add_test(tcase, test_life);
 	tcase_add_test(tcase, test_sweep);
+	tcase_add_test(tcase, test_sweep_others);
+	tcase_add_test(tcase, test_remove_early);
 	tcase_add_test(tcase, test_keep);
 	tcase_add_test(tcase, test_foreign_base);
 	tcase_add_test(tcase, test_no_tmpdir);
