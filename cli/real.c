@@ -37,33 +37,37 @@ static bool is_plain(const char *path)
 	return path[0] == '/';
 }
 
-/* True when the path is there and has no link in it. */
-static bool has_no_links(struct cli_real *real, const char *path)
+/* 1: the path is there and has no link in it; 0: it is not there; -1: to be looked at in full. */
+static int look(struct cli_real *real, const char *path)
 {
 	char head[PATH_MAX], target[1];
 	size_t len = strlen(path);
 
 	if (len >= sizeof(head) || !is_plain(path))
-		return false;
+		return -1;
 	memcpy(head, path, len + 1);
 	for (char *end = strchr(head + 1, '/');; end = strchr(end + 1, '/')) {
 		if (end)
 			*end = '\0';
 		if (!is_known(real, head)) {
 			/* EINVAL is of something else than a link; below a file it would be ENOTDIR */
-			if (readlink(head, target, sizeof(target)) >= 0 || errno != EINVAL)
-				return false;
+			if (readlink(head, target, sizeof(target)) >= 0)
+				return -1;
+			if (errno != EINVAL)
+				return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 			add(real, head);
 		}
 		if (!end)
-			return true;
+			return 1;
 		*end = '/';
 	}
 }
 
 char *cli_real_path(struct cli_real *real, const char *path)
 {
-	return has_no_links(real, path) ? strdup(path) : realpath(path, NULL);
+	int found = look(real, path);
+
+	return found > 0 ? strdup(path) : found < 0 ? realpath(path, NULL) : NULL;
 }
 
 void cli_real_done(struct cli_real *real)
