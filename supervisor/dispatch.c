@@ -318,14 +318,12 @@ static void drop_fetched(struct call *call)
  * What the filter lets pass by itself where nobody has to know of it (filter.h: hand_off): handoff_call does now, and the
  * kernel does the rest, as unrecorded as without us.
  */
-static bool is_mere_notice(const struct sandbox *sandbox, const struct syscall_row *row, pid_t tid,
-			   const struct seccomp_data *data)
+static bool is_mere_notice(const struct syscall_row *row, pid_t tid, const struct seccomp_data *data)
 {
-	bool forks = row->allow == allow_clone || row->allow == allow_fork || row->allow == allow_vfork;
 	uint64_t arg[6];
 
-	if (row->class != ROW_FILTER || (forks && sandbox->forks) ||
-	    (!forks && row->allow != allow_sched_getaffinity && row->allow != allow_sched_setaffinity))
+	if (row->class != ROW_FILTER ||
+	    (row->allow != allow_sched_getaffinity && row->allow != allow_sched_setaffinity))
 		return false;
 	memcpy(arg, data->args, sizeof(arg));
 	if (row->allow == allow_sched_getaffinity && (pid_t)arg[0] != 0 && (pid_t)arg[0] != tid)
@@ -352,7 +350,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	if (notification->data.arch == arch_audit())
 		row = table_find(notification->data.nr);
-	if (row && is_mere_notice(sandbox, row, tid, &notification->data)) {
+	if (row && is_mere_notice(row, tid, &notification->data)) {
 		(void)notify_continue(sandbox->listener_fd, notification->id);
 		return;
 	}

@@ -37,7 +37,7 @@ static const bool is_open = false;
 static bool is_counted(const struct filter_options *options, const struct syscall_row *row)
 {
 	if (row->allow == allow_clone || row->allow == allow_fork || row->allow == allow_vfork)
-		return options->judge_forks || options->hand_off;
+		return options->judge_forks;
 	if (row->allow == allow_sched_getaffinity || row->allow == allow_sched_setaffinity)
 		return options->hand_off;
 	if (row->allow == allow_fallocate || row->allow == allow_landlock_add_rule)

@@ -16,7 +16,7 @@ struct filter_options {
 	bool inet_udp;     /* UDP sockets likewise */
 	bool judge_messages; /* sendmsg and sendmmsg, in which an address may be, are notified: always, but see descriptor.h */
 	bool judge_listeners; /* without a network namespace of its own shutdown is notified */
-	bool hand_off;     /* masks of CPUs may be ours for a moment: what passes one on or shows it is notified (handoff.h) */
+	bool hand_off;     /* masks of CPUs may be ours for a moment: calls that show or set one are notified (handoff.h) */
 	bool judge_disk;   /* what is added to the disk is counted: fallocate and landlock_add_rule are notified */
 };
 

@@ -1,10 +1,15 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/handoff.h"
 #include "syscalls/tree.h"
@@ -26,6 +31,9 @@
 #define KEPT_MAX 8u             /* at a time */
 #define TRIAL 8u                /* so many are measured before it is judged */
 #define CROWD_TRIAL 64u         /* so many calls */
+#define LATE_LOOKS 3u           /* for tasks whose making was under way: after */
+#define LATE_FIRST_NS (5 * MS)  /* … and ten times as long each time */
+#define WRAPPED_MOST 4096       /* numbers looked at beyond the last one, when they begin again below */
 #define TOOK_MOST_NS (200 * US) /* what one may count in a mean */
 
 /* First guesses, replaced by what is measured. */
@@ -48,11 +56,13 @@ struct span {
 
 struct kept {
 	const struct task *task;
-	cpu_set_t mask; /* to be put back */
-	bool called;    /* since it was looked at last */
+	bool called; /* since it was looked at last */
 };
 
 struct handoff {
+	struct tree *tree;
+	int loadavg_fd;     /* says which number was given to a task last, in our pid namespace */
+	bool off;           /* the run sets masks itself */
 	cpu_set_t whole;    /* what we would get if we asked for all */
 	pid_t tid;          /* whose call was the last */
 	struct mean loose;  /* its slow ones in a row, while it was not kept */
@@ -68,6 +78,11 @@ struct handoff {
 	bool crowd;         /* several are kept, as they call by turns */
 	cpu_set_t cpu;      /* where */
 	cpu_set_t own;      /* our mask, to be put back */
+	cpu_set_t theirs;   /* everybody else's */
+	cpu_set_t used;     /* where any were kept, ever */
+	pid_t from;         /* tasks with numbers above this one may have inherited a mask */
+	unsigned late;      /* looks at them still to come */
+	uint64_t late_ns, late_step_ns; /* when the next is */
 	uint64_t kept_ns;   /* since when */
 	uint64_t looked_ns; /* when we looked who still calls */
 	struct mean here;   /* while they are kept */
@@ -131,10 +146,10 @@ static void let_go(const struct handoff *handoff, const struct kept *kept)
 	cpu_set_t now;
 
 	if (is_there(kept->task) && get_mask(kept->task->tid, &now) == 0 && CPU_EQUAL(&now, &handoff->cpu))
-		put_back(handoff, kept->task->tid, &kept->mask);
+		put_back(handoff, kept->task->tid, &handoff->theirs);
 }
 
-/* ---- keeping and releasing ---- */
+/* ---- those who were made meanwhile ---- */
 
 static struct kept *find(struct handoff *handoff, pid_t tid)
 {
@@ -144,11 +159,81 @@ static struct kept *find(struct handoff *handoff, pid_t tid)
 	return NULL;
 }
 
+/* The number that was given to a task last; -1: not known. */
+static pid_t last_pid(const struct handoff *handoff)
+{
+	char text[128];
+	ssize_t len = pread(handoff->loadavg_fd, text, sizeof(text) - 1, 0);
+	const char *at;
+
+	if (len <= 0)
+		return -1;
+	text[len] = '\0';
+	at = strrchr(text, ' ');
+	return at ? (pid_t)strtol(at, NULL, 10) : -1;
+}
+
+/* Of a mask of ours: in this run nobody else sets any. */
+static void put_back_inherited(struct handoff *handoff, pid_t tid)
+{
+	cpu_set_t now, known;
+
+	if (get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1 || find(handoff, tid))
+		return;
+	CPU_AND(&known, &now, &handoff->used);
+	if (CPU_EQUAL(&known, &now) && !CPU_EQUAL(&now, &handoff->theirs) && tree_holds(handoff->tree, tid))
+		put_back(handoff, tid, &handoff->theirs);
+}
+
+/* Whoever was made since this was done last. Numbers are given in order, and begin again below when there is no higher one. */
+static void put_back_new(struct handoff *handoff)
+{
+	pid_t last = last_pid(handoff), top = last;
+
+	if (last < 0 || last == handoff->from)
+		return;
+	if (last < handoff->from) {
+		top = handoff->from < INT_MAX - WRAPPED_MOST ? handoff->from + WRAPPED_MOST : INT_MAX;
+		for (pid_t tid = 2; tid <= last; tid++)
+			put_back_inherited(handoff, tid);
+	}
+	for (pid_t tid = handoff->from + 1; tid <= top && tid > 0; tid++)
+		put_back_inherited(handoff, tid);
+	handoff->from = last;
+}
+
+/* A task that is just being made has no number yet, but its mask: the larger its maker, the longer. */
+static void look_later(struct handoff *handoff, uint64_t now_ns)
+{
+	handoff->late = LATE_LOOKS;
+	handoff->late_step_ns = LATE_FIRST_NS;
+	handoff->late_ns = now_ns + LATE_FIRST_NS;
+}
+
+static void look_late(struct handoff *handoff, uint64_t now_ns)
+{
+	if (handoff->late == 0 || now_ns < handoff->late_ns)
+		return;
+	put_back_new(handoff);
+	handoff->late--;
+	handoff->late_step_ns *= 10;
+	handoff->late_ns = now_ns + handoff->late_step_ns;
+}
+
+/* ---- keeping and releasing ---- */
+
 static void drop(struct handoff *handoff, struct kept *kept)
 {
 	*kept = handoff->kept[--handoff->count];
 	if (handoff->count == 0)
 		put_back(handoff, 0, &handoff->own);
+}
+
+/* After some were let go. */
+static void follow(struct handoff *handoff)
+{
+	put_back_new(handoff);
+	look_later(handoff, io_now_ns());
 }
 
 static void pause_until(struct handoff *handoff, uint64_t until_ns)
@@ -181,15 +266,26 @@ static int stay(struct handoff *handoff)
 static int keep(struct handoff *handoff, const struct task *task)
 {
 	struct kept *kept = &handoff->kept[handoff->count];
-	cpu_set_t both;
-	int r = task->pidfd < 0 ? -ENODEV : get_mask(task->tid, &kept->mask);
+	cpu_set_t both, mask;
+	int r = task->pidfd < 0 ? -ENODEV : get_mask(task->tid, &mask);
 
 	if (r < 0)
 		return r;
 	/* With a mask of one CPU it is where it wants to be; and nobody is put where it may not be. */
-	CPU_AND(&both, &kept->mask, &handoff->cpu);
-	if (CPU_COUNT(&kept->mask) < 2 || CPU_COUNT(&both) == 0)
+	CPU_AND(&both, &mask, &handoff->cpu);
+	if (CPU_COUNT(&mask) < 2 || CPU_COUNT(&both) == 0)
 		return -ENODEV;
+	if (handoff->late > 0 || handoff->count > 0) {
+		/* All have the same, so that whoever inherits one is known to have had this one. */
+		if (!CPU_EQUAL(&mask, &handoff->theirs))
+			return -ENODEV;
+	} else {
+		handoff->theirs = mask;
+		handoff->from = last_pid(handoff);
+		if (handoff->from < 0)
+			return -ENODEV;
+	}
+	CPU_OR(&handoff->used, &handoff->used, &handoff->cpu);
 	r = set_mask(task->tid, &handoff->cpu);
 	if (r < 0)
 		return r;
@@ -198,7 +294,7 @@ static int keep(struct handoff *handoff, const struct task *task)
 	 * is not to be kept.
 	 */
 	if (!is_there(task)) {
-		put_back(handoff, task->tid, &kept->mask);
+		put_back(handoff, task->tid, &handoff->theirs);
 		return -ESRCH;
 	}
 	kept->task = task;
@@ -237,6 +333,7 @@ void handoff_release(struct handoff *handoff)
 		let_go(handoff, &handoff->kept[0]);
 		drop(handoff, &handoff->kept[0]);
 	}
+	follow(handoff);
 	handoff->loose = (struct mean){0};
 	handoff->cost_ns += io_now_ns() - begin_ns;
 }
@@ -246,6 +343,8 @@ void handoff_pause(struct handoff *handoff, uint64_t now_ns)
 	if (!handoff)
 		return;
 	handoff_release(handoff);
+	if (handoff->late > 0)
+		put_back_new(handoff);
 	pause_until(handoff, now_ns + PAUSE_NS);
 }
 
@@ -254,6 +353,7 @@ void handoff_forget(struct handoff *handoff, const struct task *task)
 	for (unsigned i = 0; handoff && i < handoff->count; i++)
 		if (handoff->kept[i].task == task) {
 			drop(handoff, &handoff->kept[i]);
+			follow(handoff);
 			return;
 		}
 }
@@ -265,21 +365,10 @@ static bool shows_masks(int nr)
 	return nr == SYS_sched_getaffinity || nr == SYS_sched_setaffinity;
 }
 
-/* New tasks inherit a mask, and exec takes a thread's number away. */
-static bool passes_on(int nr)
+/* It may take a thread's number away. */
+static bool is_exec(int nr)
 {
-	switch (nr) {
-	case SYS_clone:
-#ifdef SYS_fork
-	case SYS_fork:
-	case SYS_vfork:
-#endif
-	case SYS_execve:
-	case SYS_execveat:
-		return true;
-	default:
-		return false;
-	}
+	return nr == SYS_execve || nr == SYS_execveat;
 }
 
 void handoff_call(struct handoff *handoff, pid_t tid, int nr)
@@ -289,12 +378,14 @@ void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 
 	if (!handoff)
 		return;
-	if (nr == SYS_sched_setaffinity) /* of another task, perhaps, and not done yet when that one calls */
-		pause_until(handoff, io_now_ns() + PAUSE_NS);
 	kept = find(handoff, tid);
-	if (shows_masks(nr) || passes_on(nr) || (!kept && !handoff->crowd))
+	if (shows_masks(nr) || is_exec(nr) || (!kept && !handoff->crowd))
 		handoff_release(handoff);
-	else if (kept)
+	if (handoff->late > 0 && (shows_masks(nr) || tid > handoff->from))
+		put_back_new(handoff);
+	handoff->off |= nr == SYS_sched_setaffinity;
+	kept = find(handoff, tid);
+	if (kept)
 		kept->called = true;
 	span = handoff->count > 0 ? &handoff->during : &handoff->before;
 	span->calls++;
@@ -332,7 +423,7 @@ static bool pays_for_all(const struct handoff *handoff, uint64_t now_ns)
 
 void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns)
 {
-	if (!handoff || now_ns < handoff->paused_until_ns || find(handoff, task->tid))
+	if (!handoff || handoff->off || now_ns < handoff->paused_until_ns || find(handoff, task->tid))
 		return;
 	if (handoff->count > 0) {
 		/* Comes when some are kept: one of a crowd. */
@@ -414,6 +505,7 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 		if (!kept->called) {
 			let_go(handoff, kept);
 			drop(handoff, kept);
+			follow(handoff);
 		} else {
 			kept->called = false;
 		}
@@ -422,13 +514,16 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 
 int handoff_tick(struct handoff *handoff, uint64_t now_ns)
 {
-	if (!handoff || handoff->count == 0)
+	if (!handoff || (handoff->count == 0 && handoff->late == 0))
 		return -1;
-	if (now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
+	look_late(handoff, now_ns);
+	if (handoff->count > 0 && now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
 		handoff_release(handoff);
-	else if (now_ns - handoff->looked_ns >= IDLE_NS)
+	else if (handoff->count > 0 && now_ns - handoff->looked_ns >= IDLE_NS)
 		look(handoff, now_ns);
-	return handoff->count > 0 ? HANDOFF_IDLE_MS : -1;
+	if (handoff->count > 0)
+		return HANDOFF_IDLE_MS;
+	return handoff->late > 0 && handoff->late_ns > now_ns ? (int)((handoff->late_ns - now_ns) / MS) + 1 : -1;
 }
 
 bool handoff_keeps(const struct handoff *handoff, pid_t tid)
@@ -465,9 +560,10 @@ static int find_whole(cpu_set_t *ret_whole)
 	return r;
 }
 
-int handoff_create(struct handoff **ret_handoff)
+int handoff_create(struct tree *tree, int proc_fd, struct handoff **ret_handoff)
 {
 	struct handoff *handoff = calloc(1, sizeof(*handoff));
+	struct statfs fs;
 	int r;
 
 	if (!handoff)
@@ -475,9 +571,17 @@ int handoff_create(struct handoff **ret_handoff)
 	handoff->pause_ns = PAUSE_NS;
 	handoff->cost_ns = COST_NS;
 	handoff->fast_ns = FAST_NS;
-	r = find_whole(&handoff->whole);
+	handoff->tree = tree;
+	/* Whichever procfs it is, it tells of the reader's own namespace. */
+	handoff->loadavg_fd = proc_fd < 0 ? open("/proc/loadavg", O_RDONLY | O_CLOEXEC)
+					  : openat(proc_fd, "loadavg", O_RDONLY | O_CLOEXEC);
+	/* A container's may be made up, by FUSE, from other numbers. */
+	if (handoff->loadavg_fd < 0 || fstatfs(handoff->loadavg_fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
+		r = -ENODEV;
+	else
+		r = find_whole(&handoff->whole);
 	if (r < 0) {
-		free(handoff);
+		handoff_free(handoff);
 		return r;
 	}
 	*ret_handoff = handoff;
@@ -486,6 +590,9 @@ int handoff_create(struct handoff **ret_handoff)
 
 void handoff_free(struct handoff *handoff)
 {
+	if (!handoff)
+		return;
 	handoff_release(handoff);
+	cleanup_close(&handoff->loadavg_fd);
 	free(handoff);
 }

@@ -4,9 +4,13 @@
  * are therefore kept on one CPU, when measuring shows that it helps and as long as it does: several tasks only when they
  * do little else.
  *
- * Nobody is to notice. The mask is put back before the task makes another (which would inherit it), before anybody asks for
- * one, before the call of somebody who is not kept (but for several), some milliseconds after its last call, and when
- * others want that CPU.
+ * Nobody is to notice. Masks are put back before anybody asks for one, before the call of somebody who is not kept (but for
+ * several), some milliseconds after a task's last call, and when others want that CPU. Tasks that a kept one made meanwhile
+ * have inherited its mask: they are found by their numbers, which are given in order, and get theirs at the same moments; a
+ * fork that was under way then, somewhat later. Making them is not notified for that: fork(2) must not end with EINTR,
+ * as a call can that a signal interrupts before it is received.
+ *
+ * A run that ever sets a mask itself is left alone from then on.
  */
 #ifndef CALLGATE_SUPERVISOR_HANDOFF_H
 #define CALLGATE_SUPERVISOR_HANDOFF_H
@@ -19,12 +23,16 @@
 
 struct handoff;
 struct task;
+struct tree;
 
 /* False on a machine, or with a mask, of one CPU: then there is nothing to do, and no call needs to be notified for it. */
 bool handoff_possible(void);
 
-/* For the calling thread, the receiver, which makes all other calls as well. 0 or -errno. */
-int handoff_create(struct handoff **ret_handoff);
+/*
+ * For the calling thread, the receiver, which makes all other calls as well. Borrows the tree, which says who is in the run.
+ * proc_fd: a procfs that has loadavg, not needed later; -1: /proc has it. 0 or -errno.
+ */
+int handoff_create(struct tree *tree, int proc_fd, struct handoff **ret_handoff);
 /* Like all that follow, takes NULL: it is off. */
 void handoff_free(struct handoff *handoff);
 

@@ -340,6 +340,34 @@ static void exec_in_thread(const char *text)
 	reap(pid, "the mask of what a thread executed");
 }
 
+/* They only compute until they are asked: nothing that they do is notified. */
+static void children(void)
+{
+	int go[2], wrong = 0;
+	pid_t pid[20];
+
+	if (pipe(go) < 0)
+		exit(2);
+	for (int i = 0; i < 20; i++) {
+		burst_for(5);
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			char byte;
+
+			(void)close(go[1]);
+			_exit(read(go[0], &byte, 1) == 0 ? 0 : 1);
+		}
+	}
+	burst_for(20);
+	compute_for(50);
+	for (int i = 0; i < 20; i++)
+		wrong += !is_mask(pid[i], &full);
+	check(wrong == 0, "masks of children that never call");
+	(void)close(go[1]);
+	for (int i = 0; i < 20; i++)
+		reap(pid[i], "a child that waited");
+}
+
 static void to_text(const cpu_set_t *mask, char *out, size_t cap)
 {
 	size_t len = 0;
@@ -375,12 +403,13 @@ int main(int argc, char **argv)
 	spawned(text);
 	thread();
 	kept();
-	own_choice();
 	asked_by_another();
-	set_by_another();
 	two();
 	spread();
 	exec_in_thread(text);
+	children();
+	own_choice(); /* from here on nothing is kept any more */
+	set_by_another();
 	own();
 	printf("%d failures\n", failures);
 	return failures != 0;

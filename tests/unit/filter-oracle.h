@@ -70,7 +70,7 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 /* Whether its own terms do not count. */
 static bool oracle_judged(const struct filter_options *options, const struct syscall_row *row)
 {
-	static const char *const masks[] = {"clone", "fork", "vfork", "sched_getaffinity", "sched_setaffinity"};
+	static const char *const masks[] = {"sched_getaffinity", "sched_setaffinity"};
 
 	for (size_t i = 0; options->hand_off && i < sizeof(masks) / sizeof(masks[0]); i++)
 		if (strcmp(row->name, masks[i]) == 0)

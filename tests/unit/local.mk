@@ -34,7 +34,7 @@ tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
 
 # On processes of the test's own.
 UNIT_TESTS += tests/unit/test_handoff
-tests_unit_test_handoff_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_handoff_LDADD = libcallgate_supervisor.a $(tests_unit_test_denials_LDADD)
 
 UNIT_TESTS += tests/unit/test_guest
 tests_unit_test_guest_LDADD = libcallgate_syscalls.a $(UNIT_LIBS)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,13 +27,42 @@ static struct task task;
 static cpu_set_t full;
 static uint64_t now; /* a clock of the test's own, which starts at the real one */
 
+static int ask[2], told[2];
+static struct tree *tree;
+static int epoll_fd;
+
+/* Makes a process of its own for each byte. */
+static void make_children(void)
+{
+	pid_t pid;
+	char byte;
+
+	while (read(ask[0], &byte, 1) == 1) {
+		pid = fork();
+		if (pid == 0)
+			for (;;)
+				(void)pause();
+		if (write(told[1], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+			break;
+	}
+	_exit(0);
+}
+
 static pid_t child(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		for (;;)
-			(void)pause();
+		make_children();
+	return pid;
+}
+
+static pid_t grandchild(void)
+{
+	pid_t pid = -1;
+
+	ck_assert_int_eq(write(ask[1], "x", 1), 1);
+	ck_assert_int_eq(read(told[0], &pid, sizeof(pid)), (ssize_t)sizeof(pid));
 	return pid;
 }
 
@@ -46,7 +76,11 @@ static void setup(void)
 {
 	now = io_now_ns();
 	ck_assert_int_eq(sched_getaffinity(0, sizeof(full), &full), 0);
-	ck_assert_int_eq(handoff_create(&handoff), 0);
+	ck_assert_int_eq(pipe(ask), 0);
+	ck_assert_int_eq(pipe(told), 0);
+	epoll_fd = epoll_create1(0);
+	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
+	ck_assert_int_eq(handoff_create(tree, -1, &handoff), 0);
 	task.tid = task.tgid = child();
 	ck_assert_int_gt(task.tid, 0);
 	task.pidfd = (int)syscall(SYS_pidfd_open, task.tid, 0);
@@ -56,6 +90,8 @@ static void setup(void)
 static void teardown(void)
 {
 	handoff_free(handoff);
+	tree_free(tree);
+	(void)close(epoll_fd);
 	if (task.tid > 0)
 		end(task.tid);
 	(void)close(task.pidfd);
@@ -218,11 +254,7 @@ START_TEST(lets_each_go_that_calls_no_more)
 }
 END_TEST
 
-static const int releasing[] = {SYS_clone, SYS_execve, SYS_execveat, SYS_sched_getaffinity, SYS_sched_setaffinity,
-#ifdef SYS_fork
-				SYS_fork, SYS_vfork
-#endif
-};
+static const int releasing[] = {SYS_execve, SYS_execveat, SYS_sched_getaffinity, SYS_sched_setaffinity};
 
 START_TEST(lets_go_before_calls_about_masks)
 {
@@ -379,9 +411,88 @@ START_TEST(touches_no_stranger)
 }
 END_TEST
 
+START_TEST(finds_who_inherited)
+{
+	pid_t first, second_one;
+
+	keep();
+	first = grandchild();
+	second_one = grandchild();
+	ck_assert_int_eq(cpus(first), 1);
+	handoff_call(handoff, first, SYS_openat);
+	ck_assert_free();
+	ck_assert(is_mask(first, &full));
+	ck_assert(is_mask(second_one, &full));
+	(void)kill(first, SIGKILL);
+	(void)kill(second_one, SIGKILL);
+}
+END_TEST
+
+/* As if it had been under way when its maker was let go: it gets its number after that. */
+START_TEST(finds_who_comes_late)
+{
+	cpu_set_t kept;
+	pid_t late[3];
+
+	keep();
+	ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(kept), &kept), 0);
+	handoff_release(handoff);
+	now = io_now_ns();
+	for (int i = 0; i < 3; i++) {
+		late[i] = grandchild();
+		ck_assert_int_eq(sched_setaffinity(late[i], sizeof(kept), &kept), 0);
+		now += 600 * MS;
+		if (i == 1)
+			handoff_call(handoff, late[i], SYS_openat);
+		else
+			(void)handoff_tick(handoff, now);
+		ck_assert(is_mask(late[i], &full));
+	}
+	for (int i = 0; i < 3; i++)
+		(void)kill(late[i], SIGKILL);
+}
+END_TEST
+
+START_TEST(leaves_strangers_who_are_like_that)
+{
+	cpu_set_t kept;
+	pid_t stranger;
+
+	keep();
+	ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(kept), &kept), 0);
+	stranger = fork();
+	if (stranger == 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) /* init's, or a subreaper's: not ours any more */
+			for (;;)
+				(void)pause();
+		(void)sched_setaffinity(pid, sizeof(kept), &kept);
+		_exit(write(told[1], &pid, sizeof(pid)) == (ssize_t)sizeof(pid) ? 0 : 1);
+	}
+	(void)waitpid(stranger, NULL, 0);
+	ck_assert_int_eq(read(told[0], &stranger, sizeof(stranger)), (ssize_t)sizeof(stranger));
+	handoff_release(handoff);
+	ck_assert_free();
+	ck_assert(is_mask(stranger, &kept));
+	(void)kill(stranger, SIGKILL);
+}
+END_TEST
+
+START_TEST(leaves_a_run_alone_that_sets_masks)
+{
+	handoff_call(handoff, getpid(), SYS_sched_setaffinity);
+	give_many(100, SLOW);
+	ck_assert_free();
+	now += 5000 * MS;
+	give_many(100, SLOW);
+	ck_assert_free();
+}
+END_TEST
+
 START_TEST(is_off_without_one)
 {
-	handoff_call(NULL, 1, SYS_clone);
+	handoff_call(NULL, 1, SYS_execve);
 	handoff_before(NULL, &task, now);
 	handoff_after(NULL, SLOW, now);
 	handoff_pause(NULL, now);
@@ -419,6 +530,10 @@ int main(void)
 	tcase_add_test(tcase, leaves_a_mask_that_somebody_else_set);
 	tcase_add_test(tcase, forgets_the_dead);
 	tcase_add_test(tcase, touches_no_stranger);
+	tcase_add_test(tcase, finds_who_inherited);
+	tcase_add_test(tcase, finds_who_comes_late);
+	tcase_add_test(tcase, leaves_strangers_who_are_like_that);
+	tcase_add_test(tcase, leaves_a_run_alone_that_sets_masks);
 	tcase_add_test(tcase, is_off_without_one);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(several, setup_second, teardown_second);
