@@ -363,7 +363,8 @@ static int run(struct supervisor *supervisor)
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
 	/* It only makes calls faster: where the kernel refuses, they are slower. */
-	if (supervisor->options->hand_off && handoff_create(supervisor->sandbox.tree, &supervisor->dispatch.handoff) < 0)
+	if (supervisor->options->hand_off &&
+	    handoff_create(supervisor->sandbox.tree, supervisor->options->host_proc_fd, &supervisor->dispatch.handoff) < 0)
 		supervisor->dispatch.handoff = NULL;
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	if (error == 0)
