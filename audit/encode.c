@@ -19,13 +19,18 @@ _Static_assert(sizeof(effect_name) / sizeof(*effect_name) == AUDIT_EFFECT_MAX, "
 
 char *encode_uint(char *out, uint64_t value)
 {
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+				    "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+				    "9899";
 	char digits[20];
 	size_t at = sizeof(digits);
 
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
+	for (; value >= 100; value /= 100)
+		memcpy(digits + (at -= 2), pairs + value % 100 * 2, 2);
+	if (value >= 10)
+		memcpy(digits + (at -= 2), pairs + value * 2, 2);
+	else
+		digits[--at] = (char)('0' + value);
 	return put_bytes(out, digits + at, sizeof(digits) - at);
 }
 
@@ -61,6 +66,7 @@ static inline bool plain_word(uint64_t word)
 	return (odd & highs) == 0;
 }
 
+/* Whole words, and then the last eight bytes once more instead of single ones. */
 static char *put_text(char *out, const char *text, size_t len)
 {
 	size_t at = 0;
@@ -69,10 +75,22 @@ static char *put_text(char *out, const char *text, size_t len)
 	for (; len - at >= sizeof(word); at += sizeof(word)) {
 		memcpy(&word, text + at, sizeof(word));
 		if (!plain_word(word))
-			break;
+			return out + at + text_escape(out + at, text + at, len - at);
 		memcpy(out + at, &word, sizeof(word));
 	}
-	return out + at + text_escape(out + at, text + at, len - at);
+	if (at > 0) {
+		memcpy(&word, text + len - sizeof(word), sizeof(word));
+		if (!plain_word(word))
+			return out + at + text_escape(out + at, text + at, len - at);
+		memcpy(out + len - sizeof(word), &word, sizeof(word));
+		return out + len;
+	}
+	word = UINT64_C(0x2020202020202020);
+	memcpy(&word, text, len);
+	if (!plain_word(word))
+		return out + text_escape(out, text, len);
+	memcpy(out, text, len);
+	return out + len;
 }
 
 static char *put_name(char *out, const char *key, const struct encoder_name *name)

@@ -76,7 +76,7 @@ static struct finding walk(const struct tree *tree, const char *path, size_t len
 		uint64_t hash = tree_hash(path + at, end - at);
 
 		next = end + 1;
-		if (tree->names)
+		if (tree->names >> (hash >> 58) & 1)
 			visit_name(tree, hash, path + at, end - at, &finding);
 		if (index != TREE_NONE) {
 			index = tree_child(tree, index, hash, path + at, end - at);

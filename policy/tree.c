@@ -72,7 +72,7 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 		.parent = parent, .hash = hash, .name = name, .name_len = len, .verdict = VERDICT_ALLOW};
 	put_slot(tree, index);
 	if (parent == TREE_NAMES)
-		tree->names = true;
+		tree->names |= UINT64_C(1) << (hash >> 58);
 	return index;
 }
 

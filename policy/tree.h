@@ -42,7 +42,7 @@ struct tree {
 	size_t count;
 	uint32_t *slot; /* indices into node */
 	size_t slots;   /* a power of two */
-	bool names;     /* there are nodes below TREE_NAMES */
+	uint64_t names; /* a bit for each node below TREE_NAMES, by its hash: most names are none of them */
 };
 
 /* A weak but quick hash: names are compared whole after it. */

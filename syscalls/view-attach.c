@@ -165,16 +165,14 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 /* Whether all above the name is the skeleton's: directories that were made for this, and no link. */
 static bool in_skeleton(const struct view *view, const struct mount *mount)
 {
-	uint32_t hash = VIEW_HASH_START;
+	struct view_prefix prefix = view_prefixes(mount->virt, mount->virt_len);
 
 	if (view->top != view->root)
 		return false;
-	for (size_t i = 1; i < mount->virt_len; i++) {
-		if (i > 1 && mount->virt[i] == '/' &&
-		    (view_node(view, mount->virt, i, hash) || !view_shows(view, mount->virt, i)))
+	while (view_longer(&prefix) && prefix.len < mount->virt_len)
+		if (view_node(view, mount->virt, prefix.len, view_prefix_hash(&prefix)) ||
+		    !view_shows(view, mount->virt, prefix.len))
 			return false;
-		hash = view_hash_step(hash, mount->virt[i]);
-	}
 	return true;
 }
 

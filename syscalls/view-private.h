@@ -2,6 +2,8 @@
 #ifndef CALLGATE_SYSCALLS_VIEW_PRIVATE_H
 #define CALLGATE_SYSCALLS_VIEW_PRIVATE_H
 
+#include <string.h>
+
 #include "syscalls/view.h"
 
 #define VIEW_BUCKETS 512u
@@ -57,21 +59,59 @@ struct view {
 	int terminal_fd;      /* borrowed; -1: the run has no terminal */
 };
 
-/* FNV-1a, resumable: the hash of a prefix is a step on the way to the hash of the whole. */
-#define VIEW_HASH_START 2166136261u
-static inline uint32_t view_hash_step(uint32_t hash, char byte)
+/* A prefix of a canonical path, whole components: the hash of one is a step on the way to the hash of the next. */
+struct view_prefix {
+	const char *virt;
+	size_t virt_len; /* of the whole path */
+	size_t start;    /* of the last component */
+	size_t len;      /* of the prefix */
+	uint64_t hash;
+};
+
+static inline struct view_prefix view_prefixes(const char *virt, size_t virt_len)
 {
-	return (hash ^ (unsigned char)byte) * 16777619u;
+	return (struct view_prefix){.virt = virt, .virt_len = virt_len};
 }
 
-/* Of a whole virtual path: the slash it begins with is part of none. */
+/* The prefix that is one component longer, beginning with "/first". False at the end; "/" alone has none. */
+static inline bool view_longer(struct view_prefix *prefix)
+{
+	const char *slash;
+	uint64_t head = 0, tail = 0;
+	size_t len;
+
+	if (prefix->len + 1 >= prefix->virt_len)
+		return false;
+	prefix->start = prefix->len + 1;
+	slash = memchr(prefix->virt + prefix->start, '/', prefix->virt_len - prefix->start);
+	prefix->len = slash ? (size_t)(slash - prefix->virt) : prefix->virt_len;
+	len = prefix->len - prefix->start;
+	if (len >= 8) {
+		memcpy(&head, prefix->virt + prefix->start, 8);
+		memcpy(&tail, prefix->virt + prefix->len - 8, 8);
+	} else {
+		for (size_t i = prefix->start; i < prefix->len; i++)
+			head = head << 8 | (unsigned char)prefix->virt[i];
+	}
+	/* Weak but quick: names are compared whole after it. */
+	prefix->hash = (prefix->hash ^ head ^ len) * UINT64_C(0x9e3779b97f4a7c15);
+	prefix->hash = (prefix->hash ^ prefix->hash >> 32 ^ tail) * UINT64_C(0xd6e8feb86659fd93);
+	return true;
+}
+
+/* Of a whole virtual path. */
 static inline uint32_t view_hash(const char *virt, size_t len)
 {
-	uint32_t hash = VIEW_HASH_START;
+	struct view_prefix prefix = view_prefixes(virt, len);
 
-	for (size_t i = 1; i < len; i++)
-		hash = view_hash_step(hash, virt[i]);
-	return hash;
+	while (view_longer(&prefix))
+		;
+	return (uint32_t)(prefix.hash >> 32);
+}
+
+static inline uint32_t view_prefix_hash(const struct view_prefix *prefix)
+{
+	return (uint32_t)(prefix->hash >> 32);
 }
 
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash);

@@ -82,16 +82,13 @@ void view_shown_free(struct shown *shown)
 void view_note_shown(const struct view *view, const char *virt, bool directory)
 {
 	size_t len = strlen(virt);
-	uint32_t hash = VIEW_HASH_START;
+	struct view_prefix prefix = view_prefixes(virt, len);
 
 	/* What is made while the program runs are stand-ins of directories that the host shows, not the skeleton. */
 	if (view->tree)
 		return;
-	for (size_t i = 1; i <= len; i++) {
-		if (i > 1 && (i == len || virt[i] == '/'))
-			add(view->shown, virt, i, hash, i < len || directory);
-		hash = view_hash_step(hash, virt[i]);
-	}
+	while (view_longer(&prefix))
+		add(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
 }
 
 bool view_shows(const struct view *view, const char *virt, size_t len)
@@ -104,25 +101,19 @@ bool view_shows(const struct view *view, const char *virt, size_t len)
 /* The deepest directory of the skeleton on the way; *ret_next: where the component begins that it has not. NULL: unknown. */
 static struct shown_name *way_out(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
 {
+	struct view_prefix prefix = view_prefixes(virt, len);
 	struct shown_name *last = NULL;
-	uint32_t hash = VIEW_HASH_START;
-	size_t start = 1;
 
-	for (size_t i = 1; i <= len; i++) {
-		if (i > start && (i == len || virt[i] == '/')) {
-			struct shown_name *name = find(shown, virt, i, hash);
+	while (view_longer(&prefix)) {
+		struct shown_name *name = find(shown, virt, prefix.len, view_prefix_hash(&prefix));
 
-			if (!name) {
-				*ret_next = start;
-				return last;
-			}
-			if (!name->directory)
-				return NULL;
-			last = name;
-			start = i + 1;
+		if (!name) {
+			*ret_next = prefix.start;
+			return last;
 		}
-		if (i < len)
-			hash = view_hash_step(hash, virt[i]);
+		if (!name->directory)
+			return NULL;
+		last = name;
 	}
 	return NULL;
 }
@@ -134,7 +125,9 @@ bool view_lacks(const struct place *place)
 
 	if (!(place->mount->flags & MOUNT_SKELETON) || !shown || shown->lost)
 		return false;
-	return way_out(shown, place->virt, place->virt_len, &next) || next == 1;
+	(void)way_out(shown, place->virt, place->virt_len, &next);
+	/* A name that is too long is told as that. */
+	return next && strcspn(place->virt + next, "/") <= NAME_MAX;
 }
 
 static int open_host(const struct view *view, struct shown_name *name)

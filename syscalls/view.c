@@ -49,22 +49,14 @@ const char *view_link(const struct task *task, const struct node *node, const ch
 	return buffer;
 }
 
-/* The deepest node on the way to the path; *ret_link when a link of the view comes first (its prefix length). */
+/* The deepest node on the way to the path. */
 static const struct node *deepest_node(const struct view *view, const struct place *place)
 {
+	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	const struct node *best = NULL;
-	uint32_t hash = VIEW_HASH_START;
 
-	for (size_t i = 1; i < place->virt_len; i++) {
-		if (place->virt[i] == '/') {
-			const struct node *node = view_node(view, place->virt, i, hash);
-
-			best = node ? node : best;
-		}
-		hash = view_hash_step(hash, place->virt[i]);
-	}
-	if (place->virt_len > 1) {
-		const struct node *node = view_node(view, place->virt, place->virt_len, hash);
+	while (view_longer(&prefix)) {
+		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
 
 		best = node ? node : best;
 	}
@@ -87,9 +79,9 @@ bool view_holds_node(const struct view *view, const char *virt)
 	return false;
 }
 
-int view_place(const struct view *view, struct place *place)
+/* The deepest node on its way is known. */
+static int put_place(const struct view *view, struct place *place, const struct node *node)
 {
-	const struct node *node = deepest_node(view, place);
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
 	size_t skip = mount->virt_len;
 
@@ -108,31 +100,40 @@ int view_place(const struct view *view, struct place *place)
 	return 0;
 }
 
-/* Finds the first of the view's links in the path. Returns the length of the prefix it is, or 0. */
-static size_t find_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
-			const char **ret_target, char buffer[64])
+int view_place(const struct view *view, struct place *place)
 {
-	uint32_t hash = VIEW_HASH_START;
-	bool proc = strncmp(place->virt, "/proc/", 6) == 0;
+	return put_place(view, place, deepest_node(view, place));
+}
 
-	for (size_t i = 1; i <= place->virt_len; i++) {
-		if (i == place->virt_len ? follow_last : place->virt[i] == '/') {
-			const struct node *node = view_node(view, place->virt, i, hash);
-			char prefix[32];
+/*
+ * Finds the first of the view's links in the path. Returns the length of the prefix it is, or 0, and then *ret_node, the
+ * deepest node.
+ */
+static size_t find_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
+			const char **ret_target, char buffer[64], const struct node **ret_node)
+{
+	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
+	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
 
-			if (node && node->link) {
-				*ret_target = node->link;
-				return i;
-			}
-			if (proc && i < sizeof(prefix)) {
-				memcpy(prefix, place->virt, i);
-				prefix[i] = '\0';
-				*ret_target = view_link(task, NULL, prefix, buffer);
-				if (*ret_target)
-					return i;
-			}
+	*ret_node = NULL;
+	while (view_longer(&prefix)) {
+		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+		char name[32];
+
+		*ret_node = node ? node : *ret_node;
+		if (prefix.len == place->virt_len && !follow_last)
+			break;
+		if (node && node->link) {
+			*ret_target = node->link;
+			return prefix.len;
 		}
-		hash = view_hash_step(hash, place->virt[i]);
+		if (proc && prefix.len < sizeof(name)) {
+			memcpy(name, place->virt, prefix.len);
+			name[prefix.len] = '\0';
+			*ret_target = view_link(task, NULL, name, buffer);
+			if (*ret_target)
+				return prefix.len;
+		}
 	}
 	return 0;
 }
@@ -172,13 +173,14 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 		return -EAGAIN;
 	ret_place->virt_len = (size_t)len;
 	for (int links = 0; links < VIEW_LINKS_MAX; links++) {
+		const struct node *node;
 		const char *target;
 		char buffer[64];
-		size_t prefix = find_link(view, task, ret_place, follow, &target, buffer);
+		size_t prefix = find_link(view, task, ret_place, follow, &target, buffer, &node);
 		int r;
 
 		if (prefix == 0)
-			return view_place(view, ret_place);
+			return put_place(view, ret_place, node);
 		r = substitute(ret_place, prefix, target);
 		if (r < 0)
 			return r;
