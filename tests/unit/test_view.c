@@ -116,6 +116,7 @@ static void make_view(struct view **ret_view)
 	struct policy_error error;
 
 	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
+	ck_assert_int_eq(io_remove_tree(options.scratch_fd, "provided"), 0);
 	ck_assert_int_eq(view_create(NULL, &options, ret_view, &error), 0);
 	(void)close(options.scratch_fd);
 }
