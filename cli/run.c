@@ -238,6 +238,7 @@ int run_watch(struct run *run)
 		.custodian = &run->custodian,
 		.show = !options->json,
 		.interactive = options->interactive,
+		.output = run->output_fd >= 0,
 		.tty = options->tty,
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = wants_status_line(options),

@@ -159,10 +159,14 @@ static void on_signal(struct keeper *keeper)
 /* The supervisor has killed the tree and told all; its own end, with all those mounts, takes a while. */
 static void on_report(struct keeper *keeper)
 {
+	const struct keeper_options *options = keeper->options;
+	/* Output that is not shown, or past its limit, may still come to be kept in a file. */
+	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
+		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	unsigned char byte;
 
-	if (read(keeper->child.control_fd, &byte, 1) == 1 && !keeper->options->part)
-		scratch_remove_early(keeper->options->scratch);
+	if (read(keeper->child.control_fd, &byte, 1) == 1 && !options->part)
+		scratch_remove_early(options->scratch, all);
 	keeper->reported = true;
 }
 

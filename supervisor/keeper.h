@@ -32,6 +32,7 @@ struct keeper_options {
 	const struct custodian *custodian; /* with another user; its pid is 0 when there is none */
 	bool show;                /* the output goes to stdout and stderr as it comes; otherwise it is kept */
 	bool interactive;         /* our standard input is the program's */
+	bool output;              /* the workdir is looked at afterwards */
 	bool tty;                 /* through a terminal of its own, which is all its output as well */
 	pid_t parent;             /* whose end is the run's: getppid() when we were started; 0: nobody's */
 	bool status_line;         /* on stderr, when it is a terminal that the program's stdout does not share */

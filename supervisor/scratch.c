@@ -284,13 +284,18 @@ int scratch_renew(const struct scratch *scratch)
 	return error;
 }
 
-void scratch_remove_early(const struct scratch *scratch)
+void scratch_remove_early(const struct scratch *scratch, bool all)
 {
 	static const char *const often_empty[] = {"tmp", "shm", "var-tmp", "sockets"};
 
 	(void)io_remove_tree(scratch->fd, "provided");
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
 		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: later */
+	if (!all)
+		return;
+	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
+	if (unlinkat(scratch->base_fd, run_name(scratch), AT_REMOVEDIR) == 0)
+		(void)rmdir(scratch->base);
 }
 
 int scratch_remove(struct scratch *scratch)
@@ -299,6 +304,8 @@ int scratch_remove(struct scratch *scratch)
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0)
 		error = io_remove_tree(scratch->base_fd, run_name(scratch));
+	if (error == -ENOENT) /* it went early */
+		error = 0;
 	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */

@@ -35,8 +35,9 @@ int scratch_renew(const struct scratch *scratch);
 /*
  * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else is
  * waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases of a run.
+ * `all`: the workdir as well, and with it the whole, if there is nothing in it.
  */
-void scratch_remove_early(const struct scratch *scratch);
+void scratch_remove_early(const struct scratch *scratch, bool all);
 
 /*
  * Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the

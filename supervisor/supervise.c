@@ -369,6 +369,7 @@ static int run(struct supervisor *supervisor)
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	if (error == 0)
 		loop(supervisor);
+	watchdog_stop(supervisor->watchdog);
 	handoff_release(supervisor->dispatch.handoff);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
 	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);

@@ -117,13 +117,20 @@ START_TEST(test_remove_early)
 	fd = openat(scratch.fd, "tmp/kept", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	scratch_remove_early(&scratch);
+	scratch_remove_early(&scratch, false);
 	ck_assert_int_eq(faccessat(scratch.fd, "shm", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "provided", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), 0);
+	scratch_remove_early(&scratch, true);
+	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), -1);
+	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	scratch_remove_early(&scratch, true);
+	ck_assert_int_eq(access(base, F_OK), -1);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
 }
 END_TEST
 
