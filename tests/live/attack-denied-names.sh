@@ -3,7 +3,7 @@
 # goes on with; and the way there, be it a link of the program's own, is on record as denied.
 . "$(dirname "$0")/lib.sh"
 need jq
-[ -x $PYTHON ] || skip "no $PYTHON"
+[ -x "$PYTHON" ] || skip "no $PYTHON"
 mkdir -p "$T/w/hidden/dir/below" "$T/w/.secret/dir" "$T/g/dir" "$T/g/dir.txt"
 echo key >"$T/w/hidden/key"
 echo key >"$T/w/.secret/key"
@@ -27,7 +27,8 @@ def ask(call, path):
     return "done"
 
 # Three names of one length, so that only what is there differs.
-for where, names in (("/w/hidden/", ("key", "dir", "non")), ("/w/.secret/", ("key", "dir", "non")), ("/g/", ("file", "dir", "none"))):
+denied = ("key", "dir", "non")
+for where, names in (("/w/hidden/", denied), ("/w/.secret/", denied), ("/g/", ("file", "dir", "none"))):
     for number, call in enumerate(calls):
         for tail in tails:
             if where == "/g/" and tail == "" and number in (7, 8): # may not be made, and that is told either way
@@ -36,13 +37,13 @@ for where, names in (("/w/hidden/", ("key", "dir", "non")), ("/w/.secret/", ("ke
             if len(set(said.values())) != 1:
                 print(number, where, tail[:20], said)
 EOF2
-cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- $PYTHON -B "$T/w/ask.py" "$T" >"$T/out" 2>&1 || fail "it ended with $?"
+cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -B "$T/w/ask.py" "$T" >"$T/out" 2>&1 || fail "it ended with $?"
 [ -s "$T/out" ] && fail "it can tell names apart: $(head -n 20 "$T/out")"
 
 # Through a link, and on from there: denied, and said so.
 for path in link link/ link/. link/x link/.. link/../dir; do
 	rm -f "$T/audit"
-	cg run --json -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- $PYTHON -B -c '
+	cg run --json -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -B -c '
 import os, sys
 try:
     os.stat(sys.argv[1])
