@@ -45,6 +45,24 @@ int file_open_fd(struct call *call, int fd)
 	return object;
 }
 
+int file_ask_fd(struct call *call, int fd, const struct file_question *question)
+{
+	char leaf[64];
+	int r = -EBADF;
+
+	if (fd >= 0) {
+		fd_leaf(call, fd, leaf);
+		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
+		if (!call_valid(call)) {
+			call->outcome.kind = OUTCOME_GONE;
+			return -1;
+		}
+	}
+	if (r < 0)
+		call_fail(call, r == -ENOENT ? -EBADF : r);
+	return r < 0 ? -1 : 0;
+}
+
 /* Was this object opened for writing by its holder? Only then may a nameless file's metadata be changed. */
 static bool held_for_writing(const struct call *call, int fd, int object)
 {

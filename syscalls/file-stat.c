@@ -27,7 +27,8 @@ static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	bool by_name;
+	int still_fd; /* of the view's second mounts, see view_ask */
+	bool by_name; /* asked there */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
@@ -40,7 +41,7 @@ static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
 
 	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask, &question->status) < 0)
 		return -errno;
-	question->by_name = !(at_flags & AT_EMPTY_PATH);
+	question->by_name = dirfd == question->still_fd;
 	return 0;
 }
 
@@ -58,8 +59,9 @@ static int ask_object(struct call *call, unsigned flags, bool pin, const struct 
 
 	if (empty && path->dirfd >= 0) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-		fd = file_open_fd(call, path->dirfd);
-	} else if (flags & ~(unsigned)STAT_FLAGS) {
+		return file_ask_fd(call, path->dirfd, question);
+	}
+	if (flags & ~(unsigned)STAT_FLAGS) {
 		call_fail(call, -EINVAL);
 	} else if (!pin) {
 		return file_ask(call, 0, POLICY_READ, flags, question);
@@ -121,7 +123,8 @@ static bool number_mount(struct call *call, unsigned flags, const struct file_qu
 void sys_statx(struct call *call)
 {
 	unsigned flags = call_uint(call, 2);
-	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3)};
+	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
+				       .still_fd = view_still_fd(call->sandbox->view)};
 	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
 
 	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */

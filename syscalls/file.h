@@ -35,6 +35,12 @@ struct file_question {
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
 
 /*
+ * Asks about the object behind a descriptor of the program without judging, as fstat(2): by following its link in /proc. A
+ * descriptor of ours would do as well, but closing it flushes files of NFS and FUSE. 0 answered, -1: outcome set.
+ */
+int file_ask_fd(struct call *call, int fd, const struct file_question *question);
+
+/*
  * For calls that make or remove a name: resolves the parent of path[i], judges WRITE on parent/name, opens the parent
  * with O_PATH. *ret_name is the last component as the program wrote it, trailing slashes included ("." and ".." too: the
  * kernel refuses those itself), borrowed from the call. Returns the parent's descriptor owned by the caller, or -1

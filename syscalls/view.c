@@ -264,6 +264,11 @@ bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path)
 	return true;
 }
 
+int view_still_fd(const struct view *view)
+{
+	return view->still_fd;
+}
+
 uint64_t view_mount_number(const struct view *view, uint64_t still)
 {
 	for (size_t i = 0; i < view->numbers; i++)

@@ -168,6 +168,9 @@ int view_open(const struct place *place, int flags, mode_t mode);
  */
 bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path);
 
+/* The directory that view_ask gives; -1: it gives none. */
+int view_still_fd(const struct view *view);
+
 /*
  * view_ask's mounts have numbers of their own (statx(2), stx_mnt_id). Which number in the program's mount namespace
  * `still` stands for, 0 when nobody has noted it; and noting it.
