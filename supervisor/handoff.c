@@ -39,6 +39,7 @@
 /* First guesses, replaced by what is measured. */
 #define COST_NS (15 * US)
 #define FAST_NS (5 * US)
+#define COST_MOST_NS (100 * US) /* more is somebody else who ran meanwhile */
 
 struct mean {
 	uint64_t total_ns;
@@ -303,6 +304,13 @@ static int keep(struct handoff *handoff, const struct task *task)
 	return 0;
 }
 
+static void add_cost(struct handoff *handoff, uint64_t begin_ns)
+{
+	handoff->cost_ns += io_now_ns() - begin_ns;
+	if (handoff->cost_ns > COST_MOST_NS)
+		handoff->cost_ns = COST_MOST_NS;
+}
+
 static int begin(struct handoff *handoff, const struct task *task, uint64_t now_ns)
 {
 	uint64_t begin_ns = io_now_ns();
@@ -318,7 +326,8 @@ static int begin(struct handoff *handoff, const struct task *task, uint64_t now_
 	handoff->kept_ns = handoff->looked_ns = now_ns;
 	handoff->here = (struct mean){0};
 	handoff->during = (struct span){.begin_ns = now_ns};
-	handoff->cost_ns = io_now_ns() - begin_ns;
+	handoff->cost_ns = 0;
+	add_cost(handoff, begin_ns);
 	return 0;
 }
 
@@ -335,7 +344,7 @@ void handoff_release(struct handoff *handoff)
 	}
 	follow(handoff);
 	handoff->loose = (struct mean){0};
-	handoff->cost_ns += io_now_ns() - begin_ns;
+	add_cost(handoff, begin_ns);
 }
 
 void handoff_pause(struct handoff *handoff, uint64_t now_ns)
@@ -383,7 +392,10 @@ void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 		handoff_release(handoff);
 	if (handoff->late > 0 && (shows_masks(nr) || tid > handoff->from))
 		put_back_new(handoff);
-	handoff->off |= nr == SYS_sched_setaffinity;
+	if (nr == SYS_sched_setaffinity) {
+		handoff->off = true;
+		handoff->late = 0; /* from now on a mask like ours may be its own */
+	}
 	kept = find(handoff, tid);
 	if (kept)
 		kept->called = true;

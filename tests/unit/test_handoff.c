@@ -481,9 +481,23 @@ END_TEST
 
 START_TEST(leaves_a_run_alone_that_sets_masks)
 {
+	cpu_set_t kept;
+	pid_t own;
+
+	keep();
+	ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(kept), &kept), 0);
 	handoff_call(handoff, getpid(), SYS_sched_setaffinity);
 	give_many(100, SLOW);
 	ck_assert_free();
+	own = grandchild();
+	ck_assert_int_eq(sched_setaffinity(own, sizeof(kept), &kept), 0);
+	for (int i = 0; i < 5; i++) {
+		now += 600 * MS;
+		(void)handoff_tick(handoff, now);
+		handoff_call(handoff, own, SYS_openat);
+	}
+	ck_assert(is_mask(own, &kept));
+	(void)kill(own, SIGKILL);
 	now += 5000 * MS;
 	give_many(100, SLOW);
 	ck_assert_free();
