@@ -29,10 +29,16 @@ struct tree;
 bool handoff_possible(void);
 
 /*
- * For the calling thread, the receiver, which makes all other calls as well. Borrows the tree, which says who is in the run.
- * proc_fd: a procfs that has loadavg, not needed later; -1: /proc has it. 0 or -errno.
+ * What says which number was given to a task last, in our pid namespace, whichever procfs is asked. proc_fd: one that has
+ * it; -1: /proc. A descriptor or -errno.
  */
-int handoff_create(struct tree *tree, int proc_fd, struct handoff **ret_handoff);
+int handoff_loadavg(int proc_fd);
+
+/*
+ * For the calling thread, the receiver, which makes all other calls as well. Borrows the tree, which says who is in the run.
+ * loadavg_fd: from handoff_loadavg; taken. 0 or -errno.
+ */
+int handoff_create(struct tree *tree, int loadavg_fd, struct handoff **ret_handoff);
 /* Like all that follow, takes NULL: it is off. */
 void handoff_free(struct handoff *handoff);
 

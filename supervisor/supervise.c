@@ -357,14 +357,14 @@ static int run(struct supervisor *supervisor)
 {
 	/* The program was forked before, and would have inherited it; workers are threads made later, and do. */
 	unsigned role = SELF_SUPERVISOR | (supervisor->network.client ? SELF_NETWORK : 0u);
-	int error = supervisor->options->self_filter ? selffilter_install(role) : 0;
+	int error = supervisor->options->self_filter ? selffilter_install(role) : 0, loadavg;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
 	/* It only makes calls faster: where the kernel refuses, they are slower. */
-	if (supervisor->options->hand_off &&
-	    handoff_create(supervisor->sandbox.tree, supervisor->options->host_proc_fd, &supervisor->dispatch.handoff) < 0)
+	loadavg = supervisor->options->hand_off ? handoff_loadavg(supervisor->options->host_proc_fd) : -1;
+	if (loadavg < 0 || handoff_create(supervisor->sandbox.tree, loadavg, &supervisor->dispatch.handoff) < 0)
 		supervisor->dispatch.handoff = NULL;
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	if (error == 0)

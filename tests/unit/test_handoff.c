@@ -1,11 +1,14 @@
 /* When a task is kept on the receiver's CPU, when it is let go, and that every mask is afterwards what it was. */
 #include <check.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,12 +60,29 @@ static pid_t child(void)
 	return pid;
 }
 
+static int loadavg_fd; /* the kernel's, but for the tasks that can run */
+
+static void set_runnable(unsigned count)
+{
+	int fd = open("/proc/loadavg", O_RDONLY);
+	char text[128], made_up[160];
+	ssize_t len = read(fd, text, sizeof(text) - 1);
+
+	ck_assert_int_gt(len, 0);
+	text[len] = '\0';
+	(void)close(fd);
+	len = snprintf(made_up, sizeof(made_up), "0.00 0.01 0.05 %u/80%s", count, strrchr(text, ' '));
+	ck_assert_int_eq(ftruncate(loadavg_fd, 0), 0);
+	ck_assert_int_eq(pwrite(loadavg_fd, made_up, (size_t)len, 0), len);
+}
+
 static pid_t grandchild(void)
 {
 	pid_t pid = -1;
 
 	ck_assert_int_eq(write(ask[1], "x", 1), 1);
 	ck_assert_int_eq(read(told[0], &pid, sizeof(pid)), (ssize_t)sizeof(pid));
+	set_runnable(1);
 	return pid;
 }
 
@@ -80,11 +100,13 @@ static void setup(void)
 	ck_assert_int_eq(pipe(told), 0);
 	epoll_fd = epoll_create1(0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
-	ck_assert_int_eq(handoff_create(tree, -1, &handoff), 0);
+	loadavg_fd = memfd_create("loadavg", MFD_CLOEXEC);
+	ck_assert_int_eq(handoff_create(tree, fcntl(loadavg_fd, F_DUPFD_CLOEXEC, 3), &handoff), 0);
 	task.tid = task.tgid = child();
 	ck_assert_int_gt(task.tid, 0);
 	task.pidfd = (int)syscall(SYS_pidfd_open, task.tid, 0);
 	ck_assert_int_ge(task.pidfd, 0);
+	set_runnable(1);
 }
 
 static void teardown(void)
@@ -92,6 +114,7 @@ static void teardown(void)
 	handoff_free(handoff);
 	tree_free(tree);
 	(void)close(epoll_fd);
+	(void)close(loadavg_fd);
 	if (task.tid > 0)
 		end(task.tid);
 	(void)close(task.pidfd);
@@ -411,6 +434,35 @@ START_TEST(touches_no_stranger)
 }
 END_TEST
 
+START_TEST(keeps_nobody_where_all_is_busy)
+{
+	set_runnable(2 * (unsigned)CPU_COUNT(&full) + 1);
+	give_many(100, SLOW);
+	ck_assert_free();
+	set_runnable(1);
+	now += 20 * MS;
+	keep();
+	set_runnable(2 * (unsigned)CPU_COUNT(&full) + 1);
+	for (int i = 0; i < 300; i++)
+		give(FAST);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(knows_loadavg)
+{
+	int fd = handoff_loadavg(-1);
+	char text[128];
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text)), 0);
+	(void)close(fd);
+	fd = open("/tmp", O_RDONLY | O_DIRECTORY);
+	ck_assert_int_lt(handoff_loadavg(fd), 0);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(finds_who_inherited)
 {
 	pid_t first, second_one;
@@ -472,6 +524,7 @@ START_TEST(leaves_strangers_who_are_like_that)
 	}
 	(void)waitpid(stranger, NULL, 0);
 	ck_assert_int_eq(read(told[0], &stranger, sizeof(stranger)), (ssize_t)sizeof(stranger));
+	set_runnable(1);
 	handoff_release(handoff);
 	ck_assert_free();
 	ck_assert(is_mask(stranger, &kept));
@@ -544,6 +597,8 @@ int main(void)
 	tcase_add_test(tcase, leaves_a_mask_that_somebody_else_set);
 	tcase_add_test(tcase, forgets_the_dead);
 	tcase_add_test(tcase, touches_no_stranger);
+	tcase_add_test(tcase, keeps_nobody_where_all_is_busy);
+	tcase_add_test(tcase, knows_loadavg);
 	tcase_add_test(tcase, finds_who_inherited);
 	tcase_add_test(tcase, finds_who_comes_late);
 	tcase_add_test(tcase, leaves_strangers_who_are_like_that);

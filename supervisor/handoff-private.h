@@ -1,0 +1,91 @@
+/* Shared by handoff.c, which says when, and handoff-mask.c, which sets masks. */
+#ifndef CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
+#define CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
+
+#include <sched.h>
+
+#include "supervisor/handoff.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define KEPT_MAX 8u /* at a time */
+
+struct mean {
+	uint64_t total_ns;
+	unsigned count;
+};
+
+/* Some time in which calls were made. */
+struct span {
+	uint64_t begin_ns;
+	unsigned calls;
+	unsigned turns;   /* calls of another task than the last one */
+	unsigned slow;    /* descriptors that were given slowly */
+	uint64_t lost_ns; /* by that */
+};
+
+struct kept {
+	const struct task *task;
+	bool called; /* since it was looked at last */
+};
+
+struct handoff {
+	struct tree *tree;
+	int loadavg_fd;     /* says which number was given to a task last, in our pid namespace */
+	bool off;           /* the run sets masks itself */
+	cpu_set_t whole;    /* what we would get if we asked for all */
+	pid_t tid;          /* whose call was the last */
+	struct mean loose;  /* its slow ones in a row, while it was not kept */
+	struct span before; /* of everybody, while nobody was kept */
+	uint64_t given_ns;  /* when the last was */
+	uint64_t pause_ns;  /* the next pause */
+	uint64_t paused_until_ns;
+	uint64_t cost_ns; /* of keeping and releasing, the last time */
+	uint64_t fast_ns; /* what it takes on one CPU */
+
+	struct kept kept[KEPT_MAX];
+	unsigned count;
+	bool crowd;                     /* several are kept, as they call by turns */
+	cpu_set_t cpu;                  /* where */
+	cpu_set_t own;                  /* our mask, to be put back */
+	cpu_set_t theirs;               /* everybody else's */
+	cpu_set_t used;                 /* where any were kept, ever */
+	pid_t from;                     /* tasks with numbers above this one may have inherited a mask */
+	unsigned late;                  /* looks at them still to come */
+	uint64_t late_ns, late_step_ns; /* when the next is */
+	uint64_t kept_ns;               /* since when */
+	uint64_t looked_ns;             /* when we looked who still calls */
+	struct mean here;               /* while they are kept */
+	struct span during;
+};
+
+struct load {
+	pid_t last;             /* the number that was given to a task last; -1: not known */
+	unsigned long runnable; /* tasks, of the whole machine */
+};
+
+/* A mask that was read before. */
+void handoff_put_back(const struct handoff *handoff, pid_t tid, const cpu_set_t *mask);
+/* Its mask, unless the number is another's by now or somebody else has set one. */
+void handoff_let_go(const struct handoff *handoff, const struct kept *kept);
+/* NULL: it is not kept. */
+struct kept *handoff_find(struct handoff *handoff, pid_t tid);
+struct load handoff_load(const struct handoff *handoff);
+/* Enough to do for every CPU: none is idle that a task could be taken to, and the scheduler has to be free to divide them. */
+bool handoff_is_crowded(const struct handoff *handoff, const struct load *load);
+/* Of whoever was made since this was done last, and inherited a mask. */
+void handoff_put_back_new(struct handoff *handoff);
+/* The same when it is due, after handoff_follow. */
+void handoff_look_late(struct handoff *handoff, uint64_t now_ns);
+/* Takes it off the list; the receiver, when it was the last one, gets its mask. */
+void handoff_drop(struct handoff *handoff, struct kept *kept);
+/* After some were let go. */
+void handoff_follow(struct handoff *handoff);
+/* Keeps the receiver where it is at this moment. 0 or -errno. */
+int handoff_stay(struct handoff *handoff);
+/* A task that waits for us, where we are. load: for the first one. 0, or -errno with nothing changed. */
+int handoff_keep(struct handoff *handoff, const struct task *task, const struct load *load);
+/* What a mask that leaves nothing out comes to. 0 or -errno. */
+int handoff_find_whole(cpu_set_t *ret_whole);
+
+#endif
