@@ -156,7 +156,7 @@ static void child(void)
 
 static void spawned(const char *text)
 {
-	char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t)"mask", (char *)(uintptr_t)text, NULL};
+	char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t) "mask", (char *)(uintptr_t)text, NULL};
 	pid_t pid = -1;
 
 	burst();
@@ -304,19 +304,30 @@ static void *compute(void *unused)
 	return NULL;
 }
 
-static void spread(void)
+static int compute_together(void)
 {
 	pthread_t other[8];
 	int used = 0;
 
-	burst();
 	for (int i = 0; i < 8; i++)
 		check(pthread_create(&other[i], NULL, compute, NULL) == 0, "pthread_create");
 	for (int i = 0; i < 8; i++)
 		(void)pthread_join(other[i], NULL);
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		used += ran_on[cpu];
-	check(used >= (CPU_COUNT(&full) < 2 ? 1 : 2), "computing threads on several CPUs");
+	return used;
+}
+
+/* On a busy machine the scheduler may take its time: natively as well. */
+static void spread(void)
+{
+	int expected = CPU_COUNT(&full) < 2 ? 1 : 2, used = 0;
+
+	for (int round = 0; round < 20 && used < expected; round++) {
+		burst();
+		used = compute_together();
+	}
+	check(used >= expected, "computing threads on several CPUs");
 }
 
 /* The thread takes its leader's number. */

@@ -586,7 +586,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, keeps_when_it_costs_enough);
 	tcase_add_test(tcase, leaves_alone_what_is_quick_or_rare);
-	tcase_add_loop_test(tcase, lets_go_before_calls_about_masks, 0, (int)(sizeof(releasing) / sizeof(releasing[0])));
+	tcase_add_loop_test(tcase, lets_go_before_calls_about_masks, 0,
+			    (int)(sizeof(releasing) / sizeof(releasing[0])));
 	tcase_add_test(tcase, lets_go_before_somebody_elses_call);
 	tcase_add_test(tcase, lets_go_when_idle);
 	tcase_add_test(tcase, lets_go_now_and_then);
