@@ -42,6 +42,7 @@ LIVE_TESTS = \
 	tests/live/keeper.sh \
 	tests/live/fetch.sh \
 	tests/live/fstat.sh \
+	tests/live/hot-calls.sh \
 	tests/live/ipc-private.sh \
 	tests/live/kill-supervisor.sh \
 	tests/live/landlock-rules.sh \
