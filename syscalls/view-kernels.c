@@ -42,7 +42,8 @@ static bool is_fast(const struct view *view, const struct mount *mount)
 		return false;
 	rest = mount->virt + (place.mount->virt_len > 1 ? place.mount->virt_len : 0);
 	origin_len = place.mount->origin[1] ? strlen(place.mount->origin) : 0;
-	return strncmp(mount->origin, place.mount->origin, origin_len) == 0 && strcmp(mount->origin + origin_len, rest) == 0;
+	return strncmp(mount->origin, place.mount->origin, origin_len) == 0 &&
+	       strcmp(mount->origin + origin_len, rest) == 0;
 }
 
 bool view_is_kernels(const struct view *view)

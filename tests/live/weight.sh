@@ -32,7 +32,8 @@ weigh()
 	kill "$keeper"
 	wait
 	echo "$name: $sum KiB"
-	[ "$sum" -gt 0 ] && [ "$sum" -le $most ] || fail "$name: keeper and supervisor weigh $sum KiB, more than $most"
+	[ "$sum" -gt 0 ] || fail "$name: nothing was weighed"
+	[ "$sum" -le $most ] || fail "$name: keeper and supervisor weigh $sum KiB, more than $most"
 }
 
 many='
