@@ -16,11 +16,11 @@
  * One word, so that of a signal and a call that must not be interrupted one comes first: whoever marks it keeps the other
  * from doing so until the mark is gone.
  */
-#define TURN_BUSY 1u      /* a notification is being handled */
-#define TURN_DEAF 2u      /* it must not be interrupted; the watched thread's mark */
-#define TURN_SENDING 4u   /* a signal is being sent; the watcher's */
-#define TURN_SENT 8u      /* one was, and may not have been delivered yet; the watched thread takes it away */
-#define TURN_NEXT 16u     /* each notification has a number of its own */
+#define TURN_BUSY 1u    /* a notification is being handled */
+#define TURN_DEAF 2u    /* it must not be interrupted; the watched thread's mark */
+#define TURN_SENDING 4u /* a signal is being sent; the watcher's */
+#define TURN_SENT 8u    /* one was, and may not have been delivered yet; the watched thread takes it away */
+#define TURN_NEXT 16u   /* each notification has a number of its own */
 
 struct watchdog {
 	pthread_t watched;
