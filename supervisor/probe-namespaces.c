@@ -1,13 +1,16 @@
 /*
- * The trial of namespaces: one process makes all of them as a run does, the user namespace first, which gives the
- * privileges for the others; and does in each what a run needs it for.
+ * The trial of namespaces, as a run makes them: all but the network's by one clone(2); where that is refused, a process
+ * leaves them one by one, the user namespace first, which gives the privileges for the others. It does in each what a run
+ * needs it for.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -25,6 +28,7 @@
 #include "base/banned.h"
 
 #define STEP_MS 1000
+#define BY_CLONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 enum step {
 	STEP_USER,
@@ -69,12 +73,15 @@ struct page {
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* -1: not come to */
 	volatile bool proc_is_fresh;
+	bool cloned; /* into all of them but the network's */
 };
 
 /* ---- within ---- */
 
-static int unshared(int flag)
+static int unshared(const struct page *page, int flag)
 {
+	if (page->cloned && flag & BY_CLONE)
+		return 0;
 	return unshare(flag) < 0 ? errno : 0;
 }
 
@@ -118,15 +125,15 @@ static void try_mounts(struct page *page, int *ret_tmpfs)
 		(void)make_tree(page, ret_tmpfs); /* its error is in the page */
 }
 
-/* As the first process of the new pid namespace. */
+/* As one of the first two processes of the new pid namespace: its number is the one the mount says. */
 static _Noreturn void mount_proc(struct page *page, int tmpfs)
 {
 	int proc = mounts_make("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
 	char self[16] = "";
 
 	page->error[STEP_PROC] = -r;
-	page->proc_is_fresh = r == 0 && getpid() == 1 && readlinkat(tmpfs, "proc/self", self, sizeof(self) - 1) == 1 &&
-			      self[0] == '1';
+	page->proc_is_fresh = r == 0 && getpid() <= 2 && readlinkat(tmpfs, "proc/self", self, sizeof(self) - 1) == 1 &&
+			      strtol(self, NULL, 10) == getpid();
 	_exit(0);
 }
 
@@ -135,7 +142,7 @@ static void try_proc(struct page *page, int tmpfs)
 	pid_t pid;
 	int status;
 
-	page->error[STEP_PID] = unshared(CLONE_NEWPID);
+	page->error[STEP_PID] = unshared(page, CLONE_NEWPID);
 	if (page->error[STEP_PID] || tmpfs < 0)
 		return;
 	pid = fork();
@@ -158,7 +165,7 @@ static int change_root(int tmpfs)
 /* False: nothing else can be had either. */
 static bool leave_user(struct page *page)
 {
-	page->error[STEP_USER] = unshared(CLONE_NEWUSER);
+	page->error[STEP_USER] = unshared(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have(CAP_SYS_ADMIN);
@@ -171,13 +178,13 @@ static _Noreturn void live_within(struct page *page)
 
 	if (!leave_user(page))
 		_exit(0);
-	page->error[STEP_IPC] = unshared(CLONE_NEWIPC);
-	page->error[STEP_UTS] = unshared(CLONE_NEWUTS);
-	page->error[STEP_NET] = unshared(CLONE_NEWNET);
+	page->error[STEP_IPC] = unshared(page, CLONE_NEWIPC);
+	page->error[STEP_UTS] = unshared(page, CLONE_NEWUTS);
+	page->error[STEP_NET] = unshared(page, CLONE_NEWNET);
 	if (page->error[STEP_NET] == 0)
 		page->error[STEP_LOOPBACK] = loopback_up();
-	page->error[STEP_CGROUP] = unshared(CLONE_NEWCGROUP);
-	page->error[STEP_MOUNT] = unshared(CLONE_NEWNS);
+	page->error[STEP_CGROUP] = unshared(page, CLONE_NEWCGROUP);
+	page->error[STEP_MOUNT] = unshared(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
 		try_mounts(page, &tmpfs);
 	try_proc(page, tmpfs);
@@ -275,6 +282,18 @@ static void report(struct doctor *doctor, const struct page *page)
 	}
 }
 
+/* A fork into the namespaces; -1: refused. */
+static pid_t clone_all(struct page *page)
+{
+	pid_t pid;
+
+	page->cloned = true;
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid < 0)
+		page->cloned = false;
+	return pid;
+}
+
 void probe_namespaces(struct doctor *doctor)
 {
 	struct page *page = probe_share(sizeof(*page));
@@ -286,7 +305,9 @@ void probe_namespaces(struct doctor *doctor)
 	for (enum step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	find_obstacles(doctor);
-	pid = fork();
+	pid = clone_all(page);
+	if (pid < 0)
+		pid = fork();
 	if (pid == 0)
 		live_within(page);
 	if (pid < 0)

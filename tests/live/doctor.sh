@@ -91,7 +91,8 @@ says '.works == false and (text("seccomp_notify") | contains("callgate run")) an
 says '[.advice[].title] == ["one listener only"]' nested
 
 # ---- without what a kernel, a profile or a setting withholds ----
-# A filter that gives system calls an errno: FILTER_NUMBERS="NUMBER:ERRNO …". 4095 stands for any other flags of seccomp.
+# A filter that gives system calls an errno: NUMBER:ERRNO,… with "listener" for seccomp(2) that wants one and "namespaces" for
+# clone(2) that makes some.
 cat >"$T/refuse.py" <<'PY'
 import ctypes, os, struct, sys
 code = struct.pack("HBBI", 0x20, 0, 0, 0)
@@ -101,6 +102,11 @@ for pair in sys.argv[1].split(","):
         number = {"x86_64": 317, "aarch64": 277}[os.uname().machine]
         code += struct.pack("HBBI", 0x15, 0, 4, number) + struct.pack("HBBI", 0x20, 0, 0, 24)
         code += struct.pack("HBBI", 0x45, 0, 1, 8) + struct.pack("HBBI", 0x06, 0, 0, 0x50000 | int(error))
+        code += struct.pack("HBBI", 0x20, 0, 0, 0)
+    elif number == "namespaces":  # as Docker's profile
+        number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+        code += struct.pack("HBBI", 0x15, 0, 4, number) + struct.pack("HBBI", 0x20, 0, 0, 16)
+        code += struct.pack("HBBI", 0x45, 0, 1, 0x7e020000) + struct.pack("HBBI", 0x06, 0, 0, 0x50000 | int(error))
         code += struct.pack("HBBI", 0x20, 0, 0, 0)
     else:
         code += struct.pack("HBBI", 0x15, 0, 1, int(number)) + struct.pack("HBBI", 0x06, 0, 0, 0x50000 | int(error))
@@ -126,10 +132,12 @@ refusing() { echo "$PYTHON $T/refuse.py $1 /usr/bin/env"; }
 	examine 0 $(refusing $nr_landlock:95) # EOPNOTSUPP: built in, not switched on
 	says 'state("landlock") == "lacks" and advice("lsm=landlock")' no-landlock
 	agrees $(refusing $nr_landlock:95)
-	examine 0 $(refusing $nr_unshare:1)
+	examine 0 $(refusing $nr_unshare:1) # a clone(2) makes them as well
+	agrees $(refusing $nr_unshare:1)
+	examine 0 $(refusing $nr_unshare:1,namespaces:1)
 	says 'state("userns") == "lacks" and (text("outer_filter") | contains("unshare"))' no-unshare
 	says 'advice("\"unshare\"") and advice("SCMP_ACT_ALLOW")' no-unshare
-	agrees $(refusing $nr_unshare:1)
+	agrees $(refusing $nr_unshare:1,namespaces:1)
 	examine 1 $(refusing $nr_ptrace:1)
 	says 'state("exec_tracing") == "lacks" and advice("\"ptrace\"") and .run.status != "ok"' no-ptrace
 	examine 1 $(refusing $nr_readv:38)
