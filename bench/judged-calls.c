@@ -294,8 +294,13 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 }
 
 /* A function of its own for each case, which callgrind tells the cost of; no optimisation may see that they are alike. */
+#ifdef __clang__ /* which has no such attribute */
+#define ALONE noinline
+#else
+#define ALONE noipa
+#endif
 #define MEASURE(name)                                                                                               \
-	static __attribute__((noipa)) int64_t measure_##name(struct run *run, int number, const uint64_t arg[6])   \
+	static __attribute__((ALONE)) int64_t measure_##name(struct run *run, int number, const uint64_t arg[6])   \
 	{                                                                                                           \
 		int64_t result = judge(run, number, arg);                                                           \
                                                                                                                     \
