@@ -5,7 +5,7 @@ need jq readelf
 mkdir "$T/ro" "$T/w" "$T/kinds"
 loader=$(readelf -l /bin/true 2>/dev/null | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 [ -n "$loader" ] || skip "/bin/true is no dynamic program"
-cp "$loader" "$T/own" && cp "$loader" "$T/other" || die "cp"
+{ cp "$loader" "$T/own" && cp "$loader" "$T/other"; } || die "cp"
 # Of one size and time: true, false, true with a loader of its own that is granted, and with one that is not.
 "$PYTHON" - "$T" <<'EOF' || die "cannot make the programs"
 import os, struct, sys

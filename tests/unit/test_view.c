@@ -263,7 +263,7 @@ START_TEST(skeleton_lacks_what_is_absent)
 		{"/nowhere-at-all", true, false}, {"/nowhere-at-all/below", true, false}, {"/usr", true, true},
 		{"/usr/nowhere-at-all", true, false}, {"/etc/passwd", true, true}, {"/etc/passwd/below", true, false},
 		{"/etc/nowhere-at-all", true, false}, {"/dev/fd", false, true}, {"/dev/full", false, true}, {"/dev/mem-or-so", true, false},
-		{"/dev/fd/below", false, false}, {"/et", true, false}, {"/etcetera", true, false}, {"/etc/mot", true, false},
+		{"/dev/fd/below", false, false}, {"/et", true, false}, {"/etcetera", true, false}, {"/etc/mo", true, false},
 	};
 	static struct place place;
 
