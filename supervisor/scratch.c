@@ -1,5 +1,6 @@
 #include "supervisor/scratch.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,7 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 /* In the base. */
 static const char *run_name(const struct scratch *scratch)
 {
+	assert(scratch->base);
 	return scratch->path + strlen(scratch->base) + 1;
 }
 

@@ -100,7 +100,7 @@ static const char *rename_image(const struct guest_ops *guest, pid_t pid, const 
 const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	const char *reason = verify_program(pid, &plan->image);
-	struct vector vector;
+	struct vector vector = {0};
 
 	if (!reason && read_vector(pid, &vector) < 0)
 		reason = "exec_unreadable";

@@ -124,7 +124,7 @@ int elf_inspect(int fd, struct elf_facts *ret_facts)
 {
 	struct source source = {.fd = fd};
 	struct elf_facts facts = {.dynamic = false};
-	Elf64_Ehdr ehdr;
+	Elf64_Ehdr ehdr = {.e_phnum = 0};
 	int r = read_header(&source, &ehdr);
 
 	if (r == 0)
