@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/tree.h"
 #include "syscalls/view-private.h"
 
@@ -54,15 +54,6 @@ void view_changed(const struct view *view)
 {
 	if (view->bases)
 		view->bases->changes++;
-}
-
-/* A tick's precision will do. */
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now); /* cannot fail */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int ask(int dirfd, const char *path, int flags, struct statx *ret_object)
@@ -133,7 +124,7 @@ static bool confirm(const struct view *view, const char *virt, const struct stat
  */
 static int known_name(const struct view *view, struct base_name *name, const struct statx *object, char *out, size_t cap)
 {
-	uint64_t now = now_ns();
+	uint64_t now = io_now_ns();
 
 	if (!is_same(name, object) || name->len >= cap)
 		return -ENOENT;
@@ -155,7 +146,7 @@ static void keep(const struct view *view, struct base_name *name, const struct s
 		return;
 	free(name->virt);
 	*name = (struct base_name){.mount = object->stx_mnt_id, .ino = object->stx_ino, .major = object->stx_dev_major,
-				   .minor = object->stx_dev_minor, .confirmed_ns = now_ns(), .changes = view->bases->changes,
+				   .minor = object->stx_dev_minor, .confirmed_ns = io_now_ns(), .changes = view->bases->changes,
 				   .len = len, .virt = copy};
 }
 
