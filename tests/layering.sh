@@ -5,114 +5,103 @@
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
-order="base policy audit egress syscalls supervisor cli"
-failed=0
+set -- base policy audit egress syscalls supervisor cli
 
-complain()
-{
-	echo "layering: $*" >&2
-	failed=1
-}
+# shellcheck disable=SC2046 # names without blanks
+LC_ALL=C awk -v order="$*" '
+	function complain(text) {
+		print "layering: " text
+		failed = 1
+	}
+	function escaped(text) {
+		gsub(/[.]/, "[.]", text)
+		return text
+	}
 
-# The folders that a folder may include from: those before it and itself.
-allowed_for()
-{
-	for folder in $order; do
-		echo "$folder"
-		[ "$folder" = "$1" ] && return
-	done
-}
+	# What the rules say of a whole file, when the next one begins.
+	function end_of(file,    guard) {
+		if (file == "" || file ~ /[.]def$/) return
+		if (numbers > 2 && file !~ /^syscalls\/(table|arch)/)
+			complain(file ": " numbers " system call numbers; the syscall table is the one list")
+		if (makefile[folder] !~ escaped(file) "([^a-z]|$)")
+			complain(file ": is not listed in " folder "/local.mk")
+		if (file ~ /[.]c$/ && last_quoted != "base/banned.h")
+			complain(file ": the last include must be \"base/banned.h\"")
+		guard = toupper(file)
+		gsub(/[^A-Z0-9_]/, "_", guard)
+		if (file ~ /[.]h$/ && file != "base/banned.h" && !guards["CALLGATE_" guard] && !many)
+			complain(file ": no include guard named CALLGATE_" guard)
+		found++
+	}
+	function begin(file) {
+		end_of(now)
+		now = file
+		begun++
+		folder = file
+		sub(/\/.*/, "", folder)
+		split("", guards)
+		last = last_quoted = ""
+		numbers = quoted = includes = free = many = 0
+	}
 
-folder_includes()
-{
-	sed -n 's|^#[[:space:]]*include[[:space:]]*"\([^"]*\)".*|\1|p' "$1"
-}
-
-check_folders()
-{
-	folder=${1%%/*}
-	allowed=$(allowed_for "$folder")
-	folder_includes "$1" | while read -r header; do
-		case $header in
-		config.h) ;;
-		*/*)
-			echo "$allowed" | grep -qx "${header%%/*}" ||
-				echo "$1: includes \"$header\"; $folder may include only from: $(echo "$allowed" | xargs)"
-			[ -f "$header" ] || echo "$1: \"$header\" does not exist"
-			;;
-		*) echo "$1: \"$header\" must be named from the root of the tree" ;;
-		esac
-	done
-}
-
-# <> before "" (a file's own header may come first), each block of <> lines in C order. A file may say "not sorted:" and why, where the kernel's headers
-# need an order of their own.
-check_order()
-{
-	LC_ALL=C awk '
-		/^#[[:space:]]*include[[:space:]]*</ {
-			if (quoted) print FILENAME ": <> includes come before \"\" includes: " $0
-			if (!free && last != "" && $0 < last) print FILENAME ": includes are not sorted: " $0
-			last = $0
-			includes++
-			next
+	# A file may include only from folders before its own in the order, and its own.
+	function check_header(header,    from) {
+		if (header == "config.h") return
+		if (header !~ /\//) {
+			complain(now ": \"" header "\" must be named from the root of the tree")
+			return
 		}
-		/^#[[:space:]]*include[[:space:]]*"/ { quoted = includes++ > 0 }
-		/not sorted:/ { free = 1 }
-		{ last = "" }
-	' "$1"
-}
+		from = header
+		sub(/\/.*/, "", from)
+		if (!(from in place) || place[from] > place[folder])
+			complain(now ": includes \"" header "\"; " folder " may include only from: " allowed[folder])
+		if (!(header in exists))
+			complain(now ": \"" header "\" does not exist")
+	}
 
-check_banned()
-{
-	last=$(folder_includes "$1" | grep -v '[.]def$' | tail -n 1)
-	[ "$last" = base/banned.h ] || echo "$1: the last include must be \"base/banned.h\""
-}
-
-check_guard()
-{
-	guard=CALLGATE_$(echo "$1" | tr 'a-z/.-' 'A-Z___')
-	grep -q "^#ifndef $guard\$" "$1" || grep -q 'included many times' "$1" ||
-		echo "$1: no include guard named $guard"
-}
-
-# A number of a system call outside the table is a second list in the making. The __NR_ macros are for callgate's own
-# raw system calls, which libc does not wrap; three in one file is a list.
-check_numbers()
-{
-	case $1 in
-	syscalls/table* | syscalls/arch* | syscalls/*.def) return ;;
-	esac
-	count=$(grep -c 'SCMP_SYS(\|^[[:space:]]*case[[:space:]]\{1,\}\(__NR_\|SYS_\)' "$1")
-	[ "$count" -le 2 ] || echo "$1: $count system call numbers; the syscall table is the one list"
-}
-
-# A file that no local.mk lists is missing from the release archive; a header is not missed until then.
-check_listed()
-{
-	grep -q "$(echo "$1" | sed 's/[.]/[.]/g')\([^a-z]\|\$\)" "${1%%/*}/local.mk" ||
-		echo "$1: is not listed in ${1%%/*}/local.mk"
-}
-
-found=0
-for folder in $order; do
-	for file in "$folder"/*.[ch]; do
-		[ -f "$file" ] || continue
-		found=$((found + 1))
-		problems=$(
-			check_folders "$file"
-			check_order "$file"
-			check_numbers "$file"
-			check_listed "$file"
-			case $file in
-			base/banned.h) ;;
-			*.c) check_banned "$file" ;;
-			*.h) check_guard "$file" ;;
-			esac
-		)
-		[ -z "$problems" ] || complain "$problems"
-	done
-done
-[ "$found" -gt 10 ] || complain "only $found sources found in $(pwd)"
-[ "$failed" = 0 ] && echo "layering: $found files keep to the include rules"
-exit "$failed"
+	BEGIN {
+		count = split(order, name, " ")
+		for (i = 1; i <= count; i++) {
+			place[name[i]] = i
+			list = list (i > 1 ? " " : "") name[i]
+			allowed[name[i]] = list
+			while ((getline line <(name[i] "/local.mk")) > 0)
+				makefile[name[i]] = makefile[name[i]] line "\n"
+		}
+		for (i = 1; i < ARGC; i++)
+			exists[ARGV[i]]
+	}
+	FNR == 1 { begin(FILENAME) }
+	now ~ /[.]def$/ { next }
+	# <> before "" (the header of the file itself may come first), each block of <> lines in C order. A file may say "not
+	# sorted:" and why, where headers of the kernel need an order of their own.
+	/^#[[:space:]]*include[[:space:]]*</ {
+		if (quoted) complain(now ": <> includes come before \"\" includes: " $0)
+		if (!free && last != "" && $0 < last) complain(now ": includes are not sorted: " $0)
+		last = $0
+		includes++
+		next
+	}
+	{ last = "" }
+	/^#[[:space:]]*include[[:space:]]*"/ {
+		quoted = includes++ > 0
+		header = $0
+		sub(/^[^"]*"/, "", header)
+		sub(/".*/, "", header)
+		check_header(header)
+		if (header !~ /[.]def$/) last_quoted = header
+	}
+	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
+	/not sorted:/ { free = 1 }
+	/included many times/ { many = 1 }
+	# A number of a system call outside the table is a second list in the making. The __NR_ macros are for the raw system
+	# calls that libc does not wrap; three in one file is a list.
+	/SCMP_SYS[(]|^[[:space:]]*case[[:space:]]+(__NR_|SYS_)/ { numbers++ }
+	END {
+		end_of(now)
+		if (begun != ARGC - 1) complain(ARGC - 1 - begun " empty files")
+		if (found <= 10) complain("only " found + 0 " sources found")
+		if (!failed) print "layering: " found " files keep to the include rules"
+		exit failed
+	}
+' $(for folder; do ls "$folder"/*.[ch] "$folder"/*.def 2>/dev/null; done)
