@@ -1,9 +1,14 @@
 /*
  * The lowest cost the mechanism allows: a seccomp user-notification emulator that judges nothing and records nothing. It
- * performs open, openat, stat and newfstatat on a copied path and continues whatever else it is asked. Both ends stay on
- * one CPU, where a notification costs least. `make bench` measures callgate against it.
+ * performs, on a copied path, what programs mostly ask of the file system (the table below), continues exec, and is not
+ * asked about anything else: so what a program takes under it, it takes at the least under any supervisor. fstat, which
+ * is newfstatat with AT_EMPTY_PATH, stays with the kernel, as under callgate where its view allows. `make bench` measures
+ * callgate against it.
  *
- *     floor PROGRAM [ARG…]
+ *     floor [-f] PROGRAM [ARG…]
+ *
+ * Both ends stay on one processor, where a notification costs least. -f leaves them free: for programs that do several
+ * things at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,133 +40,293 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-#ifndef __NR_open /* aarch64 has the *at forms only */
-#define __NR_open __NR_openat
-#define __NR_stat __NR_newfstatat
-#endif
+#define NAME_MAX_BYTES 512               /* a longer one is continued: nobody's measure */
+#define PATH_BYTES (NAME_MAX_BYTES + 64) /* and where it starts */
+#define CONTINUE INT64_MAX
 
+enum what { OPEN, STAT, STATX, ACCESS, READLINK, MKDIR, UNLINK, RENAME, EXEC };
+
+static const struct row {
+	int nr;
+	enum what what;
+	bool at;       /* a directory's descriptor comes before the path */
+	int flags_arg; /* which argument has them; 0: none */
+	int flags;     /* else these */
+} rows[] = {
+	{__NR_openat, OPEN, true, 2, 0},
+	{__NR_newfstatat, STAT, true, 3, 0},
+#ifdef __NR_open /* aarch64 has the *at forms only */
+	{__NR_open, OPEN, false, 1, 0},
+	{__NR_stat, STAT, false, 0, 0},
+	{__NR_lstat, STAT, false, 0, AT_SYMLINK_NOFOLLOW},
+	{__NR_access, ACCESS, false, 0, 0},
+	{__NR_readlink, READLINK, false, 0, 0},
+	{__NR_mkdir, MKDIR, false, 0, 0},
+	{__NR_rmdir, UNLINK, false, 0, AT_REMOVEDIR},
+	{__NR_unlink, UNLINK, false, 0, 0},
+	{__NR_rename, RENAME, false, 0, 0},
+	{__NR_renameat, RENAME, true, 0, 0},
+#endif
+	{__NR_statx, STATX, true, 2, 0},
+	{__NR_faccessat, ACCESS, true, 0, 0},
+	{__NR_faccessat2, ACCESS, true, 3, 0},
+	{__NR_readlinkat, READLINK, true, 0, 0},
+	{__NR_mkdirat, MKDIR, true, 0, 0},
+	{__NR_unlinkat, UNLINK, true, 2, 0},
+	{__NR_renameat2, RENAME, true, 4, 0},
+	{__NR_execve, EXEC, false, 0, 0},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* Notified are the rows' numbers, but no fstat. Jumps count from the next instruction. No signal but a deadly one
+ * interrupts a call: it would be made twice. */
 static int install(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_openat, 4, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_newfstatat, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_open, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_stat, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+	enum { OTHERWISE = ROWS + 1, FLAGS, ALLOW = FLAGS + 2, NOTIFY };
+	struct sock_filter code[ROWS + 6] = {
+		[0] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		[OTHERWISE] = BPF_JUMP(BPF_JMP | BPF_JA, ALLOW - OTHERWISE - 1, 0, 0),
+		[FLAGS] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1),
+		[ALLOW] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		[NOTIFY] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+	struct sock_fprog program = {.len = ROWS + 6, .filter = code};
 
+	for (size_t at = 1; at <= ROWS; at++) {
+		size_t to = rows[at - 1].nr == __NR_newfstatat ? FLAGS : NOTIFY;
+
+		code[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)rows[at - 1].nr,
+							(unsigned char)(to - at - 1), 0);
+	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			    SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 }
 
-static ssize_t read_path(pid_t pid, uint64_t address, char *path, size_t cap)
+static ssize_t read_guest(pid_t pid, uint64_t address, char *name)
 {
-	size_t page = 4096 - (size_t)(address & 4095);
-	struct iovec local = {.iov_base = path, .iov_len = cap - 1};
-	struct iovec remote[2] = {{.iov_base = (void *)(uintptr_t)address, .iov_len = page < 256 ? page : 256},
-				  {.iov_base = (void *)(uintptr_t)(address + page), .iov_len = 256}};
-	ssize_t len = process_vm_readv(pid, &local, 1, remote, page < 256 ? 2 : 1, 0);
+	size_t page = 4096 - (size_t)(address & 4095), half = NAME_MAX_BYTES / 2;
+	struct iovec local = {.iov_base = name, .iov_len = NAME_MAX_BYTES};
+	struct iovec remote[2] = {{.iov_base = (void *)(uintptr_t)address, .iov_len = page < half ? page : half},
+				  {.iov_base = (void *)(uintptr_t)(address + page), .iov_len = half}};
 
-	path[len < 0 ? 0 : len] = '\0';
-	return len;
+	return process_vm_readv(pid, &local, 1, remote, page < half ? 2 : 1, 0);
 }
 
-static int64_t do_stat(const struct seccomp_notif *request, int dirfd, const char *path, uint64_t buffer, int flags)
+static int64_t write_guest(const struct seccomp_notif *request, uint64_t address, void *bytes, size_t len)
 {
-	struct stat status;
-	struct iovec local = {.iov_base = &status, .iov_len = sizeof(status)};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)buffer, .iov_len = sizeof(status)};
+	struct iovec local = {.iov_base = bytes, .iov_len = len};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = len};
 
-	if (fstatat(dirfd, path, &status, flags) < 0)
-		return -errno;
 	return process_vm_writev((pid_t)request->pid, &local, 1, &remote, 1, 0) < 0 ? -EFAULT : 0;
 }
 
-static void give_fd(int listener, const struct seccomp_notif *request, int fd, int flags)
+/* What is the caller's own, and would be the floor's. */
+static bool own(const char *name)
+{
+	return strncmp(name, "/proc/self", 10) == 0 || strncmp(name, "/proc/thread-self", 17) == 0 ||
+	       strncmp(name, "/dev/fd", 7) == 0 || strncmp(name, "/dev/std", 8) == 0;
+}
+
+/*
+ * The path that an argument means, for a call of the floor's: relative ones start at the caller's link in /proc, which
+ * is one lookup and no descriptor to get and to close. False: continue, it is not one that the floor performs.
+ */
+static bool locate(const struct seccomp_notif *request, bool at, int dirfd_arg, char path[PATH_BYTES])
+{
+	uint64_t address = request->data.args[dirfd_arg + at];
+	int dirfd = at ? (int)request->data.args[dirfd_arg] : AT_FDCWD, before;
+	char name[NAME_MAX_BYTES];
+	ssize_t len = read_guest((pid_t)request->pid, address, name);
+
+	if (len <= 0 || !memchr(name, '\0', (size_t)len) || !name[0] || own(name))
+		return false;
+	if (name[0] == '/')
+		before = 0;
+	else if (dirfd == AT_FDCWD)
+		before = snprintf(path, PATH_BYTES, "/proc/%u/cwd/", request->pid);
+	else
+		before = snprintf(path, PATH_BYTES, "/proc/%u/fd/%d/", request->pid, dirfd);
+	memcpy(path + before, name, strlen(name) + 1);
+	return true;
+}
+
+static int64_t result(int r)
+{
+	return r < 0 ? -errno : r;
+}
+
+static int64_t do_stat(const struct seccomp_notif *request, const char *path, uint64_t buffer, int flags)
+{
+	struct stat status;
+
+	if (fstatat(AT_FDCWD, path, &status, flags) < 0)
+		return -errno;
+	return write_guest(request, buffer, &status, sizeof(status));
+}
+
+static int64_t do_statx(const struct seccomp_notif *request, const char *path, uint64_t mask, uint64_t buffer,
+			int flags)
+{
+	struct statx status = {0};
+
+	if (flags & AT_EMPTY_PATH)
+		return CONTINUE;
+	if (statx(AT_FDCWD, path, flags, (unsigned)mask, &status) < 0)
+		return -errno;
+	return write_guest(request, buffer, &status, sizeof(status));
+}
+
+static int64_t do_readlink(const struct seccomp_notif *request, const char *path, uint64_t buffer, uint64_t cap)
+{
+	char target[4096];
+	ssize_t len = readlink(path, target, cap < sizeof(target) ? (size_t)cap : sizeof(target));
+
+	if (len < 0)
+		return -errno;
+	return write_guest(request, buffer, target, (size_t)len) < 0 ? -EFAULT : len;
+}
+
+static int64_t do_rename(const struct seccomp_notif *request, const struct row *row, const char *path, int flags)
+{
+	char to[PATH_BYTES];
+
+	if (!locate(request, row->at, row->at ? 2 : 1, to))
+		return CONTINUE;
+	return result(renameat2(AT_FDCWD, path, AT_FDCWD, to, (unsigned)flags));
+}
+
+/* rest: the arguments after the path. What an open returns is the floor's descriptor. */
+static int64_t perform(const struct seccomp_notif *request, const struct row *row, const char *path)
+{
+	const __u64 *rest = request->data.args + row->at + 1;
+	int flags = row->flags_arg ? (int)request->data.args[row->flags_arg] : row->flags;
+
+	switch (row->what) {
+	case OPEN: /* ADDFD takes no O_PATH */
+		return flags & O_PATH ? CONTINUE : result(open(path, flags | O_CLOEXEC, (mode_t)rest[1]));
+	case STAT:
+		return do_stat(request, path, rest[0], flags);
+	case STATX:
+		return do_statx(request, path, rest[1], rest[2], flags);
+	case ACCESS:
+		return result(faccessat(AT_FDCWD, path, (int)rest[0], flags));
+	case READLINK:
+		return do_readlink(request, path, rest[0], rest[1]);
+	case MKDIR:
+		return result(mkdir(path, (mode_t)rest[0]));
+	case UNLINK:
+		return result(unlinkat(AT_FDCWD, path, flags));
+	case RENAME:
+		return do_rename(request, row, path, flags);
+	case EXEC:
+		break;
+	}
+	return CONTINUE;
+}
+
+/* False: too many descriptors, or the caller has gone meanwhile; then nobody waits for the answer either. */
+static bool give_fd(int listener, const struct seccomp_notif *request, int fd, int flags)
 {
 	struct seccomp_notif_addfd addfd = {.id = request->id,
 					    .flags = SECCOMP_ADDFD_FLAG_SEND,
 					    .srcfd = (unsigned)fd,
 					    .newfd_flags = (unsigned)flags & O_CLOEXEC};
+	bool given = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) >= 0;
 
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 	(void)close(fd);
+	return given;
+}
+
+static const struct row *row_of(int nr)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].nr == nr)
+			return &rows[i];
+	}
+	return &rows[ROWS - 1];
 }
 
 static void serve(int listener)
 {
 	struct seccomp_notif request = {0};
 	struct seccomp_notif_resp response = {0};
-	bool at, opens;
-	char path[512];
-	int64_t result = -ENOENT;
+	const struct row *row;
+	char path[PATH_BYTES];
+	int64_t value = CONTINUE;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
 		return;
-	at = request.data.nr == __NR_openat || request.data.nr == __NR_newfstatat;
-	opens = request.data.nr == __NR_openat || request.data.nr == __NR_open;
+	row = row_of(request.data.nr);
 	response.id = request.id;
-	if (read_path((pid_t)request.pid, request.data.args[at], path, sizeof(path)) < 0 || path[0] != '/') {
-		response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE; /* relative: nobody's measure */
-		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-		return;
-	}
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &request.id) < 0)
-		return;
-	if (opens) {
-		int flags = (int)request.data.args[at + 1];
-		int fd = open(path, flags | O_CLOEXEC, (mode_t)request.data.args[at + 2]);
-
-		if (fd >= 0) {
-			give_fd(listener, &request, fd, flags);
+	if (row->what != EXEC && locate(&request, row->at, 0, path)) {
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &request.id) < 0)
 			return;
-		}
-		result = -errno;
-	} else {
-		result = do_stat(&request, AT_FDCWD, path, request.data.args[at + 1], at ? (int)request.data.args[3] : 0);
+		value = perform(&request, row, path);
 	}
-	response.error = (int)result;
+	if (row->what == OPEN && value >= 0 && value != CONTINUE) {
+		if (give_fd(listener, &request, (int)value, (int)request.data.args[row->flags_arg]))
+			return;
+		value = -EMFILE;
+	}
+	if (value == CONTINUE)
+		response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (value < 0)
+		response.error = (int)value;
+	else
+		response.val = value;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 static int run_child(char **argv, volatile int *shared)
 {
-	*shared = install();
-	if (*shared < 0) {
+	int listener = install();
+
+	*shared = listener;
+	if (listener < 0) {
 		perror("floor: seccomp");
 		return 125;
 	}
 	(void)unshare(CLONE_FILES);
-	(void)close(*shared);
+	(void)close(listener);
 	(void)execvp(argv[0], argv);
 	perror(argv[0]);
 	return 127;
 }
 
-int main(int argc, char **argv)
+static void stay_on_one_processor(void)
 {
-	volatile int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cpu_set_t one;
-	int status = 0;
-	pid_t child;
 
-	if (argc < 2 || shared == MAP_FAILED) {
-		fputs("usage: floor PROGRAM [ARG...]\n", stderr);
-		return 125;
-	}
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	(void)sched_setaffinity(0, sizeof(one), &one);
+}
+
+int main(int argc, char **argv)
+{
+	volatile int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool spread = argc > 1 && strcmp(argv[1], "-f") == 0;
+	int status = 0;
+	pid_t child;
+
+	if (argc < 2 + spread || shared == MAP_FAILED) {
+		fputs("usage: floor [-f] PROGRAM [ARG...]\n", stderr);
+		return 125;
+	}
+	if (!spread)
+		stay_on_one_processor();
 	*shared = -1;
 	child = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (child == 0)
-		_exit(run_child(argv + 1, shared));
+		_exit(run_child(argv + 1 + spread, shared));
 	while (*shared < 0 && waitpid(child, &status, WNOHANG) == 0)
 		(void)sched_yield();
+	if (*shared < 0)
+		return 125;
 	(void)ioctl(*shared, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	for (;;) {
 		struct pollfd ready = {.fd = *shared, .events = POLLIN};
