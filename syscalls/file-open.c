@@ -11,6 +11,7 @@
 #include "syscalls/disk.h"
 #include "syscalls/file-act.h"
 #include "syscalls/file-open.h"
+#include "syscalls/file-room.h"
 #include "syscalls/file.h"
 #include "syscalls/meminfo.h"
 
@@ -337,41 +338,6 @@ static bool open_existing(struct call *call, const struct open_request *request)
 	return file_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
-/*
- * The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before. Its directory is held, which
- * finds the task again without a walk, and never another one that has its number: whoever ended has no size.
- */
-static uint64_t table_size(const struct call *call)
-{
-	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
-	char path[32];
-	struct stat status;
-
-	if (table->tid == call->tid && fstat(table->fd, &status) == 0)
-		return (uint64_t)status.st_size;
-	if (table->tid)
-		(void)close(table->fd);
-	table->tid = 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", call->tid);
-	table->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (table->fd < 0)
-		return stat(path, &status) < 0 ? 0 : (uint64_t)status.st_size;
-	table->tid = call->tid;
-	return fstat(table->fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
-}
-
-/* The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing is made or cut. */
-static bool table_full(struct call *call)
-{
-	struct rlimit limit;
-
-	if (prlimit(call->tid, RLIMIT_NOFILE, NULL, &limit) < 0 || table_size(call) < limit.rlim_cur || !call_valid(call))
-		return false; /* the injection fails likewise */
-	call->sandbox->notes.open_files_full = true;
-	call_fail(call, -EMFILE);
-	return true;
-}
-
 static void open_or_create(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
@@ -400,13 +366,11 @@ static void open_or_create(struct call *call, const struct open_request *request
 
 void file_open(struct call *call, const struct open_request *request)
 {
-	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && table_full(call))
+	/* The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing is made or cut. */
+	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && room_full(call))
 		return;
 	open_or_create(call, request);
-	/*
-	 * What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing
-	 * else.
-	 */
+	/* What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing else. */
 	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
-		(void)table_full(call);
+		(void)room_full(call);
 }

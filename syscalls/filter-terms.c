@@ -255,17 +255,16 @@ const struct row_term allow_prctl[] = {
 
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
-/* Every resource but RLIMIT_CORE, which is 4: see sys_prlimit64. */
+/* Every resource but RLIMIT_CORE and RLIMIT_NOFILE, which are 4 and 7: see sys_prlimit64. */
 #define UP_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
-#define UP_TO_7(n) MASKED(n, LOW & ~1ULL, 6)
 #define UP_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
-const struct row_term allow_setrlimit[] = {ONE(UP_TO_3(0)), ONE(IS(0, 5)), ONE(UP_TO_7(0)),
+const struct row_term allow_setrlimit[] = {ONE(UP_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
 					   ONE(UP_TO_15(0)), END};
 const struct row_term allow_prlimit64[] = {
 	BOTH(IS(0, 0), WHOLE(2, 0)), /* reads */
 	BOTH(IS(0, 0), UP_TO_3(1)),
 	BOTH(IS(0, 0), IS(1, 5)),
-	BOTH(IS(0, 0), UP_TO_7(1)),
+	BOTH(IS(0, 0), IS(1, 6)),
 	BOTH(IS(0, 0), UP_TO_15(1)),
 	END,
 };

@@ -44,6 +44,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file-readlink.c \
 	syscalls/file-remove.c \
 	syscalls/file-rename.c \
+	syscalls/file-room.c \
+	syscalls/file-room.h \
 	syscalls/file-scope.c \
 	syscalls/file-stat.c \
 	syscalls/file-times.c \

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "syscalls/decode.h"
 #include "syscalls/disk.h"
+#include "syscalls/file-room.h"
 #include "syscalls/handlers.h"
 #include "syscalls/target.h"
 
@@ -45,6 +46,13 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 		call_return(call, 0);
 }
 
+static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint64_t new_address)
+{
+	if (resource == RLIMIT_NOFILE && new_address)
+		room_limit_set(call);
+	target_continue(call, pid == 0 ? call->tid : pid);
+}
+
 /*
  * The new limits are in memory, but nothing rests on them: without CAP_SYS_RESOURCE a limit only goes up to its hard one,
  * and the kernel copies the struct itself.
@@ -54,7 +62,7 @@ void sys_prlimit64(struct call *call)
 	if (call_uint(call, 1) == RLIMIT_CORE && call->arg[2])
 		limit_core(call, call_int(call, 0), 2, call->arg[3]);
 	else
-		target_continue(call, call_int(call, 0));
+		continue_limit(call, call_uint(call, 1), call_int(call, 0), call->arg[2]);
 }
 
 void sys_setrlimit(struct call *call)
@@ -62,7 +70,7 @@ void sys_setrlimit(struct call *call)
 	if (call_uint(call, 0) == RLIMIT_CORE)
 		limit_core(call, 0, 1, 0);
 	else
-		target_continue(call, 0); /* there is no such resource, as the kernel will say */
+		continue_limit(call, call_uint(call, 0), 0, call->arg[1]); /* any but RLIMIT_NOFILE is none there is, as the kernel will say */
 }
 
 static void schedule(struct call *call)

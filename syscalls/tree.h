@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #ifndef PIDFD_THREAD
@@ -16,6 +17,13 @@
 
 struct tree;
 
+/* What is known of a task's table of descriptors: file-room.c's. */
+struct task_room {
+	uint64_t until_ns; /* it is not full before */
+	uint64_t limit;
+	unsigned changes;  /* tree_limit_changes() when the limit was asked for */
+};
+
 struct task {
 	pid_t tid;
 	pid_t tgid;
@@ -23,7 +31,9 @@ struct task {
 	pid_t host_pid; /* of the process, in the pid namespace around the run's; 0: the same number, or unknown */
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
-	struct task *next; /* tree.c's */
+	struct task_room room;
+	bool sets_limit; /* tree.c's, as is the next */
+	struct task *next;
 };
 
 struct view;
@@ -50,6 +60,17 @@ bool tree_holds(struct tree *tree, pid_t pid);
 
 /* The tgids of the run at this moment, ascending, at most `cap`; returns how many there are. */
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
+
+/*
+ * The task sets RLIMIT_NOFILE, its own process's or another member's: the kernel does so once the notification is continued,
+ * and has done when the task makes its next call.
+ */
+void tree_limit_setting(struct tree *tree, struct task *task);
+/*
+ * How often that was, for the task that calls now: as long as it stays the same no limit has changed. 0: nobody can tell,
+ * because one may be changing.
+ */
+unsigned tree_limit_changes(struct tree *tree, struct task *task);
 
 /* A numeric field of /proc/PID/status ("Tgid", "PPid", "Umask" is octal). -ESRCH when the task or the field is gone. */
 long tree_status(pid_t tid, const char *field, int base);

@@ -11,12 +11,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
 
 #define BUCKETS 256u
 #define HOST_FDS_MAX 16u
+#define ANSWERS 64u
+#define ANSWER_MAX 232u     /* longer names are asked for each time */
+#define ANSWER_NS 10000000u /* so long the host is not asked again */
 
 struct shown_name {
 	struct shown_name *next;
@@ -26,8 +30,17 @@ struct shown_name {
 	char virt[];
 };
 
+/* What the host said of a name a short while ago. */
+struct answer {
+	uint64_t until_ns;
+	bool lacks;
+	size_t len;
+	char virt[ANSWER_MAX];
+};
+
 struct shown {
 	struct shown_name *bucket[BUCKETS];
+	struct answer answer[ANSWERS];
 	unsigned host_fds;
 	bool lost; /* memory ran out: nobody knows what is not there */
 };
@@ -152,7 +165,7 @@ int view_host_stat(const struct view *view, const char *path, int flags, struct 
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-bool view_host_lacks(const struct view *view, const char *virt, size_t len)
+static bool ask_host(const struct view *view, const char *virt, size_t len)
 {
 	struct shown_name *name = NULL;
 	char component[NAME_MAX + 1];
@@ -172,9 +185,34 @@ bool view_host_lacks(const struct view *view, const char *virt, size_t len)
 	if (fd >= 0 && end - next < sizeof(component)) {
 		memcpy(component, virt + next, end - next);
 		component[end - next] = '\0';
-		if (fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 && errno == ENOENT)
+		r = fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+		if (r < 0 && errno == ENOENT)
 			return true;
+		if (r == 0 && end == len)
+			return false;
 	}
 	r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 	return r == -ENOENT || r == -ENOTDIR;
+}
+
+/*
+ * Programs ask for what they do not find again and again: the loader for its preload list, each process. Nothing but a word in
+ * the record rests on the answer, so it may be some milliseconds old.
+ */
+bool view_host_lacks(const struct view *view, const char *virt, size_t len)
+{
+	struct answer *answer;
+	uint64_t now;
+
+	if (!view->shown || len >= ANSWER_MAX)
+		return ask_host(view, virt, len);
+	answer = &view->shown->answer[view_hash(virt, len) % ANSWERS];
+	now = io_now_ns();
+	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
+		answer->lacks = ask_host(view, virt, len);
+		answer->until_ns = now + ANSWER_NS;
+		answer->len = len;
+		memcpy(answer->virt, virt, len);
+	}
+	return answer->lacks;
 }

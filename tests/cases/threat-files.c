@@ -246,6 +246,39 @@ int threat_setid(char **arg)
 	return threat_result();
 }
 
+/* Whoever has no room is told so, and nothing else, of what is not there too: just after there was room, too. */
+static void full_of_copies(void)
+{
+	struct rlimit limit = {64, 64}, lower = {20, 64};
+	int last = 0;
+
+	threat_works("setrlimit", setrlimit(RLIMIT_NOFILE, &limit));
+	for (int i = 0; i < 100; i++)
+		threat_refused("what is not there", open("not-there", O_RDONLY), ENOENT);
+	for (int fd = dup(0); fd >= 0; fd = dup(0))
+		last = fd;
+	threat_refused("at once", open("not-there", O_RDONLY), EMFILE);
+	threat_refused("nothing is made", open("made", O_WRONLY | O_CREAT, 0600), EMFILE);
+	threat_refused("made", access("made", F_OK), ENOENT);
+	(void)close(10);
+	threat_refused("room again", open("not-there", O_RDONLY), ENOENT);
+	threat_works("a lower limit", setrlimit(RLIMIT_NOFILE, &lower));
+	threat_refused("10 is free below it", open("not-there", O_RDONLY), ENOENT);
+	threat_works("dup", dup(0));
+	threat_refused("nothing below it", open("not-there", O_RDONLY), EMFILE);
+	for (int fd = 10; fd <= last; fd++)
+		(void)close(fd);
+	for (int i = 0; i < 100; i++)
+		threat_refused("much room", open("not-there", O_RDONLY), ENOENT);
+	lower.rlim_cur = 3;
+	threat_works("none", prlimit(getpid(), RLIMIT_NOFILE, &lower, NULL));
+	for (int fd = 9; fd >= 3; fd--)
+		(void)close(fd);
+	threat_refused("at once", open("not-there", O_RDONLY), EMFILE);
+	threat_works("the limit of before", prlimit(0, RLIMIT_NOFILE, &limit, NULL));
+	threat_refused("room", open("not-there", O_RDONLY), ENOENT);
+}
+
 /* full: no descriptor left to inject into is EMFILE, and nothing hangs. */
 int threat_full(char **arg)
 {
@@ -253,6 +286,7 @@ int threat_full(char **arg)
 	int fd, count = 0;
 
 	(void)arg; /* takes none */
+	full_of_copies();
 	threat_works("setrlimit", setrlimit(RLIMIT_NOFILE, &limit));
 	while ((fd = open(".", O_RDONLY | O_DIRECTORY)) >= 0)
 		count++;

@@ -62,5 +62,5 @@ count()
 count 7 open /usr/bin/env
 count 7 stat /usr/bin/env
 count 6 access /usr/bin/env
-count 8 missing /usr/bin/not-there
-count 8 denied /etc/shadow-not-granted
+count 6 missing /usr/bin/not-there
+count 5 denied /etc/shadow-not-granted

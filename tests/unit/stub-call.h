@@ -42,6 +42,19 @@ long tree_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
+void tree_limit_setting(struct tree *tree, struct task *task)
+{
+	(void)tree;
+	(void)task;
+}
+
+unsigned tree_limit_changes(struct tree *tree, struct task *task)
+{
+	(void)tree;
+	(void)task;
+	return 0;
+}
+
 void call_return(struct call *call, int64_t value)
 {
 	call->outcome.kind = OUTCOME_VALUE;

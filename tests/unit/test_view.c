@@ -277,6 +277,22 @@ START_TEST(skeleton_lacks_what_is_absent)
 }
 END_TEST
 
+/* What the host said of a name is not said for long. */
+START_TEST(host_is_asked_again)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/var/tmp/cg-test-host-%d", getpid());
+	ck_assert(view_host_lacks(view, path, strlen(path)));
+	ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
+	(void)usleep(12000);
+	ck_assert(!view_host_lacks(view, path, strlen(path)));
+	ck_assert_int_eq(unlink(path), 0);
+	(void)usleep(12000);
+	ck_assert(view_host_lacks(view, path, strlen(path)));
+}
+END_TEST
+
 static void expect_base(const struct task *task, int fd, const char *want)
 {
 	char name[PATH_MAX];
@@ -506,6 +522,7 @@ int main(void)
 	tcase_add_test(tests, open_follows_nothing);
 	tcase_add_test(tests, names_map_back);
 	tcase_add_test(tests, skeleton_lacks_what_is_absent);
+	tcase_add_test(tests, host_is_asked_again);
 	tcase_add_loop_test(tests, bases_are_asked_anew, 0, 2);
 	tcase_add_test(tests, roots_of_mounts_stay);
 	tcase_add_test(tests, the_runs_files_are_shown);
