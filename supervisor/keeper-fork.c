@@ -50,6 +50,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 			   child->report_fd,
 			   namespaces->peer_fd,
 			   namespaces->host_root_fd,
+			   namespaces->host_pidns_fd,
 			   options->scratch->base_fd,
 			   options->scratch->fd,
 			   egress->control_fd,

@@ -37,6 +37,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-blob.c \
 	supervisor/trace-errand.c \
 	supervisor/trace-fetch.c \
+	supervisor/trace-image.c \
 	supervisor/trace-later.c \
 	supervisor/trace-pathfd.c \
 	supervisor/trace-private.h \

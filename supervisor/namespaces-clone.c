@@ -96,6 +96,7 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* of our mounts, which stay */
+	namespaces->host_pidns_fd = namespaces_own_pidns(wanted);
 	pid = clone_into(namespaces_flags(made));
 	if (pid == 0) {
 		(void)close(pair[0]);
@@ -107,7 +108,8 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 		pid = -errno;
 	(void)close(pair[1]);
 	cleanup_close(&namespaces->host_root_fd);
-	namespaces->host_root_fd = -1;
+	cleanup_close(&namespaces->host_pidns_fd);
+	namespaces->host_root_fd = namespaces->host_pidns_fd = -1;
 	namespaces->peer_fd = pair[0];
 	if (pid > 0 && made & USERNS && !mapping.ours)
 		write_maps(namespaces, pid);

@@ -40,6 +40,9 @@ void namespaces_enter_network(struct namespaces *namespaces);
 /* In the intermediate: leaves the keeper's namespaces. Sets namespaces->made and the layers; false when it must end. */
 bool namespaces_unshare(struct namespaces *namespaces);
 
+/* A descriptor of our pid namespace, for host_pidns_fd, when a new one is wanted. -1: it cannot be had. */
+int namespaces_own_pidns(unsigned wanted);
+
 /* LAYER_BITs that may be tried; says why for the rest. */
 unsigned namespaces_wanted(struct namespaces *namespaces);
 

@@ -72,6 +72,11 @@ static void refuse(struct namespaces *namespaces, const struct note *note)
 			layers_set(namespaces->layers, layer, false, "%s", note->why);
 }
 
+int namespaces_own_pidns(unsigned wanted)
+{
+	return wanted & LAYER_BIT(LAYER_PIDNS) ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
+}
+
 /* The child of the keeper. Returns only as the supervisor. */
 static void be_between(struct namespaces *namespaces)
 {
@@ -81,6 +86,7 @@ static void be_between(struct namespaces *namespaces)
 	/* Else the keeper, as an ordinary user, could not open our maps. The supervisor changes it back at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* of the keeper's mounts, which stay */
+	namespaces->host_pidns_fd = namespaces_own_pidns(namespaces_wanted(namespaces));
 	if (!namespaces_unshare(namespaces))
 		_exit(1);
 	pid = fork();
@@ -203,6 +209,7 @@ void namespaces_done(struct namespaces *namespaces)
 	cleanup_close(&namespaces->program_proc_fd);
 	cleanup_close(&namespaces->host_root_fd);
 	cleanup_close(&namespaces->host_proc_fd);
+	cleanup_close(&namespaces->host_pidns_fd);
 	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->program_proc_fd = -1;
-	namespaces->host_root_fd = namespaces->host_proc_fd = -1;
+	namespaces->host_root_fd = namespaces->host_proc_fd = namespaces->host_pidns_fd = -1;
 }

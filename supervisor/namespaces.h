@@ -38,11 +38,13 @@ struct namespaces {
 	int program_proc_fd;   /* that, when it can be had; -1: it is the supervisor's */
 	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
 	int host_proc_fd; /* the caller's /proc, to learn the numbers processes have there; -1: they are the same */
+	int host_pidns_fd; /* the caller's pid namespace, for the same; -1: there is no new one, or no such descriptor */
 };
 
 #define NAMESPACES_NONE                                                                              \
 	{                                                                                            \
-		.peer_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1, .host_root_fd = -1, .host_proc_fd = -1 \
+		.peer_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, \
+		.host_pidns_fd = -1                                                                                  \
 	}
 
 /* Capabilities that keeper and supervisor need while namespaces are being made: see privs_keep. */

@@ -368,6 +368,7 @@ static int watch(struct process *process)
 		.signals_bounded = signals_bounded(options->layers),
 		.control_fd = options->control_fd,
 		.host_proc_fd = options->namespaces->host_proc_fd,
+		.host_pidns_fd = options->namespaces->host_pidns_fd,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
 		.egress = options->egress->active ? options->egress : NULL,
 		.guest = &process->guest,

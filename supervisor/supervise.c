@@ -326,7 +326,7 @@ static int prepare(struct supervisor *supervisor)
 				    .signals_bounded = options->signals_bounded, .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
-		tree_set_host_proc(sandbox->tree, options->host_proc_fd);
+		tree_set_host(sandbox->tree, options->host_proc_fd, options->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(options->scratch_fd, &sandbox->sockets);
 	if (r == 0)

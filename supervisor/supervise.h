@@ -37,7 +37,7 @@ struct supervise_options {
 	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not stop),
 	 * SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
 	 */
-	int host_proc_fd; /* see tree_set_host_proc; -1: none */
+	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
 	int control_fd;
 };
 

@@ -86,6 +86,9 @@ void blob_done(struct trace_blob *blob);
  */
 const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
 
+/* trace-image.c: true when it certainly is, short of reading all that verify_exec does. */
+bool image_is_approved(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
+
 /* trace-stop.c: what to do with a task that stopped. */
 void stop_exec(struct tracer *tracer, pid_t pid);
 void stop_other(struct tracer *tracer, pid_t pid, int status);

@@ -85,6 +85,21 @@ static void record_kill(struct tracer *tracer, const struct pending *pending, pi
 	audit_end(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
+/* The entry of the only thread of a process that has any, when that is the leader: then it is the one that made the call. */
+static struct pending *lone_leader(const struct tracer *tracer, pid_t pid)
+{
+	struct pending *lone = NULL;
+
+	for (struct pending *pending = tracer->pending; pending; pending = pending->next) {
+		if (pending->tgid != pid && pending->tid != pid)
+			continue;
+		if (lone || pending->tid != pid)
+			return NULL;
+		lone = pending;
+	}
+	return lone;
+}
+
 /*
  * The event comes under the leader's pid, whichever thread made the call: the others are gone by now, and the entry moves
  * to the pid (ptrace(2), "execve(2) under ptrace").
@@ -92,8 +107,10 @@ static void record_kill(struct tracer *tracer, const struct pending *pending, pi
 static struct pending *rekey(struct tracer *tracer, pid_t pid)
 {
 	unsigned long former = (unsigned long)pid;
-	struct pending *pending;
+	struct pending *pending = lone_leader(tracer, pid);
 
+	if (pending)
+		return pending;
 	if (ptrace(PTRACE_GETEVENTMSG, pid, 0, &former) < 0)
 		return NULL;
 	pending = pending_find(tracer, (pid_t)former);

@@ -99,9 +99,12 @@ static const char *rename_image(const struct guest_ops *guest, pid_t pid, const 
 
 const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
-	const char *reason = verify_program(pid, &plan->image);
 	struct vector vector = {0};
+	const char *reason;
 
+	if (image_is_approved(guest, pid, plan))
+		return NULL;
+	reason = verify_program(pid, &plan->image);
 	if (!reason && read_vector(pid, &vector) < 0)
 		reason = "exec_unreadable";
 	if (!reason)

@@ -65,12 +65,45 @@ static int open_pinned(struct call *call, int pin)
 	return fd;
 }
 
+struct status_question {
+	struct stat *st;
+	int asked; /* a directory's descriptor: see view_ask */
+};
+
+static int ask_status(void *ctx, int dirfd, const char *path, int at_flags)
+{
+	struct status_question *question = ctx;
+
+	question->asked = dirfd;
+	return fstatat(dirfd, path, question->st, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
+}
+
+int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
+{
+	struct exec_file *file = ret_file;
+	struct status_question status = {.st = &file->st, .asked = -1};
+	const struct file_question question = {.ask = ask_status, .ctx = &status};
+	const struct place *place = &call->place[i];
+	int still = view_still_fd(call->sandbox->view);
+
+	file->fd = -1;
+	file->reached = false;
+	if (file_ask(call, i, POLICY_EXEC, at_flags, &question) < 0)
+		return -1;
+	file->known = exec_cache_program(place, &file->st, &file->program);
+	/* Then its name below the program's root is this very text, and has no link in it. */
+	file->reached =
+		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
+	return file->known;
+}
+
 int exec_open(struct call *call, unsigned i, int pin, struct exec_file *ret_file)
 {
 	_cleanup_close_ int held = pin;
 	struct exec_file *file = ret_file;
 
 	file->fd = -1;
+	file->reached = false;
 	if (pin_status(call, held, &file->st) < 0)
 		return -1;
 	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
@@ -79,8 +112,8 @@ int exec_open(struct call *call, unsigned i, int pin, struct exec_file *ret_file
 	return file->known || file->fd >= 0 ? 0 : -1;
 }
 
-/* Pins what `text` (an interpreter) names for the calling task, judged for `want`. A descriptor, or -1: outcome set. */
-static int pin_named(struct call *call, const char *text, unsigned want)
+/* Makes `text` (an interpreter) a path of the call's. 0, or -1 with the outcome set. */
+static int name_culprit(struct call *call, const char *text)
 {
 	struct call_path *path = &call->path[CULPRIT];
 
@@ -93,7 +126,26 @@ static int pin_named(struct call *call, const char *text, unsigned want)
 	path->dirfd = AT_FDCWD;
 	path->null = false;
 	call->paths = 2; /* the record names it as path2 */
+	return 0;
+}
+
+/* Pins what it names for the calling task, judged for `want`. A descriptor, or -1: outcome set. */
+static int pin_culprit(struct call *call, unsigned want)
+{
 	return file_pin(call, CULPRIT, want, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+}
+
+/* The file of a script's interpreter, likewise. 0, or -1 with the outcome set. */
+static int open_interpreter(struct call *call, const char *text, struct exec_file *ret_file)
+{
+	int r = name_culprit(call, text), pin;
+
+	if (r == 0)
+		r = exec_ask(call, CULPRIT, 0, ret_file);
+	if (r != 0)
+		return r > 0 ? 0 : r;
+	pin = pin_culprit(call, POLICY_EXEC);
+	return pin < 0 ? -1 : exec_open(call, CULPRIT, pin, ret_file);
 }
 
 /* ---- the chain of "#!" ---- */
@@ -114,7 +166,7 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 	struct exec_file *file = &attempt->file;
 	char head[SHEBANG_HEAD];
 	struct shebang line;
-	int pin, r;
+	int r;
 
 	if (file->known)
 		return 0;
@@ -130,11 +182,10 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 		return -1;
 	}
 	cleanup_close(&file->fd);
-	pin = pin_named(call, line.interp, POLICY_EXEC);
-	if (pin < 0 || exec_open(call, CULPRIT, pin, file) < 0)
+	if (open_interpreter(call, line.interp, file) < 0)
 		return -1;
 	attempt->at = CULPRIT;
-	attempt->plan->detour |= !native_same(call, AT_FDCWD, line.interp, 0, &file->st);
+	attempt->plan->detour |= !file->reached && !native_same(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < SCRIPTS_MAX)
 		return 1;
 	call_fail(call, -ELOOP);
@@ -160,7 +211,7 @@ static unsigned loader_right(const char *interp)
 /* Finds and judges the loader: nothing is known of it, or it has changed. 0, or -1 with the outcome set. */
 static int find_loader(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
-	_cleanup_close_ int pin = pin_named(call, interp, loader_right(interp));
+	_cleanup_close_ int pin = name_culprit(call, interp) < 0 ? -1 : pin_culprit(call, loader_right(interp));
 	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
 	struct stat st;
@@ -317,7 +368,8 @@ void exec_judge(struct call *call, const struct exec_file *file, unsigned flags)
 	attempt->call = call;
 	attempt->file = *file;
 	native_exec_name(call, attempt->name, sizeof(attempt->name));
-	attempt->plan->detour = !native_same(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
+	attempt->plan->detour =
+		!file->reached && !native_same(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (judge_all(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);

@@ -12,8 +12,15 @@ struct exec_file {
 	int fd; /* readable, owned; -1 when what it would be read for is known */
 	struct stat st;
 	bool known;
+	bool reached; /* the kernel gets to this file by the text the program gave */
 	struct exec_program program; /* when known */
 };
+
+/*
+ * Of what path i leads to, the status and what is remembered of that, without opening it. 1: *ret_file has all; 0: not
+ * remembered, so it has to be pinned and exec_open'ed; -1 with the outcome set.
+ */
+int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file);
 
 /*
  * What the kernel demands of every file it executes, and one thing more: that we can read it. A 0111 binary would run

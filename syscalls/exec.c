@@ -61,8 +61,14 @@ static void run_exec(struct call *call, unsigned flags)
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
 	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
 	struct exec_file file;
-	int pin;
+	int pin, r = 0;
 
+	if (!by_fd && !(flags & AT_EXECVE_CHECK))
+		r = exec_ask(call, 0, flags & AT_SYMLINK_NOFOLLOW, &file);
+	if (r > 0)
+		exec_judge(call, &file, flags);
+	if (r != 0)
+		return;
 	pin = by_fd ? pin_descriptor(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
 	if (pin < 0)
 		return;

@@ -1,11 +1,11 @@
-/* PIDFD_GET_INFO, Linux 6.13: who a pidfd's task is. Headers of the system may be older. */
+/* What newer kernels tell of processes without /proc. Headers of the system may be older. */
 #ifndef CALLGATE_SYSCALLS_PIDINFO_H
 #define CALLGATE_SYSCALLS_PIDINFO_H
 
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-/* The first version of struct pidfd_info of <linux/pidfd.h>. */
+/* PIDFD_GET_INFO, Linux 6.13: who a pidfd's task is. The first version of struct pidfd_info of <linux/pidfd.h>. */
 struct pidinfo {
 	uint64_t mask; /* what is asked for: PIDINFO_PID, and what the kernel gave */
 	uint64_t cgroup;
@@ -16,5 +16,8 @@ struct pidinfo {
 
 #define PIDINFO_PID 1u
 #define PIDFD_INFO_CALL _IOWR(0xFF, 11, struct pidinfo)
+
+/* NS_GET_PID_IN_PIDNS, Linux 6.11: the number that a process, given by ours, has in the namespace of the descriptor. */
+#define PIDNS_NUMBER_CALL _IOR(0xb7, 8, int)
 
 #endif

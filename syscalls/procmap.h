@@ -8,7 +8,7 @@
 /* struct procmap_query of <linux/fs.h>. */
 struct procmap {
 	uint64_t size;
-	uint64_t flags; /* 0: the mapping that covers addr, or ENOENT */
+	uint64_t flags; /* 0: the mapping that covers addr, or ENOENT; PROCMAP_* */
 	uint64_t addr;
 	uint64_t start, end;
 	uint64_t vma_flags, page_size, offset;
@@ -18,6 +18,8 @@ struct procmap {
 	uint64_t name_addr, build_id_addr;
 };
 
+#define PROCMAP_OR_NEXT 0x10u /* or the first one above it */
+#define PROCMAP_OF_FILE 0x20u /* none but those of files */
 #define PROCMAP_QUERY_CALL _IOWR('f', 17, struct procmap)
 
 #endif

@@ -28,6 +28,7 @@ struct tree {
 	const struct view *view;
 	int epoll_fd;
 	int host_proc_fd;
+	int host_pidns_fd; /* -1: not that of another namespace, or a kernel that does not tell */
 	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
 	unsigned seen;
 	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
@@ -50,16 +51,19 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
-	tree->host_proc_fd = -1;
+	tree->host_proc_fd = tree->host_pidns_fd = -1;
 	tree->transient.pidfd = -1;
 	*ret_tree = tree;
 	tree->limit_changes = 1;
 	return 0;
 }
 
-void tree_set_host_proc(struct tree *tree, int proc_fd)
+void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd)
 {
 	tree->host_proc_fd = proc_fd;
+	tree->host_pidns_fd = -1;
+	if (proc_fd >= 0 && pidns_fd >= 0 && ioctl(pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)getpid()) > 0)
+		tree->host_pidns_fd = pidns_fd;
 }
 
 static void task_free(struct task *task)
@@ -203,15 +207,24 @@ static int task_hold(const struct tree *tree, struct task *task)
 	return 0;
 }
 
-/* A pidfd's number in the procfs of the namespace around ours: proc_pid_fdinfo(5). */
-static pid_t host_number(const struct tree *tree, int pidfd)
+/*
+ * A process's number in the namespace around ours. Should it die meanwhile and its number be another's, nobody waits for the
+ * answer to its call. Older kernels tell it of a pidfd in the procfs there: proc_pid_fdinfo(5).
+ */
+static pid_t host_number(const struct tree *tree, const struct task *task)
 {
 	char path[32];
 	struct fdinfo info;
 
 	if (tree->host_proc_fd < 0)
 		return 0;
-	(void)snprintf(path, sizeof(path), "thread-self/fdinfo/%d", pidfd);
+	if (tree->host_pidns_fd >= 0) {
+		int number = ioctl(tree->host_pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)task->tid);
+
+		if (number > 0)
+			return number;
+	}
+	(void)snprintf(path, sizeof(path), "thread-self/fdinfo/%d", task->pidfd);
 	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
 }
 
@@ -263,7 +276,7 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 		return error == -ESRCH ? NULL : transient_task(tree, tid);
 	if (task->tid == task->tgid) {
 		tree->seen++;
-		task->host_pid = host_number(tree, task->pidfd);
+		task->host_pid = host_number(tree, task);
 	} else {
 		const struct task *leader = tree_task(tree, task->tgid); /* its process is counted once, whoever calls first */
 

@@ -45,8 +45,11 @@ struct view;
 int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree);
 void tree_free(struct tree *tree);
 
-/* The procfs of the pid namespace around ours, where pidfds tell the numbers there. Borrows; -1: there is none. */
-void tree_set_host_proc(struct tree *tree, int proc_fd);
+/*
+ * The pid namespace around ours, which tells the numbers there (Linux 6.11), and a procfs of it, where pidfds tell them.
+ * Borrows; -1: there is none.
+ */
+void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd);
 
 /* The task of a notification. Never NULL for a live tid; NULL when it died. Valid until the next tree_* call. */
 struct task *tree_task(struct tree *tree, pid_t tid);

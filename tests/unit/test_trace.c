@@ -95,9 +95,40 @@ static void no_loader(struct exec_plan *plan)
 	plan->has_interp = false;
 }
 
+/* Approved was the loader, run by itself; it runs, but as another program's loader. */
+static void loader_alone(struct exec_plan *plan)
+{
+	plan->image.dev = plan->interp.dev;
+	plan->image.ino = plan->interp.ino;
+}
+
+static void other_name(struct exec_plan *plan)
+{
+	plan->execfn[0] = '.';
+}
+
+/* What the kernel was told ends like it. */
+static void shorter_name(struct exec_plan *plan)
+{
+	char *name = strdup(strrchr(plan->execfn, '/'));
+
+	free(plan->execfn);
+	plan->execfn = name;
+}
+
+static void longer_name(struct exec_plan *plan)
+{
+	char *name = NULL;
+
+	ck_assert_int_gt(asprintf(&name, "x%s", plan->execfn), 0);
+	free(plan->execfn);
+	plan->execfn = name;
+}
+
 START_TEST(exec_mismatch_kills)
 {
-	static void (*const tampers[])(struct exec_plan *) = {other_image, other_loader, no_loader};
+	static void (*const tampers[])(struct exec_plan *) = {other_image, other_loader, no_loader, loader_alone,
+							      other_name, shorter_name, longer_name};
 
 	rig.tamper = tampers[_i];
 	expect(guest_exec, SIGKILL);
@@ -439,7 +470,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, exec_runs);
 	tcase_add_test(tcase, exec_fails_natively);
-	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 3);
+	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 7);
 	tcase_add_test(tcase, exec_from_threads);
 	tcase_add_test(tcase, exec_from_vfork);
 	tcase_add_loop_test(tcase, detour_names_the_virtual_path, 0, 2);

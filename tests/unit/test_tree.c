@@ -30,9 +30,10 @@ static void be_old(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDFD_INFO_CALL, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDFD_INFO_CALL, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDNS_NUMBER_CALL, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROCMAP_QUERY_CALL, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -90,6 +91,25 @@ START_TEST(knows_a_process)
 	ck_assert_str_ne(task->exe, "");
 	ck_assert_ptr_eq(tree_task(tree, pid), task);
 	ck_assert_uint_eq(tree_seen(tree), 1);
+	end(pid);
+}
+END_TEST
+
+/* The number in another namespace, which here is the same one: there is only one for the test. */
+START_TEST(knows_the_host_number)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	pid_t pid = start_sleeper();
+	struct task *task;
+
+	ck_assert(proc_fd >= 0 && pidns_fd >= 0);
+	if (_i == 1)
+		be_old();
+	tree_set_host(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
+	task = tree_task(tree, pid);
+	ck_assert_ptr_nonnull(task);
+	ck_assert_int_eq(task->host_pid, _i == 2 ? 0 : pid);
 	end(pid);
 }
 END_TEST
@@ -201,6 +221,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, knows_a_process, 0, 2);
+	tcase_add_loop_test(tcase, knows_the_host_number, 0, 3);
 	tcase_add_loop_test(tcase, knows_a_thread, 0, 2);
 	tcase_add_loop_test(tcase, knows_no_dead, 0, 2);
 	tcase_add_test(tcase, is_told_of_an_end);
