@@ -31,10 +31,10 @@ struct tree {
 	int host_pidns_fd; /* -1: not that of another namespace, or a kernel that does not tell */
 	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
 	unsigned seen;
-	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
 	unsigned limit_changes;  /* never 0 */
 	unsigned limits_setting; /* by how many tasks */
 	bool limit_lost;         /* one is being set, and nobody will know when that is done */
+	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
 	struct task *bucket[TREE_BUCKETS];
 };
 
@@ -53,8 +53,8 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->epoll_fd = epoll_fd;
 	tree->host_proc_fd = tree->host_pidns_fd = -1;
 	tree->transient.pidfd = -1;
-	*ret_tree = tree;
 	tree->limit_changes = 1;
+	*ret_tree = tree;
 	return 0;
 }
 
@@ -293,6 +293,7 @@ void tree_forget(struct tree *tree, struct task *task)
 		if (*at != task)
 			continue;
 		*at = task->next;
+		tree->limits_setting -= task->sets_limit;
 		task_free(task);
 		return;
 	}
@@ -305,27 +306,13 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 
 	if (!task)
 		return;
+	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
+	task->room = (struct task_room){0};
 	copy = strdup(exe);
-		tree->limits_setting -= task->sets_limit;
 	if (!copy)
 		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */
 	free(task->exe);
 	task->exe = copy;
-}
-
-bool tree_holds(struct tree *tree, pid_t pid)
-{
-	if (pid == tree->root)
-		return false;
-	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
-	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
-	task->room = (struct task_room){0};
-		pid = procstat_parent(pid);
-		if (pid == tree->root)
-			return true;
-	}
-	return false;
 }
 
 static void count_limit_change(struct tree *tree)
@@ -351,6 +338,19 @@ unsigned tree_limit_changes(struct tree *tree, struct task *task)
 		count_limit_change(tree);
 	}
 	return tree->limits_setting || tree->limit_lost || task->pidfd < 0 ? 0 : tree->limit_changes;
+}
+
+bool tree_holds(struct tree *tree, pid_t pid)
+{
+	if (pid == tree->root)
+		return false;
+	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
+	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
+		pid = procstat_parent(pid);
+		if (pid == tree->root)
+			return true;
+	}
+	return false;
 }
 
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
