@@ -14,11 +14,13 @@
 #include "base/banned.h"
 
 #define SNAP_CAP (64 * 1024)
+#define FULL_LOOKS 8u /* one look of so many is from inside although the helper says that nothing was touched */
 #define OLD_TIME 1000000000 /* modification time of everything in a fresh fixture */
 
 const char *diff_base;
 static char baseline[SNAP_CAP];
 static char present[SNAP_CAP];
+static unsigned looks, makes;
 
 static void put_file(const char *path, const char *text, mode_t mode)
 {
@@ -277,7 +279,7 @@ void diff_remove_tree(const char *path)
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		snprintf(below, sizeof(below), "%s/%s", path, e->d_name);
-		if (lstat(below, &st) == 0 && S_ISDIR(st.st_mode))
+		if (e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN && lstat(below, &st) == 0 && S_ISDIR(st.st_mode)))
 			diff_remove_tree(below);
 		else if (unlink(below) < 0)
 			diff_die(below);
@@ -300,7 +302,9 @@ void diff_fixture_make(void)
 	fill();
 	if (utimensat(AT_FDCWD, ".", times, 0) < 0)
 		diff_die("utimensat");
-	snap(baseline);
+	if (makes++ % FULL_LOOKS == 0)
+		snap(baseline);
+	diff_outside_fresh();
 }
 
 void diff_fixture_remove(void)
@@ -346,7 +350,10 @@ bool diff_fixture_changes(char *out, size_t cap)
 	char *at = out;
 
 	*out = '\0';
+	if (!diff_outside_touched() && ++looks % FULL_LOOKS != 0)
+		return false;
 	snap(present);
+	(void)diff_outside_touched(); /* by the look itself */
 	if (!strcmp(present, baseline))
 		return false;
 	for (const char *l = baseline; *l; l = line_end(l) + 1)

@@ -1,4 +1,7 @@
-/* cases-diff DIR [GROUP…]: runs the groups (all without names) in DIR and prints one line a case. */
+/*
+ * cases-diff DIR [GROUP…]: runs the groups (all without names) in DIR and prints one line a case.
+ * cases-diff --outside DIR: the helper of one that runs there, see diff-outside.c.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -113,11 +116,16 @@ void diff_end(bool mutates)
 		diff_say("%s", changes);
 		fresh = false;
 	}
-	(void)close_range(3, ~0U, 0); /* what the case left open, if anything */
+	diff_close_all();
 	if (!only || strtoul(only, NULL, 10) == number) {
 		fwrite(line, 1, line_len, stdout);
 		fputc('\n', stdout);
 	}
+}
+
+void diff_close_all(void)
+{
+	(void)close_range(3, DIFF_ASK_FD - 1, 0); /* nothing may be there */
 }
 
 long diff_sys(long nr, const long arg[6])
@@ -140,8 +148,12 @@ static bool wanted(const char *name, char **names)
 int main(int argc, char **argv)
 {
 	static char base[4096];
-	const struct rlimit files = {.rlim_cur = 256, .rlim_max = 256};
+	const struct rlimit files = {.rlim_cur = DIFF_FILES, .rlim_max = DIFF_FILES};
 
+	if (argc == 3 && !strcmp(argv[1], "--outside")) {
+		diff_base = argv[2];
+		return diff_outside_serve();
+	}
 	if (argc < 2 || !realpath(argv[1], base)) {
 		fprintf(stderr, "usage: cases-diff DIR [GROUP]…\n");
 		return 2;
@@ -151,6 +163,7 @@ int main(int argc, char **argv)
 	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
 		diff_die("setrlimit");
 	(void)close_range(3, ~0U, 0); /* an old kernel has no such call; then nothing is there to close either */
+	diff_outside_begin();
 	umask(022);
 	diff_mem_init();
 	for (size_t i = 0; i < GROUPS; i++) {

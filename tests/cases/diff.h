@@ -26,6 +26,8 @@ void diff_ret(long ret);
 void diff_fd(long fd);
 /* Ends the case: what changed in the fixture (only looked for when `mutates`), end of line. */
 void diff_end(bool mutates);
+/* Closes what a case left open, whatever number it got. */
+void diff_close_all(void);
 /* The test itself cannot go on: says why and exits with 99. */
 void diff_die(const char *what) __attribute__((noreturn));
 
@@ -46,6 +48,21 @@ void diff_fixture_remove(void);
 bool diff_fixture_changes(char *out, size_t cap);
 /* Permission bits of everything opened again, then removed. */
 void diff_remove_tree(const char *path);
+
+/* ---- the helper outside (diff-outside.c) ---- */
+
+#define DIFF_FILES 256 /* the limit of open files, below which the helper's pipes are */
+#define DIFF_ANSWER_FD (DIFF_FILES - 1)
+#define DIFF_ASK_FD (DIFF_FILES - 2)
+
+/* Finds the helper's pipes; without them everything is looked at from inside. */
+void diff_outside_begin(void);
+/* The fixture is new. */
+void diff_outside_fresh(void);
+/* False when the helper says that nobody has touched the fixture since it was asked last. */
+bool diff_outside_touched(void);
+/* The helper itself. Its exit status. */
+int diff_outside_serve(void);
 
 /* ---- hostile memory (diff-mem.c) ---- */
 

@@ -3,6 +3,7 @@ check_PROGRAMS += tests/cases/cases-diff tests/cases/cases-threat
 tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-nr.h tests/cases/diff-deviate.c \
 	tests/cases/diff-dirfd.c tests/cases/diff-fifo.c tests/cases/diff-fixture.c tests/cases/diff-main.c \
 	tests/cases/diff-mem.c tests/cases/diff-meta.c tests/cases/diff-open.c tests/cases/diff-out.c \
+	tests/cases/diff-outside.c \
 	tests/cases/diff-pair.c tests/cases/diff-path.c tests/cases/diff-proc.c tests/cases/diff-race.c \
 	tests/cases/diff-sock.h tests/cases/diff-sock-use.c tests/cases/diff-sock.c tests/cases/diff-task.c tests/cases/diff-watch.c
 tests_cases_cases_diff_LDADD = -lpthread

@@ -3,6 +3,15 @@
 . "$(dirname "$0")/lib.sh"
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
+
+# The helper outside, which ends with the program; see tests/cases/diff-outside.c.
+prepare()
+{
+	mkfifo "$1/ask" "$1/answer" || die "mkfifo"
+	native "$CASES/cases-diff" --outside "$1" &
+	live_kept+=($!)
+}
+
 # shellcheck disable=SC2086 # a list of groups
 same "diff ${DIFF_GROUPS:-all}" "$CASES/cases-diff" "$T/w" ${DIFF_GROUPS:-}
 echo "$(wc -l <"$T/native.out") cases"
