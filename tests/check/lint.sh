@@ -41,7 +41,7 @@ scripts()
 case ${1-} in
 shellcheck)
 	need shellcheck
-	scripts | xargs shellcheck -x -P SCRIPTDIR
+	scripts | xargs -P "$jobs" -n 8 shellcheck -x -P SCRIPTDIR
 	;;
 codespell)
 	need codespell
