@@ -231,13 +231,34 @@ static bool deviates(const struct op *op, const struct diff_shape *shape)
 	return op->nr == SYS_openat && op->arg[2] & O_NOFOLLOW && !(op->arg[2] & O_PATH) && !strcmp(shape->name, "fifo");
 }
 
-void diff_group_path(void)
+static void run_all(bool (*wanted)(const struct diff_shape *shape))
 {
 	for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++) {
 		if (ops[o].nr == DIFF_ABSENT)
 			continue;
 		for (size_t s = 0; s < diff_shapes_count; s++)
-			if (!deviates(&ops[o], &diff_shapes[s]))
+			if (wanted(&diff_shapes[s]) && !deviates(&ops[o], &diff_shapes[s]))
 				run(&ops[o], &diff_shapes[s], diff_shape_pointer(&diff_shapes[s], 0));
 	}
+}
+
+static bool is_any(const struct diff_shape *shape)
+{
+	return shape;
+}
+
+/* Not a text in the middle of a mapping, or an odd one. */
+static bool is_odd(const struct diff_shape *shape)
+{
+	return shape->kind != SHAPE_ABS && (shape->kind != SHAPE_TEXT || !*shape->text);
+}
+
+void diff_group_path(void)
+{
+	run_all(is_any);
+}
+
+void diff_group_pointers(void)
+{
+	run_all(is_odd);
 }

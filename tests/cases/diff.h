@@ -104,6 +104,7 @@ const char *diff_shape_pointer(const struct diff_shape *shape, unsigned slot);
 /* ---- the groups ---- */
 
 void diff_group_path(void);
+void diff_group_pointers(void); /* of path those with odd pointers and lengths alone */
 void diff_group_dirfd(void);
 void diff_group_pair(void);
 void diff_group_out(void);
