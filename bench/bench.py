@@ -14,127 +14,55 @@ sys.dont_write_bytecode = True  # the source directory stays as it is
 import place as places
 import report
 import rivals
-import sizes
+import sampling
 import targets
 import workloads
 
-SLOW = 3.0  # seconds; a run that takes longer is not warmed up: its first sample counts
+BUDGET = 12  # seconds
+BUDGET_TARGETS = 6
 
 
-def micro_ns(output):
-    return float(output.split()[-1])
+def least(workload):
+    """Samples that a rival's figure needs however long it takes: those that a target names are not of one alone."""
 
+    def needed(rival):
+        if rival.name in ("native", "floor", "callgate"):
+            return 3
+        return 2 if rival.name in targets.rivals_of(workload.name) else 1
 
-def sample(place, workload, rival):
-    """(figure, seconds) of one run of the command, or of as many as the workload wants at once."""
-    if workload.sizes:
-        return sizes.sample(place, workload, rival), 0.0
-    several = [workload.name] if workload.at_once == 1 else [f"{workload.name}{n}" for n in range(workload.at_once)]
-    folders = [place.workdir(name) for name in several]
-    for folder in folders:
-        if workload.prepare:
-            workload.prepare(folder)
-    options = workload.options if rival.ours else ()
-    commands = [rival.command(folder, workload.command, options) for folder in folders]
-    running = [places.Process(place, *pair, rival.environment) for pair in zip(commands, folders)]
-    first = running[0].began
-    ended = [process.began + process.wait(workload.timeout) for process in running]
-    place.clear_logs()
-    took = max(ended) - first
-    if workload.unit == "ns":
-        return micro_ns(running[0].output()), took
-    return took * 1000 / workload.at_once, took
-
-
-class Cell:
-    """The samples of one workload by one rival."""
-
-    def __init__(self, place, workload, rival, options):
-        self.place, self.workload, self.rival = place, workload, rival
-        self.samples, self.failed, self.wanted = [], None, options.rounds
-        self.budget = options.budget
-        self.slow = 0 if options.quick else SLOW
-
-    def once(self):
-        """A sample, or None when a rival cannot do it; that callgate or the native command cannot is an error."""
-        try:
-            return sample(self.place, self.workload, self.rival)
-        except places.Failed as error:
-            if self.rival.ours or self.rival.name == "native":
-                raise
-            self.failed = str(error)
-        except PermissionError as error:  # sizes: only root may look
-            self.failed = str(error)
-        return None
-
-    def warm(self):
-        """The first sample tells how many more there is time for."""
-        result = self.once()
-        if result is None:
-            return
-        figure, took = result
-        if self.workload.sizes:
-            self.samples, self.wanted = [figure], 1
-            return
-        least = min(self.wanted, 3 if self.rival.name in ("native", "floor", "callgate") else 1)
-        self.wanted = max(least, min(self.wanted, int(self.budget / took)))
-        if took > self.slow:
-            self.samples = [figure]
-
-    def step(self):
-        if self.failed or len(self.samples) >= self.wanted:
-            return
-        result = self.once()
-        if result is not None:
-            self.samples.append(result[0])
-
-
-def fits(workload, rival):
-    if workload.only:
-        return rival.name in workload.only
-    if rival.name == "floor":
-        return workload.floor
-    return rival.name != "nolog" or workload.floor or workload.group in ("micro", "start")  # a diagnosis: some rows do
-
-
-def measure(place, workload, working, options):
-    """What the JSON says of a workload."""
-    began = report.now()
-    if workload.setup:
-        workload.setup(place, place.workdir(workload.name))
-    row = [Cell(place, workload, rival, options) for rival in working if fits(workload, rival)]
-    for cell in row:
-        cell.warm()
-    for number in range(options.rounds):
-        for cell in row if number % 2 == 0 else reversed(row):  # nobody is always behind the same other one
-            cell.step()
-    return {
-        "group": workload.group,
-        "unit": workload.unit,
-        "began": began,
-        "samples": {cell.rival.name: cell.samples for cell in row if cell.samples},
-        "failed": {cell.rival.name: cell.failed for cell in row if cell.failed},
-    }
+    return needed
 
 
 def all_rows(place, options, chosen, data):
-    """Measures and shows row after row; a long run that is interrupted leaves what it has."""
+    """Measures and shows row after row; a run that is interrupted leaves what it has. Returns it and the exit status."""
     run = report.Run(data)
     working = data.pop("working")
     print(report.machine(run))
     print(report.line(report.columns(run)), flush=True)
+    status = 0
     for workload in chosen:
-        row = measure(place, workload, working, options)
-        if not row["samples"]:
-            data["missing_workloads"][workload.name] = "; ".join(row["failed"].values()) or "none of these does it"
-            continue
-        data["workloads"][workload.name] = row
-        print(report.line(report.cells(run, workload.name)), flush=True)
+        row = sampling.Row(place, workload, working, options, least(workload))
+        try:
+            row.measure()
+        except places.Interrupted as signal:
+            data["interrupted"], status = f"{signal} during {workload.name}", signal.status
+        add(data, workload, row.data())
+        if workload.name in data["workloads"]:
+            print(report.line(report.cells(run, workload.name)), flush=True)
         if options.json:
             report.save(options.json, data)
+        if status:
+            break
     print(report.LEGEND)
     print("\n".join(report.left_out(run)))
-    return run
+    return run, status
+
+
+def add(data, workload, row):
+    if row["samples"]:
+        data["workloads"][workload.name] = row
+    elif "interrupted" not in data:
+        data["missing_workloads"][workload.name] = "; ".join(row["failed"].values()) or "none of these does it"
 
 
 def prepare(place, options):
@@ -163,16 +91,23 @@ def prepare(place, options):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=sampling.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", default=os.getcwd(), help="directory with callgate, bench-floor and bench-micro")
+    parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate: a rival more")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))
-    parser.add_argument("--json", metavar="FILE", help="write figures and facts to this file")
+    parser.add_argument("--json", metavar="FILE", help="write figures and facts to this file, row after row")
     parser.add_argument("--add", action="store_true", help="keep what FILE has of other workloads")
     parser.add_argument("--quick", action="store_true", help="smaller workloads: to try it, not to measure")
     parser.add_argument("--targets", action="store_true", help="only what the targets need; say which hold")
-    parser.add_argument("--budget", type=float, default=12, metavar="SECONDS", help="a rival has for a workload")
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS",
+        help=f"a rival has for a workload ({BUDGET}; with --targets {BUDGET_TARGETS}), at least for one sample, three of "
+        "native, floor and callgate, two where a target names the rival",
+    )
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="keep N processors busy meanwhile")
     options = parser.parse_args()
     if options.rounds < 1:
@@ -183,20 +118,19 @@ def arguments():
         options.json = os.path.abspath(options.json)
     if options.add and not options.json:
         parser.error("--add: needs --json")
+    if options.budget is None:
+        options.budget = BUDGET_TARGETS if options.targets else BUDGET
     return options
 
 
-def main():
-    options = arguments()
-    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    try:
-        place = places.Place(os.path.abspath(options.build), source)
-    except OSError as error:
-        sys.exit(f"bench: {error}")
+def measured(place, options):
+    """The run and the exit status; ends what it has started."""
     loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(options.busy)]
     try:
         chosen, data = prepare(place, options)
-        run = all_rows(place, options, chosen, data)
+        return all_rows(place, options, chosen, data)
+    except places.Interrupted as signal:
+        sys.exit(signal.status)
     except (places.Failed, RuntimeError, OSError, report.BadFile, subprocess.CalledProcessError) as error:
         sys.exit(f"bench: {error}")
     finally:
@@ -204,10 +138,22 @@ def main():
             loop.kill()
         os.chdir("/")
         place.close()
+
+
+def main():
+    options = arguments()
+    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    places.watch_signals()
+    try:
+        place = places.Place(os.path.abspath(options.build), source, options.before)
+    except OSError as error:
+        sys.exit(f"bench: {error}")
+    run, status = measured(place, options)
     if options.json:
-        report.save(options.json, data)
+        report.save(options.json, run.data)
     if options.targets:
         targets.show(run)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

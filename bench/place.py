@@ -1,5 +1,6 @@
 """Where a bench works: a temporary directory with tools, working directories and logs, and running commands there."""
 
+import ctypes
 import os
 import select
 import shutil
@@ -9,13 +10,42 @@ import time
 
 import rivals
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PR_SET_CHILD_SUBREAPER = 36
+
 
 class Failed(Exception):
     """A command that did not do what it should; str() says what, with its standard error."""
 
 
+class Interrupted(BaseException):
+    """By a signal: not an error, and nothing that handles errors catches it. str() is the signal's name."""
+
+    def __init__(self, number):
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+def on_signal(number, _):
+    """The first one counts: what follows has to be able to clean up."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+def watch_signals():
+    """Raises Interrupted on a signal. What a rival leaves running becomes our child, so that close() finds it."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, on_signal)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 class Place:
-    def __init__(self, build, source):
+    def __init__(self, build, source, before=None):
+        self.before = os.path.abspath(before) if before else None
+        if before:
+            os.stat(os.path.join(before, "callgate"))
         self.callgate = os.path.join(build, "callgate")
         self.source = source
         for name in ("callgate", "bench-micro", "bench-floor"):
@@ -53,8 +83,10 @@ class Place:
             os.unlink(os.path.join(self.logs, name))
 
     def close(self):
+        """Ends what runs, first politely: callgate removes its control groups then."""
         for pid in self.running:
-            kill(pid)
+            send(pid, signal.SIGTERM)
+        end_children(patience=2 if self.running else 0)
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -79,6 +111,7 @@ class Process:
             raise Failed(f"{self.shown}: {error.strerror}") from error
         place.running.add(self.pid)
         self.pidfd = os.pidfd_open(self.pid)
+        self.usage = None  # at last; of its children as well, as far as they were waited for
 
     def wait(self, timeout):
         """Seconds that it ran; raises Failed when it fails or runs longer than timeout."""
@@ -88,7 +121,8 @@ class Process:
         took = time.monotonic() - self.began
         if late:
             kill(self.pid)
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        _, status, self.usage = os.wait4(self.pid, 0)
+        status = os.waitstatus_to_exitcode(status)
         os.close(self.pidfd)
         self.place.running.discard(self.pid)
         if late:
@@ -114,8 +148,40 @@ class Process:
         return file.read().decode(errors="replace")
 
 
-def kill(pid):
+def send(pid, number):
     try:
-        os.killpg(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def kill(pid):
+    """With all below it, whatever session they are in."""
+    below = [pid]
+    for each in below:
+        below += children(each)
+    for each in below:
+        send(each, signal.SIGKILL)
+
+
+def end_children(patience):
+    """Until none of ours is left, nor of theirs: those whose parents have gone are ours. patience: seconds until they are killed."""
+    began = time.monotonic()
+    while (mine := children(os.getpid())) and time.monotonic() < began + patience + 20:
+        if time.monotonic() >= began + patience:
+            for pid in mine:
+                kill(pid)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        time.sleep(0.02)

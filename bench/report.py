@@ -12,6 +12,8 @@ import sys
 import time
 
 SCHEMA = "callgate-bench/1"
+BOUND = "bound"  # in the place of a rival's name: see Run.bound
+STARTED = ("start", "real")  # groups whose figures include the start
 
 
 class BadFile(Exception):
@@ -31,12 +33,30 @@ class Run:
         return self.workloads.get(workload, {}).get("samples", {}).get(rival, [])
 
     def median(self, workload, rival):
+        if rival == BOUND:
+            return self.bound(workload)
         samples = self.samples(workload, rival)
         return statistics.median(samples) if samples else None
+
+    def bound(self, workload):
+        """
+        What the mechanism allows on this machine: the floor's figure, for judging costs at least that, and where starting
+        counts, what bwrap's start adds to `true`, for a sandbox with namespaces has to start. None where that is unknown.
+        """
+        floor = self.median(workload, "floor")
+        if floor is None or self.workloads[workload].get("group") not in STARTED:
+            return floor
+        sandboxed, alone = self.median("true", "bwrap"), self.median("true", "native")
+        return None if sandboxed is None or alone is None else floor + max(0.0, sandboxed - alone)
 
     def ratio(self, workload, rival, base):
         above, below = self.median(workload, rival), self.median(workload, base)
         return above / below if above is not None and below else None
+
+    def cold(self, workload):
+        """The rivals of which a sample that counts has read from the disk."""
+        disk = self.workloads[workload].get("disk", {})
+        return [rival for rival, (_, blocks, _) in disk.items() if blocks]
 
     def spread(self, workload, rival):
         """How far apart the middle half of the samples is, as a part of the median; None for less than three."""
@@ -138,12 +158,13 @@ def cells(run, name):
         fewer = f" ({count})" if 0 < count < most else ""
         row.append(figure(run.median(name, rival)) + fewer)
     spread = run.spread(name, "callgate")
+    row.append(figure(run.bound(name)) if run.workloads[name].get("group") in STARTED else "-")
     row += [times(run.ratio(name, "callgate", "native")), times(run.ratio(name, "callgate", "floor"))]
     return row + ["-" if spread is None else f"{spread:.0%}"]
 
 
 def columns(run):
-    return ["workload", "", *run.rivals, "× native", "× floor", "spread"]
+    return ["workload", "", *run.rivals, BOUND, "× native", "× floor", "spread"]
 
 
 def line(row):
@@ -156,10 +177,16 @@ def left_out(run):
     yield from (f"{name}: left out, {reason}" for name, reason in run.data.get("missing_workloads", {}).items())
     for name, workload in run.workloads.items():
         yield from (f"{name}, {rival}: left out, {reason}" for rival, reason in workload.get("failed", {}).items())
+    cold = [f"{name} ({rival})" for name in run.workloads for rival in run.cold(name)]
+    if cold:
+        yield f"some samples read from the disk: {', '.join(cold)}"
+    if "interrupted" in run.data:
+        yield f"interrupted by {run.data['interrupted']}: what is there by then"
 
 
 LEGEND = (
     "Medians; (n): that many samples only, the slow ones get fewer. Spread: the middle half of callgate's samples.\n"
+    "Bound: floor and bwrap's start, what the mechanism allows here.\n"
     "Figures of one row compare with each other, never with another machine's or another run's."
 )
 
@@ -174,11 +201,16 @@ def machine(run):
     )
 
 
+def markdown_table(head, rows):
+    """The lines of a table whose first columns are names and whose others are numbers."""
+    yield "| " + " | ".join(head) + " |"
+    yield "|---|" + "".join("---|" if not text else "---:|" for text in head[1:])
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
 def markdown(run):
-    print("| " + " | ".join(columns(run)) + " |")
-    print("|---|---|" + "---:|" * (len(columns(run)) - 2))
-    for name in run.workloads:
-        print("| " + " | ".join(cells(run, name)) + " |")
+    return markdown_table(columns(run), [cells(run, name) for name in run.workloads])
 
 
 def table(run):
@@ -200,7 +232,10 @@ def main():
         run = load(options.file)
     except BadFile as error:
         sys.exit(f"report: {error}")
-    (markdown if options.markdown else table)(run)
+    if options.markdown:
+        print("\n".join(markdown(run)))
+    else:
+        table(run)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Every rival runs the same command in the same working directory, with the same environment, and may write there.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,14 +15,14 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Native:
     name, about = "native", "the command itself"
     tool = None
-    one_cpu = False  # keeps the program on one processor: nothing for parallel work
-    ours = False
+    ours = False  # what it cannot do is an error
 
     def __init__(self, place):
         self.place = place
         self.environment = place.environment
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
+        """What to run for the command inner; how: the workload, where its way of running matters."""
         return list(inner)
 
     def version(self):
@@ -29,31 +30,39 @@ class Native:
 
 
 class Floor(Native):
-    name, about = "floor", "bench/floor.c: performs opens and stats, judges and records nothing; one processor"
-    one_cpu = True
+    name, about = "floor", "bench/floor.c: performs calls by path, judges and records nothing; one processor"
 
-    def command(self, workdir, inner, options=(), log=None):
-        return [self.place.floor, *inner]
+    def command(self, workdir, inner, how=None, log=None):
+        return [self.place.floor, *(["-f"] if how and how.parallel else []), *inner]
 
 
 class Callgate(Native):
-    name, about = "callgate", "callgate run --audit FILE --profile extended, or data for Python"
+    name, about = "callgate", "callgate run --audit FILE --profile extended, data for Python, none for `true`"
     ours = True
     audit = True
 
     def __init__(self, place):
         super().__init__(place)
+        self.tool = place.callgate
         self.environment = {**place.environment, "TMPDIR": place.tmp}  # its own scratch space: others' runs stay theirs
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
         audit = ["--audit", log or self.place.fresh_log()] if self.audit else []
-        return [
-            self.place.callgate, "run", *(options or EXTENDED), "-x", self.place.tools, "-w", workdir, *audit,
-            "--", *inner,
-        ]
+        grants = [] if how and how.bare else ["-x", self.place.tools, "-w", workdir]
+        return [self.tool, "run", *(how.options if how else EXTENDED), *grants, *audit, "--", *inner]
+
+
+class Before(Callgate):
+    name, about = "before", "an earlier callgate, of the build directory that --before names"
+    ours = False
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.tool = os.path.join(place.before, "callgate")
+        self.environment["CALLGATE_PROFILES"] = os.path.join(source_of(place.before), "policy", "profiles")
 
     def version(self):
-        return first_line([self.place.callgate, "--version"])
+        return f"{super().version()} of {self.place.before}"
 
 
 class Unlogged(Callgate):
@@ -64,7 +73,7 @@ class Unlogged(Callgate):
 class Bwrap(Native):
     name, about, tool = "bwrap", "bubblewrap: namespaces only, judges and records no call", "bwrap"
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
         return [
             "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
             "--tmpfs", "/tmp", "--ro-bind", self.place.tools, self.place.tools, "--bind", workdir, workdir,
@@ -75,7 +84,7 @@ class Bwrap(Native):
 class Proot(Native):
     name, about, tool = "proot", "proot: ptrace, rewrites paths, records nothing", "proot"
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
         return ["proot", *inner]
 
     def version(self):
@@ -88,7 +97,7 @@ class Proot(Native):
 class Strace(Native):
     name, about, tool = "strace", "strace --seccomp-bpf -f, calls of file, process, network to a file", "strace"
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
         return [
             "strace", "--seccomp-bpf", "-f", "-e", "trace=file,process,network", "-o", self.place.fresh_log(), *inner,
         ]
@@ -98,11 +107,18 @@ class Runsc(Native):
     name, tool = "runsc", "runsc"
     about = "gVisor: runsc --rootless --network=none --platform=ptrace do; what is written stays in memory"
 
-    def command(self, workdir, inner, options=(), log=None):
+    def command(self, workdir, inner, how=None, log=None):
         return ["runsc", "--rootless", "--network=none", "--platform=ptrace", "do", "-cwd", workdir, *inner]
 
 
-ALL = (Native, Floor, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc)
+ALL = (Native, Floor, Before, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc)
+
+
+def source_of(build):
+    """The source directory of a build directory."""
+    with open(os.path.join(build, "Makefile"), encoding="utf-8", errors="replace") as file:
+        found = re.search(r"^abs_top_srcdir = (.*)$", file.read(), re.MULTILINE)
+    return found.group(1) if found else build
 
 
 def output(command):
@@ -141,7 +157,7 @@ def choose(place, wanted):
     """The rivals of these names that work here, and {name: reason} of the others. Native and callgate have to work."""
     working, missing = [], {}
     for kind in ALL:
-        if wanted and kind.name not in wanted:
+        if wanted and kind.name not in wanted or kind is Before and not place.before:
             continue
         rival = kind(place)
         reason = why_not(rival)

@@ -36,7 +36,7 @@ def memory(where, workload, rival):
     """PSS while the program sleeps, after it has done a little of everything."""
     workdir = where.workdir(workload.name)
     ready = os.path.join(workdir, "ready")
-    command = rival.command(workdir, workload.command, workload.options)
+    command = rival.command(workdir, workload.command, workload)
     process = places.Process(where, command, workdir, rival.environment)
     try:
         for _ in range(SECONDS * 10):
@@ -52,7 +52,7 @@ def record(where, workload, rival):
     """Bytes a line of the log."""
     workdir = where.workdir(workload.name)
     log = where.fresh_log()
-    command = rival.command(workdir, workload.command, workload.options, log)
+    command = rival.command(workdir, workload.command, workload, log)
     places.Process(where, command, workdir, rival.environment).wait(SECONDS)
     with open(log, "rb") as file:
         lines = sum(1 for _ in file)

@@ -2,7 +2,7 @@
 
 micro: bench-micro prints nanoseconds an operation. start, real: milliseconds by the wall clock, start-up included.
 many: several sandboxes at once, wall time divided by their number. threads: threads inside one, nanoseconds an
-operation of them all. size: bytes, of callgate alone (see sizes.py).
+operation of them all. size: bytes, of callgate alone (see sizes.py). How they are sampled: sampling.py.
 """
 
 import dataclasses
@@ -17,7 +17,8 @@ from rivals import EXTENDED
 
 PYTHON = "/usr/bin/python3"
 GIT = ("/usr/bin/git",)
-OURS = ("native", "callgate")
+OURS = ("native", "before", "callgate")
+FAST = (*OURS, "bwrap")  # with the others it would take minutes
 DATA = ("--profile", "data")  # what Python programs are meant to run under; it hides nothing of what it grants
 IMPORTS = [PYTHON, "-c", "import json, ssl, sqlite3, email, asyncio"]
 PANDAS = """
@@ -35,10 +36,13 @@ class Workload:
     name: str
     group: str
     command: list
-    floor: bool = False  # the floor emulates what it does, on one processor
+    floor: bool = False  # the floor performs what it does
+    parallel: bool = False  # does several things at once: one processor, where the floor would keep it, is too few
+    nolog: bool = False  # a row of the diagnosis as well
     setup: Optional[Callable] = None  # once: setup(place, workdir)
     prepare: Optional[Callable] = None  # before every sample, not timed: prepare(workdir)
     options: tuple = EXTENDED  # of callgate run
+    bare: bool = False  # callgate run gets these options and no others: no workdir, none of the bench's tools
     only: tuple = ()  # these rivals and no others; empty: all
     needs: tuple = ()  # files that have to exist
     at_once: int = 1
@@ -82,17 +86,17 @@ def micro(place, quick):
     """One row an operation of micro-operations.c; what is made includes its removal, and the other way round."""
     listens = policy(place, "listen.json", '"network": {"listen": ["*"]}')
     rows = (
-        ("getpid", "getpid", "-", False),
+        ("getpid", "getpid", "-", True),
         ("open+close", "open", "/usr/bin/env", True),
         ("missing open", "missing", "/usr/lib/not-there", True),
         ("denied open", "denied", "/etc/shadow-not-granted", True),
         ("stat", "stat", "/usr/bin/env", True),
         ("open, close, stat", "mixed", "/usr/bin/env", True),
-        ("access", "access", "/usr/bin/env", False),
-        ("readlink", "readlink", "/proc/self/exe" if not os.path.islink("/usr/bin/awk") else "/usr/bin/awk", False),
-        ("mkdir+rmdir", "mkdir", "made", False),
-        ("rename, twice", "rename", "made", False),
-        ("create+unlink", "unlink", "made", False),
+        ("access", "access", "/usr/bin/env", True),
+        ("readlink", "readlink", "/proc/self/exe" if not os.path.islink("/usr/bin/awk") else "/usr/bin/awk", True),
+        ("mkdir+rmdir", "mkdir", "made", True),
+        ("rename, twice", "rename", "made", True),
+        ("create+unlink", "unlink", "made", True),
         ("connect unix", "unix", "socket", False),
         ("connect tcp", "tcp", "-", False),
         ("fork+wait", "fork", "-", False),
@@ -103,54 +107,64 @@ def micro(place, quick):
     for name, operation, path, floor in rows:
         options = listens if operation == "tcp" else EXTENDED
         command = [place.micro, operation, path, "20000", milliseconds]
-        yield Workload(name, "micro", command, floor=floor, options=options)
+        yield Workload(name, "micro", command, floor=floor, options=options, nolog=True)
     fstat = [place.micro, "fstat", "/usr/bin/env", "20000", milliseconds]
-    yield Workload("fstat", "micro", fstat, options=DATA)
+    yield Workload("fstat", "micro", fstat, floor=True, options=DATA)
     yield Workload("fstat, extended", "micro", fstat, only=OURS)
     yield Workload("fstat, no mountns", "micro", fstat, options=(*DATA, "--without", "mountns"), only=OURS)
 
 
 def start(place, quick):
-    yield Workload("true", "start", ["/usr/bin/true"], floor=True)
-    yield Workload("true, --json", "start", ["/usr/bin/true"], options=(*EXTENDED, "--json"), only=OURS)
+    """`true` as somebody types it; the others are what most rows run under."""
+    true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True)
+    yield true
+    yield dataclasses.replace(true, name="true, --json", options=("--json",), only=OURS)
+    yield dataclasses.replace(true, name="true, python", options=("--profile", "python", "-x", "/usr/bin/true"), only=OURS)
+    yield dataclasses.replace(true, name="true, extended", options=EXTENDED, bare=False, only=OURS)
 
 
-def real(place, quick):
-    calls = 500 if quick else 4000  # bench-micro does five rounds of them
-    loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
-    sources = [] if not quick else ["libcallgate_base.a"]
-    pandas = Workload(
-        "pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True, options=DATA,
-        needs=(PYTHON, "/usr/lib/python3/dist-packages/pandas"),
-    )
-    imports = Workload("python imports", "real", IMPORTS, floor=True, options=DATA, needs=(PYTHON,))
+def python():
+    imports = Workload("python imports", "real", IMPORTS, floor=True, nolog=True, options=DATA, needs=(PYTHON,))
+    needs = (PYTHON, "/usr/lib/python3/dist-packages/pandas")
+    pandas = Workload("pandas group-by", "real", [PYTHON, "-c", PANDAS], floor=True, options=DATA, needs=needs)
     for one in (imports, pandas):
         yield one
         yield dataclasses.replace(one, name=f"{one.name}, extended", options=EXTENDED, only=OURS)
-    yield Workload("git status, 300 files", "real", ["git", "status", "--short"], setup=trees.repository, needs=GIT)
-    yield Workload("200 x spawn true", "real", SPAWN, floor=True)
-    yield Workload("find -size +100k", "real", FIND)
-    yield Workload(f"{calls * 5:,} x open, close, stat", "real", loop, floor=True)
-    yield Workload(
-        "git clone", "real", ["git", "clone", "-q", "--no-hardlinks", "origin", "clone"], setup=trees.origin,
+
+
+def real(place, quick):
+    """bench-micro makes five rounds of its calls. The project is made in part: all of it takes half a minute."""
+    calls = 500 if quick else 4000
+    parts = ["libcallgate_base.a"] if quick else ["libcallgate_base.a", "libcallgate_policy.a"]
+    yield from python()
+
+    def work(name, *command, **more):
+        return Workload(name, "real", list(command), floor=True, **more)
+
+    yield work("git status, 300 files", "git", "status", "--short", setup=trees.repository, needs=GIT)
+    yield work("200 x spawn true", *SPAWN)
+    yield work("find -size +100k", *FIND)
+    loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
+    yield work(f"{calls * 5:,} x open, close, stat", *loop, nolog=True)
+    yield work(
+        "git clone", "git", "clone", "-q", "--no-hardlinks", "origin", "clone", setup=trees.origin,
         prepare=again("clone"), needs=GIT,
     )
-    yield Workload(
-        "git gc", "real", ["git", "-C", "clone", "gc", "-q"], setup=trees.origin, prepare=copy_of("origin", "clone"),
-        needs=GIT,
+    yield work(
+        "git gc", "git", "-C", "clone", "gc", "-q", setup=trees.origin, prepare=copy_of("origin", "clone"), needs=GIT,
     )
-    yield Workload(
-        "make -j2", "real", ["make", "-s", "-j2", "-C", "build", *sources], setup=trees.project,
+    yield work(
+        "make -j2", "make", "-s", "-j2", "-C", "build", *parts, setup=trees.project, parallel=True,
         prepare=copy_of("configured", "build"), needs=("/usr/bin/make", "/usr/bin/gcc"), timeout=400,
     )
-    yield Workload("node_modules walk", "real", ["node", "walk.js"], setup=trees.node_modules, needs=("/usr/bin/node",))
-    yield Workload(
-        "tar create+extract", "real", ["/bin/sh", "-c", "tar -cf t.tar tree && mkdir out && tar -xf t.tar -C out"],
+    yield work("node_modules walk", "node", "walk.js", setup=trees.node_modules, needs=("/usr/bin/node",))
+    yield work(
+        "tar create+extract", "/bin/sh", "-c", "tar -cf t.tar tree && mkdir out && tar -xf t.tar -C out",
         setup=trees.plain, prepare=again("t.tar", "out"),
     )
-    yield Workload("rm -r", "real", ["rm", "-r", "victim"], setup=trees.plain, prepare=copy_of("tree", "victim"))
-    yield Workload(
-        "sqlite3", "real", ["/bin/sh", "-c", "sqlite3 data.db <script.sql"], setup=trees.database,
+    yield work("rm -r", "rm", "-r", "victim", setup=trees.plain, prepare=copy_of("tree", "victim"))
+    yield work(
+        "sqlite3", "/bin/sh", "-c", "sqlite3 data.db <script.sql", setup=trees.database,
         prepare=again("data.db", "data.db-journal"), needs=("/usr/bin/sqlite3",),
     )
 
@@ -158,12 +172,13 @@ def real(place, quick):
 def scaling(place, quick):
     calls = "40" if quick else "400"
     for count in (1, 2) if quick else (1, 2, 8, 32):
-        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, at_once=count, needs=(PYTHON,))
-        yield Workload(f"{count} at once: calls", "many", [place.micro, "mixed", "/usr/bin/env", calls], at_once=count)
+        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, at_once=count, needs=(PYTHON,), only=FAST)
+        loop = [place.micro, "mixed", "/usr/bin/env", calls]
+        yield Workload(f"{count} at once: calls", "many", loop, at_once=count, only=FAST)
     for count in (1, 2) if quick else (1, 2, 4, 8):
         milliseconds = "40" if quick else "150"
         command = [place.micro, "mixed", "/usr/bin/env", "20000", milliseconds, str(count)]
-        yield Workload(f"{count} threads: calls", "threads", command)
+        yield Workload(f"{count} threads: calls", "threads", command, floor=True)
 
 
 def sizes(place, quick):

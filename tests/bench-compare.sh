@@ -86,6 +86,65 @@ said=$("$bench/targets.py" "$T/worse") && fail "targets.py worse: no failure"
 grep -q '^FAIL *stat:' <<<"$said" || fail "targets.py worse: $said"
 "$bench/targets.py" "$T/torn" 2>/dev/null && fail "targets.py torn: no failure"
 
+# A row's bound is the floor's figure and what bwrap's start adds to \`true\`: 3 + (5 - 1) here.
+started()
+{
+	local floor=$1 callgate=$2
+	cat <<END
+{"schema": "callgate-bench/1", "facts": {}, "rivals": {"native": {}, "floor": {}, "callgate": {}, "bwrap": {}, "strace": {}},
+ "workloads": {
+  "true": {"group": "start", "unit": "ms", "samples": {"native": [1], "floor": [3], "callgate": [$callgate], "bwrap": [5]}},
+  "python imports": {"group": "real", "unit": "ms", "samples": {"native": [100], "floor": [$floor], "callgate": [140]}},
+  "find -size +100k": {"group": "real", "unit": "ms",
+   "samples": {"native": [50], "floor": [$floor], "callgate": [900], "strace": [1000]}},
+  "stat": {"group": "micro", "unit": "ns", "samples": {"native": [100], "floor": [1000], "callgate": [1400]}}}}
+END
+}
+started 127 6 >"$T/far"
+started 20 4.9 >"$T/near"
+started 121 4.9 >"$T/there"
+said=$("$bench/targets.py" "$T/far")
+for text in '^FAIL *true: .* 1.20 × bwrap; out of reach here: floor + bwrap.s start is 1.40 × bwrap$' \
+	'^FAIL *python imports: .*out of reach here: floor + bwrap.s start is 1.31 × native$' \
+	'^FAIL *find .*: at most 1/15 of strace *1/1.1 of strace; out of reach here: floor + bwrap.s start is 1/7.6 of strace$' \
+	'^FAIL *stat: at most 1.35 × floor *1.40 × floor$'; do
+	grep -q "$text" <<<"$said" || fail "targets.py far: not $text: $said"
+done
+said=$("$bench/targets.py" "$T/near") # the floor may miss a target that is met, and what it would meet is in reach
+for text in '^pass *true: .* 0.98 × bwrap$' '^FAIL *python imports: .* 1.40 × native$' '^FAIL *find .*1/1.1 of strace$'; do
+	grep -q "$text" <<<"$said" || fail "targets.py near: not $text: $said"
+done
+said=$("$bench/targets.py" "$T/there") # 125 of 100: just as allowed
+grep -q '^FAIL *python imports: .* 1.40 × native$' <<<"$said" || fail "targets.py there: $said"
+"$bench/report.py" --markdown "$T/far" | grep -q '^| true | ms | 1.00 | 3.00 | 6.00 | 5.00 | - | 7.00 |' ||
+	fail "report.py: no bound of true: $("$bench/report.py" --markdown "$T/far")"
+said=$("$bench/targets.py" --markdown "$T/far") || fail "targets.py --markdown: exit $?"
+grep -q '^| FAIL | stat: at most 1.35 × floor | 1.40 × floor |$' <<<"$said" || fail "targets.py --markdown: $said"
+
+# figures: each table between its markers and nowhere else; without them an error, and the document as it was.
+printf 'Head\n<!-- figures -->\nold\n<!-- end -->\nMiddle\n<!-- targets -->\n<!-- end -->\n' >"$T/document.md"
+printf '<!-- before -->\nearlier\n<!-- end -->\nFoot\n' >>"$T/document.md"
+"$bench/figures" "$T/far" "$T/document.md" >"$T/said" 2>&1 || ! command -v gnuplot >/dev/null || fail "figures: $(cat "$T/said")"
+for text in '^Head$' '^| stat | ns |' '^Middle$' '^| FAIL | stat: ' '^earlier$' '^Foot$'; do
+	grep -q "$text" "$T/document.md" || fail "figures: no $text in $(cat "$T/document.md")"
+done
+grep -q '^old$' "$T/document.md" && fail "figures: the old table is still there"
+sed -i 's/"bwrap"/"before"/' "$T/far"
+"$bench/figures" "$T/far" "$T/document.md" >/dev/null 2>&1
+grep -q '^| true | 5.00 | 1.67 | 6.00 | 2.00 | 1.20 |$' "$T/document.md" || fail "figures: no table of before: $(cat "$T/document.md")"
+grep -q '^earlier$' "$T/document.md" && fail "figures: the old table of before is still there"
+echo nothing >"$T/document.md"
+"$bench/figures" "$T/far" "$T/document.md" 2>/dev/null && fail "figures: no markers is no error"
+[ "$(cat "$T/document.md")" = nothing ] || fail "figures: changed a document without markers"
+
+# Files of before rows said how callgate was run.
+sed 's/"unit"/"options": "--json", "unit"/' "$T/same" >"$T/json"
+sed 's/"unit"/"options": "", "unit"/' "$T/same" >"$T/plain"
+compared 0 'does not say how callgate was run' old json
+compared 0 'options --json and none' json plain
+sed 's/"unit"/"disk": {"callgate": [3, 8, 1]}, "unit"/' "$T/same" >"$T/cold"
+"$bench/report.py" "$T/cold" | grep -q 'read from the disk: stat (callgate)' || fail "report.py: a cold sample is not told"
+
 for form in '' --markdown; do
 	# shellcheck disable=SC2086 # none or one word
 	said=$("$bench/report.py" $form "$T/old") || fail "report.py $form: exit $?"

@@ -50,6 +50,32 @@ if command -v gnuplot >/dev/null; then
 	grep -q '<svg' "$T/out.svg" || fail "plot drew nothing"
 fi
 
+# What is asked for is in the file: blocks read, and how callgate was run.
+python3 - "$T/out.json" <<'END' || fail "the file's rows"
+import json, sys
+
+rows = json.load(open(sys.argv[1]))["workloads"]
+for name, row in rows.items():
+    assert row["disk"].keys() == row["samples"].keys(), name
+    assert all(len(numbers) == 3 for numbers in row["disk"].values()), name
+assert rows["true"]["options"] == "" and rows["true, --json"]["options"] == "--json", rows
+assert "floor" in rows["git status, 300 files"]["samples"], rows
+END
+
+# An interrupted run says what it has, and leaves neither children nor files.
+for signal in TERM INT; do
+	timeout --kill-after=60 --signal=$signal 4 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 --budget 60 \
+		--only '^true$' --rivals native,callgate,bwrap --json "$T/cut.json" --targets >"$T/cut" 2>&1
+	[ $? = 124 ] || fail "SIG$signal: not ended by it: $(cat "$T/cut")"
+	for text in '^true .*[0-9]' "^interrupted by SIG$signal during true" '^[a-z-]* *true: at most'; do
+		grep -qi "$text" "$T/cut" || fail "SIG$signal: does not say $text: $(cat "$T/cut")"
+	done
+	"$bench/report.py" "$T/cut.json" >/dev/null || fail "SIG$signal: the file"
+	left=$(pgrep -af "$TMPDIR")
+	[ -z "$left" ] || fail "SIG$signal: still runs: $left"
+	[ -z "$(ls -A "$TMPDIR")" ] || fail "SIG$signal: left behind: $(ls -A "$TMPDIR")"
+done
+
 timeout 30 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" && fail "nothing to do is no error"
 grep -q 'nothing to do' "$T/err" || fail "nothing to do: $(cat "$T/err")"
 timeout 30 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" && fail "an empty build directory is no error"

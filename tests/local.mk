@@ -9,5 +9,5 @@ TESTS += tests/audit.sh
 dist_check_SCRIPTS += tests/audit.sh
 TESTS += tests/policy.sh
 dist_check_SCRIPTS += tests/policy.sh
-TESTS += tests/bench-compare.sh tests/bench-instructions.sh tests/bench-smoke.sh
-dist_check_SCRIPTS += tests/bench-compare.sh tests/bench-instructions.sh tests/bench-smoke.sh
+TESTS += tests/bench-compare.sh tests/bench-instructions.sh tests/bench-sampling.sh tests/bench-smoke.sh
+dist_check_SCRIPTS += tests/bench-compare.sh tests/bench-instructions.sh tests/bench-sampling.sh tests/bench-smoke.sh
