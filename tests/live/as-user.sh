@@ -1,7 +1,6 @@
 #!/bin/bash
 # Root is not needed. The core of the live suite once more as an unprivileged user, who is in no group and no passwd.
 . "$(dirname "$0")/lib.sh"
-[ -z "${CALLGATE_QUICK:-}" ] || skip "a second round of other tests, left out for CALLGATE_QUICK"
 need setpriv
 [ "$(id -u)" = 0 ] || skip "not root: the whole suite runs as a user already"
 USER_ID=${LIVE_USER:-54321}

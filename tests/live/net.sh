@@ -1,9 +1,6 @@
 # shellcheck shell=bash
 # For tests of the network; sourced after lib.sh. Servers are local, names are the policy's own ("resolve").
 
-# A second round of all of them, from the archive, would show what one does.
-[ -z "${CALLGATE_QUICK:-}" ] || [ "${0##*/}" = net-smoke.sh ] || skip "a second round of others, left out for CALLGATE_QUICK"
-
 # net_ca NAME…: NET is a directory with ca.pem, and server.pem (key and certificate) for those names.
 net_ca()
 {
