@@ -88,7 +88,7 @@ enum outcome_kind {
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
 	OUTCOME_CHDIR,    /* detour: the call is rewound and run with the host path */
-	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it */
+	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it; or goes there */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */

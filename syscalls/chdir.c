@@ -43,8 +43,12 @@ void sys_chdir(struct call *call)
 		call_fail(call, -errno);
 		return;
 	}
-	if (native_same(call, AT_FDCWD, call->path[0].text, 0, &st))
+	if (view_is_nameless(&call->place[0])) {
+		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.fd = steal_fd(&pin);
+	} else if (native_same(call, AT_FDCWD, call->path[0].text, 0, &st)) {
 		call_continue(call);
-	else
+	} else {
 		chdir_detour(call);
+	}
 }

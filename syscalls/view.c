@@ -231,6 +231,8 @@ static int open_terminal(const struct view *view, int flags)
 	char path[32];
 	int fd;
 
+	if (flags & O_DIRECTORY)
+		return -ENOTDIR; /* before the device is asked, as do_open() in fs/namei.c */
 	if (view->terminal_fd < 0)
 		return -ENXIO;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
@@ -297,6 +299,11 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	memcpy(dir, place->rest, (size_t)(slash - place->rest));
 	dir[slash - place->rest] = '\0';
 	return openat2_call(place->mount->fd, dir, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+}
+
+bool view_is_nameless(const struct place *place)
+{
+	return !place->magic && place->mount == place->mount->view->machine;
 }
 
 int view_host(const struct place *place, char *out, size_t cap)

@@ -218,6 +218,9 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 /* The host path of a place, for exec and chdir detours and for the record. Returns its length or -ENAMETOOLONG. */
 int view_host(const struct place *place, char *out, size_t cap);
 
+/* True when no name of the program's root leads the kernel there: a task goes to such a place by a descriptor alone. */
+bool view_is_nameless(const struct place *place);
+
 /*
  * Calls take with an O_PATH descriptor, borrowed, of each file the policy lets be executed, or of a directory with such
  * files below it; of the system's loaders too when they may be read. Coarser than the policy (deny rules, globs over

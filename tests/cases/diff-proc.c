@@ -193,6 +193,12 @@ static void run_devices(void)
 			diff_end(false);
 		}
 	}
+	/* Not a directory, before anybody asks whether there is a terminal. */
+	diff_begin("device /dev/tty as a directory");
+	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY));
+	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_WRONLY | O_DIRECTORY));
+	diff_end(false);
 }
 
 static void run_listing(void)

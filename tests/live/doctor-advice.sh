@@ -12,12 +12,9 @@ chmod 711 "$T"
 # contained OPTION… -- COMMAND…: as in-container.sh, with podman's own or another seccomp profile.
 contained()
 {
-	local options=()
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
-	shift
+	local options
+	take_options "$@"
+	shift $((${#options[@]} + 1))
 	# shellcheck disable=SC2016 # the inner shell's
 	timeout -k 5 60 unshare -m sh -c '
 		umount /sys/fs/cgroup/unified 2>/dev/null

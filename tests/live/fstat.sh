@@ -16,12 +16,9 @@ echo data >"$T/tree/sub/file.bin"
 # told OPTION… -- DIR PATH…: the lines of the case in $T/out, its log in $T/audit, sets how ("native" or "judged")
 told()
 {
-	local options=()
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
-	shift
+	local options
+	take_options "$@"
+	shift $((${#options[@]} + 1))
 	rm -f "$T/audit"
 	cg run --json -w "$T/w" -x "$case" --audit "$T/audit" "${options[@]}" -- "$case" "$@" >"$T/result" 2>"$T/err" ||
 		die "${options[*]}: $(cat "$T/err" "$T/result")"
@@ -92,6 +89,13 @@ for path in "${absent[@]}"; do
 done
 no_wider
 here=$how
+
+# What the kernel has no name for in the program's root is gone to all the same.
+cg run --json -x /usr/bin -- sh -c 'for to in /proc/sys /proc/sys/kernel .. kernel/.. /proc /proc/self; do
+	cd "$to" && pwd -P && ls >/dev/null; done; cat /proc/sys/kernel/ostype; cd /proc/sys/kernel && cat ostype; cd /proc/sys/nothing' |
+	jq -r '.stdout + .stderr' | grep . | sed 's|^/proc/[0-9]*$|/proc/PID|; s/^.*: //' | tr '\n' ' ' >"$T/went"
+[ "$(cat "$T/went")" = "/proc/sys /proc/sys/kernel /proc/sys /proc/sys /proc /proc/PID Linux Linux can't cd to /proc/sys/nothing " ] ||
+	fail "chdir within /proc/sys: $(cat "$T/went")"
 
 # ---- what takes it back: each of these alone ----
 # judged_by WHAT OPTION…: it is on record then

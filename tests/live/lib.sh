@@ -125,6 +125,17 @@ cg()
 	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
 }
 
+# take_options OPTION… -- …: what comes before "--", in the array "options", which is the caller's own; he shifts it away:
+#   local options; take_options "$@"; shift $((${#options[@]} + 1))
+take_options()
+{
+	options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+}
+
 # cg_run PROFILE [OPTION…] -- PROGRAM…: the audit log goes to $T/audit.
 cg_run()
 {
