@@ -1,10 +1,12 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/handoff-private.h"
 #include "syscalls/tree.h"
@@ -13,7 +15,8 @@
 
 #define LATE_LOOKS 3u          /* for tasks whose making was under way: after */
 #define LATE_FIRST_NS (5 * MS) /* … and ten times as long each time */
-#define WRAPPED_MOST 4096      /* numbers looked at beyond the last one, when they begin again below */
+#define NUMBERS_FEW 8192
+#define WRAPPED_MOST 4096 /* numbers looked at beyond the last one, when they begin again below */
 
 static int get_mask(pid_t tid, cpu_set_t *ret_mask)
 {
@@ -115,6 +118,12 @@ void handoff_put_back_new(struct handoff *handoff)
 {
 	pid_t last = handoff_load(handoff).last, top = last;
 
+	if (handoff->all_numbers && handoff->numbers > 0) {
+		for (pid_t tid = 2; tid <= handoff->numbers; tid++)
+			put_back_inherited(handoff, tid);
+		handoff->from = last < 0 ? handoff->from : last;
+	}
+	handoff->all_numbers = false;
 	if (last < 0 || last == handoff->from)
 		return;
 	if (last < handoff->from) {
@@ -213,7 +222,42 @@ int handoff_keep(struct handoff *handoff, const struct task *task, const struct 
 	return 0;
 }
 
+int handoff_take_number(const struct handoff *handoff, pid_t tid)
+{
+	cpu_set_t mask;
+	int r = get_mask(tid, &mask);
+
+	if (r < 0)
+		return r;
+	return CPU_EQUAL(&mask, &handoff->theirs) ? set_mask(tid, &handoff->cpu) : -ENODEV;
+}
+
+int handoff_take(const struct handoff *handoff, const struct task *task)
+{
+	int r = task->pidfd < 0 ? -ENODEV : handoff_take_number(handoff, task->tid);
+
+	if (r == 0 && !is_there(task)) {
+		handoff_put_back(handoff, task->tid, &handoff->theirs); /* whose number it is now */
+		return -ESRCH;
+	}
+	return r;
+}
+
 /* ---- making ---- */
+
+pid_t handoff_few_numbers(void)
+{
+	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+	char text[24];
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	long most;
+
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	most = strtol(text, NULL, 10);
+	return most > 0 && most <= NUMBERS_FEW ? (pid_t)most : 0;
+}
 
 bool handoff_possible(void)
 {

@@ -29,8 +29,35 @@ struct kept {
 	bool called; /* since it was looked at last */
 };
 
+#define CALLERS_MAX 8u /* who are looked at: of more there is no need to know that they wait for each other */
+#define SHOWN_MAX 8u
+
+struct caller {
+	pid_t tid;
+	bool called;        /* since it was looked at last */
+	uint64_t waited_ns; /* for a CPU, until then */
+};
+
+/* All tasks of the run, and the receiver, on one CPU: handoff-together.c. */
+struct together {
+	bool possible; /* the kernel says how long somebody waited for a CPU */
+	bool on;
+	pid_t since; /* tasks with numbers above this one were made while it was on */
+	uint64_t begun_ns, looked_ns;
+	unsigned calls;   /* since it was looked */
+	unsigned idle;    /* so many looks in a row without any */
+	uint64_t harm_ns; /* what callers waited for a CPU; at each look half of it is forgotten */
+	struct caller caller[CALLERS_MAX];
+	pid_t shown[SHOWN_MAX]; /* who are being told a mask, the last ones: 0 or who has not called since */
+	unsigned shown_next;
+	const struct task *taker; /* who is given a descriptor */
+	uint64_t pause_ns;        /* the next pause */
+	uint64_t paused_until_ns;
+};
+
 struct handoff {
 	struct tree *tree;
+	struct together together;
 	int loadavg_fd;     /* says which number was given to a task last, in our pid namespace */
 	bool off;           /* the run sets masks itself */
 	cpu_set_t whole;    /* what we would get if we asked for all */
@@ -45,13 +72,15 @@ struct handoff {
 
 	struct kept kept[KEPT_MAX];
 	unsigned count;
-	bool crowd;                     /* several are kept, as they call by turns */
-	cpu_set_t cpu;                  /* where */
-	cpu_set_t own;                  /* our mask, to be put back */
-	cpu_set_t theirs;               /* everybody else's */
-	cpu_set_t used;                 /* where any were kept, ever */
-	pid_t from;                     /* tasks with numbers above this one may have inherited a mask */
-	unsigned late;                  /* looks at them still to come */
+	bool crowd;       /* several are kept, as they call by turns */
+	cpu_set_t cpu;    /* where */
+	cpu_set_t own;    /* our mask, to be put back */
+	cpu_set_t theirs; /* everybody else's */
+	cpu_set_t used;   /* where any were kept, ever */
+	pid_t numbers;    /* there are no more, so that they may all be used within moments; 0: there are many */
+	bool all_numbers; /* they may have been: look at each */
+	pid_t from;       /* tasks with numbers above this one may have inherited a mask */
+	unsigned late;    /* looks at them still to come */
 	uint64_t late_ns, late_step_ns; /* when the next is */
 	uint64_t kept_ns;               /* since when */
 	uint64_t looked_ns;             /* when we looked who still calls */
@@ -85,6 +114,28 @@ void handoff_follow(struct handoff *handoff);
 int handoff_stay(struct handoff *handoff);
 /* A task that waits for us, where we are. load: for the first one. 0, or -errno with nothing changed. */
 int handoff_keep(struct handoff *handoff, const struct task *task, const struct load *load);
+/* The mask of a task that has everybody else's: ours from now on. 0 or -errno. */
+int handoff_take(const struct handoff *handoff, const struct task *task);
+/* The same for one that cannot have died unnoticed. */
+int handoff_take_number(const struct handoff *handoff, pid_t tid);
+/* How many numbers there are, or 0 if they are too many to be used up soon. */
+pid_t handoff_few_numbers(void);
+
+/* What follows is handoff-together.c's. */
+
+void together_init(struct handoff *handoff);
+/* A call begins, of whomever. */
+void together_call(struct handoff *handoff, pid_t tid);
+/* A mask is about to be shown to it. */
+void together_shown(struct handoff *handoff, pid_t tid);
+/* A descriptor was given slowly: to somebody who is elsewhere. */
+void together_slow(struct handoff *handoff);
+/* Masks are put back, for now. Called by handoff_release. */
+void together_release(struct handoff *handoff);
+void together_pause(struct handoff *handoff, uint64_t until_ns);
+void together_forget(struct handoff *handoff, const struct task *task);
+void together_tick(struct handoff *handoff, uint64_t now_ns);
+
 /* What a mask that leaves nothing out comes to. 0 or -errno. */
 int handoff_find_whole(cpu_set_t *ret_whole);
 

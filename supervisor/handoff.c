@@ -22,6 +22,7 @@
 #define CROWDED_NS (10 * MS)      /* a pause while the machine has more to do than CPUs */
 #define PAUSE_NS (50 * MS)        /* when it did not help, at first; doubled up to: */
 #define PAUSE_LONGEST_NS (1000 * MS)
+#define SHOWN_NS (200 * MS)     /* for what was opened and shows masks, of all together */
 #define SLOW_LEAST 3u           /* so many slow ones of one task in a row before anything is done about it */
 #define CROWD_LEAST 8u          /* … of several tasks */
 #define TRIAL 8u                /* so many are measured before it is judged */
@@ -95,7 +96,10 @@ void handoff_release(struct handoff *handoff)
 {
 	uint64_t begin_ns;
 
-	if (!handoff || handoff->count == 0)
+	if (!handoff)
+		return;
+	together_release(handoff);
+	if (handoff->count == 0)
 		return;
 	begin_ns = io_now_ns();
 	while (handoff->count > 0) {
@@ -115,10 +119,13 @@ void handoff_pause(struct handoff *handoff, uint64_t now_ns)
 	if (handoff->late > 0)
 		handoff_put_back_new(handoff);
 	pause_until(handoff, now_ns + PAUSE_NS);
+	together_pause(handoff, now_ns + SHOWN_NS);
 }
 
 void handoff_forget(struct handoff *handoff, const struct task *task)
 {
+	if (handoff)
+		together_forget(handoff, task);
 	for (unsigned i = 0; handoff && i < handoff->count; i++)
 		if (handoff->kept[i].task == task) {
 			handoff_drop(handoff, &handoff->kept[i]);
@@ -147,10 +154,13 @@ void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 
 	if (!handoff)
 		return;
+	together_call(handoff, tid);
 	kept = handoff_find(handoff, tid);
-	if (shows_masks(nr) || is_exec(nr) || (!kept && !handoff->crowd))
+	if (shows_masks(nr) || (!handoff->together.on && (is_exec(nr) || (!kept && !handoff->crowd))))
 		handoff_release(handoff);
-	if (handoff->late > 0 && (shows_masks(nr) || tid > handoff->from))
+	if (shows_masks(nr))
+		together_shown(handoff, tid);
+	if (handoff->late > 0 && !handoff->together.on && (shows_masks(nr) || tid > handoff->from))
 		handoff_put_back_new(handoff);
 	if (nr == SYS_sched_setaffinity) {
 		handoff->off = true;
@@ -196,7 +206,11 @@ static bool pays_for_all(const struct handoff *handoff, uint64_t now_ns)
 
 void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns)
 {
-	if (!handoff || handoff->off || now_ns < handoff->paused_until_ns || handoff_find(handoff, task->tid))
+	if (!handoff)
+		return;
+	handoff->together.taker = task;
+	if (handoff->off || handoff->together.on || now_ns < handoff->paused_until_ns ||
+	    handoff_find(handoff, task->tid))
 		return;
 	if (handoff->count > 0) {
 		/* Comes when some are kept: one of a crowd. */
@@ -259,6 +273,11 @@ void handoff_after(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns)
 {
 	if (!handoff)
 		return;
+	if (handoff->together.on) {
+		if (took_ns >= 2 * handoff->fast_ns && took_ns < CONTENDED_NS)
+			together_slow(handoff);
+		return;
+	}
 	if (handoff->count == 0)
 		after_loose(handoff, took_ns, now_ns);
 	handoff->given_ns = now_ns;
@@ -294,8 +313,11 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 
 int handoff_tick(struct handoff *handoff, uint64_t now_ns)
 {
-	if (!handoff || (handoff->count == 0 && handoff->late == 0))
+	if (!handoff || (handoff->count == 0 && handoff->late == 0 && !handoff->together.on))
 		return -1;
+	together_tick(handoff, now_ns);
+	if (handoff->together.on)
+		return HANDOFF_IDLE_MS;
 	handoff_look_late(handoff, now_ns);
 	if (handoff->count > 0 && now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
 		handoff_release(handoff);
@@ -342,6 +364,8 @@ int handoff_create(struct tree *tree, int loadavg_fd, struct handoff **ret_hando
 	handoff->fast_ns = FAST_NS;
 	handoff->tree = tree;
 	handoff->loadavg_fd = loadavg_fd;
+	handoff->numbers = handoff_few_numbers();
+	together_init(handoff);
 	r = handoff_find_whole(&handoff->whole);
 	if (r < 0) {
 		handoff_free(handoff);

@@ -42,13 +42,23 @@ int handoff_create(struct tree *tree, int loadavg_fd, struct handoff **ret_hando
 /* Like all that follow, takes NULL: it is off. */
 void handoff_free(struct handoff *handoff);
 
+/* The program, before its execve is answered: it and all that it makes begin on the CPU where we are. */
+void handoff_begin(struct handoff *handoff, pid_t program);
+
 /* A call begins: the masks are put back where that has to be before it is handled. */
 void handoff_call(struct handoff *handoff, pid_t tid, int nr);
+
+/* Who called is known, and waits for us. */
+void handoff_known(struct handoff *handoff, const struct task *task, int nr);
 
 /* The task is about to be given a descriptor: keeps it here if that has cost enough. Borrows it until handoff_forget. */
 void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns);
 /* It was given in so many nanoseconds. */
 void handoff_after(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns);
+
+/* The receiver is about to make a thread, and has made it: its mask is not to be inherited. */
+void handoff_apart(struct handoff *handoff);
+void handoff_again(struct handoff *handoff);
 
 /* Puts back all masks, for something that must not see or inherit them. */
 void handoff_release(struct handoff *handoff);

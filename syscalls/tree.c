@@ -371,6 +371,13 @@ size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
 	return found;
 }
 
+void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < TREE_BUCKETS; i++)
+		for (struct task *task = tree->bucket[i]; task; task = task->next)
+			visit(task, arg);
+}
+
 unsigned tree_seen(const struct tree *tree)
 {
 	return tree->seen;

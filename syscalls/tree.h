@@ -78,6 +78,9 @@ unsigned tree_limit_changes(struct tree *tree, struct task *task);
 /* A numeric field of /proc/PID/status ("Tgid", "PPid", "Umask" is octal). -ESRCH when the task or the field is gone. */
 long tree_status(pid_t tid, const char *field, int base);
 
+/* Every task that is held by a pidfd, in no order. The visitor calls nothing of this file. */
+void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
+
 /* How many different tgids were ever seen. */
 unsigned tree_seen(const struct tree *tree);
 

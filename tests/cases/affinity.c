@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -330,6 +331,53 @@ static void spread(void)
 	check(used >= expected, "computing threads on several CPUs");
 }
 
+/* Two processes that compute come to several CPUs; on a busy machine it may take its time, natively as well. */
+static void side_by_side(void)
+{
+	size_t size = CPU_SETSIZE;
+	volatile char *seen = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int expected = CPU_COUNT(&full) < 2 ? 1 : 2, used = 0;
+
+	if (seen == MAP_FAILED)
+		exit(2);
+	for (int round = 0; round < 20 && used < expected; round++) {
+		pid_t pid[2];
+
+		burst_for(20);
+		for (int i = 0; i < 2; i++) {
+			pid[i] = fork();
+			if (pid[i] == 0) {
+				for (uint64_t end = now_ns() + 200 * MS; now_ns() < end;)
+					seen[(unsigned)sched_getcpu() % size] = 1;
+				_exit(0);
+			}
+		}
+		for (int i = 0; i < 2; i++)
+			reap(pid[i], "a computing child");
+		used = 0;
+		for (size_t cpu = 0; cpu < size; cpu++)
+			used += seen[cpu];
+	}
+	check(used >= expected, "computing processes on several CPUs");
+	(void)munmap((void *)(uintptr_t)seen, size);
+}
+
+/* A chain of programs, as a shell makes them, of which each asks for its mask. */
+static void chain(const char *text)
+{
+	char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t) "mask", (char *)(uintptr_t)text, NULL};
+
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = -1;
+
+		open_once();
+		check(posix_spawn(&pid, self, NULL, NULL, argv, environ) == 0, "posix_spawn");
+		reap(pid, "the mask of a program in a chain");
+		if (i % 10 == 9)
+			check(is_mask(0, &full), "its own mask after a chain");
+	}
+}
+
 /* The thread takes its leader's number. */
 static void *exec_here(void *text)
 {
@@ -417,7 +465,9 @@ int main(int argc, char **argv)
 	asked_by_another();
 	two();
 	spread();
+	side_by_side();
 	exec_in_thread(text);
+	chain(text);
 	children();
 	own_choice(); /* from here on nothing is kept any more */
 	set_by_another();

@@ -34,7 +34,7 @@ static int ask[2], told[2];
 static struct tree *tree;
 static int epoll_fd;
 
-/* Makes a process of its own for each byte. */
+/* Makes a process of its own for each byte: one that computes, for a 'c'. */
 static void make_children(void)
 {
 	pid_t pid;
@@ -42,8 +42,8 @@ static void make_children(void)
 
 	while (read(ask[0], &byte, 1) == 1) {
 		pid = fork();
-		if (pid == 0)
-			for (;;)
+		while (pid == 0)
+			if (byte != 'c')
 				(void)pause();
 		if (write(told[1], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
 			break;
@@ -76,14 +76,19 @@ static void set_runnable(unsigned count)
 	ck_assert_int_eq(pwrite(loadavg_fd, made_up, (size_t)len, 0), len);
 }
 
-static pid_t grandchild(void)
+static pid_t grandchild_that(const char *does)
 {
 	pid_t pid = -1;
 
-	ck_assert_int_eq(write(ask[1], "x", 1), 1);
+	ck_assert_int_eq(write(ask[1], does, 1), 1);
 	ck_assert_int_eq(read(told[0], &pid, sizeof(pid)), (ssize_t)sizeof(pid));
 	set_runnable(1);
 	return pid;
+}
+
+static pid_t grandchild(void)
+{
+	return grandchild_that("x");
 }
 
 static void end(pid_t pid)
@@ -571,10 +576,228 @@ START_TEST(is_off_without_one)
 }
 END_TEST
 
+/* ---- all together ---- */
+
+static void together(void)
+{
+	handoff_begin(handoff, task.tid);
+	ck_assert_int_eq(cpus(0), 1);
+	ck_assert_int_eq(cpus(task.tid), 1);
+}
+
+/* Everybody has what he should have: one CPU, or all. */
+static bool all_have(int count, const pid_t *tid, unsigned tids)
+{
+	bool good = cpus(0) == count && cpus(task.tid) == count;
+
+	for (unsigned i = 0; i < tids; i++)
+		good = good && cpus(tid[i]) == count;
+	return good;
+}
+
+static void call(pid_t tid, int nr)
+{
+	handoff_call(handoff, tid, nr);
+	handoff_known(handoff, tree_task(tree, tid), nr);
+}
+
+/* As the loop does; time is real here, as the kernel's is. */
+static void turn(void)
+{
+	now = io_now_ns();
+	(void)handoff_tick(handoff, now);
+}
+
+static void turns(unsigned ms)
+{
+	for (uint64_t until = io_now_ns() + ms * MS; io_now_ns() < until; turn())
+		(void)usleep(1000);
+}
+
+START_TEST(begins_with_the_program)
+{
+	pid_t made[2];
+
+	together();
+	made[0] = grandchild();
+	call(task.tid, SYS_execve);
+	call(made[0], SYS_openat);
+	made[1] = grandchild();
+	ck_assert(all_have(1, made, 2));
+	handoff_release(handoff);
+	ck_assert(all_have(CPU_COUNT(&full), made, 2));
+	ck_assert(is_mask(made[1], &full));
+}
+END_TEST
+
+START_TEST(shows_nobody_a_mask_of_ours)
+{
+	pid_t made[2];
+
+	together();
+	made[0] = grandchild();
+	call(made[0], SYS_openat);
+	made[1] = grandchild();
+	handoff_call(handoff, made[0], releasing[2 + _i]);
+	ck_assert(all_have(CPU_COUNT(&full), made, 2));
+	/* It is being told, for as long as it has not called again. */
+	(void)usleep(3000);
+	call(task.tid, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), releasing[2 + _i] == SYS_sched_getaffinity ? 1 : CPU_COUNT(&full));
+	ck_assert(is_mask(made[0], &full));
+}
+END_TEST
+
+START_TEST(is_apart_for_a_moment)
+{
+	together();
+	handoff_apart(handoff);
+	ck_assert(is_mask(0, &full));
+	ck_assert_int_eq(cpus(task.tid), 1);
+	handoff_again(handoff);
+	ck_assert_int_eq(cpus(0), 1);
+	handoff_pause(handoff, now);
+	ck_assert_free();
+	handoff_apart(handoff);
+	handoff_again(handoff);
+	call(task.tid, SYS_openat);
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(lets_those_go_who_compute)
+{
+	pid_t made[2];
+
+	together();
+	made[0] = grandchild_that("c");
+	set_runnable(2);
+	turns(30);
+	ck_assert(all_have(1, made, 1)); /* one is welcome */
+	made[1] = grandchild_that("c");
+	set_runnable(3);
+	for (int i = 0; i < 50 && cpus(0) == 1; i++)
+		turns(10);
+	ck_assert(all_have(CPU_COUNT(&full), made, 2));
+	call(task.tid, SYS_openat); /* a pause */
+	ck_assert_free();
+	(void)kill(made[0], SIGKILL);
+	(void)kill(made[1], SIGKILL);
+}
+END_TEST
+
+START_TEST(lets_callers_go_who_wait_for_each_other)
+{
+	pid_t made[2];
+
+	together();
+	made[0] = grandchild_that("c");
+	made[1] = grandchild_that("c");
+	for (int i = 0; i < 500 && cpus(0) == 1; i++) {
+		call(made[i % 2], SYS_newfstatat);
+		turns(2);
+	}
+	ck_assert(all_have(CPU_COUNT(&full), made, 2));
+	(void)kill(made[0], SIGKILL);
+	(void)kill(made[1], SIGKILL);
+}
+END_TEST
+
+START_TEST(begins_again_at_a_call)
+{
+	pid_t made;
+
+	together();
+	made = grandchild();
+	call(made, SYS_openat);
+	turns(200); /* nobody calls */
+	ck_assert(all_have(CPU_COUNT(&full), &made, 1));
+	call(task.tid, SYS_openat);
+	ck_assert(all_have(1, &made, 1));
+	handoff_release(handoff);
+	ck_assert(all_have(CPU_COUNT(&full), &made, 1));
+}
+END_TEST
+
+START_TEST(begins_for_nobody_beside_one_who_computes)
+{
+	pid_t made = grandchild_that("c");
+
+	set_runnable(2);
+	call(made, SYS_openat);
+	handoff_release(handoff);
+	for (int i = 0; i < 100; i++) {
+		call(task.tid, SYS_openat);
+		ck_assert_free();
+		turns(1);
+	}
+	(void)kill(made, SIGKILL);
+}
+END_TEST
+
+START_TEST(begins_where_a_cpu_is_free)
+{
+	set_runnable(2 * (unsigned)CPU_COUNT(&full) + 1);
+	handoff_begin(handoff, task.tid);
+	ck_assert_free();
+	call(task.tid, SYS_openat);
+	ck_assert_free();
+	set_runnable(1);
+	call(task.tid, SYS_openat); /* not at once */
+	ck_assert_free();
+	(void)usleep(15000);
+	call(task.tid, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), 1);
+}
+END_TEST
+
+START_TEST(leaves_a_thread_that_takes_a_number)
+{
+	struct task thread = task;
+
+	together();
+	thread.tgid = getpid();
+	handoff_known(handoff, &thread, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	handoff_known(handoff, &thread, SYS_execve);
+	/* It is in no list of known ones, but its number says when it was made. */
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(is_off_when_the_run_sets_masks)
+{
+	together();
+	handoff_call(handoff, task.tid, SYS_sched_setaffinity);
+	(void)usleep(3000);
+	for (int i = 0; i < 10; i++) {
+		call(task.tid, SYS_openat);
+		turns(1);
+	}
+	ck_assert_free();
+}
+END_TEST
+
+START_TEST(has_taken_the_dead)
+{
+	pid_t made;
+
+	together();
+	made = grandchild();
+	call(task.tid, SYS_openat);
+	end(task.tid);
+	handoff_forget(handoff, &task);
+	task.tid = 0;
+	handoff_release(handoff);
+	ck_assert(is_mask(0, &full));
+	(void)kill(made, SIGKILL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("handoff");
-	TCase *tcase = tcase_create("handoff"), *several = tcase_create("several");
+	TCase *tcase = tcase_create("handoff"), *several = tcase_create("several"), *all = tcase_create("together");
 	SRunner *runner;
 	int failed;
 
@@ -613,6 +836,20 @@ int main(void)
 	tcase_add_test(several, lets_several_go_when_it_is_no_quicker);
 	tcase_add_test(several, lets_each_go_that_calls_no_more);
 	suite_add_tcase(suite, several);
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_set_timeout(all, 60);
+	tcase_add_test(all, begins_with_the_program);
+	tcase_add_loop_test(all, shows_nobody_a_mask_of_ours, 0, 2);
+	tcase_add_test(all, is_apart_for_a_moment);
+	tcase_add_test(all, lets_those_go_who_compute);
+	tcase_add_test(all, lets_callers_go_who_wait_for_each_other);
+	tcase_add_test(all, begins_again_at_a_call);
+	tcase_add_test(all, begins_for_nobody_beside_one_who_computes);
+	tcase_add_test(all, begins_where_a_cpu_is_free);
+	tcase_add_test(all, leaves_a_thread_that_takes_a_number);
+	tcase_add_test(all, is_off_when_the_run_sets_masks);
+	tcase_add_test(all, has_taken_the_dead);
+	suite_add_tcase(suite, all);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
