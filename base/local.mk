@@ -3,6 +3,7 @@ libcallgate_base_a_SOURCES += \
 	base/buf.c base/buf.h \
 	base/cleanup.h \
 	base/code.c base/code.h \
+	base/ending.h \
 	base/io.c base/io.h \
 	base/module.c base/module.h \
 	base/mounts.c base/mounts.h \

@@ -20,8 +20,12 @@
 static int prepare_places(struct run *run)
 {
 	struct policy_error error = {""};
+	int made;
 
-	if (scratch_create(&run->scratch, &error) < 0)
+	/* Where nothing is put into it before, its directories are made later, when nobody waits for them. */
+	run->scratch_bare = !run->user.set && !run->options.input.count && !run->options.setup;
+	made = run->scratch_bare ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
+	if (made < 0)
 		return run_refuse(run, "scratch_failed", "%s", error.text);
 	run->scratch_ready = true;
 	if (run->options.policy.workdir)
@@ -37,6 +41,8 @@ static int check_workdir(struct run *run, int *ret_fd)
 {
 	char who[64] = "you";
 
+	if (run->scratch_bare && !run->options.policy.workdir)
+		return 0; /* it will be ours */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
 	*ret_fd = open(run->workdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -22,6 +22,7 @@ struct run {
 	struct cli_host host;
 	bool host_ready;
 	struct scratch scratch;
+	bool scratch_bare; /* see struct keeper_options */
 	bool scratch_ready;
 	struct policy *policy;
 	struct policy *setup_policy;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/ending.h"
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
@@ -20,32 +21,35 @@
 
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json when neither policy nor --output-limit says */
 
+static void remove_scratch(struct run *run)
+{
+	_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL; /* removing frees it */
+	int error;
+
+	/* As its owner, also when the run never began: whom the directory belongs to may still change it. */
+	if (geteuid() != run->user.uid)
+		(void)privs_become(&run->user); /* failed: then it is removed as root */
+	error = scratch_remove(&run->scratch);
+	if (error < 0)
+		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
+			  path ? path : "", strerror(-error));
+}
+
 static void run_done(struct run *run)
 {
-	int error = 0;
-
+	if (run->scratch_ready)
+		remove_scratch(run);
+	custodian_stop(&run->custodian);
+	if (!ending_is_tidy)
+		return;
 	policy_free(run->policy);
 	policy_free(run->setup_policy);
 	json_decref(run->setup_result);
 	cleanup_close(&run->setup_audit_fd);
 	free(run->setup_audit);
 	free(run->setup_log);
-	if (run->scratch_ready) {
-		/* As its owner, also when the run never began: whom the directory belongs to may still change it. */
-		if (geteuid() != run->user.uid)
-			(void)privs_become(&run->user); /* failed: then it is removed as root */
-		/* removing frees it */
-		_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL;
-
-		error = scratch_remove(&run->scratch);
-		if (error < 0)
-			cli_error("run",
-				  "could not remove the run's scratch directory %s: %s; the next run tries again",
-				  path ? path : "", strerror(-error));
-	}
 	if (run->host_ready)
 		cli_host_done(&run->host);
-	custodian_stop(&run->custodian);
 	cleanup_close(&run->output_fd);
 	cleanup_close(&run->audit_fd);
 	free(run->audit);
@@ -226,6 +230,7 @@ int run_watch(struct run *run)
 	keeper = (struct keeper_options){
 		.policy = run->policy,
 		.scratch = &run->scratch,
+		.scratch_bare = run->scratch_bare,
 		.argv = options->argv,
 		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
 		.workdir_host = run->workdir,
@@ -306,5 +311,6 @@ int cli_run(int argc, char **argv)
 			exit_code = run_watch(&run);
 	}
 	run_done(&run);
-	return exit_code;
+	(void)fflush(NULL); /* who writes to it tells of errors */
+	ending(exit_code);
 }

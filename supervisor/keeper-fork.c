@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/ending.h"
 #include "supervisor/aside.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/descriptors.h"
@@ -25,6 +26,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 	const struct process_options process = {
 		.policy = options->policy,
 		.scratch = options->scratch,
+		.furnished_fd = child->furnished[0],
 		.argv = options->argv,
 		.preferred = options->preferred,
 		.workdir_host = options->workdir_host,
@@ -48,6 +50,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 			   control_fd,
 			   options->audit_fd,
 			   child->report_fd,
+			   child->furnished[0],
 			   namespaces->peer_fd,
 			   namespaces->host_root_fd,
 			   namespaces->host_pidns_fd,
@@ -64,8 +67,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 	count += cgroup_fds(child->cgroup, keep + count);
 	descriptors_detach_stdio(true);
 	descriptors_keep_only(keep, count);
-	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
-	exit(process_main(&process));
+	ending(process_main(&process)); /* stdio was flushed before the fork */
 }
 
 static int make_shared(struct keeper_child *child)
@@ -130,12 +132,30 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	return error;
 }
 
+/*
+ * A disk takes its time: directories are made while the supervisor starts. Told anew to each that is forked. That dead runs
+ * left something is nobody's hurry either.
+ */
+static void furnish(const struct keeper_options *options, struct keeper_child *child, bool again)
+{
+	int error = 0;
+
+	if (child->furnished[1] < 0)
+		return;
+	if (!again)
+		child->furnish_error = scratch_furnish(options->scratch);
+	error = child->furnish_error;
+	(void)!write(child->furnished[1], &error, sizeof(error)); /* EPIPE: it is dead, which shows elsewhere */
+	if (!again)
+		scratch_sweep(options->scratch);
+}
+
 /* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
 static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child, int signal_fd,
 			   struct egress_side *egress, const int stdio_fd[3], int control_fd)
 {
 	struct namespaces namespaces = NAMESPACES_NONE;
-	bool behind = false;
+	bool behind = false, again = false;
 
 	namespaces.layers = options->layers;
 	namespaces.net_may_wait = !egress->active;
@@ -147,8 +167,12 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {
 			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
+			cleanup_close(&child->furnished[1]);
 			child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
 		}
+		if (child->pid > 0)
+			furnish(options, child, again);
+		again = true;
 		behind = aside_step_back();
 	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, signal_fd));
 	namespaces_done(&namespaces);
@@ -159,8 +183,12 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
 		int signal_fd, struct egress_side *egress, struct keeper_child *ret_child, const char **ret_step)
 {
-	struct keeper_child child = {
-		.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1, .cgroup = ret_child->cgroup};
+	struct keeper_child child = {.pid = -1,
+				     .pidfd = -1,
+				     .control_fd = -1,
+				     .report_fd = -1,
+				     .furnished = {-1, -1},
+				     .cgroup = ret_child->cgroup};
 	int stdio_fd[3] = {-1, -1, -1}, control[2] = {-1, -1}, error;
 
 	*ret_step = options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
@@ -168,6 +196,8 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	if (error == 0)
 		error = make_shared(&child);
 	if (error == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) < 0)
+		error = -errno;
+	if (error == 0 && options->scratch_bare && pipe2(child.furnished, O_CLOEXEC) < 0)
 		error = -errno;
 	child.control_fd = control[1];
 	if (error == 0) {
@@ -184,6 +214,10 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	for (size_t i = 0; i < 3; i++)
 		cleanup_close(&stdio_fd[i]);
 	cleanup_close(&control[0]);
+	for (size_t i = 0; i < 2; i++) {
+		cleanup_close(&child.furnished[i]);
+		child.furnished[i] = -1;
+	}
 	*ret_child = child;
 	return error;
 }

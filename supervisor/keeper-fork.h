@@ -16,7 +16,9 @@ struct keeper_streams {
 struct keeper_child {
 	pid_t pid;
 	int pidfd;
-	int control_fd;                /* the keeper's end of a pair */
+	int control_fd;   /* the keeper's end of a pair */
+	int furnished[2]; /* a pipe, while directories are made beside the supervisor: an int, 0 or -errno */
+	int furnish_error;
 	bool behind;                   /* the keeper is to step forward when it has given up its privileges */
 	int report_fd;                 /* memfd */
 	struct run_counters *counters; /* shared page */

@@ -16,14 +16,12 @@
 
 #define REPORT_MAX_BYTES (512u << 20) /* above the most that changes.h and denials.h let grow */
 
-static json_t *read_report(const struct keeper *keeper)
+json_t *keeper_read_report(const struct keeper *keeper)
 {
 	_cleanup_free_ char *text = NULL;
 	json_t *report;
 	size_t len;
 
-	if (!WIFEXITED(keeper->supervisor_status) || WEXITSTATUS(keeper->supervisor_status) != 0)
-		return NULL;
 	if (lseek(keeper->child.report_fd, 0, SEEK_SET) < 0 ||
 	    io_read_fd(keeper->child.report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
 		return NULL;
@@ -90,12 +88,23 @@ static void judge_egress(const struct keeper *keeper)
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+/* A report of one who did not end well afterwards is none. */
+static json_t *take_report(struct keeper *keeper)
+{
+	json_t *early = steal_pointer(&keeper->early);
+
+	if (WIFEXITED(keeper->supervisor_status) && WEXITSTATUS(keeper->supervisor_status) == 0)
+		return early ? early : keeper_read_report(keeper);
+	json_decref(early);
+	return NULL;
+}
+
 void keeper_judge(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	json_t *exit_code, *error, *calls, *refused;
 
-	outcome->report = read_report(keeper);
+	outcome->report = take_report(keeper);
 	if (!outcome->report) {
 		judge_death(keeper);
 		return;

@@ -21,10 +21,14 @@ struct keeper {
 	uint64_t patience_ns; /* when the supervisor is killed; 0: not told to end yet */
 	unsigned end;         /* RUN_END_* or a signal's number */
 	bool reported;        /* the supervisor has, or never will */
+	json_t *early;        /* its report, read while it ends; counts only if it ends well */
 	bool exited;          /* the supervisor has, and its tree is dead */
 	int supervisor_status;
 	char last_shown; /* on stderr */
 };
+
+/* Reads the report. NULL: there is none. Owned by the caller. */
+json_t *keeper_read_report(const struct keeper *keeper);
 
 /* Fills the outcome when the supervisor has ended: from its report, or from how it died. */
 void keeper_judge(struct keeper *keeper);

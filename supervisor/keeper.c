@@ -78,8 +78,8 @@ static int settle(struct keeper *keeper)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* What is left goes when the supervisor is in its namespaces. */
-	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS);
+	/* What is left goes when the supervisor is in its namespaces, and the rest is locked then, when nobody waits for us. */
+	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* last: another uid resets it */
 		error = -errno;
 	if (error == 0)
@@ -165,9 +165,12 @@ static void on_report(struct keeper *keeper)
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	unsigned char byte;
 
-	if (read(keeper->child.control_fd, &byte, 1) == 1 && !options->part)
-		scratch_remove_early(options->scratch, all);
 	keeper->reported = true;
+	if (read(keeper->child.control_fd, &byte, 1) != 1)
+		return;
+	if (!options->part)
+		scratch_remove_early(options->scratch, all);
+	keeper->early = keeper_read_report(keeper);
 }
 
 static void on_supervisor_exit(struct keeper *keeper)

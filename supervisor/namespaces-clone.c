@@ -73,6 +73,8 @@ static bool await_maps(struct namespaces *namespaces, const struct mapping *mapp
 
 static void be_supervisor(struct namespaces *namespaces, unsigned made, const struct mapping *mapping)
 {
+	if (made & USERNS && !mapping->ours)
+		privs_drop_bounding_set(); /* as later, while the maps are being written */
 	if (made & USERNS && !await_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_note_made(namespaces, made);

@@ -55,7 +55,8 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 		if (namespaces->refused & LAYER_BIT(layer) || !layers_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
-		if (!in_kernel(layer))
+		/* One clone(2) of all finds out by itself; why it failed is told one by one. */
+		if (namespaces->singly && !in_kernel(layer))
 			leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))

@@ -24,7 +24,7 @@ bool privs_have(int cap)
 	return read_capabilities(data) == 0 && data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
-int privs_keep(const struct privs_user *user, const int *caps, size_t count)
+int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3], keep[_LINUX_CAPABILITY_U32S_3];
@@ -37,7 +37,8 @@ int privs_keep(const struct privs_user *user, const int *caps, size_t count)
 		r = read_capabilities(data);
 	if (r < 0)
 		return r;
-	privs_lock(); /* what is kept may be without the capability for that */
+	if (lock)
+		privs_lock(); /* what is kept may be without the capability for that */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

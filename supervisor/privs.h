@@ -49,9 +49,9 @@ bool privs_have(int cap);
 
 /*
  * As privs_become(), keeping of the capabilities held just these (`count` CAP_*), for as long as something is being made
- * that takes them; privs_drop() is to follow. 0 or -errno.
+ * that takes them; privs_drop() is to follow. lock: privs_lock() as well, now. 0 or -errno.
  */
-int privs_keep(const struct privs_user *user, const int *caps, size_t count);
+int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock);
 
 /* Parts of it, while the capability for them is still there: in a new user namespace everything is as new. */
 void privs_lock(void);

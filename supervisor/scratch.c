@@ -191,10 +191,6 @@ static const char *run_name(const struct scratch *scratch)
  */
 static int make_run(struct scratch *scratch)
 {
-	static const struct {
-		const char *name;
-		mode_t mode;
-	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}};
 	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
 	int error;
 
@@ -213,12 +209,33 @@ static int make_run(struct scratch *scratch)
 	scratch->fd = open_dir(scratch->base_fd, run_name(scratch));
 	if (scratch->fd < 0)
 		return scratch->fd;
-	if (flock(scratch->fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	error = 0;
+	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+int scratch_furnish(const struct scratch *scratch)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}};
+	int error = 0;
+
 	for (size_t i = 0; error == 0 && i < sizeof(inside) / sizeof(inside[0]); i++)
 		error = make_dir(scratch->fd, inside[i].name, inside[i].mode);
 	return error;
+}
+
+void scratch_sweep(const struct scratch *scratch)
+{
+	sweep_runs(scratch);
+	sweep_results(scratch);
+}
+
+static void tell_full(const struct scratch *scratch, int error, struct policy_error *ret_error)
+{
+	(void)snprintf(ret_error->text, sizeof(ret_error->text),
+		       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
+		       scratch->base, strerror(-error));
 }
 
 /* -ENOENT: the base was removed meanwhile by a run that ended and left it empty. */
@@ -228,18 +245,13 @@ static int try_create(struct scratch *scratch, struct policy_error *ret_error)
 
 	if (error < 0)
 		return error;
-	sweep_runs(scratch);
-	sweep_results(scratch);
 	error = make_run(scratch);
 	if (error < 0)
-		(void)snprintf(ret_error->text, sizeof(ret_error->text),
-			       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another "
-			       "directory",
-			       scratch->base, strerror(-error));
+		tell_full(scratch, error, ret_error);
 	return error;
 }
 
-int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
+int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
@@ -253,6 +265,21 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 	}
 	if (error == 0)
 		*ret_scratch = scratch;
+	return error;
+}
+
+int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	int error = scratch_begin(ret_scratch, ret_error);
+
+	if (error < 0)
+		return error;
+	scratch_sweep(ret_scratch);
+	error = scratch_furnish(ret_scratch);
+	if (error < 0) {
+		tell_full(ret_scratch, error, ret_error);
+		(void)scratch_remove(ret_scratch); /* the first error is the one to tell */
+	}
 	return error;
 }
 

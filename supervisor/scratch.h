@@ -18,9 +18,18 @@ struct scratch {
 };
 
 /*
- * Makes the directory with work, tmp and shm in it, and removes dead runs' (for at most about half a second). The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
+ * Makes the directory. The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
  * -errno with a message. scratch_remove releases.
  */
+int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
+
+/* Makes work, tmp and shm in it, which only who uses them has to wait for. 0 or -errno. */
+int scratch_furnish(const struct scratch *scratch);
+
+/* Removes dead runs' directories, for at most about half a second. */
+void scratch_sweep(const struct scratch *scratch);
+
+/* All three. */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /*
