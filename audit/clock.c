@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "audit/clock.h"
+#include "audit/digits.h"
 
 #include "base/banned.h"
 
@@ -63,7 +64,8 @@ uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time)
 			wall = 0;
 		clock_new_second(clock, wall / NS_PER_S);
 	}
-	put_digits(clock->text + 20, 9, wall % NS_PER_S);
+	(void)digits_put_8(clock->text + 20, (uint32_t)(wall % NS_PER_S / 10));
+	clock->text[28] = (char)('0' + wall % 10);
 	*ret_time = clock->text;
 	return (uint64_t)mono;
 }

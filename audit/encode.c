@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/digits.h"
 #include "audit/encode-private.h"
 #include "base/text.h"
 
@@ -17,21 +18,26 @@ static const struct encoder_name effect_name[] = {
 };
 _Static_assert(sizeof(effect_name) / sizeof(*effect_name) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
+/* Up to eight at once, blanks behind what there is. */
+static char *put_below_8(char *out, uint32_t value)
+{
+	uint64_t word = digits_of(value);
+	unsigned zeroes = value > 0 ? (unsigned)__builtin_ctzll(word) & ~7u : 56;
+
+	word = (word | UINT64_C(0x3030303030303030)) >> zeroes;
+	if (zeroes > 0)
+		word |= UINT64_C(0x2020202020202020) << (64 - zeroes);
+	memcpy(out, &word, sizeof(word));
+	return out + sizeof(word) - zeroes / 8;
+}
+
 char *encode_uint(char *out, uint64_t value)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-				    "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
-				    "9899";
-	char digits[20];
-	size_t at = sizeof(digits);
+	const uint32_t eight = 100000000;
 
-	for (; value >= 100; value /= 100)
-		memcpy(digits + (at -= 2), pairs + value % 100 * 2, 2);
-	if (value >= 10)
-		memcpy(digits + (at -= 2), pairs + value * 2, 2);
-	else
-		digits[--at] = (char)('0' + value);
-	return put_bytes(out, digits + at, sizeof(digits) - at);
+	if (value < eight)
+		return put_below_8(out, (uint32_t)value);
+	return digits_put_8(encode_uint(out, value / eight), (uint32_t)(value % eight));
 }
 
 static char *put_int(char *out, int64_t value)
@@ -56,7 +62,7 @@ static char *put_based(char *out, uint64_t value, unsigned bits)
 	return put_bytes(out, digits + at, sizeof(digits) - at);
 }
 
-/* True when none of eight bytes needs an escape: all in 0x20-0x7e, neither quote nor backslash. */
+/* True when none of the bytes needs an escape: all in 0x20-0x7e, neither quote nor backslash. */
 static inline bool plain_word(uint64_t word)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
@@ -66,31 +72,58 @@ static inline bool plain_word(uint64_t word)
 	return (odd & highs) == 0;
 }
 
-/* Whole words, and then the last eight bytes once more instead of single ones. */
-static char *put_text(char *out, const char *text, size_t len)
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+/* Copies as many as can be taken at once. False: not all of them are plain. */
+static inline bool copy_16(char *out, const char *text)
 {
-	size_t at = 0;
+	uint64_t odd[2];
+	bytes16 bytes;
+
+	memcpy(&bytes, text, sizeof(bytes));
+	memcpy(out, &bytes, sizeof(bytes));
+	bytes = (bytes16)((bytes < 0x20) | (bytes > 0x7e) | (bytes == '"') | (bytes == '\\'));
+	memcpy(odd, &bytes, sizeof(odd));
+	return (odd[0] | odd[1]) == 0;
+}
+
+static inline bool copy_8(char *out, const char *text)
+{
 	uint64_t word;
 
-	for (; len - at >= sizeof(word); at += sizeof(word)) {
-		memcpy(&word, text + at, sizeof(word));
-		if (!plain_word(word))
-			return out + at + text_escape(out + at, text + at, len - at);
-		memcpy(out + at, &word, sizeof(word));
+	memcpy(&word, text, sizeof(word));
+	memcpy(out, &word, sizeof(word));
+	return plain_word(word);
+}
+
+static inline bool copy_4(char *out, const char *text)
+{
+	uint32_t half;
+
+	memcpy(&half, text, sizeof(half));
+	memcpy(out, &half, sizeof(half));
+	return plain_word(half | UINT64_C(0x2020202000000000));
+}
+
+/* The last bytes are taken once more instead of one by one. */
+static inline bool copy_plain(char *out, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	if (len >= 16) {
+		for (; len - at > 16; at += 16)
+			if (!copy_16(out + at, text + at))
+				return false;
+		return copy_16(out + len - 16, text + len - 16);
 	}
-	if (at > 0) {
-		memcpy(&word, text + len - sizeof(word), sizeof(word));
-		if (!plain_word(word))
-			return out + at + text_escape(out + at, text + at, len - at);
-		memcpy(out + len - sizeof(word), &word, sizeof(word));
-		return out + len;
-	}
-	word = UINT64_C(0x2020202020202020);
-	memcpy(&word, text, len);
-	if (!plain_word(word))
-		return out + text_escape(out, text, len);
-	memcpy(out, text, len);
-	return out + len;
+	if (len >= 8)
+		return copy_8(out, text) && copy_8(out + len - 8, text + len - 8);
+	return len >= 4 && copy_4(out, text) && copy_4(out + len - 4, text + len - 4);
+}
+
+static char *put_text(char *out, const char *text, size_t len)
+{
+	return out + (copy_plain(out, text, len) ? len : text_escape(out, text, len));
 }
 
 static char *put_name(char *out, const char *key, const struct encoder_name *name)
@@ -110,6 +143,21 @@ char *put_field(char *out, const char *key, const char *text, size_t len)
 	*out++ = '"';
 	return out;
 }
+
+/* The same of a literal key, whose length the compiler knows. */
+#define PUT_FIELD(out, key, text, len) ((text) ? end_field(PUT(out, key), text, len) : (out))
+
+static char *end_field(char *out, const char *text, size_t len)
+{
+	out = put_text(out, text, len);
+	*out++ = '"';
+	return out;
+}
+
+/* Of the record's texts that come without. */
+struct lengths {
+	size_t exe, syscall, host, rule, reason;
+};
 
 static char *put_arg(char *out, const struct audit_arg *arg)
 {
@@ -159,39 +207,42 @@ static char *put_args(char *out, const struct audit_record *record)
  */
 static char *put_path(char *out, bool second, const struct audit_record *record)
 {
-	const char *path = second ? record->path2 : record->path, *resolved = second ? record->resolved2 : record->resolved;
+	const char *path = second ? record->path2 : record->path,
+		   *resolved = second ? record->resolved2 : record->resolved;
 	size_t path_len = second ? record->path2_len : record->path_len;
 	size_t resolved_len = second ? record->resolved2_len : record->resolved_len;
 
-	out = put_field(out, second ? ",\"path2\":\"" : ",\"path\":\"", path, path_len);
+	out = second ? PUT_FIELD(out, ",\"path2\":\"", path, path_len) : PUT_FIELD(out, ",\"path\":\"", path, path_len);
 	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
 		return out;
 	if (path && path_len > 0 && path[0] == '/' && !resolved)
 		return second ? PUT(out, ",\"resolved2\":null") : PUT(out, ",\"resolved\":null");
-	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
+	return second ? PUT_FIELD(out, ",\"resolved2\":\"", resolved, resolved_len)
+		      : PUT_FIELD(out, ",\"resolved\":\"", resolved, resolved_len);
 }
 
 /* Left out where it only says the verdict again. */
-static char *put_reason(char *out, const struct audit_record *record)
+static char *put_reason(char *out, const struct audit_record *record, size_t len)
 {
 	static const char *const plain[VERDICT_MAX] = {
 		[VERDICT_ALLOW] = "granted", [VERDICT_REDIRECT] = "redirected", [VERDICT_PROVIDE] = "provided"};
 
 	if (record->reason && plain[record->verdict] && strcmp(record->reason, plain[record->verdict]) == 0)
 		return out;
-	return put_field(out, ",\"reason\":\"", record->reason, text_len(record->reason));
+	return PUT_FIELD(out, ",\"reason\":\"", record->reason, len);
 }
 
-static char *put_process(char *out, const struct audit_record *record)
+static char *put_process(char *out, const struct audit_record *record, size_t exe_len)
 {
 	if (record->pid > 0 || !record->net)
 		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
 	if (record->host_pid > 0)
 		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
-	return put_field(out, ",\"exe\":\"", record->exe, text_len(record->exe));
+	return PUT_FIELD(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
-static char *put_who(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq)
+static char *put_who(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
+		     const struct lengths *len)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_now(&encoder->clock, &time);
@@ -209,15 +260,14 @@ static char *put_who(struct encoder *encoder, char *out, const struct audit_reco
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
 	if (!encode_knows(encoder, record))
-		out = put_process(out, record);
-	return put_field(out, ",\"syscall\":\"", record->syscall, text_len(record->syscall));
+		out = put_process(out, record, len->exe);
+	return PUT_FIELD(out, ",\"syscall\":\"", record->syscall, len->syscall);
 }
 
-static size_t line_bound(const struct audit_record *record)
+static size_t line_bound(const struct audit_record *record, const struct lengths *len)
 {
-	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len +
-		      text_len(record->exe) + text_len(record->syscall) + text_len(record->host) + text_len(record->rule) +
-		      text_len(record->reason);
+	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
+		      len->syscall + len->host + len->rule + len->reason;
 
 	for (size_t i = 0; i < record->args; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
@@ -243,24 +293,29 @@ static int encode_reserve(struct encoder *encoder, size_t bytes)
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room)
 {
-	int r = encode_reserve(encoder, line_bound(record));
+	const struct lengths len = {.exe = text_len(record->exe),
+				    .syscall = text_len(record->syscall),
+				    .host = text_len(record->host),
+				    .rule = text_len(record->rule),
+				    .reason = text_len(record->reason)};
+	int r = encode_reserve(encoder, line_bound(record, &len));
 	size_t in_page;
 	char *out;
 
 	if (r < 0)
 		return r;
-	out = put_who(encoder, encoder->line, record, seq);
+	out = put_who(encoder, encoder->line, record, seq, &len);
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = put_args(out, record);
 	out = put_path(out, false, record);
 	out = put_path(out, true, record);
-	out = put_field(out, ",\"host\":\"", record->host, text_len(record->host));
+	out = PUT_FIELD(out, ",\"host\":\"", record->host, len.host);
 	out = put_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!encode_follows(encoder, record))
 		out = put_name(out, ",\"effect\":\"", &effect_name[record->effect]);
-	out = put_field(out, ",\"rule\":\"", record->rule, text_len(record->rule));
-	out = put_reason(out, record);
+	out = PUT_FIELD(out, ",\"rule\":\"", record->rule, len.rule);
+	out = put_reason(out, record, len.reason);
 	*out++ = ',';
 	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_ROOM_PAGE;
 	/* The store of ns takes "}\n" along: the page holds them too. */

@@ -7,6 +7,7 @@ libcallgate_audit_a_SOURCES += \
 	audit/compact.c \
 	audit/encode.c \
 	audit/encode.h \
+	audit/digits.h \
 	audit/encode-net.c \
 	audit/encode-private.h \
 	audit/expand.c \

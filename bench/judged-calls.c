@@ -32,6 +32,7 @@
 #define ROUNDS 200
 #define GRANTS 1000
 #define LONG_PATH 4000
+#define PIDFD 1000000 /* of the program; no such descriptor is */
 #define MEMORY 0x10000u /* where the program's text is, a page boundary */
 
 #ifndef BENCH_FLAGS
@@ -84,6 +85,8 @@ long __wrap_syscall(long number, ...)
 
 		return openat((int)arg[0], (const char *)arg[1], (int)how->flags, 0); /* NOLINT(performance-no-int-to-ptr) */
 	}
+	if (number == SYS_pidfd_getfd)
+		return fcntl((int)arg[1], F_DUPFD_CLOEXEC, 3);
 	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
@@ -265,14 +268,17 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		die(error.text, -r);
 	stand_still(run->sandbox.view);
+	run->sandbox.view->bases = view_bases_create();
 	r = audit_open(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		die(log, -r);
+	if (tree_create(getpid(), run->sandbox.view, -1, &run->sandbox.tree) < 0)
+		die("tree", ENOMEM);
 	run->sandbox.denials = denials_create();
 	run->sandbox.policy = run->policy;
 	run->sandbox.guest = &guest;
 	run->sandbox.listener_fd = -1;
-	run->task = (struct task){.tid = getpid(), .tgid = getpid(), .ppid = 1, .pidfd = -1, .exe = exe};
+	run->task = (struct task){.tid = getpid(), .tgid = getpid(), .ppid = 1, .pidfd = PIDFD, .exe = exe};
 	(void)close(options.scratch_fd);
 	return run;
 }
@@ -289,6 +295,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->task = &run->task;
 	call->tid = run->task.tid;
 	call->row = table_find(number);
+	call->start_ns = io_now_ns();
 	memcpy(call->arg, arg, sizeof(call->arg));
 	call->place[0].mount = call->place[1].mount = NULL;
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};

@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "audit/audit.h"
+#include "audit/encode.h"
 #include "audit/log.h"
 #include "audit/read.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -165,11 +167,13 @@ START_TEST(test_hostile_text)
 
 		lens[i] = random_text(texts[i], sizeof(texts[i]));
 		rec = record(texts[i], lens[i]);
-		rec.arg[2] = (struct audit_arg){.name = "target", .kind = AUDIT_ARG_TEXT, .text = texts[i], .text_len = lens[i]};
+		rec.arg[2] = (struct audit_arg){
+			.name = "target", .kind = AUDIT_ARG_TEXT, .text = texts[i], .text_len = lens[i]};
 		rec.args = 3;
 		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
 		/* The room must not straddle pages: that is what makes its stores all or nothing. */
-		ck_assert_uint_eq(slot.offset / AUDIT_ROOM_PAGE, (slot.offset + AUDIT_ROOM_BYTES + 1) / AUDIT_ROOM_PAGE);
+		ck_assert_uint_eq(slot.offset / AUDIT_ROOM_PAGE,
+				  (slot.offset + AUDIT_ROOM_BYTES + 1) / AUDIT_ROOM_PAGE);
 		audit_end(audit, slot, -ENOENT, 4711);
 	}
 	close_log(audit);
@@ -198,9 +202,37 @@ START_TEST(test_hostile_text)
 }
 END_TEST
 
+/* Digits are made eight at a time; what is written behind them is blank. */
+START_TEST(test_numbers)
+{
+	char want[64], got[64];
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < 400000; i++) {
+		uint64_t shown = i < 100000 ? i : value >> i % 64;
+
+		value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		*encode_uint(got, shown) = '\0';
+		(void)snprintf(want, sizeof(want), "%llu", (unsigned long long)shown);
+		ck_assert_str_eq(got, want);
+	}
+	for (uint64_t ten = 1; ten <= UINT64_C(1000000000000000000); ten *= 10) {
+		for (uint64_t near = ten - 1; near <= ten + 1; near++) {
+			*encode_uint(got, near) = '\0';
+			(void)snprintf(want, sizeof(want), "%llu", (unsigned long long)near);
+			ck_assert_str_eq(got, want);
+		}
+	}
+	memset(got, 'x', sizeof(got));
+	(void)encode_uint(got, 7);
+	ck_assert_mem_eq(got, "7       x", 9);
+}
+END_TEST
+
 START_TEST(test_outcomes)
 {
-	static const int64_t values[] = {0, 3, 65536, 4294967296, 1234567890123456, 12345678901234567, 99999999999999999};
+	static const int64_t values[] = {
+		0, 3, 65536, 4294967296, 1234567890123456, 12345678901234567, 99999999999999999};
 	struct audit_record rec = record("/a", 2);
 	struct audit *audit = open_log();
 	struct audit_slot slot;
@@ -730,7 +762,8 @@ END_TEST
 
 START_TEST(test_recover_refuses_other_files)
 {
-	static const char *const texts[] = {"a letter\nto nobody\n", "{\"seq\":1}\n", "\n", "x", "{\"seq\":0,\"type\":\"header\""};
+	static const char *const texts[] = {"a letter\nto nobody\n", "{\"seq\":1}\n", "\n", "x",
+					    "{\"seq\":0,\"type\":\"header\""};
 	struct stat file;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -769,7 +802,6 @@ int main(void)
 {
 	Suite *suite = suite_create("audit");
 	TCase *tests = tcase_create("log");
-	SRunner *runner;
 	int failed;
 
 	if (!mkdtemp(dir))
@@ -778,6 +810,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, test_header_and_trailer);
 	tcase_add_test(tests, test_hostile_text);
+	tcase_add_test(tests, test_numbers);
 	tcase_add_test(tests, test_outcomes);
 	tcase_add_loop_test(tests, test_parses_at_every_instruction, 0, 7);
 	tcase_add_test(tests, test_denials_only);
@@ -795,11 +828,8 @@ int main(void)
 	tcase_add_test(tests, test_recover_refuses_other_files);
 	tcase_add_test(tests, test_reader_goes_on_behind_a_damaged_line);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = unit_run(suite);
 	(void)unlink(path);
 	(void)rmdir(dir);
-	return failed > 0;
+	return failed;
 }
