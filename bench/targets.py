@@ -120,10 +120,11 @@ def rivals_of(workload):
 
 def out_of_reach(run, target):
     """What a supervisor at the bound would have, where that misses the target as well; else nothing."""
+    name = target.workloads[0]
     best = target.judge(run, report.BOUND)
-    if best is None or best[1] is not False:
+    if best is None or best[1] is not False or run.median(name, "callgate") < run.bound(name):  # then it bounds nothing
         return ""
-    group = run.workloads[target.workloads[0]].get("group")
+    group = run.workloads[name].get("group")
     what = "floor + bwrap's start is" if group in report.STARTED else "the floor itself is"
     return f"; out of reach here: {what} {best[0]}"
 
