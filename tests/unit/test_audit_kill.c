@@ -15,6 +15,7 @@
 #include "audit/audit.h"
 #include "audit/read.h"
 #include "base/io.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -146,7 +147,6 @@ int main(void)
 {
 	Suite *suite = suite_create("audit_kill");
 	TCase *tests = tcase_create("kill");
-	SRunner *runner;
 	int failed;
 
 	if (!mkdtemp(dir))
@@ -155,11 +155,8 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, test_kill);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = unit_run(suite);
 	(void)unlink(path);
 	(void)rmdir(dir);
-	return failed > 0;
+	return failed;
 }

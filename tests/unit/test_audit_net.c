@@ -9,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "audit/read.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -167,7 +168,6 @@ int main(void)
 {
 	Suite *suite = suite_create("audit_net");
 	TCase *tests = tcase_create("audit_net");
-	SRunner *runner;
 	int failed;
 
 	if (!mkdtemp(dir))
@@ -178,11 +178,8 @@ int main(void)
 	tcase_add_loop_test(tests, test_hostile_texts, 0, 8);
 	tcase_add_test(tests, test_allowed_left_out);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = unit_run(suite);
 	(void)unlink(path);
 	(void)rmdir(dir);
-	return failed > 0;
+	return failed;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -72,16 +73,11 @@ int main(void)
 {
 	Suite *suite = suite_create("buf");
 	TCase *tcase = tcase_create("buf");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, test_grow);
 	tcase_add_test(tcase, test_pieces);
 	tcase_add_test(tcase, test_take);
 	tcase_add_test(tcase, test_failed);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/capture.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -199,8 +200,6 @@ int main(void)
 {
 	Suite *suite = suite_create("capture");
 	TCase *tcase = tcase_create("capture");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, enter, leave);
@@ -211,8 +210,5 @@ int main(void)
 	tcase_add_test(tcase, test_slow_reader);
 	tcase_add_test(tcase, test_closed_reader);
 	tcase_add_test(tcase, test_full_output);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

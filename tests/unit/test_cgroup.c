@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cgroup-private.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -187,8 +188,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cgroup");
 	TCase *texts = tcase_create("texts"), *made = tcase_create("made");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, texts);
 	tcase_add_test(texts, finds_hybrid);
@@ -201,8 +200,5 @@ int main(void)
 	tcase_add_test(made, enables_what_is_missing);
 	tcase_add_test(made, takes_what_there_is);
 	tcase_add_test(made, takes_the_parent);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

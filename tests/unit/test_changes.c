@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "syscalls/changes.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -203,7 +204,6 @@ int main(void)
 {
 	Suite *suite = suite_create("changes");
 	TCase *tests = tcase_create("changes");
-	SRunner *runner;
 	int failed;
 
 	if (!mkdtemp(dir))
@@ -218,10 +218,7 @@ int main(void)
 	tcase_add_test(tests, test_long_names_are_bounded);
 	tcase_add_test(tests, test_many);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = unit_run(suite);
 	(void)io_remove_tree(AT_FDCWD, dir);
-	return failed > 0;
+	return failed;
 }

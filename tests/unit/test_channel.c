@@ -15,6 +15,7 @@
 #include "egress/tls.h"
 #include "tests/unit/memory-search.h"
 #include "tests/unit/tls-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -420,8 +421,6 @@ int main(void)
 {
 	Suite *suite = suite_create("channel");
 	TCase *tcase = tcase_create("channel");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -441,8 +440,5 @@ int main(void)
 	tcase_add_test(tcase, test_tls_tickets);
 	tcase_add_test(tcase, test_tls_memory);
 	tcase_set_timeout(tcase, 60); /* bytes one by one, on a machine that is busy */
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -22,6 +22,7 @@
 #include "supervisor/confine.h"
 #include "supervisor/landlock.h"
 #include "supervisor/selffilter.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -395,8 +396,6 @@ int main(void)
 {
 	Suite *suite = suite_create("confine");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, egress_is_locked);
@@ -405,9 +404,5 @@ int main(void)
 	tcase_add_test(tcase, exec_kills);
 	tcase_add_test(tcase, it_dies_with_its_keeper);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return unit_run(suite);
 }

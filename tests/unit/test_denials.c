@@ -8,6 +8,7 @@
 
 #include "syscalls/call.h"
 #include "syscalls/denials.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -298,8 +299,6 @@ int main(void)
 {
 	Suite *suite = suite_create("denials");
 	TCase *tests = tcase_create("denials");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, test_suggest, 0, sizeof(suggests) / sizeof(*suggests));
@@ -314,9 +313,5 @@ int main(void)
 	tcase_add_test(tests, test_events);
 	tcase_add_test(tests, test_many_events);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return unit_run(suite);
 }

@@ -19,6 +19,7 @@
 #include "egress/state.h"
 #include "egress/vet.h"
 #include "policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -393,8 +394,6 @@ int main(void)
 {
 	Suite *suite = suite_create("dial");
 	TCase *tcase = tcase_create("dial");
-	SRunner *runner = srunner_create(suite);
-	int count;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, named_by_the_user);
@@ -406,8 +405,5 @@ int main(void)
 	tcase_add_test(tcase, cancelled);
 	tcase_add_test(tcase, this_machine);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	count = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return count ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

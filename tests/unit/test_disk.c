@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "stub-call.h"
 #include "syscalls/disk.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -321,8 +322,6 @@ int main(void)
 {
 	Suite *suite = suite_create("disk");
 	TCase *tcase = tcase_create("disk");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
@@ -339,9 +338,5 @@ int main(void)
 	tcase_add_test(tcase, test_pace);
 	tcase_add_test(tcase, test_many);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

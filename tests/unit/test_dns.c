@@ -10,6 +10,7 @@
 #include "egress/dns-judge.h"
 #include "egress/dns.h"
 #include "policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -316,8 +317,6 @@ int main(void)
 {
 	Suite *suite = suite_create("dns");
 	TCase *tcase = tcase_create("dns");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, answers);
@@ -329,8 +328,5 @@ int main(void)
 	tcase_add_test(tcase, fits);
 	tcase_add_test(tcase, types);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "dns-ask.h"
 #include "egress-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -360,8 +361,6 @@ int main(void)
 {
 	Suite *suite = suite_create("dns_server");
 	TCase *tcase = tcase_create("dns_server");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, udp);
 	tcase_add_test(tcase, two_at_once);
@@ -373,8 +372,5 @@ int main(void)
 	tcase_add_test(tcase, supervisor_is_slow);
 	tcase_add_test(tcase, exhausted);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

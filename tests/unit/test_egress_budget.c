@@ -10,6 +10,7 @@
 #include "egress-wire.h"
 #include "egress/budget.h"
 #include "policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -251,8 +252,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress_budget");
 	TCase *tcase = tcase_create("budget");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, bytes_have_an_end);
@@ -265,9 +264,5 @@ int main(void)
 	tcase_add_test(tcase, the_rate_slows_a_stream_and_not_its_neighbours);
 	tcase_add_test(tcase, connections_at_a_time);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

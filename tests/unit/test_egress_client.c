@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "syscalls/denials.h"
 #include "tests/unit/client-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -800,8 +801,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress_client");
 	TCase *tests = tcase_create("egress_client");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 120);
@@ -830,9 +829,5 @@ int main(void)
 	tcase_add_loop_test(tests, test_finish, 0, 2);
 	tcase_add_test(tests, test_finish_deaf);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "egress-wire.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -490,8 +491,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress_relay");
 	TCase *tcase = tcase_create("relay");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, bytes_pass_both_ways_and_are_counted);
@@ -512,9 +511,5 @@ int main(void)
 	tcase_add_test(tcase, at_the_limit_the_longest_idle_one_goes);
 	tcase_add_test(tcase, a_full_line_loses_nothing);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

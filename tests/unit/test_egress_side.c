@@ -21,6 +21,7 @@
 #include "supervisor/egress-routes.h"
 #include "supervisor/environment.h"
 #include "tests/unit/policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -265,8 +266,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress_side");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, addresses_are_taken_once);
@@ -277,9 +276,5 @@ int main(void)
 	tcase_add_test(tcase, without_an_authority_there_is_no_variable);
 	tcase_add_test(tcase, java_reads_a_store);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return unit_run(suite);
 }

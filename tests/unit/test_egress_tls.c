@@ -16,6 +16,7 @@
 #include "egress-rig.h"
 #include "supervisor/selffilter.h"
 #include "tests/unit/tls-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -486,8 +487,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress-tls");
 	TCase *tcase = tcase_create("egress-tls");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, test_opened);
@@ -502,8 +501,5 @@ int main(void)
 	tcase_add_test(tcase, test_gone_after);
 	tcase_add_test(tcase, test_truncated);
 	tcase_add_test(tcase, test_until_close);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

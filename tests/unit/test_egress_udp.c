@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "egress-wire.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -183,8 +184,6 @@ int main(void)
 {
 	Suite *suite = suite_create("egress_udp");
 	TCase *tcase = tcase_create("udp");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, datagrams_and_their_answers_find_their_way);
@@ -193,9 +192,5 @@ int main(void)
 	tcase_add_test(tcase, an_endpoint_nobody_approved_is_refused);
 	tcase_add_test(tcase, the_longest_idle_flow_makes_room);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

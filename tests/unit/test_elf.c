@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "syscalls/elf-machine.h"
 #include "syscalls/elf.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -248,8 +249,6 @@ int main(void)
 {
 	Suite *suite = suite_create("elf");
 	TCase *tcase = tcase_create("elf");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, finds_the_loader);
@@ -265,9 +264,5 @@ int main(void)
 	tcase_add_test(tcase, no_elf_at_all);
 	tcase_add_test(tcase, survives_noise);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "syscalls/elf-machine.h"
 #include "syscalls/exec-cache.h"
 #include "tests/unit/policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -192,8 +193,6 @@ int main(void)
 {
 	Suite *suite = suite_create("exec_cache");
 	TCase *tcase = tcase_create("exec_cache");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, remembers);
@@ -204,9 +203,5 @@ int main(void)
 	tcase_add_test(tcase, keeps_no_long_names);
 	tcase_add_test(tcase, remembers_loaders);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/feed.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -178,8 +179,6 @@ int main(void)
 {
 	Suite *suite = suite_create("feed");
 	TCase *tcase = tcase_create("feed");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_pipe_ends_with_the_input);
@@ -189,8 +188,5 @@ int main(void)
 	tcase_add_test(tcase, without_lines_there_is_no_end);
 	tcase_add_test(tcase, three_escapes_are_the_way_out);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

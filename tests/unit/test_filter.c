@@ -24,6 +24,7 @@
 #include "tests/unit/bpf-run.h"
 #include "tests/unit/filter-oracle.h"
 #include "tests/unit/stub-handlers.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -577,8 +578,6 @@ int main(void)
 	TCase *inet = tcase_create("inet");
 	TCase *tcp = tcase_create("tcp");
 	TCase *masks = tcase_create("masks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 120); /* of a busy machine */
 	tcase_set_timeout(terminal, 120);
@@ -623,8 +622,5 @@ int main(void)
 	tcase_add_test(masks, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(masks, masks_by_hand);
 	suite_add_tcase(suite, masks);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

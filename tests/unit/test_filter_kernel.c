@@ -22,6 +22,7 @@
 #include "supervisor/filter.h"
 #include "syscalls/table.h"
 #include "tests/unit/stub-handlers.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -242,8 +243,6 @@ int main(void)
 {
 	Suite *suite = suite_create("filter in the kernel");
 	TCase *tcase = tcase_create("sweep");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, only_native_numbers_reach_the_kernel);
@@ -251,8 +250,5 @@ int main(void)
 	tcase_add_test(tcase, no_int80_reaches_the_kernel);
 	tcase_add_test(tcase, a_named_message_reaches_only_the_peer);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/procstat.h"
 #include "syscalls/forks.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -163,8 +164,6 @@ int main(void)
 {
 	Suite *suite = suite_create("forks");
 	TCase *tcase = tcase_create("forks");
-	SRunner *runner_of_tests;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
@@ -176,9 +175,5 @@ int main(void)
 	tcase_add_test(tcase, many_are_remembered);
 	tcase_add_test(tcase, full_is_refused);
 	suite_add_tcase(suite, tcase);
-	runner_of_tests = srunner_create(suite);
-	srunner_run_all(runner_of_tests, CK_ENV);
-	failed = srunner_ntests_failed(runner_of_tests);
-	srunner_free(runner_of_tests);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "syscalls/guest.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -103,8 +104,6 @@ int main(void)
 {
 	Suite *suite = suite_create("guest");
 	TCase *tests = tcase_create("memory");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tests, string_up_to_the_last_byte);
 	tcase_add_test(tests, string_without_end);
@@ -113,8 +112,5 @@ int main(void)
 	tcase_add_test(tests, partial_is_a_fault);
 	tcase_add_test(tests, dead_task);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "egress/hello.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -352,8 +353,6 @@ int main(void)
 {
 	Suite *suite = suite_create("hello");
 	TCase *tcase = tcase_create("hello");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, real_clients);
 	tcase_add_test(tcase, split_anywhere);
@@ -366,8 +365,5 @@ int main(void)
 	tcase_add_test(tcase, lying_lengths);
 	tcase_add_test(tcase, too_long);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "egress/http1.h"
 #include "egress/socks.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -697,11 +698,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite());
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "syscalls/inet-address.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -263,9 +264,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("inet addresses");
-	SRunner *runner = srunner_create(suite);
 	TCase *tcase = tcase_create("addresses");
-	int failed;
 
 	tcase_add_loop_test(tcase, a_peer_is_read_as_the_kernel_reads_it, 0, sizeof(peers) / sizeof(peers[0]));
 	tcase_add_loop_test(tcase, a_bad_peer_has_the_kernels_errno, 0, sizeof(peers) / sizeof(peers[0]));
@@ -276,8 +275,5 @@ int main(void)
 	tcase_add_test(tcase, any_may_be_bound_without_a_family);
 	tcase_add_test(tcase, what_is_written_is_read_again);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

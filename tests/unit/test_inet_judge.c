@@ -9,6 +9,7 @@
 
 #include "syscalls/inet-private.h"
 #include "tests/unit/policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -230,9 +231,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("inet");
-	SRunner *runner = srunner_create(suite);
 	TCase *with = tcase_create("with a network namespace"), *without = tcase_create("without");
-	int failed;
 
 	tcase_add_checked_fixture(with, with_netns, tear_down);
 	tcase_add_loop_test(with, addresses_lead_where_they_should, 0, sizeof(routes) / sizeof(routes[0]));
@@ -243,8 +242,5 @@ int main(void)
 	tcase_add_test(without, names_are_of_one_socket_only);
 	tcase_add_test(without, loopback_is_called_loopback);
 	suite_add_tcase(suite, without);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

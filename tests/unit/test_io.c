@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -191,8 +192,6 @@ int main(void)
 {
 	Suite *suite = suite_create("io");
 	TCase *tcase = tcase_create("io");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, enter, leave);
@@ -205,8 +204,5 @@ int main(void)
 	tcase_add_test(tcase, test_remove_locked);
 	tcase_add_test(tcase, test_remove_deep);
 	tcase_add_test(tcase, test_remove_wide);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

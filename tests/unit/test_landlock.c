@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "supervisor/landlock.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -68,16 +69,10 @@ int main(void)
 {
 	Suite *suite = suite_create("landlock");
 	TCase *tests = tcase_create("rights");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, test_each_abi);
 	tcase_add_test(tests, test_this_kernel);
 	tcase_add_test(tests, test_enter_nothing);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return unit_run(suite);
 }

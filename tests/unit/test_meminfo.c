@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "syscalls/meminfo.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -49,14 +50,9 @@ int main(void)
 {
 	Suite *suite = suite_create("meminfo");
 	TCase *tcase = tcase_create("text");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, limits);
 	tcase_add_test(tcase, edges);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "egress-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -176,16 +177,11 @@ int main(void)
 {
 	Suite *suite = suite_create("mode_hello");
 	TCase *tcase = tcase_create("mode_hello");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, right);
 	tcase_add_test(tcase, wrong);
 	tcase_add_test(tcase, gone);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "policy/net.h"
 #include "policy/network.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -245,8 +246,6 @@ int main(void)
 {
 	Suite *suite = suite_create("net text");
 	TCase *tcase = tcase_create("text");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_host, 0, COUNT(hosts));
 	tcase_add_test(tcase, test_host_bounds);
@@ -259,9 +258,5 @@ int main(void)
 	tcase_add_loop_test(tcase, test_address, 0, COUNT(addresses));
 	tcase_add_test(tcase, test_address_text);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

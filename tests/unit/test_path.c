@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -130,8 +131,6 @@ int main(void)
 {
 	Suite *suite = suite_create("path");
 	TCase *tcase = tcase_create("path");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, test_join, 0, sizeof(joins) / sizeof(joins[0]));
@@ -140,8 +139,5 @@ int main(void)
 	tcase_add_test(tcase, test_below);
 	tcase_add_test(tcase, test_rest);
 	tcase_add_test(tcase, test_wants_dir);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

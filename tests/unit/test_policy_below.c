@@ -6,6 +6,7 @@
 
 #include "policy-rig.h"
 #include "policy/below.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -100,16 +101,10 @@ int main(void)
 {
 	Suite *suite = suite_create("policy below");
 	TCase *all = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(all, test_may_write);
 	tcase_add_test(all, test_each_deny);
 	tcase_add_test(all, test_sees_whole);
 	suite_add_tcase(suite, all);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return unit_run(suite);
 }

@@ -11,6 +11,7 @@
 #include "policy/layer-names.h"
 #include "policy/locate.h"
 #include "policy/policy.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -397,8 +398,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy compose");
 	TCase *tcase = tcase_create("compose");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_extends);
@@ -415,9 +414,5 @@ int main(void)
 	tcase_add_test(tcase, test_lines);
 	tcase_add_test(tcase, test_quick);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

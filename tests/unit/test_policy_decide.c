@@ -7,6 +7,7 @@
 
 #include "policy-rig.h"
 #include "policy/policy.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -266,8 +267,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy decide");
 	TCase *tcase = tcase_create("decide");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_decisions, 0, (int)(sizeof(scenes) / sizeof(scenes[0])));
 	tcase_add_test(tcase, test_count);
@@ -275,9 +274,5 @@ int main(void)
 	tcase_add_test(tcase, test_long_alias_fails_closed);
 	tcase_add_test(tcase, test_may_hold);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "policy-rig.h"
 #include "policy/keys.h"
 #include "policy/policy.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -257,8 +258,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy errors");
 	TCase *tcase = tcase_create("errors");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, test_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
@@ -268,9 +267,5 @@ int main(void)
 	tcase_add_test(tcase, test_damaged);
 	tcase_add_test(tcase, test_keys_have_help_and_sections);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "policy/glob.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -183,17 +184,11 @@ int main(void)
 {
 	Suite *suite = suite_create("policy glob");
 	TCase *tcase = tcase_create("glob");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_like_naive);
 	tcase_add_test(tcase, test_bad_patterns);
 	tcase_add_test(tcase, test_no_blow_up);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

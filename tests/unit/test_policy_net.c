@@ -7,6 +7,7 @@
 
 #include "policy-rig.h"
 #include "policy/net.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -569,8 +570,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy net");
 	TCase *tcase = tcase_create("net");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_world);
 	tcase_add_test(tcase, test_rules);
@@ -587,9 +586,5 @@ int main(void)
 	tcase_add_test(tcase, test_too_many);
 	tcase_add_test(tcase, test_damaged);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "policy-rig.h"
 #include "policy/net.h"
 #include "policy/policy.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -201,8 +202,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy phases");
 	TCase *tcase = tcase_create("phases");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_setup);
 	tcase_add_test(tcase, test_run);
@@ -212,9 +211,5 @@ int main(void)
 	tcase_add_test(tcase, test_show);
 	tcase_add_test(tcase, test_circle);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "policy/keys.h"
 #include "policy/layer-names.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -189,7 +190,6 @@ int main(void)
 {
 	Suite *suite = suite_create("policy schema");
 	TCase *tcase = tcase_create("schema");
-	SRunner *runner;
 	json_error_t error;
 	int failed;
 
@@ -203,10 +203,7 @@ int main(void)
 	tcase_add_test(tcase, test_phase);
 	tcase_add_test(tcase, test_layers);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = unit_run(suite);
 	json_decref(schema);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

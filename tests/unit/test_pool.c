@@ -8,6 +8,7 @@
 
 #include "egress/pool.h"
 #include "policy-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -181,16 +182,11 @@ int main(void)
 {
 	Suite *suite = suite_create("pool");
 	TCase *tcase = tcase_create("pool");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, from_policy);
 	tcase_add_test(tcase, learning);
 	tcase_add_test(tcase, real_addresses);
 	tcase_add_test(tcase, small_pool);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

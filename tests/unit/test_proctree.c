@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/proctree.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -136,15 +137,10 @@ int main(void)
 {
 	Suite *suite = suite_create("proctree");
 	TCase *tcase = tcase_create("proctree");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, marks_descendants, 0, sizeof(marks) / sizeof(marks[0]));
 	tcase_add_loop_test(tcase, marks_crowds, 0, 2);
 	tcase_add_test(tcase, reads_processes);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return unit_run(suite);
 }

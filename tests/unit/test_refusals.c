@@ -15,6 +15,7 @@
 #include "syscalls/handlers.h"
 #include "syscalls/sockets.h"
 #include "tests/unit/stub-call.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -343,8 +344,6 @@ int main(void)
 {
 	Suite *suite = suite_create("refusals");
 	TCase *tcase = tcase_create("refusals");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, limits_of_members_only);
@@ -357,8 +356,5 @@ int main(void)
 	tcase_add_test(tcase, what_the_run_binds_it_connects_to);
 	tcase_add_test(tcase, names_that_are_gone_make_room);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "egress/resolver-wire.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -393,8 +394,6 @@ int main(void)
 {
 	Suite *suite = suite_create("resolver");
 	TCase *process = tcase_create("process"), *client = tcase_create("client");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(process, set_up_process, tear_down);
 	tcase_add_test(process, hosts_file);
@@ -412,8 +411,5 @@ int main(void)
 	tcase_add_test(client, too_many);
 	suite_add_tcase(suite, process);
 	suite_add_tcase(suite, client);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

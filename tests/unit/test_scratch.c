@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/scratch.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -185,8 +186,6 @@ int main(void)
 {
 	Suite *suite = suite_create("scratch");
 	TCase *tcase = tcase_create("scratch");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, enter, leave);
@@ -197,8 +196,5 @@ int main(void)
 	tcase_add_test(tcase, test_keep);
 	tcase_add_test(tcase, test_foreign_base);
 	tcase_add_test(tcase, test_no_tmpdir);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

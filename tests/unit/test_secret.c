@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "egress/secret.h"
 #include "tests/unit/memory-search.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -364,8 +365,6 @@ int main(void)
 {
 	Suite *suite = suite_create("secret");
 	TCase *tcase = tcase_create("secret");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, test_none);
@@ -378,8 +377,5 @@ int main(void)
 	tcase_add_test(tcase, test_bounded);
 	tcase_add_test(tcase, test_wiped);
 	tcase_add_test(tcase, test_wiped_on_error);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

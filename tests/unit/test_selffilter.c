@@ -20,6 +20,7 @@
 #include "syscalls/numbers.h"
 #include "tests/unit/bpf-run.h"
 #include "tests/unit/stub-handlers.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -297,8 +298,6 @@ int main(void)
 {
 	Suite *suite = suite_create("selffilter");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, each_number_has_one_rule_a_role);
 	tcase_add_test(tcase, each_role_gets_its_own);
@@ -308,9 +307,5 @@ int main(void)
 	tcase_add_test(tcase, what_is_nobodys_kills);
 	tcase_add_test(tcase, threads_are_made_and_held);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return unit_run(suite);
 }

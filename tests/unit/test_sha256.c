@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/sha256.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -115,17 +116,11 @@ int main(void)
 {
 	Suite *suite = suite_create("sha256");
 	TCase *tcase = tcase_create("sha256");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_known);
 	tcase_add_test(tcase, test_lengths);
 	tcase_add_test(tcase, test_pieces);
 	tcase_add_test(tcase, test_file);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return unit_run(suite);
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/shebang.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -206,8 +207,6 @@ int main(int argc, char **argv)
 {
 	Suite *suite;
 	TCase *tcase;
-	SRunner *runner;
-	int failed;
 
 	if (getenv("CALLGATE_SHEBANG")) {
 		for (int i = 0; i < argc; i++)
@@ -222,9 +221,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, agrees_at_the_limit);
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -14,6 +14,7 @@
 #include "syscalls/call.h"
 #include "syscalls/handlers.h"
 #include "tests/unit/stub-call.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -273,8 +274,6 @@ int main(void)
 {
 	Suite *suite = suite_create("signal");
 	TCase *tcase = tcase_create("signal");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, an_outsider_does_not_exist);
@@ -290,8 +289,5 @@ int main(void)
 	tcase_add_test(tcase, pidfds_lead_to_members_only);
 	tcase_add_test(tcase, a_name_cannot_forge_the_group);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "audit/record.h"
 #include "syscalls/table.h"
 #include "tests/unit/stub-handlers.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -202,8 +203,6 @@ int main(void)
 {
 	Suite *suite = suite_create("table");
 	TCase *tcase = tcase_create("table");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, every_named_call_is_listed);
 	tcase_add_test(tcase, only_unassigned_numbers_are_unlisted);
@@ -212,8 +211,5 @@ int main(void)
 	tcase_add_test(tcase, arguments_can_be_decoded_and_recorded);
 	tcase_add_test(tcase, classes_are_as_documented);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

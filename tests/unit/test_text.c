@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -188,8 +189,6 @@ int main(void)
 {
 	Suite *suite = suite_create("text");
 	TCase *tcase = tcase_create("text");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
@@ -200,8 +199,5 @@ int main(void)
 	tcase_add_test(tcase, test_duration);
 	tcase_add_test(tcase, test_number);
 	tcase_add_test(tcase, test_nearest);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -20,6 +20,7 @@
 #include "supervisor/selffilter.h"
 #include "tests/unit/memory-search.h"
 #include "tests/unit/tls-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -456,8 +457,6 @@ int main(void)
 {
 	Suite *suite = suite_create("tls");
 	TCase *tcase = tcase_create("tls");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -471,8 +470,5 @@ int main(void)
 	tcase_add_test(tcase, test_leaf_is_strict);
 	tcase_add_test(tcase, test_forgotten);
 	tcase_add_test(tcase, test_locked_down);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

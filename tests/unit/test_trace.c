@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/unit/trace-rig.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -459,8 +460,6 @@ int main(int argc, char **argv)
 {
 	Suite *suite;
 	TCase *tcase;
-	SRunner *runner;
-	int failed;
 
 	if (argc > 1)
 		return play(argc, argv);
@@ -482,9 +481,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, job_control_stops);
 	tcase_add_test(tcase, kill_storm_leaves_nothing);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "supervisor/trace-private.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -79,14 +80,9 @@ int main(void)
 {
 	Suite *suite = suite_create("trace-blob");
 	TCase *tests = tcase_create("trace-blob");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tests, exec_blobs_end);
 	tcase_add_test(tests, chdir_blobs_end);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -19,6 +19,7 @@
 #include "syscalls/pidinfo.h"
 #include "syscalls/procmap.h"
 #include "syscalls/tree.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -216,8 +217,6 @@ int main(void)
 {
 	Suite *suite = suite_create("tree");
 	TCase *tcase = tcase_create("tree");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, knows_a_process, 0, 2);
@@ -227,9 +226,5 @@ int main(void)
 	tcase_add_test(tcase, is_told_of_an_end);
 	tcase_add_test(tcase, finds_a_mapping);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/utf8.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -59,14 +60,9 @@ int main(void)
 {
 	Suite *suite = suite_create("utf8");
 	TCase *tcase = tcase_create("utf8");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, test_text, 0, (int)(sizeof(cases) / sizeof(cases[0])));
 	tcase_add_test(tcase, test_nul);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

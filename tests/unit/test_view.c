@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -513,8 +514,7 @@ int main(void)
 {
 	Suite *suite = suite_create("view");
 	TCase *tests = tcase_create("view");
-	SRunner *runner = srunner_create(suite);
-	int failed, count = (int)(sizeof(walks) / sizeof(walks[0]));
+	int count = (int)(sizeof(walks) / sizeof(walks[0]));
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, walk_resolves, 0, count);
@@ -532,8 +532,5 @@ int main(void)
 	tcase_add_test(tests, listings_show_what_is_granted);
 	tcase_add_test(tests, proc_lists_the_run);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return unit_run(suite);
 }

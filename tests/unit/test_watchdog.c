@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "supervisor/watchdog.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -104,8 +105,6 @@ int main(void)
 {
 	Suite *suite = suite_create("watchdog");
 	TCase *tcase = tcase_create("watchdog");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 30);
@@ -115,9 +114,5 @@ int main(void)
 	tcase_add_test(tcase, leaves_the_deaf_alone);
 	tcase_add_test(tcase, sends_nothing_late);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return unit_run(suite);
 }
