@@ -10,7 +10,7 @@ libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net
 	policy/net-agree.c policy/net-check.c policy/net-cli.c policy/net-compile.c policy/net-compile.h policy/net-http.c \
 	policy/net-names.c policy/net-names.h \
 	policy/net-pattern.c policy/net-show.c policy/net-text.c policy/net-warn.c policy/parse-net-rule.c policy/parse-net.h \
-	policy/parse-network.c
+	policy/parse-network.c policy/parse-secrets.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
 dist_profiles_DATA += policy/profiles/debian.json policy/profiles/github-read.json policy/profiles/npm.json \

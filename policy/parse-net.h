@@ -16,6 +16,9 @@ bool parser_ports(struct parser *parser, const json_t *value, const uint16_t **r
 /* "data.json: network.allow[0] api.github.com:443" for the value the parser is at; detail may be NULL. In the arena. */
 const char *parser_label(struct parser *parser, const char *detail);
 
+/* parse-secrets.c: the whole section. */
+void parser_secrets(struct parser *parser, const json_t *object);
+
 /* parse-net-rule.c: one of network.allow. */
 void parser_net_rule(struct parser *parser, const json_t *object);
 
