@@ -105,7 +105,7 @@ static int move_window(struct audit *audit, size_t len)
 	if (r > 0)
 		audit->direct = true;
 	else if (r == 0 && audit->chunk_bytes < CHUNK_MAX_BYTES)
-		audit->chunk_bytes *= 2;
+		audit->chunk_bytes *= 4;
 	return r < 0 ? r : 0;
 }
 

@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-#define CHUNK_FIRST_BYTES (64u << 10)
+/* A page: what a short run leaves of more has to be given back at its end, for which a disk may take longer than the run. */
+#define CHUNK_FIRST_BYTES (4u << 10)
 
 /*
  * A new file, or an empty one of our own (mktemp(1) made it): never through a link, never one with a second name. The
