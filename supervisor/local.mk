@@ -24,8 +24,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/privs.h \
 	supervisor/scratch.c \
 	supervisor/scratch.h \
-	supervisor/supervise.c \
-	supervisor/supervise.h \
+	supervisor/supervise.c supervisor/supervise-loop.c \
+	supervisor/supervise.h supervisor/supervise-private.h \
 	supervisor/supervise-network.c \
 	supervisor/supervise-network.h \
 	supervisor/trace.h \
