@@ -68,15 +68,17 @@ char *arena_dup(struct arena *arena, const char *text)
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
 	va_list args, again;
-	char *text = NULL;
+	char *text = NULL, most[256]; /* are shorter than that, and printed once */
 	int len;
 
 	va_start(args, format);
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, args);
+	len = vsnprintf(most, sizeof(most), format, args);
 	if (len >= 0)
 		text = arena_alloc(arena, (size_t)len + 1);
-	if (text)
+	if (text && (size_t)len < sizeof(most))
+		memcpy(text, most, (size_t)len + 1);
+	else if (text)
 		(void)vsnprintf(text, (size_t)len + 1, format, again); /* fits: measured with the same arguments */
 	va_end(again);
 	va_end(args);
