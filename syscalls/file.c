@@ -407,14 +407,39 @@ int file_pin_new(struct call *call, unsigned i, const char **ret_name)
 	return pin_name(call, i, ret_name, true);
 }
 
+/*
+ * Where no link is on the way and nothing is there, which is so of almost every file that is made: the parent by one strict
+ * open, and a look at the name. -1: a walk has to tell, and why.
+ */
+static int pin_absent(struct call *call, unsigned i, const char *base, unsigned follow, const char **ret_name)
+{
+	struct place *place = &call->place[i];
+	_cleanup_close_ int fd = -1;
+	struct stat there;
+
+	if (path_wants_dir(call->path[i].text) ||
+	    view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
+	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !judge(call, place, POLICY_WRITE))
+		return -1;
+	fd = view_open_parent(place, ret_name);
+	if (fd < 0 || fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return -1;
+	return steal_fd(&fd);
+}
+
 int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
 {
 	struct place *place = &call->place[i];
+	const struct policy_decision before = call->decision;
 	char base[PATH_MAX];
 	int r, fd;
 
 	if (start_of(call, &call->path[i], base) < 0)
 		return -1;
+	fd = pin_absent(call, i, base, follow, ret_name);
+	if (fd >= 0)
+		return fd;
+	call->decision = before; /* about a name that may not be the one */
 	r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow | VIEW_ABSENT, place);
 	if (r < 0) {
 		fail_walk(call, place, r);

@@ -65,9 +65,23 @@ static int ask(int dirfd, const char *path, int flags, struct statx *ret_object)
 	return 0;
 }
 
+/* "PID" and a leaf, without printf: each relative name comes by here. */
+static void put_link(char link[64], pid_t pid, const char *leaf)
+{
+	char digits[16];
+	size_t at = sizeof(digits), len = strlen(leaf) + 1;
+
+	do
+		digits[--at] = (char)('0' + pid % 10);
+	while ((pid /= 10) > 0);
+	memcpy(link, digits + at, sizeof(digits) - at);
+	memcpy(link + sizeof(digits) - at, leaf, len);
+}
+
 /*
- * The directory, and how to read its name: *ret_link below the view's /proc. *ret_copy: a duplicate of the program's
- * descriptor, owned by the caller, or -1. A pidfd that gives one is of a task that lives, so nobody else has its number.
+ * The directory. Its link below the view's /proc is in `link`, or empty: then it is that of the copy. *ret_copy: a
+ * duplicate of the program's descriptor, owned by the caller, or -1. A pidfd that gives one is of a task that lives, so
+ * nobody else has its number.
  */
 static int identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object, char link[64],
 		    int *ret_copy)
@@ -76,17 +90,16 @@ static int identify(const struct view *view, const struct task *task, int fd, st
 	int r;
 
 	if (fd == AT_FDCWD) {
-		(void)snprintf(link, 64, "%d/cwd", task->tid);
+		put_link(link, task->tid, "/cwd");
 		return ask(view->proc_fd, link, 0, ret_object);
 	}
 	if (fd < 0)
 		return -EBADF;
 	if (task->pidfd >= 0 && bases && !bases->refused) {
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
-		if (*ret_copy >= 0) {
-			(void)snprintf(link, 64, "self/fd/%d", *ret_copy);
+		link[0] = '\0';
+		if (*ret_copy >= 0)
 			return ask(*ret_copy, "", AT_EMPTY_PATH, ret_object);
-		}
 		if (errno == EBADF)
 			return -EBADF;
 		bases->refused = errno == EPERM || errno == ENOSYS;
@@ -168,6 +181,8 @@ int view_base(const struct view *view, const struct task *task, int fd, char *ou
 	r = name ? known_name(view, name, &object, out, cap) : -ENOENT;
 	if (r >= 0)
 		return r;
+	if (!link[0])
+		(void)snprintf(link, sizeof(link), "self/fd/%d", copy);
 	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
 	if (len < 0)
 		return fd == AT_FDCWD ? -errno : -EBADF;
