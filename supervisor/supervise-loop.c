@@ -73,10 +73,11 @@ static void reap(struct supervisor *supervisor)
 
 static void on_signal(struct supervisor *supervisor)
 {
-	struct signalfd_siginfo info;
+	struct signalfd_siginfo info[2]; /* there are two signals, and each is pending once at most */
+	ssize_t got = read(supervisor->signal_fd, info, sizeof(info));
 
-	while (read(supervisor->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		if (info.ssi_signo == SIGTERM)
+	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*info); i++)
+		if (info[i].ssi_signo == SIGTERM)
 			supervisor->ended = true;
 	reap(supervisor);
 }

@@ -80,7 +80,7 @@ tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_egress.a l
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace
-tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h
+tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h tests/unit/old-kernel.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 

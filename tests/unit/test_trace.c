@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/old-kernel.h"
 #include "tests/unit/trace-rig.h"
 #include "tests/unit/unit.h"
 
@@ -61,6 +62,8 @@ static void expect(void (*guest)(void), int status)
 
 START_TEST(exec_runs)
 {
+	if (_i)
+		be_old();
 	expect(guest_exec, 7 << 8);
 }
 END_TEST
@@ -131,7 +134,9 @@ START_TEST(exec_mismatch_kills)
 	static void (*const tampers[])(struct exec_plan *) = {other_image, other_loader, no_loader, loader_alone,
 							      other_name, shorter_name, longer_name};
 
-	rig.tamper = tampers[_i];
+	rig.tamper = tampers[_i / 2];
+	if (_i % 2)
+		be_old();
 	expect(guest_exec, SIGKILL);
 }
 END_TEST
@@ -467,9 +472,9 @@ int main(int argc, char **argv)
 	tcase = tcase_create("trace");
 	tcase_set_timeout(tcase, 90);
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, exec_runs);
+	tcase_add_loop_test(tcase, exec_runs, 0, 2);
 	tcase_add_test(tcase, exec_fails_natively);
-	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 7);
+	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 14);
 	tcase_add_test(tcase, exec_from_threads);
 	tcase_add_test(tcase, exec_from_vfork);
 	tcase_add_loop_test(tcase, detour_names_the_virtual_path, 0, 2);

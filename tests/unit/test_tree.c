@@ -1,49 +1,25 @@
 /* Who calls: processes, threads, the dead; with and without what newer kernels tell of a pidfd and of a mapping. */
 #include <check.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/exec.h"
-#include "syscalls/pidinfo.h"
-#include "syscalls/procmap.h"
 #include "syscalls/tree.h"
+#include "tests/unit/old-kernel.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
 static struct tree *tree;
 static int epoll_fd;
-
-/* This process's kernel is an older one from now on: each test has a process of its own. */
-static void be_old(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDFD_INFO_CALL, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDNS_NUMBER_CALL, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROCMAP_QUERY_CALL, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
 
 static void setup(void)
 {

@@ -1,0 +1,35 @@
+/* What a kernel before Linux 6.11 lacks of what the supervisor asks about processes. */
+#ifndef CALLGATE_TESTS_OLD_KERNEL_H
+#define CALLGATE_TESTS_OLD_KERNEL_H
+
+#include <check.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "syscalls/pidinfo.h"
+#include "syscalls/procmap.h"
+
+/* This process's kernel is an older one from now on: each test has a process of its own. */
+static inline void be_old(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDFD_INFO_CALL, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PIDNS_NUMBER_CALL, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROCMAP_QUERY_CALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+#endif
