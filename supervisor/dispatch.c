@@ -210,8 +210,9 @@ static void answer(struct dispatch *dispatch)
 	case OUTCOME_BLOCKING:
 	case OUTCOME_CONNECT:
 	case OUTCOME_INET:
-		handoff_release(dispatch->handoff); /* its thread would inherit the mask */
+		handoff_apart(dispatch->handoff); /* its thread would inherit the mask */
 		result = blocking_start(dispatch->blocking, call);
+		handoff_again(dispatch->handoff);
 		if (result == 0)
 			return; /* its thread answers and records */
 		(void)notify_error(listener, call->id, (int)result);
@@ -369,6 +370,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		drop_fetched(call);
 		return;
 	}
+	handoff_known(dispatch->handoff, call->task, notification->data.nr, call->start_ns);
 	if (row && call->decision.verdict != VERDICT_DENY)
 		perform(call);
 	drop_fetched(call); /* what the handler had no use for */

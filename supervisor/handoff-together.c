@@ -17,16 +17,17 @@
 #define LOOK_NS (HANDOFF_IDLE_MS * MS)
 #define LOOK_LATE_NS (20 * MS)   /* we had no CPU for so long: no telling what was made meanwhile */
 #define IDLE_LOOKS 8u            /* without a call: then there is nothing to be gained */
-#define HARM_NS (1 * MS)         /* so long callers may wait for a CPU */
+#define HARM_NS (800 * US)       /* so long callers may wait for a CPU */
+#define CALL_NS (5 * US)         /* beyond what they wait after each call until we wait, too */
 #define GOOD_NS (200 * MS)       /* when they did not for so long, the next pause is the first again */
-#define PAUSE_FIRST_NS (50 * MS) /* doubled up to: */
+#define PAUSE_FIRST_NS (50 * MS) /* four times as long each time, up to: */
 #define PAUSE_MOST_NS (1000 * MS)
 #define CROWDED_NS (10 * MS) /* until we look again whether others leave us a CPU */
 #define SHOWN_NS (2 * MS)    /* for a task that is being told a mask */
 #define TASKS_MOST 32u       /* that are moved to one CPU */
 #define NEW_MOST 64          /* numbers that are looked at for who computes */
 
-/* How long a task waited for a CPU in its life: the second number. */
+/* How long a task waited for a CPU in its life: the second number. The third is how often it had one; 0: nobody counts. */
 static bool waited(pid_t tid, uint64_t *ret_ns)
 {
 	char path[64], text[96], *end;
@@ -40,8 +41,8 @@ static bool waited(pid_t tid, uint64_t *ret_ns)
 		return false;
 	text[len] = '\0';
 	(void)strtoull(text, &end, 10);
-	*ret_ns = strtoull(end, NULL, 10);
-	return true;
+	*ret_ns = strtoull(end, &end, 10);
+	return strtoull(end, NULL, 10) > 0;
 }
 
 static bool is_running(pid_t tid)
@@ -57,7 +58,7 @@ void together_init(struct handoff *handoff)
 {
 	uint64_t ns;
 
-	handoff->together.possible = waited(getpid(), &ns) && ns > 0; /* it began by waiting for its maker */
+	handoff->together.possible = waited(getpid(), &ns);
 	handoff->together.pause_ns = PAUSE_FIRST_NS;
 }
 
@@ -72,7 +73,7 @@ static void pause_longer(struct handoff *handoff, uint64_t now_ns)
 	struct together *together = &handoff->together;
 
 	together_pause(handoff, now_ns + together->pause_ns);
-	together->pause_ns = together->pause_ns * 2 < PAUSE_MOST_NS ? together->pause_ns * 2 : PAUSE_MOST_NS;
+	together->pause_ns = together->pause_ns * 4 < PAUSE_MOST_NS ? together->pause_ns * 4 : PAUSE_MOST_NS;
 }
 
 /* The receiver, where it is at this moment. False: not now. */
@@ -242,10 +243,8 @@ static bool takes_a_number(const struct task *task, int nr)
 	return (nr == SYS_execve || nr == SYS_execveat) && task->tid != task->tgid;
 }
 
-void handoff_known(struct handoff *handoff, const struct task *task, int nr)
+void handoff_known(struct handoff *handoff, const struct task *task, int nr, uint64_t now_ns)
 {
-	uint64_t now_ns;
-
 	if (!handoff || handoff->off || !handoff->together.possible)
 		return;
 	if (handoff->together.on) {
@@ -253,10 +252,7 @@ void handoff_known(struct handoff *handoff, const struct task *task, int nr)
 			handoff_release(handoff);
 		return;
 	}
-	if (handoff->count > 0 || takes_a_number(task, nr))
-		return;
-	now_ns = io_now_ns();
-	if (now_ns >= handoff->together.paused_until_ns)
+	if (handoff->count == 0 && !takes_a_number(task, nr) && now_ns >= handoff->together.paused_until_ns)
 		begin_again(handoff, task, now_ns);
 }
 
@@ -285,10 +281,13 @@ void handoff_again(struct handoff *handoff)
 
 /* ---- looking ---- */
 
-/* How long those who called since the last look waited for a CPU meanwhile. */
+/*
+ * How long those who called since the last look waited for a CPU meanwhile, but for what each does after a call: until we
+ * wait for the next one.
+ */
 static uint64_t callers_waited(struct together *together)
 {
-	uint64_t total_ns = 0, now;
+	uint64_t total_ns = 0, ours_ns = together->calls * CALL_NS, now;
 
 	for (unsigned i = 0; i < CALLERS_MAX; i++) {
 		struct caller *caller = &together->caller[i];
@@ -301,7 +300,7 @@ static uint64_t callers_waited(struct together *together)
 		total_ns += now - caller->waited_ns;
 		caller->waited_ns = now;
 	}
-	return total_ns;
+	return total_ns > ours_ns ? total_ns - ours_ns : 0;
 }
 
 static void count_running(struct task *task, void *arg)
@@ -334,10 +333,10 @@ void together_tick(struct handoff *handoff, uint64_t now_ns)
 	load = handoff_load(handoff);
 	many = load.last - handoff->from > NEW_MOST;
 	handoff->all_numbers |= now_ns - together->looked_ns > LOOK_LATE_NS || load.last < handoff->from;
+	together->harm_ns = together->harm_ns / 2 + callers_waited(together);
 	together->looked_ns = now_ns;
 	together->calls = 0;
 	together->idle = quiet ? together->idle + 1 : 0;
-	together->harm_ns = together->harm_ns / 2 + callers_waited(together);
 	if (together->harm_ns > HARM_NS ||
 	    (quiet && load.runnable > 2 && !many && several_compute(handoff, load.last))) {
 		if (now_ns - together->begun_ns >= GOOD_NS)

@@ -2,7 +2,10 @@
  * Giving a descriptor (ADDFD) wakes the task that takes it without the flag that keeps it here: the scheduler moves it to an
  * idle CPU, an interrupt away, and back at its next call. While a task makes call after call, that task and the receiver
  * are therefore kept on one CPU, when measuring shows that it helps and as long as it does: several tasks only when they
- * do little else.
+ * do little else (handoff.c).
+ *
+ * So do the stops of a traced exec, the end of a child and each fork. A run begins, and goes on, with all its tasks and the
+ * receiver on one CPU, until more than one of them wants it (handoff-together.c). What is said above is for the pauses then.
  *
  * Nobody is to notice. Masks are put back before anybody asks for one, before the call of somebody who is not kept (but for
  * several), some milliseconds after a task's last call, and when others want that CPU. Tasks that a kept one made meanwhile
@@ -42,14 +45,14 @@ int handoff_create(struct tree *tree, int loadavg_fd, struct handoff **ret_hando
 /* Like all that follow, takes NULL: it is off. */
 void handoff_free(struct handoff *handoff);
 
-/* The program, before its execve is answered: it and all that it makes begin on the CPU where we are. */
+/* The program, before its execve is answered and before it is reaped: it and all that it makes begin on the CPU where we are. */
 void handoff_begin(struct handoff *handoff, pid_t program);
 
 /* A call begins: the masks are put back where that has to be before it is handled. */
 void handoff_call(struct handoff *handoff, pid_t tid, int nr);
 
-/* Who called is known, and waits for us. */
-void handoff_known(struct handoff *handoff, const struct task *task, int nr);
+/* Who called is known, and waits for us: may bring all of the run together. Follows handoff_call. */
+void handoff_known(struct handoff *handoff, const struct task *task, int nr, uint64_t now_ns);
 
 /* The task is about to be given a descriptor: keeps it here if that has cost enough. Borrows it until handoff_forget. */
 void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns);

@@ -145,6 +145,7 @@ static void run(struct supervisor *supervisor)
 	loadavg = supervisor->options->hand_off ? handoff_loadavg(supervisor->options->host_proc_fd) : -1;
 	if (loadavg < 0 || handoff_create(supervisor->sandbox.tree, loadavg, &supervisor->dispatch.handoff) < 0)
 		supervisor->dispatch.handoff = NULL;
+	handoff_begin(supervisor->dispatch.handoff, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	supervise_loop(supervisor);
 	watchdog_stop(supervisor->watchdog);

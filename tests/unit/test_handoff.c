@@ -598,7 +598,7 @@ static bool all_have(int count, const pid_t *tid, unsigned tids)
 static void call(pid_t tid, int nr)
 {
 	handoff_call(handoff, tid, nr);
-	handoff_known(handoff, tree_task(tree, tid), nr);
+	handoff_known(handoff, tree_task(tree, tid), nr, io_now_ns());
 }
 
 /* As the loop does; time is real here, as the kernel's is. */
@@ -757,9 +757,9 @@ START_TEST(leaves_a_thread_that_takes_a_number)
 
 	together();
 	thread.tgid = getpid();
-	handoff_known(handoff, &thread, SYS_openat);
+	handoff_known(handoff, &thread, SYS_openat, now);
 	ck_assert_int_eq(cpus(task.tid), 1);
-	handoff_known(handoff, &thread, SYS_execve);
+	handoff_known(handoff, &thread, SYS_execve, now);
 	/* It is in no list of known ones, but its number says when it was made. */
 	ck_assert_free();
 }
