@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/ending.h"
+#include "base/path.h"
 #include "supervisor/aside.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/descriptors.h"
@@ -132,6 +133,20 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	return error;
 }
 
+/* What the policy leads elsewhere, say /var/tmp. What lies deeper the view makes. */
+static void furnish_redirects(const struct keeper_options *options)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_mounts(options->policy, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = mount[i].create ? path_rest(mount[i].host, options->scratch->path) : NULL;
+
+		if (name && *name && !strchr(name, '/'))
+			scratch_add(options->scratch, name);
+	}
+}
+
 /*
  * A disk takes its time: directories are made while the supervisor starts. Told anew to each that is forked. That dead runs
  * left something is nobody's hurry either.
@@ -142,8 +157,10 @@ static void furnish(const struct keeper_options *options, struct keeper_child *c
 
 	if (child->furnished[1] < 0)
 		return;
-	if (!again)
+	if (!again) {
 		child->furnish_error = scratch_furnish(options->scratch);
+		furnish_redirects(options);
+	}
 	error = child->furnish_error;
 	(void)!write(child->furnished[1], &error, sizeof(error)); /* EPIPE: it is dead, which shows elsewhere */
 	if (!again)

@@ -225,6 +225,11 @@ int scratch_furnish(const struct scratch *scratch)
 	return error;
 }
 
+void scratch_add(const struct scratch *scratch, const char *name)
+{
+	(void)make_dir(scratch->fd, name, 01777);
+}
+
 void scratch_sweep(const struct scratch *scratch)
 {
 	sweep_runs(scratch);

@@ -26,6 +26,9 @@ int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 /* Makes work, tmp and shm in it, which only who uses them has to wait for. 0 or -errno. */
 int scratch_furnish(const struct scratch *scratch);
 
+/* Makes another one, open to all as /tmp is; failing shows when it is used. */
+void scratch_add(const struct scratch *scratch, const char *name);
+
 /* Removes dead runs' directories, for at most about half a second. */
 void scratch_sweep(const struct scratch *scratch);
 
