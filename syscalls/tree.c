@@ -31,9 +31,11 @@ struct tree {
 	int host_pidns_fd; /* -1: not that of another namespace, or a kernel that does not tell */
 	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
 	unsigned seen;
-	unsigned limit_changes;  /* never 0 */
-	unsigned limits_setting; /* by how many tasks */
-	bool limit_lost;         /* one is being set, and nobody will know when that is done */
+	struct {
+		unsigned changes;  /* never 0 */
+		unsigned changing; /* how many tasks are at it */
+		bool lost;         /* one is, and nobody will know when that is done */
+	} state[TASK_STATE_MAX];
 	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
 	struct task *bucket[TREE_BUCKETS];
 };
@@ -53,7 +55,8 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->epoll_fd = epoll_fd;
 	tree->host_proc_fd = tree->host_pidns_fd = -1;
 	tree->transient.pidfd = -1;
-	tree->limit_changes = 1;
+	for (unsigned i = 0; i < TASK_STATE_MAX; i++)
+		tree->state[i].changes = 1;
 	*ret_tree = tree;
 	return 0;
 }
@@ -293,7 +296,7 @@ void tree_forget(struct tree *tree, struct task *task)
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree->limits_setting -= task->sets_limit;
+		tree_changed(task);
 		task_free(task);
 		return;
 	}
@@ -306,8 +309,9 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 
 	if (!task)
 		return;
-	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
+	/* Its number may have been the leader's, and its descriptors and umask those of the thread that did the exec. */
 	task->room = (struct task_room){0};
+	task->umask_changes = 0;
 	copy = strdup(exe);
 	if (!copy)
 		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */
@@ -315,29 +319,24 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 	task->exe = copy;
 }
 
-static void count_limit_change(struct tree *tree)
+unsigned tree_change(struct tree *tree, struct task *task, enum task_state state)
 {
-	tree->limit_changes += tree->limit_changes == UINT_MAX ? 2 : 1;
-}
-
-void tree_limit_setting(struct tree *tree, struct task *task)
-{
-	count_limit_change(tree);
-	if (task->pidfd < 0)
-		tree->limit_lost = true;
-	else if (!task->sets_limit)
-		tree->limits_setting++;
-	task->sets_limit = task->pidfd >= 0;
-}
-
-unsigned tree_limit_changes(struct tree *tree, struct task *task)
-{
-	if (task->sets_limit) {
-		task->sets_limit = false;
-		tree->limits_setting--;
-		count_limit_change(tree);
+	if (++tree->state[state].changes == 0)
+		tree->state[state].changes = 1;
+	if (task->pidfd < 0) {
+		tree->state[state].lost = true;
+		return 0;
 	}
-	return tree->limits_setting || tree->limit_lost || task->pidfd < 0 ? 0 : tree->limit_changes;
+	if (!task->changing[state])
+		tree->state[state].changing++;
+	task->changing[state] = &tree->state[state].changing;
+	task->changes = true;
+	return tree->state[state].changes;
+}
+
+unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state)
+{
+	return tree->state[state].changing || tree->state[state].lost || task->pidfd < 0 ? 0 : tree->state[state].changes;
 }
 
 bool tree_holds(struct tree *tree, pid_t pid)

@@ -21,7 +21,14 @@ struct tree;
 struct task_room {
 	uint64_t until_ns; /* it is not full before */
 	uint64_t limit;
-	unsigned changes;  /* tree_limit_changes() when the limit was asked for */
+	unsigned changes;  /* tree_changes() when the limit was asked for */
+};
+
+/* What a task changes natively, once its notified call is continued, and what we keep in mind of it until somebody does. */
+enum task_state {
+	TASK_LIMIT, /* RLIMIT_NOFILE, of its own process or another member's */
+	TASK_UMASK, /* its own, and of whom it shares it with: CLONE_FS */
+	TASK_STATE_MAX,
 };
 
 struct task {
@@ -32,7 +39,10 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct task_room room;
-	bool sets_limit; /* tree.c's, as is the next */
+	unsigned umask_changes; /* as in room; file-fd.c's */
+	mode_t umask;
+	unsigned *changing[TASK_STATE_MAX]; /* where it is counted among those who change that; NULL: it does not */
+	bool changes;                       /* anything */
 	struct task *next;
 };
 
@@ -58,22 +68,32 @@ void tree_forget(struct tree *tree, struct task *task);
 /* The image changed (exec): tgid's tasks now run `exe`. */
 void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 
+/*
+ * The task changes it: the kernel does so once the notification is continued, and has done when the task makes its next
+ * call. Returns what tree_changes will if nobody else does meanwhile; 0: nobody will be able to tell.
+ */
+unsigned tree_change(struct tree *tree, struct task *task, enum task_state state);
+/*
+ * How often that was, for the task that calls now: as long as it stays the same nothing has changed. 0: nobody can tell,
+ * because something may be changing.
+ */
+unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state);
+/* The task makes a call, or is gone: what it was changing is changed. */
+static inline void tree_changed(struct task *task)
+{
+	for (unsigned i = 0; i < TASK_STATE_MAX; i++) {
+		if (task->changing[i])
+			--*task->changing[i];
+		task->changing[i] = NULL;
+	}
+	task->changes = false;
+}
+
 /* True when pid (a tgid) or tid belongs to the run. Asks /proc; costs a few reads. */
 bool tree_holds(struct tree *tree, pid_t pid);
 
 /* The tgids of the run at this moment, ascending, at most `cap`; returns how many there are. */
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
-
-/*
- * The task sets RLIMIT_NOFILE, its own process's or another member's: the kernel does so once the notification is continued,
- * and has done when the task makes its next call.
- */
-void tree_limit_setting(struct tree *tree, struct task *task);
-/*
- * How often that was, for the task that calls now: as long as it stays the same no limit has changed. 0: nobody can tell,
- * because one may be changing.
- */
-unsigned tree_limit_changes(struct tree *tree, struct task *task);
 
 /* A numeric field of /proc/PID/status ("Tgid", "PPid", "Umask" is octal). -ESRCH when the task or the field is gone. */
 long tree_status(pid_t tid, const char *field, int base);

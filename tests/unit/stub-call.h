@@ -42,16 +42,19 @@ long tree_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
-void tree_limit_setting(struct tree *tree, struct task *task)
+unsigned tree_change(struct tree *tree, struct task *task, enum task_state state)
 {
 	(void)tree;
 	(void)task;
+	(void)state;
+	return 0;
 }
 
-unsigned tree_limit_changes(struct tree *tree, struct task *task)
+unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state)
 {
 	(void)tree;
 	(void)task;
+	(void)state;
 	return 0;
 }
 

@@ -157,6 +157,35 @@ START_TEST(is_told_of_an_end)
 END_TEST
 
 /* The same answer of an old kernel and of a new one: here for the mapping of a file, of nothing, and for no mapping. */
+/* What a task was seen to change is known again once it makes its next call, or is gone; meanwhile nobody knows. */
+START_TEST(changes_are_waited_for)
+{
+	struct task first = {.tid = 1, .pidfd = 3}, second = {.tid = 2, .pidfd = 4}, unheld = {.tid = 3, .pidfd = -1};
+	struct tree *own;
+	unsigned before, said;
+
+	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
+	before = tree_changes(own, &first, TASK_UMASK);
+	ck_assert_uint_ne(before, 0);
+	said = tree_change(own, &first, TASK_UMASK);
+	ck_assert_uint_ne(said, before);
+	ck_assert_uint_eq(tree_changes(own, &second, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), before);
+	tree_changed(&second);
+	ck_assert_uint_eq(tree_changes(own, &second, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_change(own, &second, TASK_UMASK), said + 1);
+	(void)tree_change(own, &first, TASK_UMASK);
+	tree_changed(&first);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), 0);
+	tree_changed(&second);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), said + 2);
+	ck_assert_uint_eq(tree_changes(own, &unheld, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_change(own, &unheld, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), 0);
+	tree_free(own);
+}
+END_TEST
+
 START_TEST(finds_a_mapping)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -201,6 +230,7 @@ int main(void)
 	tcase_add_loop_test(tcase, knows_no_dead, 0, 2);
 	tcase_add_test(tcase, is_told_of_an_end);
 	tcase_add_test(tcase, finds_a_mapping);
+	tcase_add_test(tcase, changes_are_waited_for);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
