@@ -41,13 +41,14 @@ class Run:
     def bound(self, workload):
         """
         What the mechanism allows on this machine: the floor's figure, for judging costs at least that, and where starting
-        counts, what bwrap's start adds to `true`, for a sandbox with namespaces has to start. None where that is unknown.
+        counts, what bwrap's start adds to `true`, for a sandbox with namespaces has to start. One program can be both, so
+        one more start of a program, which is `true` itself, comes off. None where that is unknown.
         """
         floor = self.median(workload, "floor")
         if floor is None or self.workloads[workload].get("group") not in STARTED:
             return floor
         sandboxed, alone = self.median("true", "bwrap"), self.median("true", "native")
-        return None if sandboxed is None or alone is None else floor + max(0.0, sandboxed - alone)
+        return None if sandboxed is None or alone is None else floor + max(0.0, sandboxed - 2 * alone)
 
     def ratio(self, workload, rival, base):
         above, below = self.median(workload, rival), self.median(workload, base)
