@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/procstat.h"
 #include "supervisor/handoff-private.h"
 #include "syscalls/tree.h"
 
@@ -56,13 +57,36 @@ static bool is_there(const struct task *task)
 	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
 }
 
+bool handoff_is_running(pid_t tid)
+{
+	struct procstat stat;
+
+	return procstat_read(tid, &stat) == 0 && stat.state == 'R';
+}
+
+/* A wider mask moves nobody by itself: who waits for a CPU would do so until the scheduler balances, some milliseconds. */
+static void scatter(struct handoff *handoff, pid_t tid)
+{
+	cpu_set_t others;
+
+	if (!handoff->scatter || !handoff_is_running(tid))
+		return;
+	CPU_XOR(&others, &handoff->theirs, &handoff->cpu);
+	if (handoff->first_stays)
+		handoff->first_stays = false;
+	else if (CPU_COUNT(&others) > 0)
+		(void)set_mask(tid, &others);
+}
+
 /* Its mask, unless the number is another's by now or somebody else has set one. */
-void handoff_let_go(const struct handoff *handoff, const struct kept *kept)
+void handoff_let_go(struct handoff *handoff, const struct kept *kept)
 {
 	cpu_set_t now;
 
-	if (is_there(kept->task) && get_mask(kept->task->tid, &now) == 0 && CPU_EQUAL(&now, &handoff->cpu))
-		handoff_put_back(handoff, kept->task->tid, &handoff->theirs);
+	if (!is_there(kept->task) || get_mask(kept->task->tid, &now) < 0 || !CPU_EQUAL(&now, &handoff->cpu))
+		return;
+	scatter(handoff, kept->task->tid);
+	handoff_put_back(handoff, kept->task->tid, &handoff->theirs);
 }
 
 /* ---- those who were made meanwhile ---- */
@@ -109,8 +133,10 @@ static void put_back_inherited(struct handoff *handoff, pid_t tid)
 	if (get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1 || handoff_find(handoff, tid))
 		return;
 	CPU_AND(&known, &now, &handoff->used);
-	if (CPU_EQUAL(&known, &now) && !CPU_EQUAL(&now, &handoff->theirs) && tree_holds(handoff->tree, tid))
-		handoff_put_back(handoff, tid, &handoff->theirs);
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &handoff->theirs) || !tree_holds(handoff->tree, tid))
+		return;
+	scatter(handoff, tid);
+	handoff_put_back(handoff, tid, &handoff->theirs);
 }
 
 /* Whoever was made since this was done last. Numbers are given in order, and begin again below when there is no higher one. */

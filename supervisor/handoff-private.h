@@ -45,7 +45,7 @@ struct together {
 	pid_t since; /* tasks with numbers above this one were made while it was on */
 	uint64_t begun_ns, looked_ns;
 	unsigned calls;   /* since it was looked */
-	unsigned idle;    /* so many looks in a row without any */
+	uint64_t idle_ns; /* so long nobody called */
 	uint64_t harm_ns; /* what callers waited for a CPU; at each look half of it is forgotten */
 	struct caller caller[CALLERS_MAX];
 	pid_t shown[SHOWN_MAX]; /* who are being told a mask, the last ones: 0 or who has not called since */
@@ -80,7 +80,9 @@ struct handoff {
 	pid_t numbers;    /* there are no more, so that they may all be used within moments; 0: there are many */
 	bool all_numbers; /* they may have been: look at each */
 	pid_t from;       /* tasks with numbers above this one may have inherited a mask */
-	unsigned late;    /* looks at them still to come */
+	bool scatter;     /* several wait for that CPU: all but the first are taken to others at once */
+	bool first_stays;
+	unsigned late;                  /* looks at them still to come */
 	uint64_t late_ns, late_step_ns; /* when the next is */
 	uint64_t kept_ns;               /* since when */
 	uint64_t looked_ns;             /* when we looked who still calls */
@@ -96,7 +98,9 @@ struct load {
 /* A mask that was read before. */
 void handoff_put_back(const struct handoff *handoff, pid_t tid, const cpu_set_t *mask);
 /* Its mask, unless the number is another's by now or somebody else has set one. */
-void handoff_let_go(const struct handoff *handoff, const struct kept *kept);
+void handoff_let_go(struct handoff *handoff, const struct kept *kept);
+/* Has a CPU, or waits for one. */
+bool handoff_is_running(pid_t tid);
 /* NULL: it is not kept. */
 struct kept *handoff_find(struct handoff *handoff, pid_t tid);
 struct load handoff_load(const struct handoff *handoff);
@@ -134,7 +138,8 @@ void together_slow(struct handoff *handoff);
 void together_release(struct handoff *handoff);
 void together_pause(struct handoff *handoff, uint64_t until_ns);
 void together_forget(struct handoff *handoff, const struct task *task);
-void together_tick(struct handoff *handoff, uint64_t now_ns);
+/* Milliseconds until the next one, if they still are together. */
+int together_tick(struct handoff *handoff, uint64_t now_ns);
 
 /* What a mask that leaves nothing out comes to. 0 or -errno. */
 int handoff_find_whole(cpu_set_t *ret_whole);

@@ -8,15 +8,16 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
 #include "supervisor/handoff-private.h"
 #include "syscalls/tree.h"
 
 #include "base/banned.h"
 
-#define LOOK_NS (HANDOFF_IDLE_MS * MS)
+#define LOOK_MS HANDOFF_IDLE_MS
+#define LOOK_FIRST_MS 2 /* so often while it is young: */
+#define YOUNG_NS (20 * MS)
 #define LOOK_LATE_NS (20 * MS)   /* we had no CPU for so long: no telling what was made meanwhile */
-#define IDLE_LOOKS 8u            /* without a call: then there is nothing to be gained */
+#define IDLE_NS (32 * MS)        /* without a call: then there is nothing to be gained */
 #define HARM_NS (800 * US)       /* so long callers may wait for a CPU */
 #define CALL_NS (5 * US)         /* beyond what they wait after each call until we wait, too */
 #define GOOD_NS (200 * MS)       /* when they did not for so long, the next pause is the first again */
@@ -43,13 +44,6 @@ static bool waited(pid_t tid, uint64_t *ret_ns)
 	(void)strtoull(text, &end, 10);
 	*ret_ns = strtoull(end, &end, 10);
 	return strtoull(end, NULL, 10) > 0;
-}
-
-static bool is_running(pid_t tid)
-{
-	struct procstat stat;
-
-	return procstat_read(tid, &stat) == 0 && stat.state == 'R';
 }
 
 /* ---- beginning ---- */
@@ -98,7 +92,8 @@ static void start(struct handoff *handoff, pid_t since, uint64_t now_ns)
 	together->on = true;
 	together->since = since;
 	together->begun_ns = together->looked_ns = now_ns;
-	together->calls = together->idle = 0;
+	together->calls = 0;
+	together->idle_ns = 0;
 	together->harm_ns = 0;
 	memset(together->caller, 0, sizeof(together->caller));
 }
@@ -131,7 +126,7 @@ static void look_at(struct task *task, void *arg)
 	struct survey *survey = arg;
 
 	if (++survey->tasks <= TASKS_MOST && survey->running == 0 && task != survey->caller)
-		survey->running += is_running(task->tid);
+		survey->running += handoff_is_running(task->tid);
 }
 
 static bool is_shown(const struct together *together, pid_t tid)
@@ -308,7 +303,7 @@ static void count_running(struct task *task, void *arg)
 	struct survey *survey = arg;
 
 	if (task->tid <= survey->handoff->from && ++survey->tasks <= TASKS_MOST)
-		survey->running += is_running(task->tid);
+		survey->running += handoff_is_running(task->tid);
 }
 
 /* Two or more who are here, though nobody calls. */
@@ -318,32 +313,48 @@ static bool several_compute(struct handoff *handoff, pid_t last)
 
 	tree_each(handoff->tree, count_running, &all);
 	for (pid_t tid = handoff->from + 1; tid <= last && all.running < 2; tid++)
-		all.running += is_running(tid);
+		all.running += handoff_is_running(tid);
 	return all.running > 1;
 }
 
-void together_tick(struct handoff *handoff, uint64_t now_ns)
+/* More than one want the CPU. */
+static void scatter(struct handoff *handoff, uint64_t now_ns)
+{
+	struct together *together = &handoff->together;
+
+	if (now_ns - together->begun_ns >= GOOD_NS)
+		together->pause_ns = PAUSE_FIRST_NS;
+	handoff->scatter = handoff->first_stays = true;
+	handoff_release(handoff);
+	handoff->scatter = false;
+	pause_longer(handoff, now_ns);
+}
+
+static void look(struct handoff *handoff, uint64_t now_ns)
 {
 	struct together *together = &handoff->together;
 	bool quiet = together->calls == 0, many;
-	struct load load;
+	uint64_t window_ns = now_ns - together->looked_ns;
+	struct load load = handoff_load(handoff);
 
-	if (!together->on || now_ns - together->looked_ns < LOOK_NS)
-		return;
-	load = handoff_load(handoff);
 	many = load.last - handoff->from > NEW_MOST;
-	handoff->all_numbers |= now_ns - together->looked_ns > LOOK_LATE_NS || load.last < handoff->from;
+	handoff->all_numbers |= window_ns > LOOK_LATE_NS || load.last < handoff->from;
 	together->harm_ns = together->harm_ns / 2 + callers_waited(together);
 	together->looked_ns = now_ns;
 	together->calls = 0;
-	together->idle = quiet ? together->idle + 1 : 0;
-	if (together->harm_ns > HARM_NS ||
-	    (quiet && load.runnable > 2 && !many && several_compute(handoff, load.last))) {
-		if (now_ns - together->begun_ns >= GOOD_NS)
-			together->pause_ns = PAUSE_FIRST_NS;
-		handoff_release(handoff);
-		pause_longer(handoff, now_ns);
-	} else if (together->idle > IDLE_LOOKS || handoff->all_numbers || (quiet && load.runnable > 2 && many)) {
+	together->idle_ns = quiet ? together->idle_ns + window_ns : 0;
+	if (together->harm_ns > HARM_NS || (quiet && load.runnable > 2 && !many && several_compute(handoff, load.last)))
+		scatter(handoff, now_ns);
+	else if (together->idle_ns > IDLE_NS || handoff->all_numbers || (quiet && load.runnable > 2 && many))
 		handoff_release(handoff); /* till the next call */
-	}
+}
+
+int together_tick(struct handoff *handoff, uint64_t now_ns)
+{
+	struct together *together = &handoff->together;
+	unsigned look_ms = now_ns - together->begun_ns < YOUNG_NS ? LOOK_FIRST_MS : LOOK_MS;
+
+	if (together->on && now_ns - together->looked_ns >= look_ms * MS)
+		look(handoff, now_ns);
+	return together->on ? (int)look_ms : -1;
 }

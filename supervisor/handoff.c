@@ -313,11 +313,13 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 
 int handoff_tick(struct handoff *handoff, uint64_t now_ns)
 {
+	int look_ms;
+
 	if (!handoff || (handoff->count == 0 && handoff->late == 0 && !handoff->together.on))
 		return -1;
-	together_tick(handoff, now_ns);
-	if (handoff->together.on)
-		return HANDOFF_IDLE_MS;
+	look_ms = together_tick(handoff, now_ns);
+	if (look_ms >= 0)
+		return look_ms;
 	handoff_look_late(handoff, now_ns);
 	if (handoff->count > 0 && now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
 		handoff_release(handoff);

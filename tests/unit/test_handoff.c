@@ -672,7 +672,7 @@ START_TEST(lets_those_go_who_compute)
 	together();
 	made[0] = grandchild_that("c");
 	set_runnable(2);
-	turns(30);
+	turns(15);
 	ck_assert(all_have(1, made, 1)); /* one is welcome */
 	made[1] = grandchild_that("c");
 	set_runnable(3);
