@@ -128,6 +128,10 @@ int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 		free(bpf.code);
 		return -E2BIG;
 	}
+	if (bpf_shorten(&bpf) < 0) {
+		free(bpf.code);
+		return -ENOMEM;
+	}
 	ret_program->len = (unsigned short)bpf.len;
 	ret_program->filter = bpf.code;
 	return 0;

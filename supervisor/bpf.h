@@ -29,6 +29,9 @@ struct bpf_tree {
 	uint32_t foreign; /* the action for numbers from BPF_NR_END on, and for every call of another architecture */
 };
 
+/* Says the same in fewer instructions, about half. 0 or -ENOMEM. */
+int bpf_shorten(struct bpf *bpf);
+
 /* 0 with ret_program->filter owned by the caller (free), -ENOMEM, or -E2BIG. */
 int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program);
 
