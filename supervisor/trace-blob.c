@@ -22,7 +22,7 @@ static int read_rest(const struct call *call, uint64_t addr, struct pointers *re
 {
 	_cleanup_free_ uint64_t *item = NULL;
 	uint64_t step[ARGV_STEP];
-	size_t count = 0;
+	size_t count = 0, room = 0;
 
 	while (addr && count < ARGV_MAX) {
 		ssize_t got = call->sandbox->guest->read(call->tid, addr + count * sizeof(*item), step, sizeof(step));
@@ -31,10 +31,13 @@ static int read_rest(const struct call *call, uint64_t addr, struct pointers *re
 
 		if (have == 0)
 			return got < 0 && got != -EFAULT ? (int)got : -EFAULT;
-		grown = realloc(item, (count + have) * sizeof(*item));
-		if (!grown)
-			return -ENOMEM;
-		item = grown;
+		if (count + have > room) {
+			room = 2 * room + ARGV_STEP;
+			grown = realloc(item, room * sizeof(*item));
+			if (!grown)
+				return -ENOMEM;
+			item = grown;
+		}
 		for (size_t i = 0; i < have; i++) {
 			if (!step[i])
 				addr = 0;
