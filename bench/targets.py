@@ -52,7 +52,7 @@ def git_status(run, who):
     """The start-up is what `true` takes, natively included; at the bound it is the bound's."""
     took, native = run.median(STATUS, who), run.median(STATUS, "native")
     start = run.median("true", who) if who == report.BOUND else run.median(EXTENDED, who)
-    if None in (took, native, start):
+    if None in (took, native, start) or took < start:  # the latter is noise: of a machine that was not quiet
         return None
     return f"{(took - start) / native:.2f} × native and {start:.1f} ms start-up", took <= 3 * native + start
 

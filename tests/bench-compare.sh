@@ -84,6 +84,24 @@ grep -q '^pass *stat: at most 1.35 × floor *1.30 × floor' <<<"$said" || fail "
 grep -q '^- *true: .* not measured' <<<"$said" || fail "targets.py old: $said"
 said=$("$bench/targets.py" "$T/worse") && fail "targets.py worse: no failure"
 grep -q '^FAIL *stat:' <<<"$said" || fail "targets.py worse: $said"
+# git status is judged without the start, and not at all when that took longer.
+status()
+{
+	cat <<END
+{"schema": "callgate-bench/1", "facts": {}, "rivals": {"native": {}, "callgate": {}}, "workloads": {
+ "true, extended": {"group": "start", "unit": "ms", "samples": {"native": [1], "callgate": [10]}},
+ "git status, 300 files": {"group": "real", "unit": "ms", "samples": {"native": [5], "callgate": [$1]}}}}
+END
+}
+while read -r took text; do
+	status "$took" >"$T/status"
+	said=$("$bench/targets.py" "$T/status")
+	grep -q "$text" <<<"$said" || fail "targets.py status $took: not $text: $said"
+done <<'END'
+24 ^pass *git status.* 2.80 × native and 10.0 ms start-up$
+26 ^FAIL *git status.* 3.20 × native and 10.0 ms start-up$
+9 ^- *git status.* not measured$
+END
 "$bench/targets.py" "$T/torn" 2>/dev/null && fail "targets.py torn: no failure"
 
 # A row's bound is the floor's figure and what bwrap's start adds to \`true\`: 3 + (5 - 1) here.
