@@ -50,8 +50,9 @@ struct together {
 	struct caller caller[CALLERS_MAX];
 	pid_t shown[SHOWN_MAX]; /* who are being told a mask, the last ones: 0 or who has not called since */
 	unsigned shown_next;
-	const struct task *taker; /* who is given a descriptor */
-	uint64_t pause_ns;        /* the next pause */
+	const struct task *taker;  /* who is given a descriptor */
+	const struct task *looked; /* whose mask was looked at last, because that was slow */
+	uint64_t pause_ns;         /* the next pause */
 	uint64_t paused_until_ns;
 };
 

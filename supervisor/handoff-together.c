@@ -95,6 +95,7 @@ static void start(struct handoff *handoff, pid_t since, uint64_t now_ns)
 	together->calls = 0;
 	together->idle_ns = 0;
 	together->harm_ns = 0;
+	together->looked = NULL;
 	memset(together->caller, 0, sizeof(together->caller));
 }
 
@@ -189,6 +190,8 @@ void together_forget(struct handoff *handoff, const struct task *task)
 {
 	if (handoff->together.taker == task)
 		handoff->together.taker = NULL;
+	if (handoff->together.looked == task)
+		handoff->together.looked = NULL;
 }
 
 /* ---- calls ---- */
@@ -253,10 +256,12 @@ void handoff_known(struct handoff *handoff, const struct task *task, int nr, uin
 
 void together_slow(struct handoff *handoff)
 {
-	const struct together *together = &handoff->together;
+	struct together *together = &handoff->together;
 
-	if (together->taker && !is_shown(together, together->taker->tid))
-		(void)handoff_take(handoff, together->taker);
+	if (!together->taker || together->taker == together->looked || is_shown(together, together->taker->tid))
+		return;
+	together->looked = together->taker;
+	(void)handoff_take(handoff, together->taker);
 }
 
 /* The mask is for the moment only. */
