@@ -132,7 +132,7 @@ static void shorten_once(struct bpf *bpf, uint32_t *held, size_t *to)
 
 int bpf_shorten(struct bpf *bpf)
 {
-	uint32_t *held = malloc((bpf->len + 1) * sizeof(*held));
+	uint32_t *held = calloc(bpf->len + 1, sizeof(*held));
 	size_t *to = malloc((bpf->len + 1) * sizeof(*to)), before = bpf->len + 1;
 	bool memory = held && to;
 
