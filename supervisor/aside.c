@@ -37,6 +37,14 @@ void aside_move_thread(pthread_t thread)
 		(void)pthread_setaffinity_np(thread, sizeof(others), &others);
 }
 
+void aside_return_thread(pthread_t thread)
+{
+	cpu_set_t ours;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours) == 0)
+		(void)pthread_setaffinity_np(thread, sizeof(ours), &ours); /* of one that has ended it is our own */
+}
+
 /* Whoever has another policy was given it by the user. */
 bool aside_step_back(void)
 {

@@ -24,8 +24,9 @@ void aside_move(pid_t tid, struct aside *ret_aside);
 /* Gives the task all its processors back. */
 void aside_return(const struct aside *aside);
 
-/* The same for a thread of ours, which stays there. */
+/* The same for a thread of ours. */
 void aside_move_thread(pthread_t thread);
+void aside_return_thread(pthread_t thread);
 
 /*
  * The caller interrupts nobody when it is woken, until it steps forward again: what it is woken for can wait until the

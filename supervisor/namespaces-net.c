@@ -61,6 +61,7 @@ void namespaces_enter_network(struct namespaces *namespaces)
 	if (!namespaces->net_later)
 		return;
 	namespaces->net_later = false;
+	aside_return_thread(namespaces->net_thread); /* the other processor may be busy, and ours is free now */
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
 		error = fd = namespaces->net_fd;
