@@ -31,4 +31,16 @@ cg run -p "$T/policy.json" -w "$T/w" -- /bin/sh -c "ls /alias/callgate-$id || ls
 	>"$T/out" 2>"$T/err" && fail "listed by a name: $(cat "$T/out")"
 [ -s "$T/out" ] && fail "listed: $(cat "$T/out")"
 grep -q 'No such file' "$T/err" || fail "not refused as absent: $(cat "$T/err")"
+
+# Its directories are made while the supervisor starts: where that fails nothing runs, and nothing is left.
+if unshare -m true 2>/dev/null; then
+	mkdir "$T/tiny"
+	for inodes in 4 5 6; do # the mount's, the base, the run's; then work, tmp, shm
+		# shellcheck disable=SC2016 # the inner shell's
+		unshare -m sh -c 'mount -t tmpfs -o nr_inodes="$2" none "$1" && TMPDIR=$1 "$3" run -- /bin/sh -c "echo ran"
+			echo "ended with $?"; ls -A "$1"' sh "$T/tiny" $inodes "$CALLGATE" >"$T/out" 2>"$T/err"
+		[ "$(cat "$T/out")" = "ended with 125" ] || fail "room for $inodes inodes: $(cat "$T/out" "$T/err")"
+		grep -q 'No space left' "$T/err" || fail "room for $inodes inodes: $(cat "$T/err")"
+	done
+fi
 exit 0
