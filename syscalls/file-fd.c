@@ -135,26 +135,15 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 	return steal_fd(&object);
 }
 
-/*
- * Only /proc/TID/status tells it, for 12 us. So it is kept in mind until anybody of the run sets one: whom that concerns
- * nobody knows, but that the caller's own is then what it asked for.
- */
 int file_use_umask(struct call *call)
 {
-	struct task *task = call->task;
-	unsigned changes = tree_changes(call->sandbox->tree, task, TASK_UMASK);
-	long mask;
+	long mask = tree_status(call->tid, "Umask", 8);
 
-	if (!changes || task->umask_changes != changes) {
-		mask = tree_status(call->tid, "Umask", 8);
-		if (mask < 0 || !call_valid(call)) {
-			call->outcome.kind = OUTCOME_GONE;
-			return -1;
-		}
-		task->umask = (mode_t)mask;
-		task->umask_changes = changes;
+	if (mask < 0 || !call_valid(call)) {
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
 	}
-	(void)umask(task->umask);
+	(void)umask((mode_t)mask);
 	return 0;
 }
 

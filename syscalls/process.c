@@ -1,4 +1,4 @@
-/* Limits, umask, priorities and scheduling of other processes; prctl. On itself (pid 0) the filter allows them natively. */
+/* Limits, priorities and scheduling of other processes; prctl. On itself (pid 0) the filter allows them natively. */
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/resource.h>
@@ -71,17 +71,6 @@ void sys_setrlimit(struct call *call)
 		limit_core(call, 0, 1, 0);
 	else
 		continue_limit(call, call_uint(call, 0), 0, call->arg[1]); /* any but RLIMIT_NOFILE is none there is, as the kernel will say */
-}
-
-/* Not judged: who makes files for the task has to know (file_use_umask). */
-void sys_umask(struct call *call)
-{
-	struct task *task = call->task;
-
-	task->umask_changes = tree_change(call->sandbox->tree, task, TASK_UMASK);
-	task->umask = call_uint(call, 0) & 0777;
-	target_allow(call);
-	call_continue(call);
 }
 
 static void schedule(struct call *call)

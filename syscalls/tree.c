@@ -309,9 +309,8 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 
 	if (!task)
 		return;
-	/* Its number may have been the leader's, and its descriptors and umask those of the thread that did the exec. */
+	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
 	task->room = (struct task_room){0};
-	task->umask_changes = 0;
 	copy = strdup(exe);
 	if (!copy)
 		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */

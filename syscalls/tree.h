@@ -27,7 +27,6 @@ struct task_room {
 /* What a task changes natively, once its notified call is continued, and what we keep in mind of it until somebody does. */
 enum task_state {
 	TASK_LIMIT, /* RLIMIT_NOFILE, of its own process or another member's */
-	TASK_UMASK, /* its own, and of whom it shares it with: CLONE_FS */
 	TASK_STATE_MAX,
 };
 
@@ -39,8 +38,6 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct task_room room;
-	unsigned umask_changes; /* as in room; file-fd.c's */
-	mode_t umask;
 	unsigned *changing[TASK_STATE_MAX]; /* where it is counted among those who change that; NULL: it does not */
 	bool changes;                       /* anything */
 	struct task *next;

@@ -165,23 +165,22 @@ START_TEST(changes_are_waited_for)
 	unsigned before, said;
 
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_changes(own, &first, TASK_UMASK);
+	before = tree_changes(own, &first, TASK_LIMIT);
 	ck_assert_uint_ne(before, 0);
-	said = tree_change(own, &first, TASK_UMASK);
+	said = tree_change(own, &first, TASK_LIMIT);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_changes(own, &second, TASK_UMASK), 0);
-	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), before);
+	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), 0);
 	tree_changed(&second);
-	ck_assert_uint_eq(tree_changes(own, &second, TASK_UMASK), 0);
-	ck_assert_uint_eq(tree_change(own, &second, TASK_UMASK), said + 1);
-	(void)tree_change(own, &first, TASK_UMASK);
+	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), 0);
+	ck_assert_uint_eq(tree_change(own, &second, TASK_LIMIT), said + 1);
+	(void)tree_change(own, &first, TASK_LIMIT);
 	tree_changed(&first);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), 0);
 	tree_changed(&second);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), said + 2);
-	ck_assert_uint_eq(tree_changes(own, &unheld, TASK_UMASK), 0);
-	ck_assert_uint_eq(tree_change(own, &unheld, TASK_UMASK), 0);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_UMASK), 0);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), said + 2);
+	ck_assert_uint_eq(tree_changes(own, &unheld, TASK_LIMIT), 0);
+	ck_assert_uint_eq(tree_change(own, &unheld, TASK_LIMIT), 0);
+	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), 0);
 	tree_free(own);
 }
 END_TEST
