@@ -283,7 +283,7 @@ END_TEST
 
 START_TEST(what_the_run_binds_it_connects_to)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/virtual/\xc3\xa4/name"}, told;
+	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/virtual/\xc3\xa4/name"}, told = {0};
 	struct sockaddr_un real = {.sun_family = AF_UNIX};
 	int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	socklen_t len = sizeof(told);
