@@ -103,8 +103,8 @@ static bool term_holds(const struct row_term *term, const uint64_t arg[6])
 {
 	for (unsigned i = 0; i < term->count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
-			return false;
-	return true;
+			return term->unless;
+	return !term->unless;
 }
 
 static bool any_holds(const struct row_term *term, const uint64_t arg[6])
