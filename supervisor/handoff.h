@@ -4,8 +4,9 @@
  * are therefore kept on one CPU, when measuring shows that it helps and as long as it does: several tasks only when they
  * do little else (handoff.c).
  *
- * So do the stops of a traced exec, the end of a child and each fork. A run begins, and goes on, with all its tasks and the
- * receiver on one CPU, until more than one of them wants it (handoff-together.c). What is said above is for the pauses then.
+ * The stops of a traced exec, the end of a child and each fork scatter a run in the same way. So it begins, and goes on, with
+ * all its tasks and the receiver on one CPU until more than one of them wants it (handoff-together.c); single tasks are kept
+ * only in the pauses of that.
  *
  * Nobody is to notice. Masks are put back before anybody asks for one, before the call of somebody who is not kept (but for
  * several), some milliseconds after a task's last call, and when others want that CPU. Tasks that a kept one made meanwhile

@@ -40,7 +40,7 @@ struct task {
 	struct task_room room;
 	unsigned *changing[TASK_STATE_MAX]; /* where it is counted among those who change that; NULL: it does not */
 	bool changes;                       /* anything */
-	struct task *next;
+	struct task *next; /* tree.c's */
 };
 
 struct view;
