@@ -36,7 +36,8 @@ struct supervise_options {
 	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
 	/*
 	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: an orphaned group ignores SIGTSTP, and one that is not
-	 * is continued after it), SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
+	 * is continued after it), SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run:
+	 * see run_ending().
 	 */
 	int control_fd;
 };
