@@ -17,23 +17,9 @@
 #include <sys/socket.h>
 
 #include "syscalls/handlers.h"
+#include "syscalls/row-terms.h"
 
 #include "base/banned.h"
-
-#define LOW 0xffffffffULL
-
-/* On register n: the low word is v; the whole register is v; none of these bits; all of these bits. */
-#define IS(n, v) {(n), LOW, (uint32_t)(v)}
-#define WHOLE(n, v) {(n), UINT64_MAX, (v)}
-#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
-#define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
-#define MASKED(n, mask, v) {(n), (mask), (v)}
-
-#define ONE(a) {1, {a}, false}
-#define BOTH(a, b) {2, {a, b}, false}
-#define THREE(a, b, c) {3, {a, b, c}, false}
-#define UNLESS(a) {1, {a}, true}
-#define END {0, {{0, 0, 0}}, false}
 
 /* ---- descriptors ---- */
 

@@ -144,6 +144,19 @@ START_TEST(every_number_gets_the_verdict_of_its_row)
 }
 END_TEST
 
+/* What the filter makes of "unless" would mean something else for more than one word. */
+START_TEST(unless_is_of_one_word)
+{
+	size_t count;
+	const struct syscall_row *rows = table_rows(&count);
+
+	for (size_t i = 0; i < count; i++)
+		for (const struct row_term *term = rows[i].allow; term && term->count; term++)
+			ck_assert_msg(!term->unless || (term->count == 1 && term->compare[0].mask <= UINT32_MAX), "%s",
+				      rows[i].name);
+}
+END_TEST
+
 START_TEST(foreign_architectures_are_notified)
 {
 	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
@@ -589,6 +602,7 @@ int main(void)
 	tcase_add_test(tcase, foreign_architectures_are_notified);
 	tcase_add_test(tcase, x32_numbers_are_notified);
 	tcase_add_test(tcase, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(tcase, unless_is_of_one_word);
 	tcase_add_test(tcase, attempts_by_hand);
 	tcase_add_test(tcase, the_program_stays_small);
 	suite_add_tcase(suite, tcase);
