@@ -36,11 +36,11 @@ static void emit_word(struct bpf *bpf, size_t offset, uint32_t mask, uint32_t va
 	emit(bpf, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
 }
 
-static void end_term(struct bpf *bpf, size_t begin, bool unless)
+static void end_term(struct bpf *bpf, size_t begin)
 {
 	for (size_t at = begin; at < bpf->len && at < BPF_MAXINSNS; at++)
 		if (BPF_CLASS(bpf->code[at].code) == BPF_JMP)
-			*(unless ? &bpf->code[at].jt : &bpf->code[at].jf) = (uint8_t)(bpf->len - at - 1);
+			bpf->code[at].jf = (uint8_t)(bpf->len - at - 1);
 }
 
 static_assert(ROW_COMPARES_MAX * 6 < UINT8_MAX, "a jump over a term fits");
@@ -58,7 +58,7 @@ static void emit_term(struct bpf *bpf, const struct row_term *term)
 			  (uint32_t)(compare->value >> 32));
 	}
 	bpf_return(bpf, SECCOMP_RET_ALLOW);
-	end_term(bpf, begin, term->unless);
+	end_term(bpf, begin);
 }
 
 void bpf_terms(struct bpf *bpf, const struct row_term *term)

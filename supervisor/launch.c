@@ -97,7 +97,7 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	for (size_t i = 0; i < options->cgroups; i++)
 		if (write(options->cgroup_fd[i], "0", 1) != 1)
 			return -errno;
-	if (options->same_session && !options->tty ? setpgid(0, 0) < 0 : setsid() < 0)
+	if (setsid() < 0)
 		return -errno;
 	if (options->tty && ioctl(options->stdio_fd[0], TIOCSCTTY, 0) < 0)
 		return -errno;

@@ -35,12 +35,6 @@ struct launch_options {
 	const int *cgroup_fd;     /* cgroup.procs files it writes itself to, before anything of the program's runs */
 	size_t cgroups;
 	bool tty;                 /* stdio_fd are a terminal that becomes its controlling one */
-	/*
-	 * A group of its own in the supervisor's session, which makes them one scheduling group (sched(7), "The autogroup
-	 * feature"): a call is answered in the time slice it was made in. For a supervisor that is pid 1 to the program, so
-	 * that its signals leave it alone. Not with a tty.
-	 */
-	bool same_session;
 };
 
 struct launch_page;

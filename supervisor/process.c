@@ -378,7 +378,6 @@ static int watch(struct process *process)
 			   .stdio_fd = {options->stdio_fd[0], options->stdio_fd[1], options->stdio_fd[2]},
 			   .filter = &process->filter,
 			   .tty = options->tty,
-			   .same_session = options->layers->layer[LAYER_PIDNS].active,
 			   .landlock_fd = process->landlock_fd},
 		.policy = options->policy,
 		.view = process->view,

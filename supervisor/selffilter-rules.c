@@ -17,9 +17,17 @@
 #include "syscalls/numbers.h"
 #include "syscalls/pidinfo.h"
 #include "syscalls/procmap.h"
-#include "syscalls/row-terms.h"
 
 #include "base/banned.h"
+
+#define LOW 0xffffffffULL
+#define IS(n, v) {(n), LOW, (uint32_t)(v)}
+#define WHOLE(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
+#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
+#define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
+#define ONE(a) {1, {a}}
+#define BOTH(a, b) {2, {a, b}}
+#define END {0, {{0, 0, 0}}}
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
@@ -59,7 +67,7 @@ static const struct row_term requests[] = {
 
 /* The resolver loads modules of nsswitch.conf(5): code from files, which are never writable at the same time. */
 static const struct row_term no_exec_but_files[] = {ONE(NONE(2, PROT_EXEC)),
-						    THREE(HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)), END};
+						    {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
 /* By family, kind without its flags, protocol. */

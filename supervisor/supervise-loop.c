@@ -51,27 +51,15 @@ unsigned supervise_read_control(int control_fd)
 
 /* ---- events ---- */
 
-/*
- * The group of a session's leader is orphaned, and SIGTSTP passes it by (setpgid(2)). The program's is not when it shares our
- * session, and nobody else would continue it.
- */
-static void on_stop(const struct supervisor *supervisor, pid_t pid, int number)
-{
-	if (pid == supervisor->launch.pid && !supervisor->reaped && number == SIGTSTP)
-		(void)kill(-pid, SIGCONT);
-}
-
 /* SIGCHLD also announces ptrace stops; both come from waitpid. */
 static void reap(struct supervisor *supervisor)
 {
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | __WALL)) > 0) {
-		if (trace_event(supervisor->dispatch.tracer, pid, status)) {
-			on_stop(supervisor, pid, WSTOPSIG(status));
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (trace_event(supervisor->dispatch.tracer, pid, status))
 			continue;
-		}
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		trace_forget(supervisor->dispatch.tracer, pid);
@@ -99,7 +87,7 @@ static void on_control(struct supervisor *supervisor)
 	unsigned end = supervise_read_control(supervisor->options->control_fd);
 
 	if (end == SIGTSTP || end == SIGCONT) {
-		/* It leads its group, and is not reaped: the number is its own. */
+		/* It leads its session and so its group, and is not reaped: the number is its own. */
 		if (!supervisor->reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;

@@ -61,7 +61,7 @@ struct sandbox {
 	int listener_fd;
 	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
 	bool signals_bounded; /* by the kernel, to the run's processes: a pid namespace, or Landlock's scope (ABI 6) */
-	pid_t program; /* the first process; if the run has a terminal, it leads that one's session */
+	pid_t program; /* the first process: it leads the session that has the run's terminal */
 	uid_t uid;
 	gid_t gid;
 };

@@ -17,9 +17,22 @@
 #include <sys/socket.h>
 
 #include "syscalls/handlers.h"
-#include "syscalls/row-terms.h"
 
 #include "base/banned.h"
+
+#define LOW 0xffffffffULL
+
+/* On register n: the low word is v; the whole register is v; none of these bits; all of these bits. */
+#define IS(n, v) {(n), LOW, (uint32_t)(v)}
+#define WHOLE(n, v) {(n), UINT64_MAX, (v)}
+#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
+#define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
+#define MASKED(n, mask, v) {(n), (mask), (v)}
+
+#define ONE(a) {1, {a}}
+#define BOTH(a, b) {2, {a, b}}
+#define THREE(a, b, c) {3, {a, b, c}}
+#define END {0, {{0, 0, 0}}}
 
 /* ---- descriptors ---- */
 
@@ -240,7 +253,6 @@ const struct row_term allow_prctl[] = {
 
 #define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h has it as an enum */
 
-const struct row_term allow_setpgid[] = {UNLESS(IS(1, 1)), END};
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
 /* Every resource but RLIMIT_CORE and RLIMIT_NOFILE, which are 4 and 7: see sys_prlimit64. */
@@ -403,8 +415,8 @@ static bool holds(const struct row_term *term, const uint64_t *arg)
 {
 	for (unsigned i = 0; i < term->count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
-			return term->unless;
-	return !term->unless;
+			return false;
+	return true;
 }
 
 bool table_allows(const struct syscall_row *row, const uint64_t *arg)

@@ -84,7 +84,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/proc.c \
 	syscalls/process.c \
 	syscalls/procmap.h \
-	syscalls/row-terms.h \
 	syscalls/shebang.c \
 	syscalls/shebang.h \
 	syscalls/signal-group.c \

@@ -64,11 +64,10 @@ struct row_compare {
 
 #define ROW_COMPARES_MAX 3
 
-/* A conjunction; a row's terms are alternatives. Ended by count 0. unless: of one comparison in one word, that must not hold. */
+/* A conjunction; a row's terms are alternatives. Ended by count 0. */
 struct row_term {
 	unsigned count;
 	struct row_compare compare[ROW_COMPARES_MAX];
-	bool unless;
 };
 
 typedef void syscall_fn(struct call *call);

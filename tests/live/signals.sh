@@ -12,15 +12,3 @@ echo "signals are ${mode:-bounded}"
 prepare() { cp "$SRC/tests/cases/signals.py" "$1"; }
 # shellcheck disable=SC2086 # a word or none
 same signals "$PYTHON" signals.py $mode
-
-# The program may share the supervisor's session (launch.h), but never its group; and a stop that nobody would end does not stay.
-enter='import errno, os
-try:
-    os.setpgid(0, 1)
-except OSError as error:
-    print(errno.errorcode[error.errno], os.getpgid(0) == os.getpid())'
-said=$(cg_run python -- "$PYTHON" -c "$enter" 2>&1)
-[ "$said" = "EPERM True" ] || fail "setpgid to the group of pid 1: $said"
-[ "$(jq -r 'select(.syscall == "setpgid").effect' "$T/audit")" = refused ] || fail "setpgid is not on record as refused"
-said=$(LIVE_TIMEOUT=20 cg_run minimal -x /bin/sh -- /bin/sh -c 'kill -TSTP $$; echo on' 2>&1)
-[ "$said" = on ] || fail "SIGTSTP stopped the program: $said"

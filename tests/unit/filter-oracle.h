@@ -21,27 +21,9 @@ static void oracle_cleanup(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/* libseccomp knows no masked "differs": so any one of the bits does. */
-static int oracle_add_unless(scmp_filter_ctx filter, int nr, const struct row_compare *not)
-{
-	int r = 0;
-
-	for (unsigned bit = 0; bit < 64 && r == 0; bit++) {
-		uint64_t mask = not->mask & UINT64_C(1) << bit;
-		struct scmp_arg_cmp compare = {
-			.arg = not->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = ~not->value & mask};
-
-		r = mask ? seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, nr, 1, &compare) : 0;
-	}
-	return r;
-}
-
 static int oracle_add_term(scmp_filter_ctx filter, int nr, const struct row_term *term)
 {
 	struct scmp_arg_cmp compare[ROW_COMPARES_MAX];
-
-	if (term->unless)
-		return oracle_add_unless(filter, nr, &term->compare[0]);
 
 	for (unsigned i = 0; i < term->count; i++)
 		compare[i] = (struct scmp_arg_cmp){
@@ -78,7 +60,7 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 		{options->inet, "getsockopt", allow_getsockopt_inet},
 		{options->inet, "setsockopt", allow_setsockopt_inet},
 	};
-	static const struct row_term none[] = {{0, {{0, 0, 0}}, false}};
+	static const struct row_term none[] = {{0, {{0, 0, 0}}}};
 
 	if (i == sizeof(more) / sizeof(more[0]))
 		return NULL;

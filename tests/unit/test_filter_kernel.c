@@ -59,7 +59,7 @@ static bool ones_match(const struct syscall_row *row)
 		bool all = true;
 
 		for (unsigned i = 0; i < term->count; i++)
-			all &= (term->compare[i].mask == term->compare[i].value) != term->unless;
+			all &= term->compare[i].mask == term->compare[i].value;
 		if (all)
 			return true;
 	}
