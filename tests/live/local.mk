@@ -14,6 +14,7 @@ LIVE_TESTS = \
 	tests/live/attack-reopen.sh \
 	tests/live/attack-scratch.sh \
 	tests/live/attack-script.sh \
+	tests/live/attack-spinners.sh \
 	tests/live/attack-starved.sh \
 	tests/live/attack-storm.sh \
 	tests/live/attack-terminal.sh \
