@@ -52,8 +52,8 @@ int decode_call(struct call *call)
 {
 	int dirfd = AT_FDCWD;
 
-	if (call->task && call->task->changes)
-		tree_changed(call->task);
+	if (call->task)
+		tree_limit_changed(call->task);
 	call->paths = 0;
 	call->text_len = 0;
 	call->text_error = 0;

@@ -83,7 +83,7 @@ static bool has_room(const struct call *call, bool limit_known, struct task_room
 bool room_full(struct call *call)
 {
 	struct task_room *room = &call->task->room;
-	unsigned changes = tree_changes(call->sandbox->tree, call->task, TASK_LIMIT);
+	unsigned changes = tree_limit_changes(call->sandbox->tree, call->task);
 	bool known = changes && room->changes == changes;
 
 	if (known && call->start_ns < room->until_ns)
@@ -101,5 +101,5 @@ bool room_full(struct call *call)
 
 void room_limit_set(struct call *call)
 {
-	(void)tree_change(call->sandbox->tree, call->task, TASK_LIMIT);
+	(void)tree_limit_change(call->sandbox->tree, call->task);
 }

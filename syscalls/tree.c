@@ -35,7 +35,7 @@ struct tree {
 		unsigned changes;  /* never 0 */
 		unsigned changing; /* how many tasks are at it */
 		bool lost;         /* one is, and nobody will know when that is done */
-	} state[TASK_STATE_MAX];
+	} limit; /* RLIMIT_NOFILE */
 	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
 	struct task *bucket[TREE_BUCKETS];
 };
@@ -55,8 +55,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	tree->epoll_fd = epoll_fd;
 	tree->host_proc_fd = tree->host_pidns_fd = -1;
 	tree->transient.pidfd = -1;
-	for (unsigned i = 0; i < TASK_STATE_MAX; i++)
-		tree->state[i].changes = 1;
+	tree->limit.changes = 1;
 	*ret_tree = tree;
 	return 0;
 }
@@ -296,7 +295,7 @@ void tree_forget(struct tree *tree, struct task *task)
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree_changed(task);
+		tree_limit_changed(task);
 		task_free(task);
 		return;
 	}
@@ -318,24 +317,23 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 	task->exe = copy;
 }
 
-unsigned tree_change(struct tree *tree, struct task *task, enum task_state state)
+unsigned tree_limit_change(struct tree *tree, struct task *task)
 {
-	if (++tree->state[state].changes == 0)
-		tree->state[state].changes = 1;
+	if (++tree->limit.changes == 0)
+		tree->limit.changes = 1;
 	if (task->pidfd < 0) {
-		tree->state[state].lost = true;
+		tree->limit.lost = true;
 		return 0;
 	}
-	if (!task->changing[state])
-		tree->state[state].changing++;
-	task->changing[state] = &tree->state[state].changing;
-	task->changes = true;
-	return tree->state[state].changes;
+	if (!task->changing_limit)
+		tree->limit.changing++;
+	task->changing_limit = &tree->limit.changing;
+	return tree->limit.changes;
 }
 
-unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state)
+unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
 {
-	return tree->state[state].changing || tree->state[state].lost || task->pidfd < 0 ? 0 : tree->state[state].changes;
+	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
 
 bool tree_holds(struct tree *tree, pid_t pid)

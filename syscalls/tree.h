@@ -21,13 +21,7 @@ struct tree;
 struct task_room {
 	uint64_t until_ns; /* it is not full before */
 	uint64_t limit;
-	unsigned changes;  /* tree_changes() when the limit was asked for */
-};
-
-/* What a task changes natively, once its notified call is continued, and what we keep in mind of it until somebody does. */
-enum task_state {
-	TASK_LIMIT, /* RLIMIT_NOFILE, of its own process or another member's */
-	TASK_STATE_MAX,
+	unsigned changes;  /* tree_limit_changes() when the limit was asked for */
 };
 
 struct task {
@@ -38,8 +32,7 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: not cached, valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct task_room room;
-	unsigned *changing[TASK_STATE_MAX]; /* where it is counted among those who change that; NULL: it does not */
-	bool changes;                       /* anything */
+	unsigned *changing_limit; /* where it is counted among those who do; NULL: it does not */
 	struct task *next; /* tree.c's */
 };
 
@@ -66,24 +59,22 @@ void tree_forget(struct tree *tree, struct task *task);
 void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
- * The task changes it: the kernel does so once the notification is continued, and has done when the task makes its next
- * call. Returns what tree_changes will if nobody else does meanwhile; 0: nobody will be able to tell.
+ * The task changes RLIMIT_NOFILE, its own process's or another member's: the kernel does so once the notification is
+ * continued, and has done when the task makes its next call. Returns what tree_limit_changes will if nobody else does
+ * meanwhile; 0: nobody will be able to tell.
  */
-unsigned tree_change(struct tree *tree, struct task *task, enum task_state state);
+unsigned tree_limit_change(struct tree *tree, struct task *task);
 /*
  * How often that was, for the task that calls now: as long as it stays the same nothing has changed. 0: nobody can tell,
  * because something may be changing.
  */
-unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state);
+unsigned tree_limit_changes(const struct tree *tree, const struct task *task);
 /* The task makes a call, or is gone: what it was changing is changed. */
-static inline void tree_changed(struct task *task)
+static inline void tree_limit_changed(struct task *task)
 {
-	for (unsigned i = 0; i < TASK_STATE_MAX; i++) {
-		if (task->changing[i])
-			--*task->changing[i];
-		task->changing[i] = NULL;
-	}
-	task->changes = false;
+	if (task->changing_limit)
+		--*task->changing_limit;
+	task->changing_limit = NULL;
 }
 
 /* True when pid (a tgid) or tid belongs to the run. Asks /proc; costs a few reads. */

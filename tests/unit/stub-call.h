@@ -42,19 +42,17 @@ long tree_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
-unsigned tree_change(struct tree *tree, struct task *task, enum task_state state)
+unsigned tree_limit_change(struct tree *tree, struct task *task)
 {
 	(void)tree;
 	(void)task;
-	(void)state;
 	return 0;
 }
 
-unsigned tree_changes(const struct tree *tree, const struct task *task, enum task_state state)
+unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
 {
 	(void)tree;
 	(void)task;
-	(void)state;
 	return 0;
 }
 

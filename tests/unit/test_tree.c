@@ -165,22 +165,22 @@ START_TEST(changes_are_waited_for)
 	unsigned before, said;
 
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_changes(own, &first, TASK_LIMIT);
+	before = tree_limit_changes(own, &first);
 	ck_assert_uint_ne(before, 0);
-	said = tree_change(own, &first, TASK_LIMIT);
+	said = tree_limit_change(own, &first);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), 0);
-	tree_changed(&second);
-	ck_assert_uint_eq(tree_changes(own, &second, TASK_LIMIT), 0);
-	ck_assert_uint_eq(tree_change(own, &second, TASK_LIMIT), said + 1);
-	(void)tree_change(own, &first, TASK_LIMIT);
-	tree_changed(&first);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), 0);
-	tree_changed(&second);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), said + 2);
-	ck_assert_uint_eq(tree_changes(own, &unheld, TASK_LIMIT), 0);
-	ck_assert_uint_eq(tree_change(own, &unheld, TASK_LIMIT), 0);
-	ck_assert_uint_eq(tree_changes(own, &first, TASK_LIMIT), 0);
+	ck_assert_uint_eq(tree_limit_changes(own, &second), 0);
+	tree_limit_changed(&second);
+	ck_assert_uint_eq(tree_limit_changes(own, &second), 0);
+	ck_assert_uint_eq(tree_limit_change(own, &second), said + 1);
+	(void)tree_limit_change(own, &first);
+	tree_limit_changed(&first);
+	ck_assert_uint_eq(tree_limit_changes(own, &first), 0);
+	tree_limit_changed(&second);
+	ck_assert_uint_eq(tree_limit_changes(own, &first), said + 2);
+	ck_assert_uint_eq(tree_limit_changes(own, &unheld), 0);
+	ck_assert_uint_eq(tree_limit_change(own, &unheld), 0);
+	ck_assert_uint_eq(tree_limit_changes(own, &first), 0);
 	tree_free(own);
 }
 END_TEST
