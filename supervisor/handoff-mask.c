@@ -222,26 +222,14 @@ int handoff_keep(struct handoff *handoff, const struct task *task, const struct 
 	CPU_AND(&both, &mask, &handoff->cpu);
 	if (CPU_COUNT(&mask) < 2 || CPU_COUNT(&both) == 0)
 		return -ENODEV;
-	if (handoff->late > 0 || handoff->count > 0) {
-		/* All have the same, so that whoever inherits one is known to have had this one. */
-		if (!CPU_EQUAL(&mask, &handoff->theirs))
-			return -ENODEV;
-	} else {
+	if (handoff->late == 0 && handoff->count == 0) {
 		handoff->theirs = mask;
 		handoff->from = load->last;
 	}
 	CPU_OR(&handoff->used, &handoff->used, &handoff->cpu);
-	r = set_mask(task->tid, &handoff->cpu);
+	r = handoff_take(handoff, task);
 	if (r < 0)
 		return r;
-	/*
-	 * Its number was its own a moment ago, when its call was received. Asked again afterwards, because whose it is now
-	 * is not to be kept.
-	 */
-	if (!is_there(task)) {
-		handoff_put_back(handoff, task->tid, &handoff->theirs);
-		return -ESRCH;
-	}
 	kept->task = task;
 	kept->called = true;
 	handoff->count++;
@@ -255,6 +243,7 @@ int handoff_take_number(const struct handoff *handoff, pid_t tid)
 
 	if (r < 0)
 		return r;
+	/* All have the same, so that whoever inherits one is known to have had this one. */
 	return CPU_EQUAL(&mask, &handoff->theirs) ? set_mask(tid, &handoff->cpu) : -ENODEV;
 }
 
@@ -262,8 +251,12 @@ int handoff_take(const struct handoff *handoff, const struct task *task)
 {
 	int r = task->pidfd < 0 ? -ENODEV : handoff_take_number(handoff, task->tid);
 
+	/*
+	 * Its number was its own a moment ago, when its call was received. Asked again afterwards, because whose it is now
+	 * is not to be kept.
+	 */
 	if (r == 0 && !is_there(task)) {
-		handoff_put_back(handoff, task->tid, &handoff->theirs); /* whose number it is now */
+		handoff_put_back(handoff, task->tid, &handoff->theirs);
 		return -ESRCH;
 	}
 	return r;

@@ -135,7 +135,7 @@ void together_call(struct handoff *handoff, pid_t tid);
 void together_shown(struct handoff *handoff, pid_t tid);
 /* A descriptor was given slowly: to somebody who is elsewhere. */
 void together_slow(struct handoff *handoff);
-/* Masks are put back, for now. Called by handoff_release. */
+/* Masks are put back until it begins again. Called by handoff_release. */
 void together_release(struct handoff *handoff);
 void together_pause(struct handoff *handoff, uint64_t until_ns);
 void together_forget(struct handoff *handoff, const struct task *task);

@@ -323,7 +323,7 @@ static bool several_compute(struct handoff *handoff, pid_t last)
 }
 
 /* More than one want the CPU. */
-static void scatter(struct handoff *handoff, uint64_t now_ns)
+static void divide(struct handoff *handoff, uint64_t now_ns)
 {
 	struct together *together = &handoff->together;
 
@@ -349,7 +349,7 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 	together->calls = 0;
 	together->idle_ns = quiet ? together->idle_ns + window_ns : 0;
 	if (together->harm_ns > HARM_NS || (quiet && load.runnable > 2 && !many && several_compute(handoff, load.last)))
-		scatter(handoff, now_ns);
+		divide(handoff, now_ns);
 	else if (together->idle_ns > IDLE_NS || handoff->all_numbers || (quiet && load.runnable > 2 && many))
 		handoff_release(handoff); /* till the next call */
 }

@@ -33,11 +33,11 @@ struct supervise_options {
 	bool signals_bounded;           /* see struct sandbox */
 	struct egress_side *egress;       /* NULL: there is no network. Its control_fd is taken */
 	const struct egress_guest *guest; /* … else what egress listens at */
+	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
 	/*
 	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not stop),
 	 * SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
 	 */
-	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
 	int control_fd;
 };
 
