@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "supervisor/handoff.h"
 #include "syscalls/tree.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -798,8 +799,6 @@ int main(void)
 {
 	Suite *suite = suite_create("handoff");
 	TCase *tcase = tcase_create("handoff"), *several = tcase_create("several"), *all = tcase_create("together");
-	SRunner *runner;
-	int failed;
 
 	if (!handoff_possible()) {
 		puts("SKIP: one CPU");
@@ -850,9 +849,5 @@ int main(void)
 	tcase_add_test(all, is_off_when_the_run_sets_masks);
 	tcase_add_test(all, has_taken_the_dead);
 	suite_add_tcase(suite, all);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return unit_run(suite);
 }
