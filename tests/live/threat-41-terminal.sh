@@ -17,7 +17,8 @@ grep -q typed-by-the-program "$T/out" && fail "typed: $(cat "$T/out")"
 hostile cases-threat ioctls
 echo "exec '$CALLGATE' run --tty --profile minimal -x '$CASES/cases-threat' -w '$T/w' -- '$CASES/cases-threat' ioctls" >"$T/own.sh"
 timeout -k 5 "$LIVE_TIMEOUT" script -qec "sh '$T/own.sh'" /dev/null </dev/null >"$T/out" 2>&1 || fail "with --tty: $(head -n 5 "$T/out")"
-timeout -k 5 "$LIVE_TIMEOUT" script -qec "'$CASES/cases-threat' ioctls" /dev/null </dev/null >"$T/out" 2>&1
+# (natively one of them hangs the terminal up, and what was said there with it: so it speaks into a file)
+timeout -k 5 "$LIVE_TIMEOUT" script -qec "trap '' HUP; '$CASES/cases-threat' ioctls >'$T/out'" /dev/null </dev/null >/dev/null 2>&1
 grep -q GOT "$T/out" || fail "natively no ioctl works: the sweep shows nothing"
 
 # A device node that stands for "my terminal" in a granted tree: it is opened by the supervisor, which has none.
