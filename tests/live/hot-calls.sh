@@ -35,16 +35,18 @@ count()
 	local keeper supervisor='' median
 	# shellcheck disable=SC2016 # the inner shell's
 	"$CALLGATE" run --audit "$T/log.$2" --profile extended -w "$T/w" -r "$BUILD" -x "$BUILD" -- \
-		/bin/sh -c 'while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" "$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
+		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" "$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
 	keeper=$!
-	for _ in $(seq 50); do
+	for _ in $(seq 200); do
+		# before that, others have the listener as well: whoever made it and hands it on
+		[ -e "$T/w/$2.waits" ] || { sleep 0.1 && continue; }
 		supervisor=$(supervisor_of "$keeper")
 		[ -n "$supervisor" ] && break
 		sleep 0.1
 	done
 	[ -n "$supervisor" ] || die "no supervisor below $keeper: $(cat "$T/out")"
 	strace -q -p "$supervisor" -o "$T/trace" 2>"$T/strace" &
-	for _ in $(seq 50); do
+	for _ in $(seq 200); do
 		[ -s "$T/trace" ] || grep -q 'TracerPid:[[:space:]]*[1-9]' "/proc/$supervisor/status" && break
 		sleep 0.1
 	done

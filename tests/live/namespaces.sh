@@ -54,8 +54,11 @@ if [ "$(jq -r .enforcement.pidns.active "$T/all")" != true ]; then
 	exit
 fi
 
-# A procfs of which parts are hidden, as in containers: the kernel gives out no other one.
-tried masked unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /proc/sys && exec "$@"' sh
+# A procfs of which parts are hidden, as in containers: the kernel gives out no other one. Of every one: a chroot's counts, too.
+# shellcheck disable=SC2016 # the inner shell's
+tried masked unshare --user --map-root-user --mount sh -c '
+	for proc in $(awk "/ - proc / && \$4 == \"/\" {print \$5}" /proc/self/mountinfo); do mount -t tmpfs none "$proc/sys" || exit; done
+	exec "$@"' sh
 has "$T/masked" pidns false
 has "$T/masked" mountns true
 has "$T/masked" netns true
