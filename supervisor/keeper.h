@@ -19,7 +19,7 @@
 
 struct keeper_options {
 	const struct policy *policy;
-	const struct scratch *scratch;
+	struct scratch *scratch;
 	bool scratch_bare;        /* scratch_furnish() is still to be done */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */

@@ -22,8 +22,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/notify.h \
 	supervisor/privs.c supervisor/privs-user.c \
 	supervisor/privs.h \
-	supervisor/scratch.c \
-	supervisor/scratch.h \
+	supervisor/scratch.c supervisor/scratch-inside.c \
+	supervisor/scratch.h supervisor/scratch-private.h \
 	supervisor/supervise.c supervisor/supervise-loop.c \
 	supervisor/supervise.h supervisor/supervise-private.h \
 	supervisor/supervise-network.c \

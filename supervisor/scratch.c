@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "supervisor/scratch-private.h"
 
 #include "base/banned.h"
 
@@ -26,21 +27,6 @@
 #define CREATE_TRIES 100
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
-
-static int make_dir(int dirfd, const char *name, mode_t mode)
-{
-	/* fchmodat because the caller's umask is the program's business and stays untouched. */
-	if (mkdirat(dirfd, name, 0700) < 0)
-		return -errno;
-	return mode != 0700 && fchmodat(dirfd, name, mode, 0) < 0 ? -errno : 0;
-}
-
-static int open_dir(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
 
 /* ---- the base: in a directory where anybody may have been first ---- */
 
@@ -76,9 +62,9 @@ static int open_base(struct scratch *scratch, struct policy_error *ret_error)
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
 		return error;
 	}
-	error = make_dir(AT_FDCWD, scratch->base, 0700);
+	error = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
 	if (error == 0 || error == -EEXIST)
-		error = scratch->base_fd = open_dir(AT_FDCWD, scratch->base);
+		error = scratch->base_fd = scratch_open_dir(AT_FDCWD, scratch->base);
 	if (error >= 0)
 		error = check_own(scratch->base_fd, scratch->base, ret_error);
 	if (error < 0 && ret_error->text[0] == '\0')
@@ -95,7 +81,7 @@ static int open_base(struct scratch *scratch, struct policy_error *ret_error)
 static int lock_base(const struct scratch *scratch, int operation)
 {
 	/* Its own description: a lock on base_fd would be everybody's who inherits that. */
-	_cleanup_close_ int fd = open_dir(scratch->base_fd, ".");
+	_cleanup_close_ int fd = scratch_open_dir(scratch->base_fd, ".");
 
 	if (fd < 0)
 		return fd;
@@ -110,7 +96,7 @@ static int lock_base(const struct scratch *scratch, int operation)
 /* True when the directory is a run's whose lock is free. Called with the base's lock, so no run is half made. */
 static bool is_dead(int base_fd, const char *name)
 {
-	_cleanup_close_ int dir = open_dir(base_fd, name);
+	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
 
 	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
 }
@@ -131,7 +117,7 @@ static void sweep_runs(const struct scratch *scratch)
 	uint64_t end = io_now_ns() + SWEEP_NS;
 	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
 	struct dirent *entry;
-	int fd = open_dir(scratch->base_fd, ".");
+	int fd = scratch_open_dir(scratch->base_fd, ".");
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
@@ -156,7 +142,7 @@ static void sweep_results(const struct scratch *scratch)
 	time_t oldest = time(NULL) - RESULTS_AGE_S;
 	struct dirent *entry;
 	struct stat st;
-	int fd = open_dir(scratch->base_fd, RESULTS);
+	int fd = scratch_open_dir(scratch->base_fd, RESULTS);
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
@@ -178,13 +164,6 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
-/* In the base. */
-static const char *run_name(const struct scratch *scratch)
-{
-	assert(scratch->base);
-	return scratch->path + strlen(scratch->base) + 1;
-}
-
 /*
  * Each inode costs: a new one on a disk some 40 us, its removal as much again, and where runs follow each other ext4 steps over
  * all that were removed in the last seconds. So what only some runs need is made by who needs it.
@@ -203,31 +182,14 @@ static int make_run(struct scratch *scratch)
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	error = make_dir(scratch->base_fd, run_name(scratch), 0700);
+	if (!scratch_take_spare(scratch))
+		error = scratch_make_dir(scratch->base_fd, scratch_run_name(scratch), 0700);
 	if (error < 0)
 		return error;
-	scratch->fd = open_dir(scratch->base_fd, run_name(scratch));
+	scratch->fd = scratch_open_dir(scratch->base_fd, scratch_run_name(scratch));
 	if (scratch->fd < 0)
 		return scratch->fd;
 	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-}
-
-int scratch_furnish(const struct scratch *scratch)
-{
-	static const struct {
-		const char *name;
-		mode_t mode;
-	} inside[] = {{"work", 0755}, {"tmp", 01777}, {"shm", 01777}};
-	int error = 0;
-
-	for (size_t i = 0; error == 0 && i < sizeof(inside) / sizeof(inside[0]); i++)
-		error = make_dir(scratch->fd, inside[i].name, inside[i].mode);
-	return error;
-}
-
-void scratch_add(const struct scratch *scratch, const char *name)
-{
-	(void)make_dir(scratch->fd, name, 01777);
 }
 
 void scratch_sweep(const struct scratch *scratch)
@@ -256,13 +218,13 @@ static int try_create(struct scratch *scratch, struct policy_error *ret_error)
 	return error;
 }
 
-int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
+static int begin(bool may_stay, struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
 
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
-		scratch = (struct scratch){.base_fd = -1, .fd = -1};
+		scratch = (struct scratch){.base_fd = -1, .fd = -1, .may_stay = may_stay};
 		ret_error->text[0] = '\0';
 		error = try_create(&scratch, ret_error);
 		if (error < 0)
@@ -273,9 +235,14 @@ int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
 	return error;
 }
 
+int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	return begin(true, ret_scratch, ret_error);
+}
+
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	int error = scratch_begin(ret_scratch, ret_error);
+	int error = begin(false, ret_scratch, ret_error);
 
 	if (error < 0)
 		return error;
@@ -297,7 +264,7 @@ char *scratch_keep(const struct scratch *scratch, const char *name)
 		return NULL;
 	/* Again when another run has just removed the empty directory. */
 	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
-		(void)make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
+		(void)scratch_make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
 		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
@@ -320,15 +287,18 @@ int scratch_renew(const struct scratch *scratch)
 
 void scratch_remove_early(const struct scratch *scratch, bool all)
 {
-	static const char *const often_empty[] = {"tmp", "shm", "var-tmp", "sockets"};
+	static const char *const often_empty[] = {"tmp", "shm", "var-tmp"};
 
 	(void)io_remove_tree(scratch->fd, "provided");
+	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
+	if (scratch_untouched(scratch) && (!all || scratch_give_back(scratch)))
+		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
 		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: later */
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
-	if (unlinkat(scratch->base_fd, run_name(scratch), AT_REMOVEDIR) == 0)
+	if (unlinkat(scratch->base_fd, scratch_run_name(scratch), AT_REMOVEDIR) == 0)
 		(void)rmdir(scratch->base);
 }
 
@@ -336,8 +306,8 @@ int scratch_remove(struct scratch *scratch)
 {
 	int error = 0;
 
-	if (scratch->base_fd >= 0 && scratch->fd >= 0)
-		error = io_remove_tree(scratch->base_fd, run_name(scratch));
+	if (scratch->base_fd >= 0 && scratch->fd >= 0 && !(scratch_untouched(scratch) && scratch_give_back(scratch)))
+		error = io_remove_tree(scratch->base_fd, scratch_run_name(scratch));
 	if (error == -ENOENT) /* it went early */
 		error = 0;
 	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */

@@ -5,9 +5,21 @@
 #ifndef CALLGATE_SUPERVISOR_SCRATCH_H
 #define CALLGATE_SUPERVISOR_SCRATCH_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include "policy/policy.h"
 
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
+#define SCRATCH_INSIDE 4
+
+/* A directory inside, as it was before the program could touch it. */
+struct scratch_mark {
+	struct stat st;
+	ssize_t attributes; /* the size of their list */
+	bool set;
+};
 
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
@@ -15,24 +27,26 @@ struct scratch {
 	char *path;               /* base/run-id */
 	int base_fd;
 	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
+	bool may_stay; /* empty, for the next run */
+	struct scratch_mark mark[SCRATCH_INSIDE];
 };
 
 /*
- * Makes the directory. The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
+ * Makes the directory, or takes the one that an earlier run has left as it was made. The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
  * -errno with a message. scratch_remove releases.
  */
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /* Makes work, tmp and shm in it, which only who uses them has to wait for. 0 or -errno. */
-int scratch_furnish(const struct scratch *scratch);
+int scratch_furnish(struct scratch *scratch);
 
 /* Makes another one, open to all as /tmp is; failing shows when it is used. */
-void scratch_add(const struct scratch *scratch, const char *name);
+void scratch_add(struct scratch *scratch, const char *name);
 
 /* Removes dead runs' directories, for at most about half a second. */
 void scratch_sweep(const struct scratch *scratch);
 
-/* All three. */
+/* All three, with a directory that was made anew and does not stay. */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /*

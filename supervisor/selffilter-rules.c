@@ -134,7 +134,7 @@ static const struct self_rule rules[] = {
 	ANY(truncate, S) ANY(link, S) ANY(linkat, K | S | C) ANY(symlink, S) ANY(symlinkat, S) ANY(mknod, S) ANY(mknodat, S)
 	ANY(fchown, S) ANY(fchownat, S) ANY(chdir, S) ANY(fchdir, S) ANY(umask, S) RULE(unshare, S, own_umask)
 	ANY(setxattr, S) ANY(lsetxattr, S) ANY(fsetxattr, S) ANY(getxattr, S) ANY(lgetxattr, S) ANY(fgetxattr, S)
-	ANY(listxattr, S) ANY(llistxattr, S) ANY(flistxattr, S) ANY(removexattr, S) ANY(lremovexattr, S)
+	ANY(listxattr, S) ANY(llistxattr, S) ANY(flistxattr, K | S) ANY(removexattr, S) ANY(lremovexattr, S)
 	ANY(fremovexattr, S) ANY(file_getattr, S) ANY(file_setattr, S) ANY(inotify_add_watch, S) ANY(name_to_handle_at, S)
 	ANY(mq_open, S) ANY(mq_unlink, S)
 

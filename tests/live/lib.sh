@@ -64,12 +64,13 @@ T=$(cd "$T" && pwd -P)
 mkdir "$T/tmp" "$T/home"
 export TMPDIR=$T/tmp
 
-# Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR.
+# Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories, scratch-inside.c)
 live_done()
 {
 	local status=$? left
 	trap - EXIT
-	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 -maxdepth 1 ! -name lock ! -name results 2>/dev/null | head -n 5)
+	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 ! -path '*/lock' ! -path '*/results*' ! -path '*/spare' \
+		! -path '*/spare/work' ! -path '*/spare/tmp' ! -path '*/spare/shm' ! -path '*/spare/var-tmp' 2>/dev/null | head -n 5)
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi

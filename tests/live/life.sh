@@ -53,7 +53,7 @@ field '.stdout == "a\ufffdb"' true
 raw=$(jq -r .stdout_path "$T/result")
 [ "$(od -An -tx1 "$raw")" = " 61 ff 62" ] || fail "not-utf8: the raw bytes are not kept"
 rm -f "$raw"
-rmdir "$T"/tmp/callgate-*/results "$T"/tmp/callgate-*
+rmdir "$T"/tmp/callgate-*/results
 result big 0 --output-limit 16M -- $sh -c 'head -c 3000000 /dev/zero'
 field '[.stdout_bytes, (.stdout | length)]' '[3000000,3000000]'
 result changes 0 -w "$T/home" -- $sh -c 'echo a >new; : >empty; rm empty'

@@ -135,6 +135,97 @@ START_TEST(test_remove_early)
 }
 END_TEST
 
+static void begin(struct scratch *ret_scratch)
+{
+	ck_assert_int_eq(scratch_begin(ret_scratch, &error), 0);
+	ck_assert_int_eq(scratch_furnish(ret_scratch), 0);
+}
+
+static bool stays(void)
+{
+	char path[PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/spare", base);
+	return access(path, F_OK) == 0;
+}
+
+/* What nothing was done to is the next run's. */
+START_TEST(test_spare)
+{
+	struct scratch first, second;
+	struct stat before, after;
+
+	begin(&first);
+	scratch_add(&first, "var-tmp");
+	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
+	scratch_remove_early(&first, false);
+	ck_assert(!stays());
+	scratch_remove_early(&first, true);
+	ck_assert(stays());
+	begin(&second); /* while the first still has its descriptors */
+	ck_assert(!stays());
+	ck_assert_int_eq(scratch_remove(&first), 0);
+	ck_assert_int_eq(fstatat(second.fd, "tmp", &after, 0), 0);
+	ck_assert_uint_eq(before.st_ino, after.st_ino);
+	ck_assert_int_eq(faccessat(second.fd, "var-tmp", F_OK, 0), 0);
+	begin(&first);
+	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert(stays());
+	ck_assert_int_eq(scratch_remove(&first), 0); /* there is one */
+	ck_assert_int_eq(entries(base), 1);
+}
+END_TEST
+
+static void write_in(const struct scratch *scratch)
+{
+	ck_assert_int_eq(mknodat(scratch->fd, "shm/file", S_IFREG | 0600, 0), 0);
+}
+
+/* What is there no more at the end. */
+static void write_and_remove(const struct scratch *scratch)
+{
+	ck_assert_int_eq(usleep(20000), 0); /* a tick of the clock that ctime is of */
+	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/directory", 0700), 0);
+	ck_assert_int_eq(unlinkat(scratch->fd, "tmp/directory", AT_REMOVEDIR), 0);
+}
+
+static void change_mode(const struct scratch *scratch)
+{
+	ck_assert_int_eq(fchmodat(scratch->fd, "tmp", 0700, 0), 0);
+}
+
+static void add_another(const struct scratch *scratch)
+{
+	ck_assert_int_eq(mkdirat(scratch->fd, "view", 0700), 0);
+}
+
+static void swap(const struct scratch *scratch)
+{
+	ck_assert_int_eq(renameat(scratch->fd, "tmp", scratch->fd, "aside"), 0);
+	ck_assert_int_eq(renameat(scratch->fd, "shm", scratch->fd, "tmp"), 0);
+	ck_assert_int_eq(renameat(scratch->fd, "aside", scratch->fd, "shm"), 0);
+}
+
+static void (*const touches[])(const struct scratch *) = {write_in, write_and_remove, change_mode, add_another, swap};
+
+START_TEST(test_touched)
+{
+	struct scratch scratch;
+
+	begin(&scratch);
+	if (_i >= (int)(sizeof(touches) / sizeof(touches[0]))) { /* as one that was a spare one */
+		ck_assert_int_eq(scratch_remove(&scratch), 0);
+		ck_assert(stays());
+		begin(&scratch);
+	}
+	touches[_i % (int)(sizeof(touches) / sizeof(touches[0]))](&scratch);
+	if (_i % 2)
+		scratch_remove_early(&scratch, true);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
+
 START_TEST(test_keep)
 {
 	struct scratch scratch;
@@ -193,6 +284,8 @@ int main(void)
 	tcase_add_test(tcase, test_sweep);
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
+	tcase_add_test(tcase, test_spare);
+	tcase_add_loop_test(tcase, test_touched, 0, 2 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
 	tcase_add_test(tcase, test_foreign_base);
 	tcase_add_test(tcase, test_no_tmpdir);
