@@ -11,6 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the source directory stays as it is
 
+import estimate
 import place as places
 import report
 import rivals
@@ -22,17 +23,6 @@ BUDGET = 12  # seconds
 BUDGET_TARGETS = 6
 
 
-def least(workload):
-    """Samples that a rival's figure needs however long it takes: those that a target names are not of one alone."""
-
-    def needed(rival):
-        if rival.name in ("native", "floor", "callgate"):
-            return 3
-        return 2 if rival.name in targets.rivals_of(workload.name) else 1
-
-    return needed
-
-
 def all_rows(place, options, chosen, data):
     """Measures and shows row after row; a run that is interrupted leaves what it has. Returns it and the exit status."""
     run = report.Run(data)
@@ -40,15 +30,16 @@ def all_rows(place, options, chosen, data):
     print(report.machine(run))
     print(report.line(report.columns(run)), flush=True)
     status = 0
-    for workload in chosen:
-        row = sampling.Row(place, workload, working, options, least(workload))
+    for block in sampling.blocks(chosen):
+        rows = [sampling.Row(place, one, working, options, targets.rivals_of(one.name)) for one in block]
         try:
-            row.measure()
+            sampling.measure(rows)
         except places.Interrupted as signal:
-            data["interrupted"], status = f"{signal} during {workload.name}", signal.status
-        add(data, workload, row.data())
-        if workload.name in data["workloads"]:
-            print(report.line(report.cells(run, workload.name)), flush=True)
+            data["interrupted"], status = f"{signal} during {block[0].name}", signal.status
+        for row in rows:
+            add(data, row.workload, row.data())
+            if row.workload.name in data["workloads"]:
+                print(report.line(report.cells(run, row.workload.name)), flush=True)
         if options.json:
             report.save(options.json, data)
         if status:
@@ -96,7 +87,10 @@ def arguments():
     )
     parser.add_argument("--build", default=os.getcwd(), help="directory with callgate, bench-floor and bench-micro")
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate: a rival more")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--rounds", type=int, default=5,
+        help=f"samples of a rival; of native, floor, callgate and whom a target names up to {sampling.FINE} times as many",
+    )
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))
     parser.add_argument("--json", metavar="FILE", help="write figures and facts to this file, row after row")
@@ -105,8 +99,8 @@ def arguments():
     parser.add_argument("--targets", action="store_true", help="only what the targets need; say which hold")
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS",
-        help=f"a rival has for a workload ({BUDGET}; with --targets {BUDGET_TARGETS}), at least for one sample, three of "
-        "native, floor and callgate, two where a target names the rival",
+        help=f"a rival has for a workload ({BUDGET}; with --targets {BUDGET_TARGETS}), at least for one sample, three where a "
+        f"target names the rival, {estimate.LEAST} of native, floor and callgate",
     )
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="keep N processors busy meanwhile")
     options = parser.parse_args()

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+import estimate
+
 SCHEMA = "callgate-bench/1"
 BOUND = "bound"  # in the place of a rival's name: see Run.bound
 STARTED = ("start", "real")  # groups whose figures include the start
@@ -50,22 +52,40 @@ class Run:
         sandboxed, alone = self.median("true", "bwrap"), self.median("true", "native")
         return None if sandboxed is None or alone is None else floor + max(0.0, sandboxed - 2 * alone)
 
+    def rounds(self, workload, rival):
+        """{round: sample}"""
+        samples = self.samples(workload, rival)
+        rounds = self.workloads.get(workload, {}).get("rounds", {}).get(rival, range(len(samples)))
+        return dict(zip(rounds, samples))
+
+    def estimate(self, figure, *cells):
+        """
+        An estimate of figure(sample, ...), of the samples of each round that all these (workload, rival) took part in; None
+        where they did not.
+        """
+        if len({self.workloads.get(name, {}).get("block") for name, _ in cells}) != 1:  # older files have none
+            return None
+        of_rounds = [self.rounds(*cell) for cell in cells]
+        common = [number for number in of_rounds[0] if all(number in other for other in of_rounds[1:])]
+        samples = [[by_round[number] for by_round in of_rounds] for number in common]
+        return estimate.of([figure(*each) for each in samples if all(each)])
+
+    def compared(self, workload, rival, base):
+        """An estimate of the ratio."""
+        return self.estimate(lambda above, below: above / below, (workload, rival), (workload, base))
+
     def ratio(self, workload, rival, base):
-        above, below = self.median(workload, rival), self.median(workload, base)
-        return above / below if above is not None and below else None
+        """The bound is made of medians, and so is its ratio."""
+        if BOUND in (rival, base):
+            above, below = self.median(workload, rival), self.median(workload, base)
+            return above / below if above is not None and below else None
+        found = self.compared(workload, rival, base)
+        return found.value if found else None
 
     def cold(self, workload):
         """The rivals of which a sample that counts has read from the disk."""
         disk = self.workloads[workload].get("disk", {})
         return [rival for rival, (_, blocks, _) in disk.items() if blocks]
-
-    def spread(self, workload, rival):
-        """How far apart the middle half of the samples is, as a part of the median; None for less than three."""
-        samples = self.samples(workload, rival)
-        if len(samples) < 3 or not self.median(workload, rival):
-            return None
-        low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
-        return (high - low) / self.median(workload, rival)
 
 
 def number(value):
@@ -93,6 +113,9 @@ def load(path):
         samples = workload.get("samples") if isinstance(workload, dict) else None
         if not isinstance(samples, dict) or not all(numbers(values) for values in samples.values()):
             raise BadFile(f"{path}: workload {name}: its samples are not lists of numbers")
+        rounds = workload.get("rounds", samples)
+        if not isinstance(rounds, dict) or any(len(samples.get(who, ())) != len(rounds[who]) for who in rounds):
+            raise BadFile(f"{path}: workload {name}: not a round to each sample")
     return Run(data)
 
 
@@ -158,14 +181,18 @@ def cells(run, name):
         count = len(run.samples(name, rival))
         fewer = f" ({count})" if 0 < count < most else ""
         row.append(figure(run.median(name, rival)) + fewer)
-    spread = run.spread(name, "callgate")
     row.append(figure(run.bound(name)) if run.workloads[name].get("group") in STARTED else "-")
-    row += [times(run.ratio(name, "callgate", "native")), times(run.ratio(name, "callgate", "floor"))]
-    return row + ["-" if spread is None else f"{spread:.0%}"]
+    ratios = [run.compared(name, "callgate", base) for base in ("native", "floor")]
+    return row + [times(one and one.value) for one in ratios] + [percent(ratios[1] or ratios[0])]
+
+
+def percent(found):
+    uncertain = found and found.uncertainty
+    return "-" if uncertain is None else f"{uncertain:.0%}"
 
 
 def columns(run):
-    return ["workload", "", *run.rivals, BOUND, "× native", "× floor", "spread"]
+    return ["workload", "", *run.rivals, BOUND, "× native", "× floor", "±"]
 
 
 def line(row):
@@ -186,7 +213,8 @@ def left_out(run):
 
 
 LEGEND = (
-    "Medians; (n): that many samples only, the slow ones get fewer. Spread: the middle half of callgate's samples.\n"
+    "Medians; (n): that many samples only, the slow ones get fewer. Ratios: the median of those of the rounds; ±: half of the\n"
+    "interval of the last one before it, as a part of it (estimate.py).\n"
     "Bound: floor and bwrap's start, what the mechanism allows here.\n"
     "Figures of one row compare with each other, never with another machine's or another run's."
 )

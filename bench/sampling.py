@@ -4,10 +4,15 @@ A kernel that gives up cold page cache early (DAMON does) would have a quick riv
 let grow cold. So before each sample of a start, real or many row the same command runs natively, where that is quick,
 and the rival starts `true`, both untimed: everybody meets the same warm cache. A sample that read from the disk all the
 same (blocks read by the command and the children it waited for) is dropped and made again, a few times.
+
+Figures are compared within a round (estimate.py), so those that are compared most stand side by side in each: native, floor
+and callgate, and whom a target names. They get up to FINE times as many samples, as far as the budget goes; the samples of the
+others are spread over the rounds. Rows of one block share their rounds.
 """
 
 import dataclasses
 
+import estimate
 import place as places
 import report
 import rivals
@@ -18,6 +23,8 @@ QUICK = 1.5  # seconds; what natively takes longer is not run natively first
 SLOW = 3.0  # seconds; such a sample counts even if it is the first of a loop, or has read from the disk
 TRUE = "/usr/bin/true"
 AGAIN = 2  # times at most that one sample is made again
+FINE = 5
+CLOSE = ("native", "floor", "callgate")
 
 
 @dataclasses.dataclass
@@ -73,11 +80,13 @@ class Warmer:
 class Cell:
     """The samples of one workload by one rival."""
 
-    def __init__(self, place, workload, rival, options, least=1):
+    def __init__(self, place, workload, rival, options, named=()):
         self.place, self.workload, self.rival = place, workload, rival
-        self.samples, self.failed, self.wanted = [], None, options.rounds
-        self.least, self.budget = min(least, options.rounds), options.budget
-        self.slow = 0 if options.quick else SLOW
+        self.samples, self.rounds, self.failed = [], [], None
+        self.close = rival.name in CLOSE
+        self.wanted = options.rounds * (FINE if self.close or rival.name in named else 1)
+        self.least = min(self.wanted, estimate.LEAST if self.close else 3 if rival.name in named else 1)
+        self.budget, self.slow = options.budget, 0 if options.quick else SLOW
         self.faults, self.blocks, self.repeated = 0, 0, 0
 
     def once(self, warmer):
@@ -93,8 +102,9 @@ class Cell:
             self.failed = str(error)
         return None
 
-    def keep(self, found):
+    def keep(self, found, number):
         self.samples.append(found.figure)
+        self.rounds.append(number)
         self.faults += found.faults
         self.blocks += found.blocks
 
@@ -104,17 +114,19 @@ class Cell:
         if found is None:
             return
         if self.workload.sizes:
-            self.keep(found)
+            self.keep(found, 0)
             self.wanted = 1
             return
         self.wanted = max(self.least, min(self.wanted, int(self.budget / found.took)))
         if found.took > self.slow or warmer.wanted and not found.cold:
-            self.keep(found)
+            self.keep(found, 0)
 
-    def step(self, warmer):
-        """One more sample, unless there are enough."""
-        if self.failed or len(self.samples) >= self.wanted:
-            return
+    def due(self, number, rounds):
+        """Whether it takes part in this round of so many: those of which there are fewer samples are spread."""
+        return not self.failed and len(self.samples) * rounds < self.wanted * number
+
+    def step(self, warmer, number):
+        """One more sample."""
         for left in range(AGAIN, -1, -1):
             found = self.once(warmer)
             if found is None:
@@ -122,40 +134,68 @@ class Cell:
             if not found.cold or found.took > SLOW or not left or self.repeated >= self.wanted:
                 break
             self.repeated += 1
-        self.keep(found)
+        self.keep(found, number)
 
 
 class Row:
     """The cells of one workload; what is there by now is the row's, also when it was interrupted."""
 
-    def __init__(self, place, workload, working, options, needed):
-        self.place, self.workload, self.rounds = place, workload, options.rounds
-        self.began = report.now()
-        self.cells = [Cell(place, workload, one, options, needed(one)) for one in working if fits(workload, one)]
+    def __init__(self, place, workload, working, options, named=()):
+        self.place, self.workload, self.began = place, workload, report.now()
+        self.cells = [Cell(place, workload, one, options, named) for one in working if fits(workload, one)]
+        self.cells.sort(key=lambda cell: not cell.close)
+        self.warmer = Warmer(place, workload)
+        self.rounds = 0
 
-    def measure(self):
+    def first(self):
+        """Then it is known how many rounds there are: as many as those who are compared most have time for."""
         if self.workload.setup:
             self.workload.setup(self.place, self.place.workdir(self.workload.name))
-        warmer = Warmer(self.place, self.workload)
         for cell in self.cells:
-            cell.first(warmer)
-        for number in range(self.rounds):
-            for cell in self.cells if number % 2 == 0 else reversed(self.cells):  # nobody is always behind the same one
-                cell.step(warmer)
+            cell.first(self.warmer)
+        cells = [cell for cell in self.cells if not cell.failed]
+        self.rounds = min((cell.wanted for cell in cells if cell.close), default=max(cell.wanted for cell in self.cells))
+        for cell in cells:
+            cell.wanted = min(cell.wanted, self.rounds)
+
+    def step(self, number, rounds):
+        for cell in self.cells if number % 2 else reversed(self.cells):  # nobody is always behind the same one
+            if cell.due(number, rounds):
+                cell.step(self.warmer, number)
 
     def data(self):
-        """What the JSON says. disk: major faults and blocks of the samples, and how many were made again."""
+        """What the JSON says. rounds: which each sample was made in. disk: major faults, blocks, samples made again."""
         sampled = [cell for cell in self.cells if cell.samples]
         return {
             "group": self.workload.group,
             "unit": self.workload.unit,
+            "block": self.workload.block or self.workload.name,
             "command": " ".join(self.workload.command).replace(self.place.root, ""),
             "options": " ".join(self.workload.options).replace(self.place.root, ""),
             "began": self.began,
             "samples": {cell.rival.name: cell.samples for cell in sampled},
+            "rounds": {cell.rival.name: cell.rounds for cell in sampled},
             "disk": {cell.rival.name: [cell.faults, cell.blocks, cell.repeated] for cell in sampled},
             "failed": {cell.rival.name: cell.failed for cell in self.cells if cell.failed},
         }
+
+
+def measure(rows):
+    """The rows of one block, in the rounds of that which has most."""
+    for row in rows:
+        row.first()
+    rounds = max(row.rounds for row in rows)
+    for number in range(1, rounds + 1):
+        for row in rows if number % 2 else reversed(rows):
+            row.step(number, rounds)
+
+
+def blocks(workloads):
+    """They in their order, those of one block together."""
+    found = {}
+    for workload in workloads:
+        found.setdefault(workload.block or workload.name, []).append(workload)
+    return found.values()
 
 
 def fits(workload, rival):

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """What has to hold, passed or failed by the figures of one run.  targets.py [--markdown] FILE.json
 
-Exit 1 when something fails. What fails and would fail as well for a supervisor that is as fast as the mechanism allows on
-this machine (report.Run.bound) is still a failure, and said to be out of reach.
+A target passes when the whole interval of what was measured keeps it, fails when none of it does, and is unsure otherwise
+(estimate.py). Exit 1 when something fails or is unsure. What would not hold for a supervisor that is as fast as the mechanism
+allows on this machine (report.Run.bound) is said to be out of reach, and fails all the same.
 """
 
 import argparse
 import dataclasses
 import sys
-from typing import Callable
+from typing import Callable, Optional
 
 sys.dont_write_bytecode = True
 
+import estimate
 import report
 
 LOOP = "20,000 x open, close, stat"
@@ -23,50 +25,90 @@ RECORDS = ("audit a record", "audit a record, compact")
 
 
 @dataclasses.dataclass
+class Found:
+    """What a target is about: an estimate, whether it keeps the target (None: may be either), and how it is said."""
+
+    estimate: estimate.Estimate
+    holds: Optional[bool]
+    form: str  # of one number
+    after: str = ""
+
+    def __str__(self):
+        one = self.estimate
+        text = self.form.format(one.value) + self.after
+        if one.low == one.high:
+            return text
+        few = f", of {one.count} rounds" if one.count < estimate.LEAST else ""
+        return f"{text} ({self.form.format(one.low)} to {self.form.format(one.high)}{few})"
+
+
+@dataclasses.dataclass
 class Target:
-    """judge(run, who): (what was measured, whether it holds) of who, callgate or report.BOUND; None: not measured."""
+    """judge(run): what was found, or None where it was not measured. bound(run): what there would be at the bound, and
+    whether that would hold; None where that is unknown."""
 
     text: str
     judge: Callable
     workloads: tuple
     rivals: tuple = ()  # whose figures it is about, but for native, floor and callgate
+    bound: Callable = lambda run: None
 
 
 def at_most(limit, workload, rival="native"):
-    def judge(run, who):
-        value = run.ratio(workload, who, rival)
-        return None if value is None else (f"{value:.2f} × {rival}", value <= limit)
+    def judge(run):
+        found = run.compared(workload, "callgate", rival)
+        return found and Found(found, found.within(limit), "{:.2f}", f" × {rival}")
 
-    return Target(f"{workload}: at most {limit:.2f} × {rival}", judge, (workload,), (rival, "bwrap"))
+    def bound(run):
+        value = run.ratio(workload, report.BOUND, rival)
+        return value and (f"{value:.2f} × {rival}", value <= limit)
+
+    return Target(f"{workload}: at most {limit:.2f} × {rival}", judge, (workload,), (rival,), bound)
 
 
 def fraction(part, workload, rival):
-    def judge(run, who):
-        value = run.ratio(workload, rival, who)
-        return None if value is None else (f"1/{value:.1f} of {rival}", value >= part)
+    def judge(run):
+        found = run.compared(workload, rival, "callgate")
+        return found and Found(found, found.at_least(part), "1/{:.1f}", f" of {rival}")
 
-    return Target(f"{workload}: at most 1/{part} of {rival}", judge, (workload,), (rival,))
+    def bound(run):
+        value = run.ratio(workload, rival, report.BOUND)
+        return value and (f"1/{value:.1f} of {rival}", value >= part)
+
+    return Target(f"{workload}: at most 1/{part} of {rival}", judge, (workload,), (rival,), bound)
 
 
-def git_status(run, who):
-    """The start-up is what `true` takes, natively included; at the bound it is the bound's."""
-    took, native = run.median(STATUS, who), run.median(STATUS, "native")
-    start = run.median("true", who) if who == report.BOUND else run.median(EXTENDED, who)
-    if None in (took, native, start) or took < start:  # the latter is noise: of a machine that was not quiet
+def git_status(run):
+    """The start-up is what `true` takes, natively included."""
+    beyond = run.estimate(
+        lambda took, start, native: (took - start) / native,
+        (STATUS, "callgate"), (EXTENDED, "callgate"), (STATUS, "native"),
+    )
+    if not beyond or beyond.value < 0:  # the latter is noise: of a machine that was not quiet
         return None
-    return f"{(took - start) / native:.2f} × native and {start:.1f} ms start-up", took <= 3 * native + start
+    start = run.median(EXTENDED, "callgate")
+    return Found(beyond, beyond.within(3), "{:.2f}", f" × native and {start:.1f} ms start-up")
 
 
-def memory(run, who):
-    value = run.median("PSS", who)
-    return None if value is None else (f"{value / 1e6:.1f} MB", value <= 6e6)
-
-
-def records(run, who):
-    plain, compact = (run.median(name, who) for name in RECORDS)
-    if plain is None or compact is None:
+def git_status_bound(run):
+    took, start, native = run.bound(STATUS), run.bound("true"), run.median(STATUS, "native")
+    if None in (took, start, native):
         return None
-    return f"{plain:.0f} bytes, compact {compact:.0f}", min(plain, compact) <= 350
+    value = (took - start) / native
+    return f"{value:.2f} × native", value <= 3
+
+
+def memory(run):
+    found = run.estimate(lambda size: size / 1e6, ("PSS", "callgate"))
+    return found and Found(found, found.within(6), "{:.1f}", " MB")
+
+
+def records(run):
+    plain, compact = (run.estimate(lambda size: size, (name, "callgate")) for name in RECORDS)
+    if not plain or not compact:
+        return None
+    least = min(plain, compact, key=lambda one: one.value)
+    return Found(least, least.within(350), "{:.0f}", f" bytes, of the plain mode {plain.value:.0f}")
 
 
 def crowd(kind):
@@ -74,19 +116,20 @@ def crowd(kind):
 
     names = tuple(f"{count} at once: {kind}" for count in (2, 32))
 
-    def judge(run, who):
-        two, many = (run.median(name, who) for name in names)
-        return None if not two or not many else (f"{two / many:.2f} of that of 2", two / many >= 0.8)
+    def judge(run):
+        found = run.estimate(lambda two, many: two / many, *((name, "callgate") for name in names))
+        return found and Found(found, found.at_least(0.8), "{:.2f}", " of that of 2")
 
     return Target(f"32 sandboxes ({kind}): throughput at least 0.8 of that of 2", judge, names)
 
 
-def fstat(run, who):
+def fstat(run):
     """Shown: nothing is demanded of it."""
-    there, hiding, absent = (run.ratio(name, who, "native") for name in FSTAT)
-    if None in (there, hiding, absent):
+    there, hiding, absent = (run.compared(name, "callgate", "native") for name in FSTAT)
+    if not there or not hiding or not absent:
         return None
-    return f"{there:.2f} × native; a policy that hides names {hiding:.2f}; without it {absent:.2f}", None
+    more = f" × native; a policy that hides names {hiding.value:.2f}; without it {absent.value:.2f}"
+    return Found(there, None, "{:.2f}", more)
 
 
 TARGETS = (
@@ -99,7 +142,7 @@ TARGETS = (
     at_most(1.25, "python imports"),
     at_most(1.12, "pandas group-by"),
     at_most(1.25, "make -j2"),
-    Target(f"{STATUS}: at most 3 × native and the start-up", git_status, (STATUS, "true", EXTENDED)),
+    Target(f"{STATUS}: at most 3 × native and the start-up", git_status, (STATUS, "true", EXTENDED), (), git_status_bound),
     at_most(1.5, "200 x spawn true"),
     at_most(1.3, "fork+wait"),
     at_most(1.3, "thread"),
@@ -111,7 +154,8 @@ TARGETS = (
 )
 
 WORKLOADS = {name for target in TARGETS for name in target.workloads}
-WORDS = {True: "pass", False: "FAIL", None: "info"}
+UNJUDGED = {FSTAT}
+WORDS = {True: "pass", False: "FAIL", None: "unsure"}
 
 
 def rivals_of(workload):
@@ -121,8 +165,8 @@ def rivals_of(workload):
 def out_of_reach(run, target):
     """What a supervisor at the bound would have, where that misses the target as well; else nothing."""
     name = target.workloads[0]
-    best = target.judge(run, report.BOUND)
-    if best is None or best[1] is not False or run.median(name, "callgate") < run.bound(name):  # then it bounds nothing
+    best = target.bound(run)
+    if not best or best[1] or run.median(name, "callgate") < run.bound(name):  # then it bounds nothing
         return ""
     group = run.workloads[name].get("group")
     what = "floor + bwrap's start is" if group in report.STARTED else "the floor itself is"
@@ -132,22 +176,22 @@ def out_of_reach(run, target):
 def verdicts(run):
     """(word, what is demanded, what was measured) of each."""
     for target in TARGETS:
-        found = target.judge(run, "callgate")
+        found = target.judge(run)
         if found is None:
             yield "-", target.text, "not measured"
             continue
-        value, holds = found
-        yield WORDS[holds], target.text, value + (out_of_reach(run, target) if holds is False else "")
+        word = "info" if target.workloads in UNJUDGED else WORDS[found.holds]
+        yield word, target.text, f"{found}{out_of_reach(run, target) if word == 'FAIL' else ''}"
 
 
 def show(run):
-    """Prints them, and returns whether none fails."""
+    """Prints them, and returns whether each that was measured passes."""
     rows = list(verdicts(run))
     for word, text, value in rows:
-        print(f"{word:5} {text:62} {value}")
-    counts = {word: sum(1 for row in rows if row[0] == word) for word in ("pass", "FAIL", "-")}
-    print(f"{counts['pass']} pass, {counts['FAIL']} fail, {counts['-']} not measured")
-    return counts["FAIL"] == 0
+        print(f"{word:6} {text:62} {value}")
+    counts = {word: sum(1 for row in rows if row[0] == word) for word in (*WORDS.values(), "-")}
+    print(f"{counts['pass']} pass, {counts['FAIL']} fail, {counts['unsure']} unsure, {counts['-']} not measured")
+    return not counts["FAIL"] and not counts["unsure"]
 
 
 def markdown(run):

@@ -46,6 +46,7 @@ class Workload:
     only: tuple = ()  # these rivals and no others; empty: all
     needs: tuple = ()  # files that have to exist
     at_once: int = 1
+    block: str = ""  # rows that are compared with each other are measured in the same rounds; empty: the row alone
     timeout: int = 90
     sizes: bool = False  # not timed: sizes.py
 
@@ -103,7 +104,7 @@ def micro(place, quick):
         ("fork+exec+wait", "exec", "/usr/bin/true", False),
         ("thread", "thread", "-", False),
     )
-    milliseconds = "40" if quick else "150"
+    milliseconds = "40" if quick else "60"
     for name, operation, path, floor in rows:
         options = listens if operation == "tcp" else EXTENDED
         command = [place.micro, operation, path, "20000", milliseconds]
@@ -116,7 +117,7 @@ def micro(place, quick):
 
 def start(place, quick):
     """`true` as somebody types it; the others are what most rows run under."""
-    true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True)
+    true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True, block="start")
     yield true
     yield dataclasses.replace(true, name="true, --json", options=("--json",), only=OURS)
     yield dataclasses.replace(true, name="true, python", options=("--profile", "python", "-x", "/usr/bin/true"), only=OURS)
@@ -141,7 +142,7 @@ def real(place, quick):
     def work(name, *command, **more):
         return Workload(name, "real", list(command), floor=True, **more)
 
-    yield work("git status, 300 files", "git", "status", "--short", setup=trees.repository, needs=GIT)
+    yield work("git status, 300 files", "git", "status", "--short", setup=trees.repository, needs=GIT, block="start")
     yield work("200 x spawn true", *SPAWN)
     yield work("find -size +100k", *FIND)
     loop = [place.micro, "mixed", "/usr/bin/env", str(calls)]
@@ -172,9 +173,10 @@ def real(place, quick):
 def scaling(place, quick):
     calls = "40" if quick else "400"
     for count in (1, 2) if quick else (1, 2, 8, 32):
-        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, at_once=count, needs=(PYTHON,), only=FAST)
+        many = {"at_once": count, "only": FAST}
+        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, needs=(PYTHON,), block="imports", **many)
         loop = [place.micro, "mixed", "/usr/bin/env", calls]
-        yield Workload(f"{count} at once: calls", "many", loop, at_once=count, only=FAST)
+        yield Workload(f"{count} at once: calls", "many", loop, block="calls", **many)
     for count in (1, 2) if quick else (1, 2, 4, 8):
         milliseconds = "40" if quick else "150"
         command = [place.micro, "mixed", "/usr/bin/env", "20000", milliseconds, str(count)]

@@ -78,12 +78,38 @@ compared 2 'only one of the files' old quick
 compared 2 'no workload has figures' old elsewhere
 compared 2 'number of percent' old same --threshold nan
 
-# targets.py: exit 1 with a failed one, and what was not measured does not fail.
+# targets.py: exit 1 with a failed one or an unsure one, and what was not measured does not fail.
 said=$("$bench/targets.py" "$T/old") || fail "targets.py old: exit $?: $said"
 grep -q '^pass *stat: at most 1.35 × floor *1.30 × floor' <<<"$said" || fail "targets.py old: $said"
 grep -q '^- *true: .* not measured' <<<"$said" || fail "targets.py old: $said"
 said=$("$bench/targets.py" "$T/worse") && fail "targets.py worse: no failure"
 grep -q '^FAIL *stat:' <<<"$said" || fail "targets.py worse: $said"
+# A comparison is made within the rounds: modes that both are in do not count; who was in other rounds is not compared.
+rounds()
+{
+	local floor=$1 callgate=$2 rounds=$3
+	cat <<END
+{"schema": "callgate-bench/1", "facts": {}, "rivals": {"native": {}, "floor": {}, "callgate": {}}, "workloads": {"stat": {
+ "group": "micro", "unit": "ns", "samples": {"native": [100], "floor": [$floor], "callgate": [$callgate]}, "rounds": {$rounds}}}}
+END
+}
+modes="1000, 1200, 1000, 1200, 1200, 1000, 1000, 1200"
+while IFS='|' read -r floor callgate rounds text; do
+	rounds "$floor" "$callgate" "$rounds" >"$T/rounds"
+	said=$("$bench/targets.py" "$T/rounds") && [[ $text = unsure* || $text = FAIL* ]] && fail "targets.py: exit 0 with $text"
+	grep -q "^$text" <<<"$said" || fail "targets.py: floor $floor, callgate $callgate, $rounds: not $text: $said"
+done <<END
+$modes|1300, 1560, 1300, 1560, 1560, 1300, 1300, 1560||pass *stat: .* 1.30 × floor$
+$modes|1320, 1536, 1310, 1536, 1560, 1300, 1300, 1560||pass *stat: .* 1.30 × floor (1.28 to 1.32)$
+$modes|1320, 1536, 1310, 1536, 1560, 1300, 1300, 1680||unsure *stat: .* 1.30 × floor (1.28 to 1.40)$
+$modes|1400, 1680, 1400, 1680, 1680, 1400, 1360, 1680||FAIL *stat: .* 1.40 × floor (1.36 to 1.40)$
+1000, 1200, 1000, 1200, 1000|1300, 1300, 1560|"floor": [0, 1, 2, 3, 4], "callgate": [0, 4, 3]|pass *stat: .* 1.30 × floor$
+1000, 1000|1300, 1400|"floor": [0, 1], "callgate": [0, 1]|unsure *stat: .* 1.35 × floor (1.30 to 1.40, of 2 rounds)$
+1000, 1000|1300, 1300|"floor": [0, 1], "callgate": [2, 3]|- *stat: .* not measured$
+END
+rounds 1000 1300 '"callgate": [0, 1]' >"$T/uneven"
+compared 2 'stat: not a round to each sample' old uneven
+
 # git status is judged without the start, and not at all when that took longer.
 status()
 {

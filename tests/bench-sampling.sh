@@ -19,6 +19,7 @@ import sys
 import types
 
 sys.path.insert(0, sys.argv[1])
+import estimate
 import place as places
 import sampling
 import workloads
@@ -46,27 +47,32 @@ def rival(name):
     return types.SimpleNamespace(name=name, ours=name == "callgate")
 
 
-def row(group, names, rounds=2, budget=12.0, least=1, **samples):
+def row(group, names, rounds=2, budget=12.0, named=(), **samples):
     calls.clear()
     made.clear()
     made.update({(name, "work"): queue for name, queue in samples.items()})
-    place = types.SimpleNamespace(environment={}, workdir=lambda name: name, root="/nowhere")
-    workload = workloads.Workload("row", group, ["work"])
-    options = types.SimpleNamespace(rounds=rounds, budget=budget, quick=False)
-    result = sampling.Row(place, workload, [rival(name) for name in names], options, lambda _: least)
-    result.measure()
+    result = new_row(group, "work", names, rounds, budget, named)
+    sampling.measure([result])
     return result
+
+
+def new_row(group, command, names, rounds, budget=12.0, named=()):
+    place = types.SimpleNamespace(environment={}, workdir=lambda name: name, root="/nowhere")
+    options = types.SimpleNamespace(rounds=rounds, budget=budget, quick=False)
+    workload = workloads.Workload(command, group, [command])
+    return sampling.Row(place, workload, [rival(name) for name in names], options, named)
 
 
 whole = sampling.sample
 sampling.sample = fake
 sample = sampling.Sample
+fine, sampling.FINE = sampling.FINE, 1
 
 # Before each sample the same natively, then the rival's start; natively itself, just the same.
 for group in ("start", "real", "many"):
     row(group, ["native", "callgate"])
     once = [("native", "work")] * 2, [("native", "work"), ("callgate", "/usr/bin/true"), ("callgate", "work")]
-    hold(calls == once[0] + once[1] + once[0] + once[1], f"{group}: what goes before a sample")
+    hold(calls == once[0] + once[1] + once[1] + once[0], f"{group}: what goes before a sample")
 
 # What takes long natively, or is a loop, has no native run before it.
 found = row("real", ["callgate"], native=[sample(1, sampling.QUICK + 1)])
@@ -95,10 +101,44 @@ found = row("real", ["callgate"], callgate=[cold, sample(8, sampling.SLOW + 1, b
 hold(found.data()["disk"]["callgate"][2] == 0, "a slow sample is not made again")
 
 # The budget.
-found = row("real", ["proot"], rounds=5, budget=6, least=2, proot=[sample(9000, 9)])
-hold(found.data()["samples"]["proot"] == [9000, 9000], "no fewer than the target needs")
+found = row("real", ["proot"], rounds=5, budget=6, named=["proot"], proot=[sample(9000, 9)])
+hold(found.data()["samples"]["proot"] == [9000] * 3, "no fewer than the target needs")
 found = row("real", ["proot"], rounds=5, budget=6, proot=[sample(2000, 2)])
 hold(len(found.data()["samples"]["proot"]) == 3, "as many as there is time for")
+
+# Those that are compared most have more samples, side by side in each round, and as many as each other; those of the rest
+# are spread. Who is named by a target is compared most as well.
+sampling.FINE = fine
+found = row("micro", ["native", "proot", "callgate", "strace"], named=["proot"], callgate=[sample(1, 2.0)])
+made_in = found.data()["rounds"]
+hold(made_in["native"] == made_in["callgate"] == made_in["proot"] == list(range(1, 7)), f"rounds: {made_in}")
+hold(made_in["strace"] == [1, 4], f"rounds of the others are spread: {made_in}")
+order = [name for name, _ in calls[4:]]
+hold(order[:7] == ["native", "callgate", "proot", "strace", "proot", "callgate", "native"], f"side by side: {order}")
+found = row("real", ["native", "callgate"], rounds=1)
+hold(found.data()["rounds"]["callgate"] == [0, 2, 3, 4, 5], f"the first one is of round 0: {found.data()['rounds']}")
+
+# Rows of one block share their rounds; the one of fewer samples has them spread over those.
+calls.clear()
+made.clear()
+made[("callgate", "slow")] = [sample(1, 2.0)]
+pair = [new_row("micro", command, ["native", "callgate"], 2) for command in ("quick", "slow")]
+sampling.measure(pair)
+quick, slow = ([each.data()["rounds"][name] for name in ("native", "callgate")] for each in pair)
+hold(quick == [list(range(1, 11))] * 2, f"rounds of the quick row: {quick}")
+hold(slow == [[1, 2, 4, 6, 7, 9]] * 2, f"rounds of the slow row: {slow}")
+names = [[one.name for one in block] for block in sampling.blocks(
+    [workloads.Workload(name, "real", [], block=block) for name, block in (("a", "x"), ("b", ""), ("c", "x"), ("d", ""))])]
+hold(names == [["a", "c"], ["b"], ["d"]], f"blocks: {names}")
+
+# The interval: so many of the rounds may lie on one side of the true median, in 2.5 of 100 runs at most.
+outside = {count: estimate.outside(count) for count in (1, 5, 6, 8, 9, 12, 25, 100)}
+hold(outside == {1: 0, 5: 0, 6: 0, 8: 0, 9: 1, 12: 2, 25: 7, 100: 39}, f"outside the interval: {outside}")
+one = estimate.of(list(range(25, 0, -1)))
+hold((one.value, one.low, one.high, one.count) == (13, 8, 18, 25), f"the estimate: {one}")
+hold((one.within(18), one.within(17), one.within(7)) == (True, None, False), f"within: {one}")
+hold((one.at_least(8), one.at_least(9), one.at_least(19)) == (True, None, False), f"at least: {one}")
+hold(estimate.of([]) is None and estimate.of([1, 2]).uncertainty is None, "nothing, and two")
 
 # A command that reads what is not in the cache tells so, where the disk is one.
 path = os.path.join(sys.argv[2], "cold")
