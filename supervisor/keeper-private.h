@@ -18,7 +18,8 @@ struct keeper {
 	struct statusline line;
 	int signal_fd;
 	uint64_t start_ns;
-	uint64_t patience_ns; /* when the supervisor is killed; 0: not told to end yet */
+	uint64_t help_ns;     /* when what is below the supervisor is killed from here; 0: not told to end yet */
+	uint64_t patience_ns; /* when the supervisor is killed */
 	unsigned end;         /* RUN_END_* or a signal's number */
 	bool reported;        /* the supervisor has, or never will */
 	json_t *early;        /* its report, read while it ends; counts only if it ends well */

@@ -30,8 +30,12 @@
 
 #include "base/banned.h"
 
-/* From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. */
+/*
+ * From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. If it is late, stuck in
+ * a call on a disk that does not answer, what is below it is killed from here: the program's time is over in any case.
+ */
 #define PATIENCE_NS UINT64_C(10000000000)
+#define HELP_NS UINT64_C(500000000)
 #define KILL_TIMEOUT_MS 10000
 
 enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_FEED, SOURCE_MAX };
@@ -106,6 +110,7 @@ static void end_run(struct keeper *keeper, unsigned end)
 	}
 	keeper->end = end;
 	keeper->patience_ns = io_now_ns() + PATIENCE_NS;
+	keeper->help_ns = io_now_ns() + HELP_NS;
 	(void)!write(keeper->child.control_fd, &byte, 1); /* EPIPE: it has just ended by itself */
 }
 
@@ -168,6 +173,7 @@ static void on_report(struct keeper *keeper)
 	keeper->reported = true;
 	if (read(keeper->child.control_fd, &byte, 1) != 1)
 		return;
+	options->scratch->ended_well = keeper->end == RUN_END_NONE;
 	if (!options->part)
 		scratch_remove_early(options->scratch, all);
 	keeper->early = keeper_read_report(keeper);
@@ -244,6 +250,10 @@ static void check_clock(struct keeper *keeper)
 		return;
 	if (wall && keeper->end == RUN_END_NONE && now - keeper->start_ns >= wall)
 		end_run(keeper, RUN_END_TIMEOUT);
+	if (keeper->help_ns && !keeper->reported && now >= keeper->help_ns) {
+		killtree_below(keeper->child.pid);
+		keeper->help_ns = io_now_ns() + HELP_NS;
+	}
 	if (keeper->patience_ns && now >= keeper->patience_ns)
 		(void)kill(keeper->child.pid, SIGKILL);
 	statusline_tick(&keeper->line, keeper->child.counters, keeper->last_shown == '\n');
@@ -259,7 +269,7 @@ static int wait_ms(const struct keeper *keeper)
 	if (wall && keeper->end == RUN_END_NONE && wall < UINT64_MAX - keeper->start_ns)
 		until = keeper->start_ns + wall;
 	if (keeper->patience_ns)
-		until = keeper->patience_ns;
+		until = keeper->reported || keeper->patience_ns < keeper->help_ns ? keeper->patience_ns : keeper->help_ns;
 	if (keeper->line.fd >= 0 && keeper->line.next_ns < until)
 		until = keeper->line.next_ns;
 	if (until == UINT64_MAX)
@@ -397,6 +407,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
 	if (keeper.child.behind)
 		aside_step_forward();
+	aside_be_prompt();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/aside.h"
 #include "supervisor/blocking.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/handoff.h"
@@ -13,6 +14,7 @@
 #include "supervisor/limits.h"
 #include "supervisor/notify.h"
 #include "supervisor/selffilter.h"
+#include "supervisor/status.h"
 #include "supervisor/supervise-private.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/changes.h"
@@ -26,13 +28,27 @@
 
 #define KILL_TIMEOUT_MS 10000
 
+/*
+ * All that one call reaches, which nobody forks past: where hundreds of loops share the processors with us the next call may be
+ * a second away. We were forked, so we are process 1 of a namespace of the run's own only. Else the group that the program
+ * leads; while it is not reaped that number is its own.
+ */
+static void kill_most(const struct supervisor *supervisor)
+{
+	if (getpid() == 1)
+		(void)kill(-1, SIGKILL);
+	else if (!supervisor->reaped)
+		(void)kill(-supervisor->launch.pid, SIGKILL);
+	cgroup_kill(supervisor->options->cgroup);
+}
+
 /* Nothing outlives the run: daemons and double forks are our descendants, because we are their subreaper. */
 static void kill_all(struct supervisor *supervisor)
 {
 	int status = SIGKILL;
 	pid_t pid;
 
-	cgroup_kill(supervisor->options->cgroup);
+	kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
 		/*
@@ -148,6 +164,8 @@ static void run(struct supervisor *supervisor)
 	handoff_begin(supervisor->dispatch.handoff, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	supervise_loop(supervisor);
+	if (supervisor->report->end != RUN_END_NONE)
+		kill_most(supervisor); /* its time is over, whatever there is to count */
 	watchdog_stop(supervisor->watchdog);
 	handoff_release(supervisor->dispatch.handoff);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
@@ -204,6 +222,7 @@ static int start(struct supervisor *supervisor)
 		return r;
 	error = launch_begin(&options->launch, &supervisor->launch);
 	if (error == 0) {
+		aside_be_prompt();
 		r = prepare(supervisor);
 		if (r == 0)
 			r = confine(supervisor); /* here: the program installs its own meanwhile */
