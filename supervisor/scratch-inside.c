@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "supervisor/scratch-private.h"
 
 #include "base/banned.h"
@@ -80,7 +81,9 @@ static int make_inside(struct scratch *scratch, size_t i)
 
 	if (error < 0 && error != -EEXIST) /* it came with a spare one */
 		return error;
-	return scratch->may_stay ? note(scratch, i) : 0;
+	if (!scratch->may_stay)
+		return 0;
+	return note(scratch, i);
 }
 
 int scratch_furnish(struct scratch *scratch)
@@ -105,7 +108,7 @@ void scratch_add(struct scratch *scratch, const char *name)
 		(void)make_inside(scratch, i);
 }
 
-/* ---- leaving them to the next run ---- */
+/* ---- leaving them to the next run, and taking them ---- */
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -159,7 +162,8 @@ static bool untouched_inside(const struct scratch *scratch, const char *name)
 
 bool scratch_untouched(const struct scratch *scratch)
 {
-	_cleanup_close_ int fd = scratch->may_stay ? scratch_open_dir(scratch->fd, ".") : -1;
+	_cleanup_close_ int fd =
+		scratch->may_stay && scratch->ended_well ? scratch_open_dir(scratch->fd, ".") : -1;
 
 	return fd >= 0 && holds_only(fd, scratch, untouched_inside);
 }
@@ -171,7 +175,35 @@ bool scratch_give_back(const struct scratch *scratch)
 	return renameat(scratch->base_fd, scratch_run_name(scratch), scratch->base_fd, SPARE) == 0;
 }
 
-bool scratch_take_spare(const struct scratch *scratch)
+/* Nobody but us can have changed it. This is for what no version of callgate leaves there. */
+static bool good_inside(const struct scratch *scratch, const char *name)
 {
-	return scratch->may_stay && renameat(scratch->base_fd, SPARE, scratch->base_fd, scratch_run_name(scratch)) == 0;
+	size_t i = find(name);
+	_cleanup_close_ int fd = i < SCRATCH_INSIDE ? scratch_open_dir(scratch->fd, name) : -1;
+	struct scratch_mark now;
+
+	if (fd < 0)
+		return false;
+	look(fd, &now);
+	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | inside[i].mode) &&
+	       now.st.st_nlink <= 2 && holds_only(fd, NULL, NULL);
+}
+
+bool scratch_take_spare(struct scratch *scratch)
+{
+	const char *name = scratch_run_name(scratch);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (!scratch->may_stay || renameat(scratch->base_fd, SPARE, scratch->base_fd, name) < 0)
+		return false;
+	scratch->fd = scratch_open_dir(scratch->base_fd, name);
+	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
+	    holds_only(fd, scratch, good_inside))
+		return true;
+	cleanup_close(&scratch->fd);
+	scratch->fd = -1;
+	(void)io_remove_tree(scratch->base_fd, name); /* mkdirat tells */
+	return false;
 }

@@ -13,8 +13,8 @@ int scratch_open_dir(int dirfd, const char *name);
 /* In the base. */
 const char *scratch_run_name(const struct scratch *scratch);
 
-/* Whether an earlier run's directory is this one's now. */
-bool scratch_take_spare(const struct scratch *scratch);
+/* Whether an earlier run's directory is this one's now; scratch->fd is open then. */
+bool scratch_take_spare(struct scratch *scratch);
 
 /* Whether the directory may be another run's: all in it is as it was made. */
 bool scratch_untouched(const struct scratch *scratch);

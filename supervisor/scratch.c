@@ -182,11 +182,12 @@ static int make_run(struct scratch *scratch)
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	if (!scratch_take_spare(scratch))
+	if (!scratch_take_spare(scratch)) {
 		error = scratch_make_dir(scratch->base_fd, scratch_run_name(scratch), 0700);
-	if (error < 0)
-		return error;
-	scratch->fd = scratch_open_dir(scratch->base_fd, scratch_run_name(scratch));
+		if (error < 0)
+			return error;
+		scratch->fd = scratch_open_dir(scratch->base_fd, scratch_run_name(scratch));
+	}
 	if (scratch->fd < 0)
 		return scratch->fd;
 	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;

@@ -27,7 +27,8 @@ struct scratch {
 	char *path;               /* base/run-id */
 	int base_fd;
 	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
-	bool may_stay; /* empty, for the next run */
+	bool may_stay;   /* if nothing was done to it, for the next run */
+	bool ended_well; /* the run's end, with all its processes, was reported; else it does not stay */
 	struct scratch_mark mark[SCRATCH_INSIDE];
 };
 

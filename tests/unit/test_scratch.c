@@ -139,6 +139,7 @@ static void begin(struct scratch *ret_scratch)
 {
 	ck_assert_int_eq(scratch_begin(ret_scratch, &error), 0);
 	ck_assert_int_eq(scratch_furnish(ret_scratch), 0);
+	ret_scratch->ended_well = true;
 }
 
 static bool stays(void)
@@ -205,6 +206,34 @@ static void swap(const struct scratch *scratch)
 	ck_assert_int_eq(renameat(scratch->fd, "shm", scratch->fd, "tmp"), 0);
 	ck_assert_int_eq(renameat(scratch->fd, "aside", scratch->fd, "shm"), 0);
 }
+
+/* What no run leaves: the next one makes its own. */
+START_TEST(test_bad_spare)
+{
+	char name[PATH_MAX + 64];
+	struct scratch scratch;
+	struct stat st;
+
+	begin(&scratch);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	(void)snprintf(name, sizeof(name), "%s/spare%s", base, _i ? "/tmp" : "");
+	ck_assert_int_eq(chmod(name, 0755), 0);
+	(void)snprintf(name, sizeof(name), "%s/spare/%s", base, _i == 1 ? "shm/x" : "other");
+	if (_i)
+		ck_assert_int_eq(mkdir(name, 0700), 0);
+	begin(&scratch);
+	ck_assert(!stays());
+	ck_assert_int_eq(fstat(scratch.fd, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0700);
+	ck_assert_int_eq(faccessat(scratch.fd, "other", F_OK, 0), -1);
+	ck_assert_int_eq(faccessat(scratch.fd, "shm/x", F_OK, 0), -1);
+	ck_assert_int_eq(fstatat(scratch.fd, "tmp", &st, 0), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 01777);
+	scratch.ended_well = false;
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
 
 static void (*const touches[])(const struct scratch *) = {write_in, write_and_remove, change_mode, add_another, swap};
 
@@ -285,6 +314,7 @@ int main(void)
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
 	tcase_add_test(tcase, test_spare);
+	tcase_add_loop_test(tcase, test_bad_spare, 0, 3);
 	tcase_add_loop_test(tcase, test_touched, 0, 2 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
 	tcase_add_test(tcase, test_foreign_base);
