@@ -31,33 +31,55 @@ static bool is_load(const struct sock_filter *code)
 	return code->code == (BPF_LD | BPF_W | BPF_ABS);
 }
 
-/* The farthest equal return that an eight-bit jump at `at` reaches. */
-static size_t farthest(const struct bpf *bpf, size_t at, size_t target)
-{
-	size_t far = at + 1 + UINT8_MAX;
+/* For each value that is returned: the last return of it among the instructions seen. More values than fit are not shared. */
+struct returns {
+	struct {
+		uint32_t value;
+		size_t at;
+	} last[8];
+	size_t count;
+};
 
-	if (far >= bpf->len)
-		far = bpf->len - 1;
-	while (far > target && !(is_return(&bpf->code[far]) && bpf->code[far].k == bpf->code[target].k))
-		far--;
-	return far;
+static void see(const struct bpf *bpf, size_t at, struct returns *returns)
+{
+	size_t i = 0;
+
+	if (at >= bpf->len || !is_return(&bpf->code[at]))
+		return;
+	while (i < returns->count && returns->last[i].value != bpf->code[at].k)
+		i++;
+	if (i == sizeof(returns->last) / sizeof(returns->last[0]))
+		return;
+	returns->last[i].value = bpf->code[at].k;
+	returns->last[i].at = at;
+	if (i == returns->count)
+		returns->count++;
 }
 
-static uint8_t lead_on(const struct bpf *bpf, size_t at, uint8_t offset)
+/* `seen` has all that an eight-bit jump at `at` reaches. */
+static uint8_t lead_on(const struct bpf *bpf, const struct returns *seen, size_t at, uint8_t offset)
 {
-	size_t target = at + 1 + offset;
+	const struct sock_filter *target = &bpf->code[at + 1 + offset];
 
-	return is_return(&bpf->code[target]) ? (uint8_t)(farthest(bpf, at, target) - at - 1) : offset;
+	for (size_t i = 0; is_return(target) && i < seen->count; i++)
+		if (seen->last[i].value == target->k)
+			return (uint8_t)(seen->last[i].at - at - 1);
+	return offset;
 }
 
 static void share_returns(struct bpf *bpf)
 {
+	struct returns seen = {.count = 0};
+
+	for (size_t at = 0; at <= UINT8_MAX; at++)
+		see(bpf, at, &seen);
 	for (size_t at = 0; at < bpf->len; at++) {
 		struct sock_filter *code = &bpf->code[at];
 
+		see(bpf, at + 1 + UINT8_MAX, &seen);
 		if (is_jump(code)) {
-			code->jt = lead_on(bpf, at, code->jt);
-			code->jf = lead_on(bpf, at, code->jf);
+			code->jt = lead_on(bpf, &seen, at, code->jt);
+			code->jf = lead_on(bpf, &seen, at, code->jf);
 		}
 	}
 }
@@ -133,12 +155,15 @@ static void shorten_once(struct bpf *bpf, uint32_t *held, size_t *to)
 int bpf_shorten(struct bpf *bpf)
 {
 	uint32_t *held = calloc(bpf->len + 1, sizeof(*held));
-	size_t *to = malloc((bpf->len + 1) * sizeof(*to)), before = bpf->len + 1;
+	size_t *to = malloc((bpf->len + 1) * sizeof(*to)), before;
 	bool memory = held && to;
 
-	/* What is nearer now may be reached. */
-	for (; memory && bpf->len < before; shorten_once(bpf, held, to))
+	/* What is nearer now may be reached. A pass that would take off less than a twentieth costs more than it gives. */
+	do {
 		before = bpf->len;
+		if (memory)
+			shorten_once(bpf, held, to);
+	} while (before - bpf->len > before / 20);
 	free(held);
 	free(to);
 	return memory ? 0 : -ENOMEM;
