@@ -18,9 +18,9 @@ static int replace(struct channel_bytes *bytes, const void *first, size_t first_
 	made.data = malloc(made.len);
 	if (!made.data)
 		return -ENOMEM;
-	if (first_len)
+	if (first)
 		memcpy(made.data, first, first_len);
-	if (second_len)
+	if (second)
 		memcpy(made.data + first_len, second, second_len);
 	channel_bytes_done(bytes);
 	*bytes = made;

@@ -97,7 +97,9 @@ void http1_out_done(struct http1_out *out)
 
 int http1_out_add(struct http1_out *out, const char *data, size_t len)
 {
-	if (len > out->cap - out->len) {
+	if (!len)
+		return 0;
+	if (!out->data || len > out->cap - out->len) {
 		size_t cap = out->len + len > 2 * out->cap ? out->len + len : 2 * out->cap;
 		char *grown = malloc(cap);
 
@@ -133,7 +135,8 @@ int http1_out_flush(struct http1_out *out, struct channel *to)
 static int queue_chunk(struct http1_out *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD];
-	int error = http1_out_add(out, head, http1_chunk_head(head, len));
+	size_t head_len = http1_chunk_head(head, len);
+	int error = http1_out_add(out, head, head_len);
 
 	if (!error)
 		error = http1_out_add(out, part, len);

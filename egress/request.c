@@ -128,7 +128,7 @@ void request_record(struct conn *conn, const struct request *request, const stru
 	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
-	COPY(record.method, request->method);
+	(void)snprintf(record.method, sizeof(record.method), "%s", request->method);
 	show_path(request, &record);
 	COPY(record.rule, verdict->label);
 	COPY(record.reason, verdict->reason);
