@@ -30,7 +30,7 @@ one()
 	timeout -k 5 "${CORE_TIMEOUT:-200}" bash "./$name" >"$logs/$name.log" 2>&1
 	status=$?
 	case $status in
-	0) echo "ok   $name" ;;
+	0) echo "ok   $name: $SECONDS s" ;;
 	77) echo "skip $name: $(tail -n 1 "$logs/$name.log")" ;;
 	*)
 		echo "FAIL $name: ended with $status"

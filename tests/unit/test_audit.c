@@ -196,7 +196,8 @@ START_TEST(test_hostile_text)
 		resolved = audit_line_resolved(line.json, 0, &resolved_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
-			ck_assert_uint_ge((unsigned char)line.text[at], 0x20);
+			if ((unsigned char)line.text[at] < 0x20) /* an assertion writes a file each time */
+				ck_abort_msg("a control character at %zu", at);
 	}
 	audit_reader_free(reader);
 }
@@ -214,7 +215,8 @@ START_TEST(test_numbers)
 		value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		*encode_uint(got, shown) = '\0';
 		(void)snprintf(want, sizeof(want), "%llu", (unsigned long long)shown);
-		ck_assert_str_eq(got, want);
+		if (strcmp(got, want) != 0)
+			ck_abort_msg("%s is not %s", got, want);
 	}
 	for (uint64_t ten = 1; ten <= UINT64_C(1000000000000000000); ten *= 10) {
 		for (uint64_t near = ten - 1; near <= ten + 1; near++) {

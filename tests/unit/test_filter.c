@@ -93,8 +93,9 @@ static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
 	if (arg)
 		memcpy(data.args, arg, sizeof(data.args));
 	result = bpf_run(&program, &data, &steps);
-	ck_assert_uint_ne(result, BPF_RUN_BAD);
-	ck_assert_uint_eq(result, bpf_run(&oracle, &data, &steps));
+	/* No assertion, which writes a file each time. */
+	if (result == BPF_RUN_BAD || result != bpf_run(&oracle, &data, &steps))
+		ck_abort_msg("%u: %#x, but libseccomp's: %#x", nr, result, bpf_run(&oracle, &data, &steps));
 	return result;
 }
 
@@ -200,9 +201,9 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 
 			for (unsigned j = 0; j < 6; j++)
 				arg[j] = near_value(&rows[i], j, seed * (j * 2 + 1) + seed / 1792);
-			ck_assert_msg(verdict(arch_audit(), nr, arg) == expected(nr, arg),
-				      "%s: %#llx %#llx", rows[i].name, (unsigned long long)arg[0],
-				      (unsigned long long)arg[1]);
+			if (verdict(arch_audit(), nr, arg) != expected(nr, arg))
+				ck_abort_msg("%s: %#llx %#llx", rows[i].name, (unsigned long long)arg[0],
+					     (unsigned long long)arg[1]);
 		}
 	}
 }
