@@ -3,12 +3,15 @@
 Every rival runs the same command in the same working directory, with the same environment, and may write there.
 """
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
 EXTENDED = ("--profile", "extended")
+STARTS = ("true", "python imports")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -16,6 +19,7 @@ class Native:
     name, about = "native", "the command itself"
     tool = None
     ours = False  # what it cannot do is an error
+    rows = ()  # takes part in these alone; empty: all
 
     def __init__(self, place):
         self.place = place
@@ -111,7 +115,41 @@ class Runsc(Native):
         return ["runsc", "--rootless", "--network=none", "--platform=ptrace", "do", "-cwd", workdir, *inner]
 
 
-ALL = (Native, Floor, Before, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc)
+class Codex(Native):
+    """Of the npm package @openai/codex. Its helpers may not lie below TMPDIR, so that is not where its home is."""
+
+    name, about, tool = "codex", "codex sandbox: bubblewrap and a filter; judges and records no call", "codex"
+    rows = STARTS
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.environment = {**place.environment, "TMPDIR": place.tmp}
+
+    def command(self, workdir, inner, how=None, log=None):
+        return ["codex", "sandbox", "-c", 'sandbox_mode="workspace-write"', "--", *inner]
+
+
+class Srt(Native):
+    """Of the npm package @anthropic-ai/sandbox-runtime, which wants Debian's ripgrep and socat."""
+
+    name, about, tool = "srt", "sandbox-runtime: bubblewrap, a filter and proxies; judges and records no call", "srt"
+    rows = STARTS
+    SETTINGS = {
+        "network": {"allowedDomains": [], "deniedDomains": []},
+        "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
+    }
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.settings = os.path.join(place.root, "srt.json")
+        with open(self.settings, "w", encoding="ascii") as out:
+            json.dump(self.SETTINGS, out)
+
+    def command(self, workdir, inner, how=None, log=None):
+        return ["srt", "-s", self.settings, "-c", shlex.join(inner)]
+
+
+ALL = (Native, Floor, Before, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc, Codex, Srt)
 
 
 def source_of(build):

@@ -199,6 +199,8 @@ def blocks(workloads):
 
 
 def fits(workload, rival):
+    if rival.rows and workload.name not in rival.rows:
+        return False
     if workload.only:
         return rival.name in workload.only
     return {"floor": workload.floor, "nolog": workload.nolog}.get(rival.name, True)

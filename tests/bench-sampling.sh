@@ -44,7 +44,7 @@ def fake(_, workload, rival):
 
 
 def rival(name):
-    return types.SimpleNamespace(name=name, ours=name == "callgate")
+    return types.SimpleNamespace(name=name, ours=name == "callgate", rows=())
 
 
 def row(group, names, rounds=2, budget=12.0, named=(), **samples):
