@@ -238,7 +238,7 @@ unsigned policy_required(const struct policy *policy);
 
 const char *policy_workdir(const struct policy *policy); /* virtual path */
 const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
-const char *policy_sha256(const struct policy *policy);  /* of the effective policy's text: hex */
+const char *policy_sha256(const struct policy *policy);  /* of the effective policy's text: hex; "" before policy_seal() */
 const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not said */
 /* What is wrong with the form of a "USER[:GROUP]" (its names are not looked up), or NULL. */
 const char *policy_user_error(const char *text);
@@ -249,6 +249,9 @@ bool policy_audit_fstat(const struct policy *policy);    /* fstat by newfstatat 
 
 /* What is permitted and probably not meant, one line each: "file:line: key: warning: ...". */
 const char *const *policy_warnings(const struct policy *policy, size_t *ret_count);
+
+/* Makes the digest, a fifth of what loading takes, and needed later. 0 or -ENOMEM. */
+int policy_seal(struct policy *policy);
 
 /* The effective policy as a JSON file that -p accepts and that yields the same decisions. Owned by the caller. */
 char *policy_show(const struct policy *policy);

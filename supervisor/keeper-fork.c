@@ -147,23 +147,30 @@ static void furnish_redirects(const struct keeper_options *options)
 	}
 }
 
+static void tell(const struct keeper_child *child)
+{
+	/* EPIPE: it is dead, which shows elsewhere */
+	(void)!write(child->furnished[1], &child->furnish_error, sizeof(child->furnish_error));
+}
+
 /*
- * A disk takes its time: directories are made while the supervisor starts. Told anew to each that is forked. That dead runs
- * left something is nobody's hurry either.
+ * A disk takes its time: directories are made while the supervisor starts, and the policy's digest, which the log begins with.
+ * Told anew to each that is forked. That dead runs left something is nobody's hurry either.
  */
 static void furnish(const struct keeper_options *options, struct keeper_child *child, bool again)
 {
-	int error = 0;
-
-	if (child->furnished[1] < 0)
-		return;
-	if (!again) {
+	if (!again && options->scratch_bare) {
 		child->furnish_error = scratch_furnish(options->scratch);
 		furnish_redirects(options);
 	}
-	error = child->furnish_error;
-	(void)!write(child->furnished[1], &error, sizeof(error)); /* EPIPE: it is dead, which shows elsewhere */
-	if (!again)
+	tell(child);
+	if (again || child->furnish_error < 0)
+		return;
+	child->furnish_error = policy_seal(options->policy);
+	memcpy(child->counters->policy_sha256, policy_sha256(options->policy), sizeof(child->counters->policy_sha256));
+	__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
+	tell(child);
+	if (options->scratch_bare)
 		scratch_sweep(options->scratch);
 }
 
@@ -214,7 +221,7 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 		error = make_shared(&child);
 	if (error == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) < 0)
 		error = -errno;
-	if (error == 0 && options->scratch_bare && pipe2(child.furnished, O_CLOEXEC) < 0)
+	if (error == 0 && pipe2(child.furnished, O_CLOEXEC) < 0)
 		error = -errno;
 	child.control_fd = control[1];
 	if (error == 0) {

@@ -17,7 +17,7 @@ struct keeper_child {
 	pid_t pid;
 	int pidfd;
 	int control_fd;   /* the keeper's end of a pair */
-	int furnished[2]; /* a pipe, while directories are made beside the supervisor: an int, 0 or -errno */
+	int furnished[2]; /* a pipe: the supervisor learns what was done beside it, each time by an int, 0 or -errno */
 	int furnish_error;
 	bool behind;                   /* the keeper is to step forward when it has given up its privileges */
 	int report_fd;                 /* memfd */

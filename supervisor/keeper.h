@@ -18,7 +18,7 @@
 #include "supervisor/status.h"
 
 struct keeper_options {
-	const struct policy *policy;
+	struct policy *policy; /* sealed beside the supervisor's start */
 	struct scratch *scratch;
 	bool scratch_bare;        /* scratch_furnish() is still to be done */
 	char *const *argv;        /* of the program, NULL-ended */

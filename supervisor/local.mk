@@ -60,6 +60,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/keeper.h \
 	supervisor/keeper-fork.c \
 	supervisor/keeper-fork.h \
+	supervisor/process-await.c \
 	supervisor/lookup.c \
 	supervisor/lookup.h \
 	supervisor/output.c \

@@ -90,7 +90,7 @@ static int open_audit(struct process *process)
 	const struct audit_header header = {.run_id = options->scratch->id,
 					    .argv = (const char *const *)options->argv,
 					    .policy_name = policy_name(options->policy),
-					    .policy_sha256 = policy_sha256(options->policy),
+					    .policy_sha256 = options->counters->policy_sha256,
 					    .workdir = policy_workdir(options->policy),
 					    .layers_json = layers,
 					    .record_allowed = policy_audit_allowed(options->policy),

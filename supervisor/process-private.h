@@ -36,6 +36,11 @@ __attribute__((format(printf, 4, 5))) int process_fail(struct process *process, 
 /* Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit. */
 bool process_may_leave_fstat(const struct process_options *options);
 
+/* That the keeper has made the directories that the view shows. 0 or -1 with the error in the result. */
+int process_await_scratch(struct process *process);
+/* That the page of counters has the policy's digest. Likewise. */
+int process_await_digest(struct process *process);
+
 /* Remembers where the log is to be, while that place has a name. 0 or -1 with the error in the result. */
 int process_find_audit(struct process *process);
 /* Makes it, with its header: everything that says must be known. 0 or -1 likewise. */

@@ -130,28 +130,6 @@ static int give_up(struct process *process)
 	return 0;
 }
 
-/* That the keeper, which made them meanwhile, has made the directories that the view shows. */
-static int await_scratch(struct process *process)
-{
-	int fd = process->options->furnished_fd, error = 0;
-	ssize_t got = (ssize_t)sizeof(error);
-
-	if (fd < 0)
-		return 0;
-	do
-		got = read(fd, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	(void)close(fd);
-	if (got != (ssize_t)sizeof(error))
-		error = -ECANCELED; /* it is dead */
-	if (error < 0)
-		return process_fail(
-			process, RUN_EXIT_ERROR, "scratch_failed",
-			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
-			process->options->scratch->base, strerror(-error));
-	return 0;
-}
-
 static int build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
@@ -451,10 +429,10 @@ int process_main(const struct process_options *options)
 
 	options->namespaces->narrow_proc = process_may_leave_fstat(options);
 	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
-	    build_guest(&process) == 0 && await_scratch(&process) == 0 && build_view(&process) == 0 &&
+	    build_guest(&process) == 0 && process_await_scratch(&process) == 0 && build_view(&process) == 0 &&
 	    build_landlock(&process) == 0 && process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) &&
 	    hand_guest(&process) == 0 && check_layers(&process) == 0 && find_program(&process) == 0 &&
-	    process_open_audit(&process) == 0)
+	    process_await_digest(&process) == 0 && process_open_audit(&process) == 0)
 		(void)watch(&process); /* the error is in the result */
 	if (process.audit)
 		process_close_audit(&process);

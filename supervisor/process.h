@@ -13,7 +13,7 @@
 struct process_options {
 	const struct policy *policy;
 	const struct scratch *scratch;
-	int furnished_fd; /* tells when its directories are there: 0 or -errno, an int; -1: they are. Owned by the process */
+	int furnished_fd; /* tells when its directories are there, then when the policy is sealed: an int, 0 or -errno */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */

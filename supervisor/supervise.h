@@ -7,6 +7,7 @@
 
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
+#include "base/sha256.h"
 #include "supervisor/namespaces.h"
 #include "supervisor/redirects.h"
 #include "supervisor/supervise-network.h"
@@ -14,6 +15,8 @@
 
 /* A page shared with the keeper: for its status line, and what each of the two adds to the disk. */
 struct run_counters {
+	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; the keeper writes it, then `sealed` */
+	bool sealed;
 	volatile uint64_t judged, denied;
 	volatile uint64_t disk_bytes;    /* the run, when there is a limit; the supervisor writes it */
 	volatile uint64_t spilled_bytes; /* output past its limit; the keeper writes it */

@@ -112,7 +112,7 @@ def all_gone(what, seconds=SECOND):
 
 def left_in_scratch():
     base = os.path.join(os.environ["TMPDIR"], "callgate-%d" % os.getuid())
-    return [name for name in (os.listdir(base) if os.path.isdir(base) else ()) if name not in ("lock", "results")]
+    return [name for name in (os.listdir(base) if os.path.isdir(base) else ()) if name not in ("lock", "results", "spare")]
 
 
 def scratch_is_empty():

@@ -227,6 +227,9 @@ START_TEST(test_show_is_a_fixed_point)
 		ck_assert_msg(ret == 0, "%s: %s", shown, other.errors.count ? other.errors.item[0].text : "");
 		twice = policy_show(again);
 		ck_assert_str_eq(shown, twice);
+		ck_assert_str_eq(policy_sha256(policy), "");
+		ck_assert_int_eq(policy_seal(policy), 0);
+		ck_assert_int_eq(policy_seal(again), 0);
 		ck_assert_str_eq(policy_sha256(policy), policy_sha256(again));
 		ck_assert_uint_eq(policy_required(policy), policy_required(again));
 		ck_assert_uint_eq(strlen(policy_sha256(policy)), 64);
