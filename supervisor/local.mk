@@ -60,7 +60,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/keeper.h \
 	supervisor/keeper-fork.c \
 	supervisor/keeper-fork.h \
-	supervisor/process-await.c \
+	supervisor/process-await.c supervisor/process-guest.c supervisor/process-view.c supervisor/process-watch.c \
 	supervisor/lookup.c \
 	supervisor/lookup.h \
 	supervisor/output.c \

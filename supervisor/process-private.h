@@ -33,6 +33,20 @@ struct process {
 __attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
 						       const char *format, ...);
 
+/* Puts an error into the result; what is in it already stays. */
+void process_set_error(struct process *process, int exit_code, const char *code, const char *message);
+
+/* Each of these returns 0, or -1 with the error in the result. */
+int process_build_view(struct process *process);
+/* From the view as it is now: rules are of inodes, whatever names they get later. */
+int process_build_landlock(struct process *process);
+/* A bare name that is nowhere is an error; a refused path is tried, so that the refusal is judged and on record. */
+int process_find_program(struct process *process);
+/* While we have what it takes; whether that was for nothing is found out when the mounts are made. */
+int process_build_guest(struct process *process);
+int process_hand_guest(struct process *process);
+int process_watch(struct process *process);
+
 /* Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit. */
 bool process_may_leave_fstat(const struct process_options *options);
 

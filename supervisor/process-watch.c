@@ -1,0 +1,171 @@
+/* The program's run: what it is kept in, and what came of it. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/cgroup.h"
+#include "supervisor/filter.h"
+#include "supervisor/handoff.h"
+#include "supervisor/landlock.h"
+#include "supervisor/process-private.h"
+#include "supervisor/report.h"
+#include "supervisor/rlimits.h"
+#include "supervisor/status.h"
+#include "supervisor/supervise.h"
+#include "syscalls/descriptor.h"
+
+#include "base/banned.h"
+
+/* The report stays: the refusal is among its denials. */
+static void explain_start(struct process *process)
+{
+	struct run_refusal refusal;
+
+	run_refusal(&process->report, process->program, &refusal);
+	process_set_error(process, refusal.exit_code, refusal.code, refusal.message);
+}
+
+/* How limits are kept that no control group keeps, said in the layer as well. */
+struct fallback {
+	struct rlimits_fallback rlimits;
+	bool forks, memfds; /* are judged */
+};
+
+static struct fallback choose_fallback(const struct process_options *options)
+{
+	const struct policy_limits *limits = policy_limits(options->policy);
+	struct fallback fallback = {.rlimits = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)}};
+	struct layers *layers = options->layers;
+	bool tasks = limits->pids && !cgroup_has(options->cgroup, CGROUP_PIDS);
+	char why[sizeof(layers->layer[0].why)];
+
+	fallback.rlimits.memory = fallback.memfds = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
+	/* Counted by user and user namespace (Linux 5.14); the machine's root is never held by it. */
+	fallback.rlimits.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
+	fallback.forks = tasks && !fallback.rlimits.tasks && !options->namespaces->tasks_bound;
+	if (!tasks && !fallback.memfds && !fallback.rlimits.cpu)
+		return fallback;
+	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
+	layers_set(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
+		   fallback.memfds ? "; memory is sampled every 2 to 100 ms" : "",
+		   fallback.rlimits.cpu ? "; cpu time is sampled" : "",
+		   fallback.forks           ? "; forks are judged"
+		   : fallback.rlimits.tasks ? "; RLIMIT_NPROC"
+		   : tasks                  ? "; pid_max of the pid namespace"
+					    : "");
+	return fallback;
+}
+
+/* The program's working directory as it has to be named now. */
+static const char *find_cwd(const struct process *process, char path[PATH_MAX])
+{
+	const struct process_options *options = process->options;
+	struct place place;
+
+	if (!view_is_root(process->view))
+		return options->workdir_host;
+	if (view_locate(process->view, NULL, "/", policy_workdir(options->policy), 0, &place) == 0 &&
+	    view_host(&place, path, PATH_MAX) > 0)
+		return path;
+	return policy_workdir(options->policy);
+}
+
+static bool signals_bounded(const struct layers *layers)
+{
+	return layers->layer[LAYER_PIDNS].active ||
+	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
+}
+
+static int build_filter(struct process *process, const struct fallback *fallback, struct filter_options *ret_filter)
+{
+	const struct process_options *options = process->options;
+	const bool inet = options->egress->active;
+	int error;
+
+	*ret_filter = (struct filter_options){
+		/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
+		.private_ipc = options->layers->layer[LAYER_IPCNS].active && !fallback->memfds,
+		.own_terminal = options->tty,
+		.fstat = process->fstat_native,
+		.judge_forks = fallback->forks,
+		.judge_memfds = fallback->memfds,
+		.hand_off = handoff_possible(),
+		.inet = inet,
+		.inet_udp = inet && (process->guest.own_netns || descriptor_direct()),
+		.judge_messages = inet && descriptor_direct(),
+		.judge_listeners = inet && !process->guest.own_netns,
+		.judge_disk = policy_limits(options->policy)->disk_bytes > 0};
+	error = filter_build(ret_filter, &process->filter);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",
+				    strerror(-error));
+	return 0;
+}
+
+static struct launch_options what_to_launch(struct process *process, const char *cwd)
+{
+	const struct process_options *options = process->options;
+
+	return (struct launch_options){.program = process->program,
+				       .argv = process->argv,
+				       .envp = process->envp,
+				       .cwd_host = cwd,
+				       .stdio_fd = {options->stdio_fd[0], options->stdio_fd[1], options->stdio_fd[2]},
+				       .filter = &process->filter,
+				       .tty = options->tty,
+				       .landlock_fd = process->landlock_fd};
+}
+
+/* Starts the program and lives with it. */
+static int live(struct process *process, const struct fallback *fallback, const struct filter_options *filter)
+{
+	const struct process_options *options = process->options;
+	char cwd_path[PATH_MAX];
+	struct supervise_options supervision = {
+		.launch = what_to_launch(process, find_cwd(process, cwd_path)),
+		.policy = options->policy,
+		.view = process->view,
+		.audit = process->audit,
+		.scratch_fd = options->scratch->fd,
+		.counters = options->counters,
+		.cgroup = options->cgroup,
+		.namespaces = options->namespaces,
+		.judge_forks = fallback->forks,
+		.judge_memfds = fallback->memfds,
+		.private_ipc = filter->private_ipc,
+		.hand_off = filter->hand_off,
+		.signals_bounded = signals_bounded(options->layers),
+		.control_fd = options->control_fd,
+		.host_proc_fd = options->namespaces->host_proc_fd,
+		.host_pidns_fd = options->namespaces->host_pidns_fd,
+		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
+		.egress = options->egress->active ? options->egress : NULL,
+		.guest = &process->guest,
+	};
+
+	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files,
+						   &fallback->rlimits, supervision.launch.rlimit);
+	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
+	return supervise(&supervision, &process->report);
+}
+
+int process_watch(struct process *process)
+{
+	const struct fallback fallback = choose_fallback(process->options);
+	struct filter_options filter;
+	int error = build_filter(process, &fallback, &filter);
+
+	if (error < 0)
+		return error;
+	error = live(process, &fallback, &filter);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s",
+				    strerror(-error));
+	process->result = report_json(&process->report, process->view);
+	if (!process->result)
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the result");
+	if (process->report.start_error)
+		explain_start(process);
+	return 0;
+}
