@@ -45,7 +45,7 @@ def all_rows(place, options, chosen, data):
         if status:
             break
     print(report.LEGEND)
-    print("\n".join(report.left_out(run)))
+    print("\n".join(report.remarks(run)))
     return run, status
 
 
@@ -68,7 +68,9 @@ def prepare(place, options):
     data = {
         "schema": report.SCHEMA,
         "facts": facts,
-        "rivals": {rival.name: {"about": rival.about, "version": rival.version()} for rival in working},
+        "rivals": {
+            rival.name: {"about": rival.about, "version": rival.version(), "rows": rival.rows} for rival in working
+        },
         "missing_rivals": {name: {"missing": reason} for name, reason in missing.items()},
         "missing_workloads": impossible,
         "workloads": {},

@@ -31,6 +31,10 @@ class Run:
         self.rivals = data["rivals"]
         self.workloads = data["workloads"]
 
+    def columns(self):
+        """The rivals that are not for some rows only."""
+        return [name for name, rival in self.rivals.items() if not rival.get("rows")]
+
     def samples(self, workload, rival):
         return self.workloads.get(workload, {}).get("samples", {}).get(rival, [])
 
@@ -177,7 +181,7 @@ def cells(run, name):
     """The row of a workload: a text for each column of columns()."""
     row = [name, run.workloads[name]["unit"]]
     most = max(len(samples) for samples in run.workloads[name]["samples"].values())
-    for rival in run.rivals:
+    for rival in run.columns():
         count = len(run.samples(name, rival))
         fewer = f" ({count})" if 0 < count < most else ""
         row.append(figure(run.median(name, rival)) + fewer)
@@ -192,7 +196,7 @@ def percent(found):
 
 
 def columns(run):
-    return ["workload", "", *run.rivals, BOUND, "× native", "× floor", "±"]
+    return ["workload", "", *run.columns(), BOUND, "× native", "× floor", "±"]
 
 
 def line(row):
@@ -200,7 +204,17 @@ def line(row):
     return f"{row[0]:26} {row[1]:2} {middle} " + " ".join(f"{text:>8}" for text in row[-3:])
 
 
-def left_out(run):
+def beside(run):
+    """A line for each rival that has no column."""
+    for rival in (name for name in run.rivals if name not in run.columns()):
+        found = [f"{name} {figure(run.median(name, rival))} {run.workloads[name]['unit']}"
+                 for name in run.workloads if run.samples(name, rival)]
+        if found:
+            yield f"{rival}: {', '.join(found)}"
+
+
+def remarks(run):
+    yield from beside(run)
     yield from (f"{name}: left out, {rival['missing']}" for name, rival in run.data.get("missing_rivals", {}).items())
     yield from (f"{name}: left out, {reason}" for name, reason in run.data.get("missing_workloads", {}).items())
     for name, workload in run.workloads.items():
@@ -248,7 +262,7 @@ def table(run):
     for name in run.workloads:
         print(line(cells(run, name)))
     print(LEGEND)
-    for text in left_out(run):
+    for text in remarks(run):
         print(text)
 
 

@@ -148,6 +148,9 @@ class Srt(Native):
     def command(self, workdir, inner, how=None, log=None):
         return ["srt", "-s", self.settings, "-c", shlex.join(inner)]
 
+    def version(self):
+        return f"srt {super().version()}"
+
 
 ALL = (Native, Floor, Before, Callgate, Unlogged, Bwrap, Proot, Strace, Runsc, Codex, Srt)
 

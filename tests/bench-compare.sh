@@ -195,6 +195,11 @@ sed 's/"unit"/"disk": {"callgate": [3, 8, 1]}, "unit"/' "$T/same" >"$T/cold"
 said=$("$bench/report.py" "$T/cold")
 grep -q 'read from the disk: stat (callgate)' <<<"$said" || fail "report.py: a cold sample is not told: $said"
 
+sed 's/"native": {}, /"native": {}, "srt": {"rows": ["stat"]}, /; s/"samples": {/&"srt": [70001, 70003], /' "$T/old" >"$T/few"
+said=$("$bench/report.py" "$T/few")
+grep -q '^srt: stat 70,002 ns$' <<<"$said" || fail "report.py: a rival of some rows is not told: $said"
+grep -q '^workload.*srt' <<<"$said" && fail "report.py: a rival of some rows has a column: $said"
+
 for form in '' --markdown; do
 	# shellcheck disable=SC2086 # none or one word
 	said=$("$bench/report.py" $form "$T/old") || fail "report.py $form: exit $?"
