@@ -46,6 +46,7 @@ struct limits {
 	uint64_t lost_ns;     /* processor time that was used, as far as can be guessed, and not seen */
 	uint64_t cpu_step_ns; /* the longest until the next sample of the processor time */
 	bool sample_memory, sample_cpu;
+	bool alone;        /* nobody is left to be sampled */
 	bool sample_tasks; /* the kernel counts them (RLIMIT_NPROC) and does not tell */
 };
 
@@ -149,6 +150,7 @@ static int take(struct limits *limits, struct sample *ret_sample)
 	const struct memfds *memfds = limits->options.memfds;
 	const struct sample_wanted wanted = {
 		.root = limits->root_pid,
+		.alone = limits->alone,
 		.near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2 : UINT64_MAX,
 		.enough_bytes = limits->meter[LIMIT_MEMORY].limit,
 		.shared_bytes = memfds ? memfds_bytes(memfds) : 0};
@@ -372,8 +374,9 @@ void limits_event(struct limits *limits)
 	read_cgroup(limits); /* which takes the event */
 }
 
-enum limit_kind limits_end(struct limits *limits, int wait_status)
+enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone)
 {
+	limits->alone = alone;
 	look(limits);
 	read_disk(limits, NEVER);
 	read_audit(limits);

@@ -70,10 +70,10 @@ int limits_event_fd(const struct limits *limits);
 void limits_event(struct limits *limits);
 
 /*
- * The program was reaped (wait_status; 0 when it was not): the last look, taken before its tree is killed.
+ * The program was reaped (wait_status; 0 when it was not): the last look, taken before its tree is killed. alone: there is none.
  * Returns as limits_tick does.
  */
-enum limit_kind limits_end(struct limits *limits, int wait_status);
+enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone);
 
 /* Its tree is dead, too: what was written until then. */
 void limits_settle(struct limits *limits);

@@ -260,9 +260,9 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 	struct sample sample = {.cpu_ns = reaped_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), size = 0;
 	struct sampler_seen *seen = NULL;
-	struct proctree tree;
+	struct proctree tree = {.count = 0};
 	size_t count = 0;
-	int error = proctree_read(&tree);
+	int error = wanted->alone ? 0 : proctree_read(&tree);
 
 	proctree_mark(&tree, wanted->root);
 	if (error == 0) {

@@ -12,6 +12,7 @@
 
 struct sample_wanted {
 	pid_t root;             /* whose descendants are looked at; must be the caller, whose reaped children count */
+	bool alone;             /* it has none: only what it reaped is told */
 	uint64_t near_bytes;    /* memory beyond this is looked at closely: pages that processes share are counted once */
 	uint64_t enough_bytes;  /* page tables beyond this are answer enough: what they map is not looked at */
 	uint64_t shared_bytes;  /* shared memory that has no page in any process: memfds, see syscalls/memfds.h */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/ending.h"
 #include "supervisor/aside.h"
 #include "supervisor/blocking.h"
 #include "supervisor/cgroup.h"
@@ -150,9 +151,16 @@ static int confine(const struct supervisor *supervisor)
 	return supervisor->options->self_filter ? selffilter_install(role) : 0;
 }
 
+/* Nobody is left: whoever is below us is, or is below, a child of ours, since orphans come to us. Most runs end so. */
+static bool is_alone(const struct supervisor *supervisor)
+{
+	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
+}
+
 static void run(struct supervisor *supervisor)
 {
 	int loadavg;
+	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
@@ -166,17 +174,37 @@ static void run(struct supervisor *supervisor)
 	supervise_loop(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
 		kill_most(supervisor); /* its time is over, whatever there is to count */
-	watchdog_stop(supervisor->watchdog);
-	handoff_release(supervisor->dispatch.handoff);
+	alone = is_alone(supervisor);
+	if (!alone)
+		handoff_release(supervisor->dispatch.handoff);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
-	supervisor->report->ended_by = limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0);
-	kill_all(supervisor);
+	supervisor->report->ended_by =
+		limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
+	if (!alone)
+		kill_all(supervisor);
 	if (supervisor->network.client)
 		egress_client_finish(supervisor->network.client);
 	limits_settle(supervisor->limits);
 	supervisor->report->start_error = *supervisor->launch.ret_error;
 	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
 	launch_done(&supervisor->launch);
+}
+
+/* The watchdog is not woken to end: on an idle machine that takes longer than all else here. */
+static void tidy(struct supervisor *supervisor)
+{
+	watchdog_free(supervisor->watchdog);
+	limits_free(supervisor->limits);
+	disk_free(supervisor->sandbox.disk);
+	forks_free(supervisor->sandbox.forks);
+	memfds_free(supervisor->sandbox.memfds);
+	handoff_free(supervisor->dispatch.handoff);
+	tracer_free(supervisor->dispatch.tracer);
+	dispatch_done(&supervisor->dispatch);
+	tree_free(supervisor->sandbox.tree);
+	sockets_free(supervisor->sandbox.sockets);
+	cleanup_close(&supervisor->epoll_fd);
+	cleanup_close(&supervisor->signal_fd);
 }
 
 static void finish(struct supervisor *supervisor)
@@ -193,22 +221,12 @@ static void finish(struct supervisor *supervisor)
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
-	limits_free(supervisor->limits);
-	disk_free(supervisor->sandbox.disk);
-	forks_free(supervisor->sandbox.forks);
-	memfds_free(supervisor->sandbox.memfds);
-	watchdog_free(supervisor->watchdog);
-	handoff_free(supervisor->dispatch.handoff);
-	blocking_free(supervisor->dispatch.blocking);
+	blocking_free(supervisor->dispatch.blocking); /* waits for who may write to the log */
 	supervise_network_report(&supervisor->network, &report->network);
 	supervise_network_done(&supervisor->network, &supervisor->sandbox);
-	tracer_free(supervisor->dispatch.tracer);
-	dispatch_done(&supervisor->dispatch);
 	view_set_tree(supervisor->options->view, NULL);
-	tree_free(supervisor->sandbox.tree);
-	sockets_free(supervisor->sandbox.sockets);
-	cleanup_close(&supervisor->epoll_fd);
-	cleanup_close(&supervisor->signal_fd);
+	if (ending_is_tidy)
+		tidy(supervisor);
 }
 
 /* 0, or -errno when it is our fault that the program does not run; whatever the program's start came to is in the report. */

@@ -98,19 +98,14 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	return 0;
 }
 
-void watchdog_stop(struct watchdog *watchdog)
-{
-	(void)pthread_mutex_lock(&watchdog->lock);
-	watchdog->stop = true;
-	(void)pthread_cond_signal(&watchdog->stopping);
-	(void)pthread_mutex_unlock(&watchdog->lock);
-}
-
 void watchdog_free(struct watchdog *watchdog)
 {
 	if (!watchdog)
 		return;
-	watchdog_stop(watchdog);
+	(void)pthread_mutex_lock(&watchdog->lock);
+	watchdog->stop = true;
+	(void)pthread_cond_signal(&watchdog->stopping);
+	(void)pthread_mutex_unlock(&watchdog->lock);
 	(void)pthread_join(watchdog->thread, NULL);
 	(void)pthread_cond_destroy(&watchdog->stopping);
 	(void)pthread_mutex_destroy(&watchdog->lock);
