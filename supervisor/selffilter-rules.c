@@ -17,17 +17,9 @@
 #include "syscalls/numbers.h"
 #include "syscalls/pidinfo.h"
 #include "syscalls/procmap.h"
+#include "syscalls/terms.h"
 
 #include "base/banned.h"
-
-#define LOW 0xffffffffULL
-#define IS(n, v) {(n), LOW, (uint32_t)(v)}
-#define WHOLE(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
-#define NONE(n, bits) {(n), (uint32_t)(bits), 0}
-#define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
-#define ONE(a) {1, {a}}
-#define BOTH(a, b) {2, {a, b}}
-#define END {0, {{0, 0, 0}}}
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)

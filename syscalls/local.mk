@@ -56,7 +56,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file-xattr.h \
 	syscalls/file.c \
 	syscalls/file.h \
-	syscalls/filter-terms.c \
+	syscalls/filter-sockets.c syscalls/filter-terms.c syscalls/terms.h \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
@@ -98,7 +98,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/target.h \
 	syscalls/tree.c \
 	syscalls/tree.h \
-	syscalls/view-attach.c \
+	syscalls/view-attach.c syscalls/view-attach.h syscalls/view-rebase.c \
 	syscalls/view-base.c \
 	syscalls/view-build.c \
 	syscalls/view-cover.c \

@@ -1,7 +1,6 @@
 /* The view made real: bind mounts on the skeleton's names, and the program's root put there. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,38 +13,9 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/below.h"
-#include "syscalls/view-private.h"
+#include "syscalls/view-attach.h"
 
 #include "base/banned.h"
-
-#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
-
-/* One mount of the view on its way. */
-struct piece {
-	struct mount *mount;
-	int copy_fd;    /* of what it shows; -1: nothing is there (any more), or another mount stands at its name */
-	bool kept;      /* the mount is held by copy_fd, which is the view's now */
-	bool own;       /* in the skeleton already */
-	bool elsewhere; /* its name does not exist in the host tree around it */
-};
-
-struct attach {
-	struct view *view;
-	int tmpfs_fd;
-	int own_proc_fd;     /* the supervisor's, apart from the program's; -1: the same */
-	int root_fd;         /* the program's "/" */
-	int more_fd;         /* where what has no place goes; -1: nothing did yet */
-	const char *more;    /* its path */
-	struct piece *piece; /* parents first */
-	size_t pieces;
-	const char *what;
-};
-
-static int failed(struct attach *attach, int error, const char *what)
-{
-	attach->what = what;
-	return error;
-}
 
 /* True when the mount is what its name leads to: of two for one name the first one counts. */
 static bool is_shown(const struct view *view, const struct mount *mount)
@@ -87,9 +57,9 @@ static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
 	if (piece->copy_fd == -ENOENT)
 		return 0;
 	if (piece->copy_fd < 0)
-		return failed(attach, piece->copy_fd, "copy a mount");
+		return attach_failed(attach, piece->copy_fd, "copy a mount");
 	r = mounts_restrict(piece->copy_fd, restrictions(attach->view, mount));
-	return r < 0 ? failed(attach, r, "make a mount read-only") : 0;
+	return r < 0 ? attach_failed(attach, r, "make a mount read-only") : 0;
 }
 
 static int by_depth(const void *a, const void *b)
@@ -106,7 +76,7 @@ static int copy_all(struct attach *attach, int proc_fd)
 
 	attach->piece = calloc(view->mounts, sizeof(*attach->piece));
 	if (!attach->piece)
-		return failed(attach, -ENOMEM, "list the mounts");
+		return attach_failed(attach, -ENOMEM, "list the mounts");
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
 			attach->piece[attach->pieces++] = (struct piece){.mount = view->mount[i], .copy_fd = -1};
@@ -129,13 +99,13 @@ static int make_more(struct attach *attach)
 	const char *name = inside ? &VIEW_MORE_PATH[1] : VIEW_MORE_NAME;
 
 	if (mkdirat(dirfd, name, 0755) < 0)
-		return failed(attach, -errno, "make a place for a mount");
+		return attach_failed(attach, -errno, "make a place for a mount");
 	attach->more = inside ? VIEW_MORE_PATH : "/" VIEW_MORE_NAME;
 	attach->more_fd = inside ? openat2_call(attach->root_fd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT)
 				 : openat2_call(dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (attach->more_fd < 0)
-		return failed(attach, attach->more_fd, "open a place for a mount");
-	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0 ? failed(attach, -ENOMEM, "hide mounts")
+		return attach_failed(attach, attach->more_fd, "open a place for a mount");
+	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0 ? attach_failed(attach, -ENOMEM, "hide mounts")
 									     : 0;
 }
 
@@ -153,13 +123,13 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 	else
 		r = mkdirat(attach->more_fd, name, 0755);
 	if (r < 0 || asprintf(&host, "%s/%s", attach->more, name) < 0)
-		return failed(attach, -errno, "make a place for a mount");
+		return attach_failed(attach, -errno, "make a place for a mount");
 	free(mount->host);
 	mount->host = host;
 	mount->host_len = strlen(host);
 	piece->elsewhere = true;
 	r = mounts_attach(piece->copy_fd, attach->more_fd, name);
-	return r < 0 ? failed(attach, r, "mount at another place") : 0;
+	return r < 0 ? attach_failed(attach, r, "mount at another place") : 0;
 }
 
 /* Whether all above the name is the skeleton's: directories that were made for this, and no link. */
@@ -192,7 +162,7 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
 		return attach_elsewhere(attach, piece, index);
 	r = mounts_attach(piece->copy_fd, point, "");
-	return r < 0 ? failed(attach, r, "mount in the program's root") : 0;
+	return r < 0 ? attach_failed(attach, r, "mount in the program's root") : 0;
 }
 
 /* Below a grant of "/" the skeleton shows only where the view says so: at /dev. */
@@ -205,7 +175,7 @@ static int attach_skeleton_part(struct attach *attach, const struct node *node)
 
 	if (r >= 0)
 		r = mounts_attach(copy, point, "");
-	return r < 0 ? failed(attach, r, "mount the view's own /dev") : 0;
+	return r < 0 ? attach_failed(attach, r, "mount the view's own /dev") : 0;
 }
 
 static int attach_top(struct attach *attach)
@@ -216,10 +186,10 @@ static int attach_top(struct attach *attach)
 	if (view->top != view->root)
 		r = mounts_attach(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
 	if (r < 0)
-		return failed(attach, r, "mount the granted root");
+		return attach_failed(attach, r, "mount the granted root");
 	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach->root_fd < 0)
-		return failed(attach, -errno, "open the program's root");
+		return attach_failed(attach, -errno, "open the program's root");
 	for (unsigned i = 0; view->top != view->root && r == 0 && i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
 			if (node->mount == view->root)
@@ -233,9 +203,9 @@ static int attach_all(struct attach *attach)
 	int r = mounts_attach(attach->tmpfs_fd, AT_FDCWD, "/");
 
 	if (r < 0)
-		return failed(attach, r, "mount a tmpfs");
+		return attach_failed(attach, r, "mount a tmpfs");
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
-		return failed(attach, -errno, "make the program's root");
+		return attach_failed(attach, -errno, "make the program's root");
 	r = attach_top(attach);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
 		r = attach_piece(attach, &attach->piece[i], i);
@@ -246,121 +216,12 @@ static int attach_all(struct attach *attach)
 static int change_root(struct attach *attach)
 {
 	if (fchdir(attach->tmpfs_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return failed(attach, -errno, "pivot_root");
+		return attach_failed(attach, -errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)
-		return failed(attach, -errno, "detach the old root");
+		return attach_failed(attach, -errno, "detach the old root");
 	if (chroot(VIEW_ROOT_NAME) < 0 || chdir("/") < 0)
-		return failed(attach, -errno, "enter the program's root");
+		return attach_failed(attach, -errno, "enter the program's root");
 	return 0;
-}
-
-/* ---- the view's descriptors: from here on of the new mounts ---- */
-
-/* The directory that a file is held by, by its name for this process. */
-static int hold_again(struct attach *attach, const struct piece *piece, const char *name, struct held **ret_held)
-{
-	char held[PATH_MAX + 1];
-	int len = (int)(strrchr(name, '/') - name), fd;
-
-	(void)snprintf(held, sizeof(held), "@%.*s", len, name); /* as no path of the host begins */
-	*ret_held = view_held(attach->view, held);
-	if (*ret_held)
-		return 0;
-	if (piece->elsewhere)
-		fd = fcntl(attach->more_fd, F_DUPFD_CLOEXEC, 3);
-	else
-		fd = openat2_call(attach->root_fd, len ? held + 2 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-	if (fd < 0)
-		return fd;
-	*ret_held = view_hold(attach->view, held, fd);
-	return *ret_held ? 0 : -ENOMEM;
-}
-
-static int hold_anew(struct attach *attach, struct piece *piece, const char *name)
-{
-	struct held *held = NULL;
-	int r = 0;
-
-	if (piece->own)
-		return 0; /* the tmpfs is the same mount as before */
-	if (piece->mount->flags & MOUNT_FILE)
-		r = hold_again(attach, piece, name, &held);
-	if (r < 0)
-		return r;
-	/* of a directory the copy is, now that it is attached, what the name leads to */
-	view_hold_by(piece->mount, piece->copy_fd, held);
-	piece->kept = !held;
-	return 0;
-}
-
-static int rebase_piece(struct attach *attach, struct piece *piece)
-{
-	struct mount *mount = piece->mount;
-	const char *name = piece->elsewhere ? mount->host : mount->virt;
-	char *host, *base;
-	int r;
-
-	/* What is not where its name is leaves that to whatever else is there, or will be. */
-	if ((piece->copy_fd < 0 && !piece->own) || piece->elsewhere)
-		attach->view->veiled = true;
-	if (piece->copy_fd < 0 && !piece->own)
-		return 0; /* its descriptor still tells that nothing is there */
-	r = hold_anew(attach, piece, name);
-	host = strdup(name);
-	base = strdup(mount->flags & MOUNT_FILE ? strrchr(name, '/') + 1 : ".");
-	if (r < 0 || !host || !base) {
-		free(host);
-		free(base);
-		return failed(attach, r < 0 ? r : -ENOMEM, "open a mount again");
-	}
-	free(mount->host);
-	free(mount->base);
-	mount->host = host;
-	mount->host_len = strlen(host);
-	mount->base = base;
-	return 0;
-}
-
-static int set_text(char **slot, size_t *ret_len, const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*slot);
-	*slot = copy;
-	if (ret_len)
-		*ret_len = strlen(copy);
-	return 0;
-}
-
-static int rebase(struct attach *attach)
-{
-	struct view *view = attach->view;
-	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
-	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int proc = attach->own_proc_fd >= 0
-			   ? view_attach_proc(view, attach->tmpfs_fd, attach->own_proc_fd)
-			   : openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-	int r = 0;
-
-	if (standin < 0 || proc < 0) {
-		cleanup_close(&standin);
-		cleanup_close(&proc);
-		return failed(attach, -ENOENT, "open /proc again");
-	}
-	(void)close(view->standin_fd);
-	view->standin_fd = standin;
-	(void)close(view->proc_fd);
-	view->proc_fd = proc;
-	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = rebase_piece(attach, &attach->piece[i]);
-	if (r == 0 && (set_text(&view->skeleton_host, NULL, skeleton) < 0 ||
-		       set_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
-		       set_text(&view->root->host, &view->root->host_len, skeleton) < 0))
-		r = failed(attach, -ENOMEM, "name the mounts again");
-	view->attached = r == 0;
-	return r;
 }
 
 /*
@@ -401,7 +262,7 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 	if (r == 0)
 		r = change_root(&attach);
 	if (r == 0)
-		r = rebase(&attach);
+		r = view_rebase(&attach);
 	if (r == 0 && (r = view_cover(view, attach.tmpfs_fd, attach.root_fd)) < 0)
 		attach.what = "cover what is denied";
 	if (r == 0)
