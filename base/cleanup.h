@@ -10,10 +10,12 @@
 
 static inline void cleanup_close(const int *fd)
 {
-	int saved = errno;
+	int saved;
 
-	if (*fd >= 0)
-		(void)close(*fd); /* never retried: Linux releases the number even on EINTR */
+	if (*fd < 0)
+		return;
+	saved = errno;
+	(void)close(*fd); /* never retried: Linux releases the number even on EINTR */
 	errno = saved;
 }
 

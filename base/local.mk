@@ -5,6 +5,7 @@ libcallgate_base_a_SOURCES += \
 	base/code.c base/code.h \
 	base/ending.h \
 	base/io.c base/io.h \
+	base/kernel.c base/kernel.h \
 	base/module.c base/module.h \
 	base/mounts.c base/mounts.h \
 	base/path.c base/path.h \

@@ -68,7 +68,8 @@ static const struct guest_ops guest = {.read = memory_read, .write = memory_writ
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
-int __wrap_ioctl(int fd, unsigned long request, ...);
+long __real_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
+long __wrap_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now);
 
 long __wrap_syscall(long number, ...)
@@ -80,22 +81,21 @@ long __wrap_syscall(long number, ...)
 	for (unsigned i = 0; i < 6; i++)
 		arg[i] = va_arg(args, long);
 	va_end(args);
-	if (number == SYS_openat2) {
-		const struct open_how *how = (const struct open_how *)arg[2]; /* NOLINT(performance-no-int-to-ptr) */
-
-		return openat((int)arg[0], (const char *)arg[1], (int)how->flags, 0); /* NOLINT(performance-no-int-to-ptr) */
-	}
 	if (number == SYS_pidfd_getfd)
 		return fcntl((int)arg[1], F_DUPFD_CLOEXEC, 3);
 	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
-/* The listener: every notification is still waited for. */
-int __wrap_ioctl(int fd, unsigned long request, ...)
+long __wrap_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
-	(void)fd;
-	(void)request;
-	return 0;
+	if (number == SYS_openat2) {
+		const struct open_how *how = (const struct open_how *)c; /* NOLINT(performance-no-int-to-ptr) */
+
+		return __real_kernel_call(SYS_openat, a, b, how->flags, 0, 0, 0);
+	}
+	if (number == SYS_ioctl) /* the listener: every notification is still waited for */
+		return 0;
+	return __real_kernel_call(number, a, b, c, d, e, f);
 }
 
 /* A microsecond later at each look: what is done again after some time must not depend on the machine's load. */

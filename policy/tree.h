@@ -19,19 +19,20 @@ struct rule;
 #define TREE_NAMES (UINT32_MAX - 1)
 
 struct tree_node {
-	uint32_t parent;
+	/* What every call on the way looks at comes first. */
 	uint64_t hash;            /* of the component */
+	uint32_t parent;
+	unsigned rights;
 	const char *name;         /* the component; not NUL-terminated */
 	size_t name_len;
-	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
-	unsigned rights;
 	const struct rule *deny;
 	const struct rule *exec_deny;
-	const struct rule **glob; /* rules with a pattern below this directory */
 	size_t globs;
-	bool holds;               /* a grant is made here or below */
+	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
 	/* Mounts whose content is not what the enclosing mount shows at this name: rights do not come down into them. */
 	bool border;
+	bool holds;               /* a grant is made here or below */
+	const struct rule **glob; /* rules with a pattern below this directory */
 	enum verdict verdict;     /* of what is allowed below a border */
 	uint32_t mount;           /* while compiling: index + 1 into the mounts; 0: none */
 	const char *alias[2];     /* other names of what is here: denies on them hold here, too */

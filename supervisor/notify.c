@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
+#include "base/kernel.h"
 #include "supervisor/notify.h"
 
 #include "base/banned.h"
@@ -19,13 +21,19 @@ void notify_prepare(int listener_fd)
 	(void)ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
+static int listener(int listener_fd, unsigned long request, const void *argument)
+{
+	return (int)kernel_call(SYS_ioctl, kernel_int(listener_fd), request, kernel_pointer(argument), 0, 0, 0);
+}
+
 int notify_receive(int listener_fd, struct seccomp_notif *ret_notification)
 {
+	int r;
+
 	/* The kernel refuses a structure that is not zeroed. */
 	memset(ret_notification, 0, sizeof(*ret_notification));
-	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, ret_notification) < 0)
-		return errno == EINTR ? -ENOENT : -errno;
-	return 0;
+	r = listener(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, ret_notification);
+	return r == -EINTR ? -ENOENT : r;
 }
 
 static int respond(int listener_fd, struct seccomp_notif_resp *response)
@@ -33,9 +41,9 @@ static int respond(int listener_fd, struct seccomp_notif_resp *response)
 	int r;
 
 	do
-		r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : 0;
+		r = listener(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
+	while (r == -EINTR);
+	return r;
 }
 
 int notify_value(int listener_fd, uint64_t id, int64_t value)
@@ -61,9 +69,7 @@ int notify_continue(int listener_fd, uint64_t id)
 
 static int add_fd_undisturbed(int listener_fd, struct seccomp_notif_addfd *addfd)
 {
-	int number = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
-
-	return number < 0 ? -errno : number;
+	return listener(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
 }
 
 /*

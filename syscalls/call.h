@@ -67,11 +67,11 @@ struct sandbox {
 };
 
 struct call_path {
-	char text[PATH_MAX]; /* the copy */
 	size_t len;
 	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
 	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
 	int error;  /* -errno of the copy (text is "" then): told by whoever looks at the path, after the flags, as native */
+	char text[PATH_MAX]; /* the copy */
 };
 
 /* What a call about the network means: for its record, and for the list of what was refused. */
@@ -112,27 +112,28 @@ struct outcome {
 	struct inet_work *work;   /* OUTCOME_INET: owned */
 };
 
+/* In an order that lets an ordinary call touch few pages: buffers are large, and mostly used at their beginning. */
 struct call {
 	struct sandbox *sandbox;
 	uint64_t id; /* of the notification */
 	pid_t tid;
+	unsigned paths;
 	struct task *task;
 	const struct syscall_row *row;
 	uint64_t arg[6];
 	uint64_t start_ns;
-	struct call_path path[2];
-	unsigned paths;
-	char text[PATH_MAX]; /* ARG_TEXT */
 	size_t text_len;
-	int text_error; /* likewise */
-	struct call_net net;
-	struct place place[2];  /* where path[i] led: kept for the record */
-	struct policy_decision decision;
-	struct outcome outcome;
-	struct audit_slot slot;
+	int text_error; /* -errno of the copy, as a path's */
 	bool committed; /* the decision is on record */
 	bool again;     /* OUTCOME_FETCH's second round: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
 	int fetched;
+	struct policy_decision decision;
+	struct outcome outcome;
+	struct audit_slot slot;
+	struct call_net net;
+	struct call_path path[2];
+	struct place place[2];  /* where path[i] led: kept for the record */
+	char text[PATH_MAX]; /* ARG_TEXT */
 };
 
 /* ---- how a handler ends; each may be called once ---- */

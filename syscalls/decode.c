@@ -23,6 +23,7 @@ static int decode_path(struct call *call, unsigned arg, int dirfd)
 
 	path->dirfd = dirfd;
 	path->len = 0;
+	path->error = 0;
 	path->text[0] = '\0';
 	path->null = call->arg[arg] == 0;
 	call->paths++;
@@ -57,7 +58,6 @@ int decode_call(struct call *call)
 	call->paths = 0;
 	call->text_len = 0;
 	call->text_error = 0;
-	call->path[0].error = call->path[1].error = 0;
 	for (unsigned arg = 0; arg < 6; arg++) {
 		enum arg_kind kind = call->row->arg[arg].kind;
 		int r = 0;

@@ -17,15 +17,14 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 
 	if (view_node(view, virt, len, hash))
 		return -EEXIST;
-	node = calloc(1, sizeof(*node));
+	node = calloc(1, sizeof(*node) + len + 1);
 	if (!node)
 		return -ENOMEM;
-	node->virt = strdup(virt);
-	node->virt_len = len;
+	memcpy(node->virt, virt, len);
+	node->virt_len = (uint32_t)len;
+	node->hash = hash;
 	node->link = link ? strdup(link) : NULL;
-	if (!node->virt || (link && !node->link)) {
-		free(node->virt);
-		free(node->link);
+	if (link && !node->link) {
 		free(node);
 		return -ENOMEM;
 	}
@@ -98,7 +97,6 @@ void view_free(struct view *view)
 			struct node *node = view->bucket[i];
 
 			view->bucket[i] = node->next;
-			free(node->virt);
 			free(node->link);
 			free(node);
 		}

@@ -21,10 +21,11 @@
 /* A name of the view that is not simply what lies below a mount: a mount's root, a link, or a hole. */
 struct node {
 	struct node *next; /* in its bucket */
-	char *virt;
-	size_t virt_len;
+	uint32_t hash;
+	uint32_t virt_len;
 	struct mount *mount; /* NULL: a link or a hole */
 	char *link;          /* target text; NULL and no mount: a hole, nothing is there */
+	char virt[];
 };
 
 struct shown; /* view-shown.c */
@@ -35,7 +36,6 @@ struct view {
 	struct tree *tree;
 	struct shown *shown; /* the names of the skeleton */
 	struct base_names *bases; /* NULL: names of directories are not kept */
-	struct node *bucket[VIEW_BUCKETS];
 	struct mount **mount; /* all of them, for host names */
 	size_t mounts;
 	struct held **held;   /* directories of single files */
@@ -49,14 +49,15 @@ struct view {
 	int host_root_fd;     /* O_PATH; -1: our own root is the host's */
 	bool attached;        /* the kernel's names are the view's: see view_attach */
 	int still_fd;         /* then, a copy of the program's root in which no link is followed; -1: it could not be had */
-	struct mount_number {
-		uint64_t still, number;
-	} number[VIEW_NUMBERS_MAX]; /* of the mounts in there, as far as noted; any further one is asked for each time */
-	size_t numbers;
 	bool veiled;          /* of something that is shown the kernel shows the program less, or something else */
 	int proc_fd;          /* the host's /proc, O_PATH */
 	struct mount *machine; /* /proc without its processes; NULL: the program's /proc is the supervisor's */
 	int terminal_fd;      /* borrowed; -1: the run has no terminal */
+	struct mount_number {
+		uint64_t still, number;
+	} number[VIEW_NUMBERS_MAX]; /* of the mounts in there, as far as noted; any further one is asked for each time */
+	size_t numbers;
+	struct node *bucket[VIEW_BUCKETS]; /* the large ones last: what each call looks at lies together */
 };
 
 /* A prefix of a canonical path, whole components: the hash of one is a step on the way to the hash of the next. */

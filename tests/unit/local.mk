@@ -37,7 +37,7 @@ UNIT_TESTS += tests/unit/test_handoff
 tests_unit_test_handoff_LDADD = libcallgate_supervisor.a $(tests_unit_test_denials_LDADD)
 
 UNIT_TESTS += tests/unit/test_guest
-tests_unit_test_guest_LDADD = libcallgate_syscalls.a $(UNIT_LIBS)
+tests_unit_test_guest_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
@@ -45,10 +45,10 @@ tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_
 # The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
 UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel tests/unit/test_selffilter
 EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/stub-handlers.h
-tests_unit_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_table_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_test_selffilter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 
 # Handlers over real processes, with a made-up run.
 UNIT_TESTS += tests/unit/test_signal
