@@ -1,5 +1,5 @@
-TESTS += tests/completion.sh tests/layering.sh
-dist_check_SCRIPTS += tests/completion.sh tests/layering.sh
+TESTS += tests/call-order.sh tests/completion.sh tests/layering.sh
+dist_check_SCRIPTS += tests/call-order.sh tests/completion.sh tests/layering.sh
 EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
