@@ -91,7 +91,8 @@ def arguments():
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate: a rival more")
     parser.add_argument(
         "--rounds", type=int, default=5,
-        help=f"samples of a rival; of native, floor, callgate and whom a target names up to {sampling.FINE} times as many",
+        help=f"samples of a rival; of native, floor, callgate and whom a target names up to {sampling.FINE} times as many, "
+        f"of short samples {sampling.FINEST}",
     )
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))

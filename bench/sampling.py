@@ -6,8 +6,8 @@ and the rival starts `true`, both untimed: everybody meets the same warm cache. 
 same (blocks read by the command and the children it waited for) is dropped and made again, a few times.
 
 Figures are compared within a round (estimate.py), so those that are compared most stand side by side in each: native, floor
-and callgate, and whom a target names. They get up to FINE times as many samples, as far as the budget goes; the samples of the
-others are spread over the rounds. Rows of one block share their rounds.
+and callgate, and whom a target names. They get up to FINE times as many samples (FINEST where one is short), as far as the
+budget goes; the samples of the others are spread over the rounds. Rows of one block share their rounds.
 """
 
 import dataclasses
@@ -23,7 +23,8 @@ QUICK = 1.5  # seconds; what natively takes longer is not run natively first
 SLOW = 3.0  # seconds; such a sample counts even if it is the first of a loop, or has read from the disk
 TRUE = "/usr/bin/true"
 AGAIN = 2  # times at most that one sample is made again
-FINE = 5
+FINE, FINEST = 5, 9
+SHORT = ("micro", "start")
 CLOSE = ("native", "floor", "callgate")
 
 
@@ -84,7 +85,8 @@ class Cell:
         self.place, self.workload, self.rival = place, workload, rival
         self.samples, self.rounds, self.failed = [], [], None
         self.close = rival.name in CLOSE
-        self.wanted = options.rounds * (FINE if self.close or rival.name in named else 1)
+        often = FINEST if workload.group in SHORT else FINE
+        self.wanted = options.rounds * (often if self.close or rival.name in named else 1)
         self.least = min(self.wanted, estimate.LEAST if self.close else 3 if rival.name in named else 1)
         self.budget, self.slow = options.budget, 0 if options.quick else SLOW
         self.faults, self.blocks, self.repeated = 0, 0, 0

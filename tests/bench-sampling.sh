@@ -66,7 +66,7 @@ def new_row(group, command, names, rounds, budget=12.0, named=()):
 whole = sampling.sample
 sampling.sample = fake
 sample = sampling.Sample
-fine, sampling.FINE = sampling.FINE, 1
+fine, sampling.FINE, sampling.FINEST = sampling.FINE, 1, 1
 
 # Before each sample the same natively, then the rival's start; natively itself, just the same.
 for group in ("start", "real", "many"):
@@ -108,7 +108,7 @@ hold(len(found.data()["samples"]["proot"]) == 3, "as many as there is time for")
 
 # Those that are compared most have more samples, side by side in each round, and as many as each other; those of the rest
 # are spread. Who is named by a target is compared most as well.
-sampling.FINE = fine
+sampling.FINE = sampling.FINEST = fine
 found = row("micro", ["native", "proot", "callgate", "strace"], named=["proot"], callgate=[sample(1, 2.0)])
 made_in = found.data()["rounds"]
 hold(made_in["native"] == made_in["callgate"] == made_in["proot"] == list(range(1, 7)), f"rounds: {made_in}")
