@@ -174,6 +174,7 @@ static void run(struct supervisor *supervisor)
 	supervise_loop(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
 		kill_most(supervisor); /* its time is over, whatever there is to count */
+	watchdog_stop(supervisor->watchdog); /* it ends beside us: the kernel would wait for it at our own end */
 	alone = is_alone(supervisor);
 	if (!alone)
 		handoff_release(supervisor->dispatch.handoff);
@@ -190,7 +191,7 @@ static void run(struct supervisor *supervisor)
 	launch_done(&supervisor->launch);
 }
 
-/* The watchdog is not woken to end: on an idle machine that takes longer than all else here. */
+/* What the kernel takes back faster. */
 static void tidy(struct supervisor *supervisor)
 {
 	watchdog_free(supervisor->watchdog);

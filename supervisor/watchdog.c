@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,27 +30,16 @@ struct watchdog {
 	pthread_t watched;
 	pthread_t thread;
 	_Atomic uint64_t turn;
-	pthread_mutex_t lock;
-	pthread_cond_t stopping;
-	bool stop;
+	_Atomic uint32_t stop;
 };
 
 /* Sleeps one period. False when the run is over. */
 static bool sleep_period(struct watchdog *watchdog)
 {
-	struct timespec until;
-	bool stop;
+	static const struct timespec period = {.tv_nsec = WATCHDOG_PERIOD_MS * 1000000L};
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WATCHDOG_PERIOD_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	(void)pthread_mutex_lock(&watchdog->lock);
-	if (!watchdog->stop)
-		(void)pthread_cond_timedwait(&watchdog->stopping, &watchdog->lock, &until);
-	stop = watchdog->stop;
-	(void)pthread_mutex_unlock(&watchdog->lock);
-	return !stop;
+	(void)syscall(SYS_futex, &watchdog->stop, FUTEX_WAIT_PRIVATE, 0u, &period, NULL, 0u);
+	return !atomic_load(&watchdog->stop);
 }
 
 /* Unless the turn is over, or deaf, by now. */
@@ -89,8 +79,7 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	if (!watchdog)
 		return -ENOMEM;
 	watchdog->watched = pthread_self();
-	if (pthread_mutex_init(&watchdog->lock, NULL) != 0 || pthread_cond_init(&watchdog->stopping, NULL) != 0 ||
-	    pthread_create(&watchdog->thread, NULL, watch_turns, watchdog) != 0) {
+	if (pthread_create(&watchdog->thread, NULL, watch_turns, watchdog) != 0) {
 		free(watchdog);
 		return -EAGAIN;
 	}
@@ -98,17 +87,19 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	return 0;
 }
 
+/* A futex by itself: a condition's lock would make its waiter wait once more, and each takes a wake-up of an idle processor. */
+void watchdog_stop(struct watchdog *watchdog)
+{
+	atomic_store(&watchdog->stop, 1);
+	(void)syscall(SYS_futex, &watchdog->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0u);
+}
+
 void watchdog_free(struct watchdog *watchdog)
 {
 	if (!watchdog)
 		return;
-	(void)pthread_mutex_lock(&watchdog->lock);
-	watchdog->stop = true;
-	(void)pthread_cond_signal(&watchdog->stopping);
-	(void)pthread_mutex_unlock(&watchdog->lock);
+	watchdog_stop(watchdog);
 	(void)pthread_join(watchdog->thread, NULL);
-	(void)pthread_cond_destroy(&watchdog->stopping);
-	(void)pthread_mutex_destroy(&watchdog->lock);
 	free(watchdog);
 }
 

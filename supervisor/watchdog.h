@@ -11,6 +11,8 @@ struct watchdog;
 
 /* Watches the calling thread. SIGUSR1 must have a handler without SA_RESTART (blocking_create installs it). */
 int watchdog_create(struct watchdog **ret_watchdog);
+/* No more notifications come: lets its thread end meanwhile, for whom watchdog_free() waits. */
+void watchdog_stop(struct watchdog *watchdog);
 void watchdog_free(struct watchdog *watchdog);
 
 /* Around each notification. No system call. */
