@@ -13,7 +13,7 @@ refused()
 	grep -qE -- "$pattern" "$T/err" || fail "$name: the message does not say '$pattern': $(head -n 5 "$T/err")"
 	[ "$(wc -l <"$T/err")" -le "${LINES_MAX:-2}" ] || fail "$name: $(wc -l <"$T/err") lines of message: $(cat "$T/err")"
 	grep -qE 'assert|Segmentation|AddressSanitizer|core dumped' "$T/err" && fail "$name: $(cat "$T/err")"
-	left=$(find "$T/tmp" -mindepth 2 -maxdepth 2 ! -name lock ! -name results)
+	left=$(find "$T/tmp" -mindepth 2 -maxdepth 2 ! -name lock ! -name results ! -name spare)
 	[ -z "$left" ] || fail "$name: left $left"
 }
 
