@@ -11,6 +11,7 @@ budget goes; the samples of the others are spread over the rounds. Rows of one b
 """
 
 import dataclasses
+import time
 
 import estimate
 import place as places
@@ -25,6 +26,7 @@ TRUE = "/usr/bin/true"
 AGAIN = 2  # times at most that one sample is made again
 FINE, FINEST = 5, 9
 SHORT = ("micro", "start")
+AROUND = 3  # what is done around a sample may take so many times the time that the budget allows the sample
 CLOSE = ("native", "floor", "callgate")
 
 
@@ -112,6 +114,7 @@ class Cell:
 
     def first(self, warmer):
         """Tells how many more there is time for. A loop's own is thrown away, unless it is slow: nothing went before."""
+        began = time.monotonic()
         found = self.once(warmer)
         if found is None:
             return
@@ -119,7 +122,8 @@ class Cell:
             self.keep(found, 0)
             self.wanted = 1
             return
-        self.wanted = max(self.least, min(self.wanted, int(self.budget / found.took)))
+        took = max(found.took, (time.monotonic() - began) / AROUND)
+        self.wanted = max(self.least, min(self.wanted, int(self.budget / took)))
         if found.took > self.slow or warmer.wanted and not found.cold:
             self.keep(found, 0)
 
