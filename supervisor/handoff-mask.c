@@ -89,6 +89,34 @@ void handoff_let_go(struct handoff *handoff, const struct kept *kept)
 	handoff_put_back(handoff, kept->task->tid, &handoff->theirs);
 }
 
+void handoff_let_go_from(const struct handoff *handoff, const struct task *task, const cpu_set_t *ours)
+{
+	cpu_set_t now;
+
+	if (is_there(task) && get_mask(task->tid, &now) == 0 && CPU_EQUAL(&now, ours))
+		handoff_put_back(handoff, task->tid, &handoff->theirs);
+}
+
+int handoff_move(struct handoff *handoff, const struct task *task, const cpu_set_t *mask)
+{
+	cpu_set_t now, known;
+	int r = is_there(task) ? get_mask(task->tid, &now) : -ESRCH;
+
+	if (r < 0)
+		return r;
+	CPU_AND(&known, &now, &handoff->used);
+	if (!CPU_EQUAL(&now, &handoff->theirs) && (CPU_COUNT(&now) != 1 || !CPU_EQUAL(&known, &now)))
+		return -ENODEV;
+	CPU_OR(&handoff->used, &handoff->used, mask);
+	r = set_mask(task->tid, mask);
+	/* As in handoff_take: whose number it is now is not to be kept. */
+	if (r == 0 && !is_there(task)) {
+		handoff_put_back(handoff, task->tid, &handoff->theirs);
+		return -ESRCH;
+	}
+	return r;
+}
+
 /* ---- those who were made meanwhile ---- */
 
 struct kept *handoff_find(struct handoff *handoff, pid_t tid)
@@ -130,7 +158,7 @@ static void put_back_inherited(struct handoff *handoff, pid_t tid)
 {
 	cpu_set_t now, known;
 
-	if (get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1 || handoff_find(handoff, tid))
+	if (get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1 || handoff_find(handoff, tid) || homes_hold(handoff, tid))
 		return;
 	CPU_AND(&known, &now, &handoff->used);
 	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &handoff->theirs) || !tree_holds(handoff->tree, tid))

@@ -42,7 +42,8 @@ struct caller {
 struct together {
 	bool possible; /* the kernel says how long somebody waited for a CPU */
 	bool on;
-	pid_t since; /* tasks with numbers above this one were made while it was on */
+	bool divided; /* it is not, because several want a CPU */
+	pid_t since;  /* tasks with numbers above this one were made while it was on */
 	uint64_t begun_ns, looked_ns;
 	unsigned calls;   /* since it was looked */
 	uint64_t idle_ns; /* so long nobody called */
@@ -56,9 +57,28 @@ struct together {
 	uint64_t paused_until_ns;
 };
 
+#define HOMES_MAX 16u
+
+struct home {
+	const struct task *task;
+	int cpu;
+	bool called;    /* since it was looked at last */
+	bool running;   /* when it was */
+	unsigned quiet; /* so many looks ago */
+};
+
+/* Each process that calls on a CPU of its own, while the run is divided: handoff-homes.c. */
+struct homes {
+	struct home home[HOMES_MAX];
+	unsigned count;
+	uint64_t looked_ns;
+	uint64_t paused_until_ns;
+};
+
 struct handoff {
 	struct tree *tree;
 	struct together together;
+	struct homes homes;
 	int loadavg_fd;     /* says which number was given to a task last, in our pid namespace */
 	bool off;           /* the run sets masks itself */
 	cpu_set_t whole;    /* what we would get if we asked for all */
@@ -100,6 +120,10 @@ struct load {
 void handoff_put_back(const struct handoff *handoff, pid_t tid, const cpu_set_t *mask);
 /* Its mask, unless the number is another's by now or somebody else has set one. */
 void handoff_let_go(struct handoff *handoff, const struct kept *kept);
+/* Its mask, if it still is this one of ours. */
+void handoff_let_go_from(const struct handoff *handoff, const struct task *task, const cpu_set_t *ours);
+/* From everybody's mask, or one of ours, to this one of ours. 0 or -errno. */
+int handoff_move(struct handoff *handoff, const struct task *task, const cpu_set_t *mask);
 /* Has a CPU, or waits for one. */
 bool handoff_is_running(pid_t tid);
 /* NULL: it is not kept. */
@@ -141,6 +165,16 @@ void together_pause(struct handoff *handoff, uint64_t until_ns);
 void together_forget(struct handoff *handoff, const struct task *task);
 /* Milliseconds until the next one, if they still are together. */
 int together_tick(struct handoff *handoff, uint64_t now_ns);
+
+/* What follows is handoff-homes.c's. */
+
+/* The task calls, while the run is divided and nobody is kept. */
+void homes_call(struct handoff *handoff, const struct task *task, bool is_exec, uint64_t now_ns);
+bool homes_hold(const struct handoff *handoff, pid_t tid);
+void homes_release(struct handoff *handoff);
+void homes_forget(struct handoff *handoff, const struct task *task);
+/* Milliseconds until the next one, if anybody has a home. */
+int homes_tick(struct handoff *handoff, uint64_t now_ns);
 
 /* What a mask that leaves nothing out comes to. 0 or -errno. */
 int handoff_find_whole(cpu_set_t *ret_whole);

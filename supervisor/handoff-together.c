@@ -66,6 +66,7 @@ static void pause_longer(struct handoff *handoff, uint64_t now_ns)
 {
 	struct together *together = &handoff->together;
 
+	together->divided = true;
 	together_pause(handoff, now_ns + together->pause_ns);
 	together->pause_ns = together->pause_ns * 4 < PAUSE_MOST_NS ? together->pause_ns * 4 : PAUSE_MOST_NS;
 }
@@ -90,6 +91,7 @@ static void start(struct handoff *handoff, pid_t since, uint64_t now_ns)
 	struct together *together = &handoff->together;
 
 	together->on = true;
+	together->divided = false;
 	together->since = since;
 	together->begun_ns = together->looked_ns = now_ns;
 	together->calls = 0;
@@ -157,6 +159,7 @@ static void begin_again(struct handoff *handoff, const struct task *caller, uint
 		pause_longer(handoff, now_ns);
 		return;
 	}
+	homes_release(handoff);
 	if (!stay(handoff, &load, now_ns))
 		return;
 	if (handoff->late == 0)
@@ -236,9 +239,14 @@ void together_shown(struct handoff *handoff, pid_t tid)
 	together_pause(handoff, io_now_ns() + SHOWN_NS);
 }
 
+static bool is_exec(int nr)
+{
+	return nr == SYS_execve || nr == SYS_execveat;
+}
+
 static bool takes_a_number(const struct task *task, int nr)
 {
-	return (nr == SYS_execve || nr == SYS_execveat) && task->tid != task->tgid;
+	return is_exec(nr) && task->tid != task->tgid;
 }
 
 void handoff_known(struct handoff *handoff, const struct task *task, int nr, uint64_t now_ns)
@@ -250,8 +258,14 @@ void handoff_known(struct handoff *handoff, const struct task *task, int nr, uin
 			handoff_release(handoff);
 		return;
 	}
-	if (handoff->count == 0 && !takes_a_number(task, nr) && now_ns >= handoff->together.paused_until_ns)
+	if (takes_a_number(task, nr)) {
+		homes_release(handoff);
+		return;
+	}
+	if (handoff->count == 0 && now_ns >= handoff->together.paused_until_ns)
 		begin_again(handoff, task, now_ns);
+	if (handoff->count == 0 && handoff->together.divided)
+		homes_call(handoff, task, is_exec(nr), now_ns);
 }
 
 void together_slow(struct handoff *handoff)

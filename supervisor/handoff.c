@@ -92,13 +92,10 @@ static int begin(struct handoff *handoff, const struct task *task, uint64_t now_
 	return 0;
 }
 
-void handoff_release(struct handoff *handoff)
+static void release_kept(struct handoff *handoff)
 {
 	uint64_t begin_ns;
 
-	if (!handoff)
-		return;
-	together_release(handoff);
 	if (handoff->count == 0)
 		return;
 	begin_ns = io_now_ns();
@@ -109,6 +106,15 @@ void handoff_release(struct handoff *handoff)
 	handoff_follow(handoff);
 	handoff->loose = (struct mean){0};
 	add_cost(handoff, begin_ns);
+}
+
+void handoff_release(struct handoff *handoff)
+{
+	if (!handoff)
+		return;
+	together_release(handoff);
+	homes_release(handoff);
+	release_kept(handoff);
 }
 
 void handoff_pause(struct handoff *handoff, uint64_t now_ns)
@@ -124,9 +130,11 @@ void handoff_pause(struct handoff *handoff, uint64_t now_ns)
 
 void handoff_forget(struct handoff *handoff, const struct task *task)
 {
-	if (handoff)
-		together_forget(handoff, task);
-	for (unsigned i = 0; handoff && i < handoff->count; i++)
+	if (!handoff)
+		return;
+	together_forget(handoff, task);
+	homes_forget(handoff, task);
+	for (unsigned i = 0; i < handoff->count; i++)
 		if (handoff->kept[i].task == task) {
 			handoff_drop(handoff, &handoff->kept[i]);
 			handoff_follow(handoff);
@@ -156,10 +164,12 @@ void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 		return;
 	together_call(handoff, tid);
 	kept = handoff_find(handoff, tid);
-	if (shows_masks(nr) || (!handoff->together.on && (is_exec(nr) || (!kept && !handoff->crowd))))
+	if (shows_masks(nr)) {
 		handoff_release(handoff);
-	if (shows_masks(nr))
 		together_shown(handoff, tid);
+	} else if (!handoff->together.on && (is_exec(nr) || (!kept && !handoff->crowd))) {
+		release_kept(handoff);
+	}
 	if (handoff->late > 0 && !handoff->together.on && (shows_masks(nr) || tid > handoff->from))
 		handoff_put_back_new(handoff);
 	if (nr == SYS_sched_setaffinity) {
@@ -209,7 +219,7 @@ void handoff_before(struct handoff *handoff, const struct task *task, uint64_t n
 	if (!handoff)
 		return;
 	handoff->together.taker = task;
-	if (handoff->off || handoff->together.on || now_ns < handoff->paused_until_ns ||
+	if (handoff->off || handoff->together.on || handoff->homes.count > 0 || now_ns < handoff->paused_until_ns ||
 	    handoff_find(handoff, task->tid))
 		return;
 	if (handoff->count > 0) {
@@ -278,7 +288,7 @@ void handoff_after(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns)
 			together_slow(handoff);
 		return;
 	}
-	if (handoff->count == 0)
+	if (handoff->count == 0 && handoff->homes.count == 0)
 		after_loose(handoff, took_ns, now_ns);
 	handoff->given_ns = now_ns;
 	if (handoff->count == 0)
@@ -315,12 +325,15 @@ int handoff_tick(struct handoff *handoff, uint64_t now_ns)
 {
 	int look_ms;
 
-	if (!handoff || (handoff->count == 0 && handoff->late == 0 && !handoff->together.on))
+	if (!handoff || (handoff->count + handoff->late + handoff->homes.count == 0 && !handoff->together.on))
 		return -1;
 	look_ms = together_tick(handoff, now_ns);
 	if (look_ms >= 0)
 		return look_ms;
 	handoff_look_late(handoff, now_ns);
+	look_ms = homes_tick(handoff, now_ns);
+	if (look_ms >= 0)
+		return look_ms;
 	if (handoff->count > 0 && now_ns - handoff->kept_ns >= KEPT_LONGEST_NS)
 		handoff_release(handoff);
 	else if (handoff->count > 0 && now_ns - handoff->looked_ns >= IDLE_NS)

@@ -8,7 +8,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/filter.c supervisor/filter.h \
-	supervisor/handoff.c supervisor/handoff-mask.c supervisor/handoff-together.c \
+	supervisor/handoff.c supervisor/handoff-mask.c supervisor/handoff-together.c supervisor/handoff-homes.c \
 	supervisor/handoff.h supervisor/handoff-private.h \
 	supervisor/killtree.c \
 	supervisor/killtree.h \
@@ -55,6 +55,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/input.c \
 	supervisor/input.h \
 	supervisor/keeper.c \
+	supervisor/keeper-loop.c \
 	supervisor/keeper-outcome.c \
 	supervisor/keeper-private.h \
 	supervisor/keeper.h \

@@ -596,6 +596,15 @@ static bool all_have(int count, const pid_t *tid, unsigned tids)
 	return good;
 }
 
+static bool all_but_caller_have(const cpu_set_t *mask, const pid_t *tid, unsigned tids)
+{
+	bool good = true;
+
+	for (unsigned i = 0; i < tids; i++)
+		good = good && is_mask(tid[i], mask);
+	return good;
+}
+
 static void call(pid_t tid, int nr)
 {
 	handoff_call(handoff, tid, nr);
@@ -680,8 +689,9 @@ START_TEST(lets_those_go_who_compute)
 	for (int i = 0; i < 50 && cpus(0) == 1; i++)
 		turns(10);
 	ck_assert(all_have(CPU_COUNT(&full), made, 2));
-	call(task.tid, SYS_openat); /* a pause */
-	ck_assert_free();
+	call(task.tid, SYS_openat); /* a pause: it is not here but at home */
+	ck_assert(is_mask(0, &full));
+	ck_assert(all_but_caller_have(&full, made, 2));
 	(void)kill(made[0], SIGKILL);
 	(void)kill(made[1], SIGKILL);
 }
@@ -729,10 +739,106 @@ START_TEST(begins_for_nobody_beside_one_who_computes)
 	handoff_release(handoff);
 	for (int i = 0; i < 100; i++) {
 		call(task.tid, SYS_openat);
-		ck_assert_free();
+		ck_assert(is_mask(0, &full));
+		ck_assert(is_mask(made, &full));
 		turns(1);
 	}
 	(void)kill(made, SIGKILL);
+}
+END_TEST
+
+/* ---- divided: each at home ---- */
+
+/* Somebody computes, so that nobody is brought together; he has no home himself. */
+static pid_t divided(void)
+{
+	pid_t made = grandchild_that("c");
+
+	call(made, SYS_openat);
+	handoff_release(handoff);
+	call(task.tid, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	ck_assert(is_mask(0, &full));
+	ck_assert(is_mask(made, &full));
+	return made;
+}
+
+static bool is_apart(pid_t one, pid_t other)
+{
+	cpu_set_t a, b;
+
+	return sched_getaffinity(one, sizeof(a), &a) == 0 && CPU_COUNT(&a) == 1 &&
+	       sched_getaffinity(other, sizeof(b), &b) == 0 && CPU_COUNT(&b) == 1 &&
+	       !CPU_EQUAL(&a, &b);
+}
+
+START_TEST(gives_homes_to_who_computes)
+{
+	pid_t made[2] = {divided()};
+
+	made[1] = grandchild_that("c");
+	call(made[0], SYS_openat);
+	call(made[1], SYS_openat);
+	ck_assert(is_apart(made[0], made[1]));
+	turns(40); /* they go on computing */
+	ck_assert(is_apart(made[0], made[1]));
+	ck_assert(is_mask(task.tid, &full)); /* it waits for something else by now */
+	handoff_release(handoff);
+	ck_assert(is_mask(made[0], &full) && is_mask(made[1], &full));
+	end(made[0]);
+	end(made[1]);
+}
+END_TEST
+
+START_TEST(divides_homes_again)
+{
+	pid_t made[2] = {divided()};
+
+	made[1] = grandchild_that("c");
+	(void)kill(made[0], SIGSTOP);
+	(void)kill(made[1], SIGSTOP);
+	turns(2);
+	call(made[0], SYS_openat);
+	call(made[1], SYS_openat);
+	(void)kill(made[0], SIGCONT);
+	(void)kill(made[1], SIGCONT);
+	for (int i = 0; i < 50 && !is_apart(made[0], made[1]); i++) {
+		call(made[0], SYS_openat);
+		call(made[1], SYS_openat);
+		turns(5);
+	}
+	ck_assert(is_apart(made[0], made[1]));
+	end(made[0]);
+	end(made[1]);
+}
+END_TEST
+
+START_TEST(shows_nobody_a_home)
+{
+	pid_t busy = divided(), heir = grandchild();
+
+	handoff_call(handoff, heir, releasing[2 + _i]);
+	ck_assert(is_mask(task.tid, &full));
+	ck_assert(is_mask(heir, &full));
+	call(task.tid, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), releasing[2 + _i] == SYS_sched_getaffinity ? 1 : CPU_COUNT(&full));
+	ck_assert(is_mask(heir, &full));
+	end(busy);
+}
+END_TEST
+
+START_TEST(gives_back_what_a_home_left_behind)
+{
+	pid_t busy = divided(), heir = grandchild();
+
+	turns(30);
+	ck_assert(is_mask(heir, &full));
+	call(task.tid, SYS_openat);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	heir = grandchild();
+	handoff_forget(handoff, tree_task(tree, task.tid)); /* it died */
+	ck_assert(is_mask(heir, &full));
+	end(busy);
 }
 END_TEST
 
@@ -845,6 +951,10 @@ int main(void)
 	tcase_add_test(all, begins_again_at_a_call);
 	tcase_add_test(all, begins_for_nobody_beside_one_who_computes);
 	tcase_add_test(all, begins_where_a_cpu_is_free);
+	tcase_add_test(all, gives_homes_to_who_computes);
+	tcase_add_test(all, divides_homes_again);
+	tcase_add_loop_test(all, shows_nobody_a_home, 0, 2);
+	tcase_add_test(all, gives_back_what_a_home_left_behind);
 	tcase_add_test(all, leaves_a_thread_that_takes_a_number);
 	tcase_add_test(all, is_off_when_the_run_sets_masks);
 	tcase_add_test(all, has_taken_the_dead);
