@@ -181,9 +181,10 @@ def cells(run, name):
     """The row of a workload: a text for each column of columns()."""
     row = [name, run.workloads[name]["unit"]]
     most = max(len(samples) for samples in run.workloads[name]["samples"].values())
+    usual = min(most, run.facts.get("rounds", most))
     for rival in run.columns():
         count = len(run.samples(name, rival))
-        fewer = f" ({count})" if 0 < count < most else ""
+        fewer = f" ({count})" if 0 < count < usual else ""
         row.append(figure(run.median(name, rival)) + fewer)
     row.append(figure(run.bound(name)) if run.workloads[name].get("group") in STARTED else "-")
     ratios = [run.compared(name, "callgate", base) for base in ("native", "floor")]
@@ -227,7 +228,7 @@ def remarks(run):
 
 
 LEGEND = (
-    "Medians; (n): that many samples only, the slow ones get fewer. Ratios: the median of those of the rounds; ±: half of the\n"
+    "Medians; (n): of so few samples, as slow ones are. Ratios: the median of those of the rounds; ±: half of the\n"
     "interval of the last one before it, as a part of it (estimate.py).\n"
     "Bound: floor and bwrap's start, what the mechanism allows here.\n"
     "Figures of one row compare with each other, never with another machine's or another run's."
