@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,20 +10,17 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "syscalls/fdinfo.h"
-#include "syscalls/file.h"
+#include "syscalls/file-private.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
 
-#define FILE_TRIES 16 /* names that change faster than they can be resolved end in ELOOP, as openat2(2)'s EAGAIN would */
-
-static bool try_again(int error)
+bool file_try_again(int error)
 {
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
-/* The directory a path starts from. 0, or -1 with the outcome set. */
-static int start_of(struct call *call, const struct call_path *path, char base[PATH_MAX])
+int file_start_of(struct call *call, const struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
@@ -77,7 +73,7 @@ static bool fail_denied(struct call *call, const struct place *place, int error)
  * A path that ends outside every grant failed because the policy does not mention it: that is a denial, unless the host
  * has nothing there either (the loader asks for /etc/ld.so.preload in every process): then natively it fails alike.
  */
-static void fail_walk(struct call *call, const struct place *place, int error)
+void file_fail_walk(struct call *call, const struct place *place, int error)
 {
 	if (fail_denied(call, place, error))
 		return;
@@ -93,14 +89,13 @@ static void fail_walk(struct call *call, const struct place *place, int error)
 	call_refuse(call, error, NULL, "not_granted");
 }
 
-/* Judges and, when allowed, keeps the decision. True when allowed. */
-static bool judge(struct call *call, const struct place *place, unsigned want)
+bool file_judge(struct call *call, const struct place *place, unsigned want)
 {
 	call->decision = view_judge(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
-static void refuse_decided(struct call *call)
+void file_refuse(struct call *call)
 {
 	call_fail(call, -call->decision.error);
 }
@@ -205,15 +200,15 @@ static int pin_walked(struct call *call, unsigned i, const char *base, unsigned 
 	struct place *place = &call->place[i];
 	int fd = -ELOOP;
 
-	for (int tries = 0; tries < FILE_TRIES && try_again(fd); tries++) {
+	for (int tries = 0; tries < FILE_TRIES && file_try_again(fd); tries++) {
 		int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 		if (r < 0) {
-			fail_walk(call, place, r);
+			file_fail_walk(call, place, r);
 			return -1;
 		}
-		if (!judge(call, place, want)) {
-			refuse_decided(call);
+		if (!file_judge(call, place, want)) {
+			file_refuse(call);
 			return -1;
 		}
 		fd = settle(call, place, open_flags, question);
@@ -221,7 +216,7 @@ static int pin_walked(struct call *call, unsigned i, const char *base, unsigned 
 			break; /* the last name is a link and may not be followed: that is the answer */
 	}
 	if (fd < 0) {
-		fail_walk(call, place, fd);
+		file_fail_walk(call, place, fd);
 		return -1;
 	}
 	return fd;
@@ -234,7 +229,7 @@ static int pin(struct call *call, unsigned i, unsigned want, unsigned follow, in
 	char base[PATH_MAX];
 	int r, fd;
 
-	if (start_of(call, &call->path[i], base) < 0)
+	if (file_start_of(call, &call->path[i], base) < 0)
 		return -1;
 	if (path_wants_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
@@ -242,13 +237,13 @@ static int pin(struct call *call, unsigned i, unsigned want, unsigned follow, in
 	}
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
-	if (r == 0 && judge(call, place, want)) {
+	if (r == 0 && file_judge(call, place, want)) {
 		fd = settle(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
-		if (!try_again(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
+		if (!file_try_again(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
 		    !(place->mount->flags & MOUNT_PROC)) {
-			fail_walk(call, place, fd);
+			file_fail_walk(call, place, fd);
 			return -1;
 		}
 	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG) {
@@ -281,178 +276,4 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
 		return -1;
 	}
 	return pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC, question);
-}
-
-/* Cuts "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
-static int split_last(const char *text, char parent[PATH_MAX], const char **ret_last)
-{
-	size_t end = strlen(text);
-	size_t start;
-
-	while (end > 1 && text[end - 1] == '/')
-		end--;
-	start = end;
-	while (start > 0 && text[start - 1] != '/')
-		start--;
-	*ret_last = text + start;
-	if (start == end) { /* nothing but slashes: the root has no name, "." is refused by every call likewise */
-		*ret_last = ".";
-		start = 1;
-	}
-	(void)snprintf(parent, PATH_MAX, "%.*s", start ? (int)start : 1, start ? text : ".");
-	return 0;
-}
-
-/* "." and "..", and what is too long to be a name: the kernel refuses them in its own order; judged as the parent. */
-static bool kernel_refuses(const char *last)
-{
-	size_t len = strcspn(last, "/");
-
-	return len > NAME_MAX || (len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.');
-}
-
-/* The place of the last component below its canonical parent; judged later. */
-static int child_place(struct place *place, const char *last)
-{
-	size_t len = strcspn(last, "/");
-	size_t at = place->virt_len;
-
-	if (kernel_refuses(last))
-		return view_place(place->mount->view, place);
-	if (at + 1 + len >= sizeof(place->virt))
-		return -ENAMETOOLONG;
-	if (at > 1)
-		place->virt[at++] = '/';
-	memcpy(place->virt + at, last, len);
-	place->virt[at + len] = '\0';
-	place->virt_len = at + len;
-	return view_place(place->mount->view, place);
-}
-
-/* A directory to act in: the host's own, where a stand-in only lists what may be seen of it. */
-static int open_dir(const struct place *place)
-{
-	const int flags = O_PATH | O_DIRECTORY;
-
-	if (place->magic || place->mount->flags & MOUNT_PROC || !view_own_listing(place))
-		return view_open(place, flags, 0);
-	return openat2_call(place->mount->fd, place->rest, flags, 0,
-			    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-}
-
-/* The canonical parent as a descriptor; its place in *place. */
-static int open_parent_dir(struct call *call, const char *base, const char *parent, struct place *place)
-{
-	const struct view *view = call->sandbox->view;
-	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
-	int fd = r < 0 ? r : open_dir(place);
-
-	/* ENOTDIR: a link in the last place, which O_DIRECTORY does not follow here */
-	if (fd >= 0 || (!try_again(fd) && fd != -ENOTDIR))
-		return fd;
-	fd = -ELOOP;
-	for (int tries = 0; tries < FILE_TRIES && try_again(fd); tries++) {
-		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
-		fd = r < 0 ? r : open_dir(place);
-		if (r < 0)
-			return r;
-	}
-	return fd;
-}
-
-static int pin_name(struct call *call, unsigned i, const char **ret_name, bool make)
-{
-	struct place *place = &call->place[i];
-	char base[PATH_MAX], parent[PATH_MAX];
-	_cleanup_close_ int fd = -1;
-	struct stat there;
-	bool allowed;
-	int r;
-
-	if (start_of(call, &call->path[i], base) < 0)
-		return -1;
-	r = split_last(call->path[i].text, parent, ret_name);
-	if (r == 0)
-		r = fd = open_parent_dir(call, base, parent, place);
-	if (r >= 0)
-		r = child_place(place, *ret_name);
-	if (r < 0) {
-		fail_walk(call, place, r);
-		return -1;
-	}
-	allowed = judge(call, place, POLICY_WRITE);
-	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (allowed || judge(call, place, POLICY_READ))) {
-		call_fail(call, -EEXIST);
-		return -1;
-	}
-	if (!allowed) {
-		refuse_decided(call);
-		return -1;
-	}
-	if (place->virt_len == place->mount->virt_len && !kernel_refuses(*ret_name)) {
-		call_fail(call, -EBUSY);
-		return -1;
-	}
-	return steal_fd(&fd);
-}
-
-int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
-{
-	return pin_name(call, i, ret_name, false);
-}
-
-int file_pin_new(struct call *call, unsigned i, const char **ret_name)
-{
-	return pin_name(call, i, ret_name, true);
-}
-
-/*
- * Where no link is on the way and nothing is there, which is so of almost every file that is made: the parent by one strict
- * open, and a look at the name. -1: a walk has to tell, and why.
- */
-static int pin_absent(struct call *call, unsigned i, const char *base, unsigned follow, const char **ret_name)
-{
-	struct place *place = &call->place[i];
-	_cleanup_close_ int fd = -1;
-	struct stat there;
-
-	if (path_wants_dir(call->path[i].text) ||
-	    view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
-	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !judge(call, place, POLICY_WRITE))
-		return -1;
-	fd = view_open_parent(place, ret_name);
-	if (fd < 0 || fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
-		return -1;
-	return steal_fd(&fd);
-}
-
-int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
-{
-	struct place *place = &call->place[i];
-	const struct policy_decision before = call->decision;
-	char base[PATH_MAX];
-	int r, fd;
-
-	if (start_of(call, &call->path[i], base) < 0)
-		return -1;
-	fd = pin_absent(call, i, base, follow, ret_name);
-	if (fd >= 0)
-		return fd;
-	call->decision = before; /* about a name that may not be the one */
-	r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow | VIEW_ABSENT, place);
-	if (r < 0) {
-		fail_walk(call, place, r);
-		return -1;
-	}
-	if (!judge(call, place, POLICY_WRITE)) {
-		refuse_decided(call);
-		return -1;
-	}
-	fd = view_open_parent(place, ret_name);
-	if (fd < 0) {
-		call_fail(call, fd);
-		return -1;
-	}
-	return fd;
 }

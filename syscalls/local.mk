@@ -54,8 +54,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file-xattr-calls.c \
 	syscalls/file-xattr.c \
 	syscalls/file-xattr.h \
-	syscalls/file.c \
-	syscalls/file.h \
+	syscalls/file.c syscalls/file-name.c \
+	syscalls/file.h syscalls/file-private.h \
 	syscalls/filter-sockets.c syscalls/filter-terms.c syscalls/terms.h \
 	syscalls/guest.c \
 	syscalls/guest.h \
