@@ -7,6 +7,8 @@
 #include "supervisor/keeper.h"
 #include "supervisor/statusline.h"
 
+#define KEEPER_KILL_TIMEOUT_MS 10000
+
 struct keeper {
 	const struct keeper_options *options;
 	struct keeper_outcome *outcome;
@@ -27,6 +29,9 @@ struct keeper {
 	int supervisor_status;
 	char last_shown; /* on stderr */
 };
+
+/* Until the supervisor has ended and its output is out. */
+void keeper_loop(struct keeper *keeper);
 
 /* Reads the report. NULL: there is none. Owned by the caller. */
 json_t *keeper_read_report(const struct keeper *keeper);
