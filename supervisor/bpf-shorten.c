@@ -158,7 +158,7 @@ int bpf_shorten(struct bpf *bpf)
 	size_t *to = malloc((bpf->len + 1) * sizeof(*to)), before;
 	bool memory = held && to;
 
-	/* What is nearer now may be reached. A pass that would take off less than a twentieth costs more than it gives. */
+	/* What is nearer now may be reached. After one that took off less than a twentieth another costs more than it gives. */
 	do {
 		before = bpf->len;
 		if (memory)

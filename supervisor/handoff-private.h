@@ -64,10 +64,10 @@ struct home {
 	int cpu;
 	bool called;    /* since it was looked at last */
 	bool running;   /* when it was */
-	unsigned quiet; /* so many looks ago */
+	unsigned quiet; /* so many looks since it called */
 };
 
-/* Each process that calls on a CPU of its own, while the run is divided: handoff-homes.c. */
+/* A CPU for each process that calls, while the run is divided: handoff-homes.c. More processes than fit have none. */
 struct homes {
 	struct home home[HOMES_MAX];
 	unsigned count;
@@ -170,8 +170,11 @@ int together_tick(struct handoff *handoff, uint64_t now_ns);
 
 /* The task calls, while the run is divided and nobody is kept. */
 void homes_call(struct handoff *handoff, const struct task *task, bool is_exec, uint64_t now_ns);
+/* Whether the task has a home. */
 bool homes_hold(const struct handoff *handoff, pid_t tid);
+/* All get their masks back, and what they made meanwhile as well. */
 void homes_release(struct handoff *handoff);
+/* The task is dead, or about to be freed: its mask is nobody's. */
 void homes_forget(struct handoff *handoff, const struct task *task);
 /* Milliseconds until the next one, if anybody has a home. */
 int homes_tick(struct handoff *handoff, uint64_t now_ns);

@@ -5,8 +5,8 @@
  * do little else (handoff.c).
  *
  * The stops of a traced exec, the end of a child and each fork scatter a run in the same way. So it begins, and goes on, with
- * all its tasks and the receiver on one CPU until more than one of them wants it (handoff-together.c); single tasks are kept
- * only in the pauses of that.
+ * all its tasks and the receiver on one CPU until more than one of them wants it (handoff-together.c). In the pauses of that each
+ * process that calls has a home, a CPU of its own (handoff-homes.c); single tasks are kept only where there are no homes.
  *
  * Nobody is to notice. Masks are put back before anybody asks for one, before the call of somebody who is not kept (but for
  * several), some milliseconds after a task's last call, and when others want that CPU. Tasks that a kept one made meanwhile

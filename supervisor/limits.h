@@ -70,8 +70,8 @@ int limits_event_fd(const struct limits *limits);
 void limits_event(struct limits *limits);
 
 /*
- * The program was reaped (wait_status; 0 when it was not): the last look, taken before its tree is killed. alone: there is none.
- * Returns as limits_tick does.
+ * The program was reaped (wait_status; 0 when it was not): the last look, before the rest of its tree is killed; a run that was
+ * told to end has lost most of it by then. alone: there is no tree. Returns as limits_tick does.
  */
 enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone);
 

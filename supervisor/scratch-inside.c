@@ -116,8 +116,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * Whatever is done to a directory or its names sets ctime; what was done within one tick of the clock after it was made shows
- * in the rest.
+ * Whatever is done to a directory or its names sets ctime. What was done within one tick of the clock after it was made shows in
+ * the rest, or has left nothing.
  */
 static bool same(const struct scratch_mark *a, const struct scratch_mark *b)
 {

@@ -33,12 +33,12 @@ struct scratch {
 };
 
 /*
- * Makes the directory, or takes the one that an earlier run has left as it was made. The base must be a directory of ours that nobody else can enter: in /tmp anybody may have made it. 0, or
- * -errno with a message. scratch_remove releases.
+ * Makes the directory, or takes the one that an earlier run has left as it was made. The base must be a directory of ours that
+ * nobody else can enter: in /tmp anybody may have made it. 0, or -errno with a message. scratch_remove releases.
  */
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-/* Makes work, tmp and shm in it, which only who uses them has to wait for. 0 or -errno. */
+/* Makes work, tmp and shm in it, unless they came with it; only who uses them has to wait for that. 0 or -errno. */
 int scratch_furnish(struct scratch *scratch);
 
 /* Makes another one, open to all as /tmp is; failing shows when it is used. */
@@ -62,13 +62,13 @@ int scratch_renew(const struct scratch *scratch);
 /*
  * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else is
  * waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases of a run.
- * `all`: the workdir as well, and with it the whole, if there is nothing in it.
+ * `all`: the workdir as well, and with it the whole, if there is nothing in it; or the whole stays for the next run.
  */
 void scratch_remove_early(const struct scratch *scratch, bool all);
 
 /*
- * Removes the directory, and the base when nothing else is in it, and releases everything. 0 or -errno of the
- * removal.
+ * Removes the directory, or leaves it to the next run if nothing was done to it, and the base when nothing else is in it, and
+ * releases everything. 0 or -errno of the removal.
  */
 int scratch_remove(struct scratch *scratch);
 

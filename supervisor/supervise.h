@@ -13,7 +13,7 @@
 #include "supervisor/supervise-network.h"
 #include "syscalls/call.h"
 
-/* A page shared with the keeper: for its status line, and what each of the two adds to the disk. */
+/* A page shared with the keeper: the policy's digest, its status line, what each of the two adds to the disk. */
 struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; the keeper writes it, then `sealed` */
 	bool sealed;
