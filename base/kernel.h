@@ -1,6 +1,6 @@
 /*
- * System calls of a judged call, without the C library: each of its functions lies on a page of its own and leaves the error in another,
- * and between two calls of the program's they are out of the caches.
+ * What a judged call asks of the kernel, without the C library: each function there lies on a page of its own and errno on another,
+ * which are out of the caches between two calls of the program's.
  */
 #ifndef CALLGATE_BASE_KERNEL_H
 #define CALLGATE_BASE_KERNEL_H
