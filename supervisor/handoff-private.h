@@ -1,4 +1,4 @@
-/* Shared by handoff.c, which says when, and handoff-mask.c, which sets masks. */
+/* Shared by handoff.c, handoff-together.c and handoff-homes.c, which say when, and handoff-mask.c, which sets masks. */
 #ifndef CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
 #define CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
 

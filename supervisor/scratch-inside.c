@@ -1,6 +1,6 @@
 /*
- * The directories in a run's directory. Most programs leave them as they are, and on a disk it takes 40 us to make one and, with
- * `discard`, 200 to remove it: so one such set stays, under the name of nobody's run, and is the next run's.
+ * The directories in a run's directory. Most programs leave them as they are, and on a disk one takes 40 us to make and 140 to 500 to
+ * remove (ext4 with `discard`): so one such set stays, under the name of nobody's run, and is the next run's.
  */
 #include <assert.h>
 #include <dirent.h>
