@@ -1,5 +1,5 @@
 #!/bin/sh
-# cross.sh: compiles every source but egress's for aarch64, so that the code stays free of x86_64's sizes and names. Nothing is linked:
+# cross.sh: compiles every source for aarch64, so that the code stays free of x86_64's sizes and names. Nothing is linked:
 # the libraries' headers are the host's, of which only those that do not depend on the architecture are shown to the compiler.
 set -u
 
@@ -21,7 +21,7 @@ include=$out/include
 rm -rf "$out"
 mkdir -p "$include" || exit 99
 multiarch=$(gcc -print-multiarch)
-for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl; do
+for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl nghttp2 idn2.h libpsl.h; do
 	# OpenSSL's are in two places; what configuration.h says holds for every 64-bit Linux.
 	for root in "/usr/include/$multiarch" /usr/include; do
 		[ -e "$root/$header" ] || continue
@@ -30,7 +30,7 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-find base policy audit syscalls supervisor cli -name '*.c' | LC_ALL=C sort |
+find base policy audit egress syscalls supervisor cli -name '*.c' | LC_ALL=C sort |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file; do
 		mkdir -p "$out/${file%/*}"
