@@ -303,9 +303,17 @@ void cgroup_kill(const struct cgroup *cgroup)
 	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
 		const int *fd = cgroup->leaf[i].fd;
 
-		if (fd[CGROUP_FD_PIDS_LIMIT] >= 0)
-			(void)!write(fd[CGROUP_FD_PIDS_LIMIT], "0", 1);
 		if (fd[CGROUP_FD_KILL] >= 0)
 			(void)!write(fd[CGROUP_FD_KILL], "1", 1);
+	}
+}
+
+void cgroup_close(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
+		const int *fd = cgroup->leaf[i].fd;
+
+		if (fd[CGROUP_FD_PIDS_LIMIT] >= 0)
+			(void)!write(fd[CGROUP_FD_PIDS_LIMIT], "0", 1);
 	}
 }

@@ -72,7 +72,10 @@ struct cgroup_usage {
 /* What a controller does not tell stays 0. */
 void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
 
-/* No more forks, and with version 2 SIGKILL to every member at once. Beside, not instead of, killing the tree. */
+/* With version 2 SIGKILL to every member at once. Beside, not instead of, killing the tree. */
 void cgroup_kill(const struct cgroup *cgroup);
+
+/* No more forks; those that fail count as refused from now on, so this comes after the last cgroup_read(). */
+void cgroup_close(const struct cgroup *cgroup);
 
 #endif

@@ -49,6 +49,7 @@ static void kill_all(struct supervisor *supervisor)
 	int status = SIGKILL;
 	pid_t pid;
 
+	cgroup_close(supervisor->options->cgroup);
 	kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
