@@ -167,8 +167,11 @@ static void furnish(const struct keeper_options *options, struct keeper_child *c
 	if (again || child->furnish_error < 0)
 		return;
 	child->furnish_error = policy_seal(options->policy);
-	memcpy(child->counters->policy_sha256, policy_sha256(options->policy), sizeof(child->counters->policy_sha256));
-	__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
+	if (child->furnish_error == 0) {
+		memcpy(child->counters->policy_sha256, policy_sha256(options->policy),
+		       sizeof(child->counters->policy_sha256));
+		__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
+	}
 	tell(child);
 	if (options->scratch_bare)
 		scratch_sweep(options->scratch);

@@ -129,6 +129,8 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "limits", limits(options, outcome));
 	(void)json_object_set_new(result, "usage", take_field(report, "usage", no_usage));
 	(void)json_object_set_new(result, "calls", take_field(report, "calls", no_calls));
+	if (policy_sha256(options->policy)[0] == '\0')
+		(void)policy_seal(options->policy); /* the run did not come that far */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
 					    policy_sha256(options->policy)));
