@@ -132,7 +132,7 @@ static bool begin(struct handoff *handoff, uint64_t now_ns)
 	if (handoff->late == 0) {
 		if (sched_getaffinity(0, sizeof(handoff->theirs), &handoff->theirs) < 0)
 			return false;
-		handoff->from = load.last;
+		handoff_new_from(handoff, load.last);
 	}
 	handoff->homes.looked_ns = now_ns;
 	return true;

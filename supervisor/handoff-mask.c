@@ -167,10 +167,19 @@ static void put_back_inherited(struct handoff *handoff, pid_t tid)
 	handoff_put_back(handoff, tid, &handoff->theirs);
 }
 
-/* Whoever was made since this was done last. Numbers are given in order, and begin again below when there is no higher one. */
+void handoff_new_from(struct handoff *handoff, pid_t last)
+{
+	handoff->from = handoff->from_before = last;
+}
+
+/*
+ * Whoever was made since the look before the last one. Numbers are given in order, and begin again below when there is no higher
+ * one.
+ */
 void handoff_put_back_new(struct handoff *handoff)
 {
 	pid_t last = handoff_load(handoff).last, top = last;
+	pid_t first = handoff->from_before < handoff->from ? handoff->from_before : handoff->from;
 
 	if (handoff->all_numbers && handoff->numbers > 0) {
 		for (pid_t tid = 2; tid <= handoff->numbers; tid++)
@@ -178,15 +187,16 @@ void handoff_put_back_new(struct handoff *handoff)
 		handoff->from = last < 0 ? handoff->from : last;
 	}
 	handoff->all_numbers = false;
-	if (last < 0 || last == handoff->from)
+	if (last < 0 || (last == handoff->from && last == handoff->from_before))
 		return;
 	if (last < handoff->from) {
 		top = handoff->from < INT_MAX - WRAPPED_MOST ? handoff->from + WRAPPED_MOST : INT_MAX;
 		for (pid_t tid = 2; tid <= last; tid++)
 			put_back_inherited(handoff, tid);
 	}
-	for (pid_t tid = handoff->from + 1; tid <= top && tid > 0; tid++)
+	for (pid_t tid = first + 1; tid <= top && tid > 0; tid++)
 		put_back_inherited(handoff, tid);
+	handoff->from_before = handoff->from;
 	handoff->from = last;
 }
 
@@ -252,7 +262,7 @@ int handoff_keep(struct handoff *handoff, const struct task *task, const struct 
 		return -ENODEV;
 	if (handoff->late == 0 && handoff->count == 0) {
 		handoff->theirs = mask;
-		handoff->from = load->last;
+		handoff_new_from(handoff, load->last);
 	}
 	CPU_OR(&handoff->used, &handoff->used, &handoff->cpu);
 	r = handoff_take(handoff, task);

@@ -101,6 +101,8 @@ struct handoff {
 	pid_t numbers;    /* there are no more, so that they may all be used within moments; 0: there are many */
 	bool all_numbers; /* they may have been: look at each */
 	pid_t from;       /* tasks with numbers above this one may have inherited a mask */
+	/* The same at the look before: a task has its number for a moment before it can be found by it. */
+	pid_t from_before;
 	bool scatter;     /* several wait for that CPU: all but the first are taken to others at once */
 	bool first_stays;
 	unsigned late;                  /* looks at them still to come */
@@ -131,7 +133,9 @@ struct kept *handoff_find(struct handoff *handoff, pid_t tid);
 struct load handoff_load(const struct handoff *handoff);
 /* Enough to do for every CPU: none is idle that a task could be taken to, and the scheduler has to be free to divide them. */
 bool handoff_is_crowded(const struct handoff *handoff, const struct load *load);
-/* Of whoever was made since this was done last, and inherited a mask. */
+/* From now on those are new whose number is above this one. */
+void handoff_new_from(struct handoff *handoff, pid_t last);
+/* Of whoever was made since this was done last, or the time before, and inherited a mask. */
 void handoff_put_back_new(struct handoff *handoff);
 /* The same when it is due, after handoff_follow. */
 void handoff_look_late(struct handoff *handoff, uint64_t now_ns);

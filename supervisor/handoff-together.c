@@ -111,7 +111,7 @@ void handoff_begin(struct handoff *handoff, pid_t program)
 	load = handoff_load(handoff);
 	if (!stay(handoff, &load, now_ns))
 		return;
-	handoff->from = program - 1;
+	handoff_new_from(handoff, program - 1);
 	if (handoff_take_number(handoff, program) < 0)
 		handoff_put_back(handoff, 0, &handoff->own);
 	else
@@ -163,7 +163,7 @@ static void begin_again(struct handoff *handoff, const struct task *caller, uint
 	if (!stay(handoff, &load, now_ns))
 		return;
 	if (handoff->late == 0)
-		handoff->from = load.last;
+		handoff_new_from(handoff, load.last);
 	tree_each(handoff->tree, take, handoff);
 	start(handoff, load.last, now_ns);
 }
