@@ -18,14 +18,26 @@ for name in $names; do
 done
 [ "$bad" = 0 ] || exit 1
 
-command -v objdump nm >/dev/null 2>&1 && [ -x "$program" ] || exit 77
+skip()
+{
+	echo "SKIP: $*"
+	exit 77
+}
+
+[ -x "$program" ] || skip "callgate is not built"
+for tool in objdump nm; do
+	command -v "$tool" >/dev/null || skip "$tool is not installed (package: binutils)"
+done
 section=$(objdump -h "$program" | awk '$2 == ".text.call" { print $4, $3 }')
-[ -n "$section" ] || exit 77 # a linker that does not know such scripts
+[ -n "$section" ] || {
+	grep -q '^ORDER_LDFLAGS = .*call-order' "${top_builddir:-.}/Makefile" && echo "call-order: $program has no .text.call" && exit 1
+	skip "the linker does not know such scripts"
+}
 start=$((0x${section% *}))
 end=$((start + 0x${section#* }))
 for name in dispatch_notification decode_call view_locate policy_decide call_record kernel_call; do
 	at=$(nm "$program" | awk -v name="$name" '$3 == name { print $1 }')
-	[ -n "$at" ] || exit 77 # stripped, or built another way
+	[ -n "$at" ] || skip "$program is stripped"
 	{ [ $((0x$at)) -ge "$start" ] && [ $((0x$at)) -lt "$end" ]; } || {
 		echo "call-order: $name lies elsewhere"
 		exit 1

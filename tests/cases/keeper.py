@@ -246,7 +246,7 @@ def interrupt_twice():
 
 def count():
     """What the counting program has written last; it is empty for a moment each time."""
-    for _ in range(20):
+    for _ in range(200):
         written = open(os.path.join(TMP, "n")).read()
         if written:
             return int(written)
@@ -261,8 +261,9 @@ def keeper_is_stopped():
     keeper.send_signal(signal.SIGSTOP)
     before = count()
     time.sleep(1.7)
-    if count() <= before or not marked():
-        fail("the run did not go on: %s" % err())
+    after = count()
+    if after <= before or not marked():
+        fail("the run did not go on: from %d to %d, alive: %s %s" % (before, after, marked(), err()))
     keeper.send_signal(signal.SIGCONT)
     all_gone("after the keeper continued")
     if keeper.wait(5) != 124:

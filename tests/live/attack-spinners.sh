@@ -66,6 +66,8 @@ if share_one_group; then
 	# Back to where the group can be removed from.
 	echo $$ >"${group%/*}/cgroup.procs"
 	rmdir "$group" || fail "the group is not empty"
+else
+	echo "no cpu control group to share can be made: only a supervisor that is stopped was tried"
 fi
 
 # Nobody there to end it: the keeper does, and what the supervisor tells later counts.

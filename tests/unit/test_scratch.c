@@ -210,17 +210,15 @@ static void swap(const struct scratch *scratch)
 /* What no run leaves: the next one makes its own. */
 START_TEST(test_bad_spare)
 {
+	static const char *const changed[] = {"", "/tmp", "/shm/x", "/other"}; /* two have another mode, two are new */
 	char name[PATH_MAX + 64];
 	struct scratch scratch;
 	struct stat st;
 
 	begin(&scratch);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
-	(void)snprintf(name, sizeof(name), "%s/spare%s", base, _i ? "/tmp" : "");
-	ck_assert_int_eq(chmod(name, 0755), 0);
-	(void)snprintf(name, sizeof(name), "%s/spare/%s", base, _i == 1 ? "shm/x" : "other");
-	if (_i)
-		ck_assert_int_eq(mkdir(name, 0700), 0);
+	(void)snprintf(name, sizeof(name), "%s/spare%s", base, changed[_i]);
+	ck_assert_int_eq(_i < 2 ? chmod(name, 0755) : mkdir(name, 0700), 0);
 	begin(&scratch);
 	ck_assert(!stays());
 	ck_assert_int_eq(fstat(scratch.fd, &st), 0);
@@ -242,13 +240,13 @@ START_TEST(test_touched)
 	struct scratch scratch;
 
 	begin(&scratch);
-	if (_i >= (int)(sizeof(touches) / sizeof(touches[0]))) { /* as one that was a spare one */
+	if (_i & 1) { /* as one that was a spare one */
 		ck_assert_int_eq(scratch_remove(&scratch), 0);
 		ck_assert(stays());
 		begin(&scratch);
 	}
-	touches[_i % (int)(sizeof(touches) / sizeof(touches[0]))](&scratch);
-	if (_i % 2)
+	touches[_i / 4](&scratch);
+	if (_i & 2)
 		scratch_remove_early(&scratch, true);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
@@ -314,8 +312,8 @@ int main(void)
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
 	tcase_add_test(tcase, test_spare);
-	tcase_add_loop_test(tcase, test_bad_spare, 0, 3);
-	tcase_add_loop_test(tcase, test_touched, 0, 2 * (int)(sizeof(touches) / sizeof(touches[0])));
+	tcase_add_loop_test(tcase, test_bad_spare, 0, 4);
+	tcase_add_loop_test(tcase, test_touched, 0, 4 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
 	tcase_add_test(tcase, test_foreign_base);
 	tcase_add_test(tcase, test_no_tmpdir);
