@@ -70,7 +70,6 @@ static int choose(const struct handoff *handoff, const struct loads *loads, int 
 static int move(struct handoff *handoff, struct home *home, int cpu)
 {
 	cpu_set_t mask;
-
 	int r;
 
 	only(cpu, &mask);
