@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "base/sha256.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
-#include "base/sha256.h"
 #include "supervisor/namespaces.h"
 #include "supervisor/redirects.h"
 #include "supervisor/supervise-network.h"
