@@ -162,7 +162,7 @@ int file_pin_target(struct call *call, unsigned i, unsigned follow, const char *
 	struct place *place = &call->place[i];
 	const struct policy_decision before = call->decision;
 	char base[PATH_MAX];
-	int r, fd;
+	int fd;
 
 	if (file_start_of(call, &call->path[i], base) < 0)
 		return -1;
@@ -170,15 +170,8 @@ int file_pin_target(struct call *call, unsigned i, unsigned follow, const char *
 	if (fd >= 0)
 		return fd;
 	call->decision = before; /* about a name that may not be the one */
-	r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow | VIEW_ABSENT, place);
-	if (r < 0) {
-		file_fail_walk(call, place, r);
+	if (file_walk(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
 		return -1;
-	}
-	if (!file_judge(call, place, POLICY_WRITE)) {
-		file_refuse(call);
-		return -1;
-	}
 	fd = view_open_parent(place, ret_name);
 	if (fd < 0) {
 		call_fail(call, fd);

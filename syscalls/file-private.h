@@ -13,6 +13,12 @@ int file_start_of(struct call *call, const struct call_path *path, char base[PAT
 bool file_judge(struct call *call, const struct place *place, unsigned want);
 void file_refuse(struct call *call);
 
+/*
+ * To where the i-th path leads, in call->place[i]; judged. follow: of view_walk(). 0, or -1 with the outcome set: there is no way,
+ * or it is refused.
+ */
+int file_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want);
+
 /* Of a strict open: the walk has to tell. */
 bool file_try_again(int error);
 

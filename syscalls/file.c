@@ -193,6 +193,22 @@ static int settle(const struct call *call, const struct place *place, int open_f
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
+int file_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
+{
+	struct place *place = &call->place[i];
+	int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+
+	if (r < 0) {
+		file_fail_walk(call, place, r);
+		return -1;
+	}
+	if (!file_judge(call, place, want)) {
+		file_refuse(call);
+		return -1;
+	}
+	return 0;
+}
+
 /* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */
 static int pin_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags,
 		      const struct file_question *question)
@@ -201,16 +217,8 @@ static int pin_walked(struct call *call, unsigned i, const char *base, unsigned 
 	int fd = -ELOOP;
 
 	for (int tries = 0; tries < FILE_TRIES && file_try_again(fd); tries++) {
-		int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
-
-		if (r < 0) {
-			file_fail_walk(call, place, r);
+		if (file_walk(call, i, base, follow, want) < 0)
 			return -1;
-		}
-		if (!file_judge(call, place, want)) {
-			file_refuse(call);
-			return -1;
-		}
 		fd = settle(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link and may not be followed: that is the answer */
