@@ -147,6 +147,11 @@ struct load handoff_load(const struct handoff *handoff)
 	return load;
 }
 
+bool handoff_is_exec(int nr)
+{
+	return nr == SYS_execve || nr == SYS_execveat;
+}
+
 /* Enough to do for every CPU: none is idle that a task could be taken to, and the scheduler has to be free to divide them. */
 bool handoff_is_crowded(const struct handoff *handoff, const struct load *load)
 {

@@ -128,6 +128,8 @@ void handoff_let_go_from(const struct handoff *handoff, const struct task *task,
 int handoff_move(struct handoff *handoff, const struct task *task, const cpu_set_t *mask);
 /* Has a CPU, or waits for one. */
 bool handoff_is_running(pid_t tid);
+/* It may take a thread's number away. */
+bool handoff_is_exec(int nr);
 /* NULL: it is not kept. */
 struct kept *handoff_find(struct handoff *handoff, pid_t tid);
 struct load handoff_load(const struct handoff *handoff);

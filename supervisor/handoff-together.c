@@ -239,14 +239,9 @@ void together_shown(struct handoff *handoff, pid_t tid)
 	together_pause(handoff, io_now_ns() + SHOWN_NS);
 }
 
-static bool is_exec(int nr)
-{
-	return nr == SYS_execve || nr == SYS_execveat;
-}
-
 static bool takes_a_number(const struct task *task, int nr)
 {
-	return is_exec(nr) && task->tid != task->tgid;
+	return handoff_is_exec(nr) && task->tid != task->tgid;
 }
 
 void handoff_known(struct handoff *handoff, const struct task *task, int nr, uint64_t now_ns)
@@ -265,7 +260,7 @@ void handoff_known(struct handoff *handoff, const struct task *task, int nr, uin
 	if (handoff->count == 0 && now_ns >= handoff->together.paused_until_ns)
 		begin_again(handoff, task, now_ns);
 	if (handoff->count == 0 && handoff->together.divided)
-		homes_call(handoff, task, is_exec(nr), now_ns);
+		homes_call(handoff, task, handoff_is_exec(nr), now_ns);
 }
 
 void together_slow(struct handoff *handoff)

@@ -149,12 +149,6 @@ static bool shows_masks(int nr)
 	return nr == SYS_sched_getaffinity || nr == SYS_sched_setaffinity;
 }
 
-/* It may take a thread's number away. */
-static bool is_exec(int nr)
-{
-	return nr == SYS_execve || nr == SYS_execveat;
-}
-
 void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 {
 	struct kept *kept;
@@ -167,7 +161,7 @@ void handoff_call(struct handoff *handoff, pid_t tid, int nr)
 	if (shows_masks(nr)) {
 		handoff_release(handoff);
 		together_shown(handoff, tid);
-	} else if (!handoff->together.on && (is_exec(nr) || (!kept && !handoff->crowd))) {
+	} else if (!handoff->together.on && (handoff_is_exec(nr) || (!kept && !handoff->crowd))) {
 		release_kept(handoff);
 	}
 	if (handoff->late > 0 && !handoff->together.on && (shows_masks(nr) || tid > handoff->from))
