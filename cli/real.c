@@ -2,30 +2,131 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "policy/tree.h"
+
 #include "base/banned.h"
 
-static int compare(const void *a, const void *b)
+#define LINKS_MAX 40 /* as the kernel: more are a circle */
+
+enum found {
+	FOUND_PLAIN,  /* it is there and is no link */
+	FOUND_LINK,
+	FOUND_NONE,
+	FOUND_STRANGE, /* realpath(3) shall tell */
+};
+
+/* A name below a directory whose own way here has no links. */
+struct cli_real_name {
+	const struct cli_real_name *parent; /* NULL: the root */
+	uint64_t hash;                      /* of the whole path */
+	enum found found;
+	const char *target; /* LINK */
+	size_t len;
+	char text[]; /* the component; not NUL-terminated */
+};
+
+/* A path being resolved. */
+struct way {
+	char done[PATH_MAX]; /* canonical; "" is the root */
+	size_t len;
+	const struct cli_real_name *at; /* the name done ends in; NULL: the root */
+	unsigned links;
+};
+
+/* ---- what is known ---- */
+
+/* Where the name is in the table, or where it would be. */
+static const struct cli_real_name **slot_of(const struct cli_real *real, const struct cli_real_name *parent,
+					    uint64_t hash, const char *text, size_t len)
 {
-	return strcmp(a, b);
+	for (size_t slot = hash;; slot++) {
+		const struct cli_real_name **at = &real->slot[slot & (real->slots - 1)], *name = *at;
+
+		if (!name || (name->hash == hash && name->parent == parent && name->len == len &&
+			      memcmp(name->text, text, len) == 0))
+			return at;
+	}
 }
 
-static bool is_known(const struct cli_real *real, const char *path)
+/* At most half full. */
+static bool make_room(struct cli_real *real)
 {
-	return tfind(path, &real->known, compare) != NULL;
+	struct cli_real before = *real;
+
+	if (real->slots > real->names * 2 + 1)
+		return true;
+	real->slots = before.slots ? before.slots * 2 : 512;
+	real->slot = arena_alloc(&real->arena, real->slots * sizeof(*real->slot));
+	if (!real->slot) {
+		real->slot = before.slot;
+		real->slots = before.slots;
+		return false;
+	}
+	for (size_t i = 0; i < before.slots; i++) {
+		const struct cli_real_name *name = before.slot[i];
+
+		if (name)
+			*slot_of(real, name->parent, name->hash, name->text, name->len) = name;
+	}
+	return true;
 }
 
-static void add(struct cli_real *real, const char *path)
+/* Asks the kernel what `path` is. */
+static enum found look(struct cli_real *real, const char *path, const char **ret_target)
 {
-	char *copy = strdup(path);
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target));
 
-	if (copy && !tsearch(copy, &real->known, compare))
-		free(copy); /* without memory it is looked at again */
+	if (len < 0) /* EINVAL is of something else than a link; below a file it would be ENOTDIR */
+		return errno == EINVAL                       ? FOUND_PLAIN
+		       : errno == ENOENT || errno == ENOTDIR ? FOUND_NONE
+							     : FOUND_STRANGE;
+	if (len == 0 || (size_t)len == sizeof(target))
+		return FOUND_STRANGE;
+	*ret_target = arena_dupn(&real->arena, target, (size_t)len);
+	return *ret_target ? FOUND_LINK : FOUND_STRANGE;
+}
+
+/* The component `text` that the way ends in, below way->at. NULL: no memory. */
+static const struct cli_real_name *name_at(struct cli_real *real, const struct way *way, const char *text, size_t len)
+{
+	uint64_t mixed = tree_hash(text, len) ^ (way->at ? way->at->hash * UINT64_C(0xff51afd7ed558ccd) : 0);
+	uint64_t hash = mixed ^ (mixed >> 29);
+	const struct cli_real_name **slot;
+	struct cli_real_name *name;
+
+	if (!make_room(real))
+		return NULL;
+	slot = slot_of(real, way->at, hash, text, len);
+	if (*slot)
+		return *slot;
+	name = arena_alloc(&real->arena, sizeof(*name) + len);
+	if (!name)
+		return NULL;
+	*name = (struct cli_real_name){.parent = way->at, .hash = hash, .len = len};
+	memcpy(name->text, text, len);
+	name->found = look(real, way->done, &name->target);
+	*slot = name;
+	real->names++;
+	return name;
+}
+
+/* ---- the way ---- */
+
+/* Up, from a directory: the way there has no links, so the parent is what is written before it. */
+static void leave(struct way *way)
+{
+	if (!way->at)
+		return;
+	way->len -= way->at->len + 1;
+	way->done[way->len] = '\0';
+	way->at = way->at->parent;
 }
 
 /* Whether no part of it is "", "." or "..". */
@@ -37,41 +138,87 @@ static bool is_plain(const char *path)
 	return path[0] == '/';
 }
 
-/* 1: the path is there and has no link in it; 0: it is not there; -1: to be looked at in full. */
-static int look(struct cli_real *real, const char *path)
-{
-	char head[PATH_MAX], target[1];
-	size_t len = strlen(path);
+static enum found walk(struct cli_real *real, struct way *way, const char *path);
 
-	if (len >= sizeof(head) || !is_plain(path))
-		return -1;
-	memcpy(head, path, len + 1);
-	for (char *end = strchr(head + 1, '/');; end = strchr(end + 1, '/')) {
-		if (end)
-			*end = '\0';
-		if (!is_known(real, head)) {
-			/* EINVAL is of something else than a link; below a file it would be ENOTDIR */
-			if (readlink(head, target, sizeof(target)) >= 0)
-				return -1;
-			if (errno != EINVAL)
-				return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
-			add(real, head);
-		}
-		if (!end)
-			return 1;
-		*end = '/';
+/* On from where the link lies, so that "../" needs no look at what it leads out of. */
+static enum found follow(struct cli_real *real, struct way *way, const char *target)
+{
+	char rooted[PATH_MAX];
+	size_t len;
+
+	if (++way->links > LINKS_MAX)
+		return FOUND_STRANGE;
+	if (target[0] == '/') {
+		way->len = 0;
+		way->at = NULL;
+		way->done[0] = '\0';
+		return walk(real, way, target);
 	}
+	while (strncmp(target, "../", 3) == 0) {
+		leave(way);
+		target += 3;
+	}
+	len = strlen(target);
+	if (len + 2 > sizeof(rooted))
+		return FOUND_STRANGE;
+	rooted[0] = '/';
+	memcpy(rooted + 1, target, len + 1);
+	return walk(real, way, rooted);
+}
+
+/* Adds the components of a path that begins with a slash. */
+static enum found walk(struct cli_real *real, struct way *way, const char *path)
+{
+	const char *end;
+
+	if (!is_plain(path))
+		return FOUND_STRANGE;
+	for (path++; *path; path = *end ? end + 1 : end) {
+		const struct cli_real_name *name;
+		size_t before = way->len, len;
+		enum found found;
+
+		end = strchrnul(path, '/');
+		len = (size_t)(end - path);
+		if (way->len + len + 2 > sizeof(way->done))
+			return FOUND_STRANGE;
+		way->done[way->len++] = '/';
+		memcpy(way->done + way->len, path, len);
+		way->len += len;
+		way->done[way->len] = '\0';
+		name = name_at(real, way, path, len);
+		found = name ? name->found : FOUND_STRANGE;
+		if (found == FOUND_PLAIN) {
+			way->at = name;
+			continue;
+		}
+		way->len = before;
+		way->done[before] = '\0';
+		if (found == FOUND_LINK)
+			found = follow(real, way, name->target);
+		if (found != FOUND_PLAIN)
+			return found;
+	}
+	return FOUND_PLAIN;
 }
 
 char *cli_real_path(struct cli_real *real, const char *path)
 {
-	int found = look(real, path);
+	struct way way;
+	enum found found;
 
-	return found > 0 ? strdup(path) : found < 0 ? realpath(path, NULL) : NULL;
+	way.len = 0;
+	way.at = NULL;
+	way.links = 0;
+	way.done[0] = '\0';
+	found = walk(real, &way, path);
+	if (found == FOUND_STRANGE)
+		return realpath(path, NULL);
+	return found == FOUND_PLAIN ? strdup(way.len ? way.done : "/") : NULL;
 }
 
 void cli_real_done(struct cli_real *real)
 {
-	tdestroy(real->known, free);
-	real->known = NULL;
+	arena_done(&real->arena);
+	*real = (struct cli_real){0};
 }

@@ -2,9 +2,18 @@
 #ifndef CALLGATE_CLI_REAL_H
 #define CALLGATE_CLI_REAL_H
 
-/* Names that were found to be there and no links; set of tsearch(3), owned. As true as the moment they were looked at. */
+#include <stddef.h>
+
+#include "policy/arena.h"
+
+struct cli_real_name;
+
+/* What was found at each name that was on a way; zero-initialise to begin. As true as the moment it was looked at. */
 struct cli_real {
-	void *known;
+	struct arena arena;
+	const struct cli_real_name **slot; /* a hash table */
+	size_t slots;
+	size_t names; /* in it */
 };
 
 /* As realpath(path, NULL), of an absolute path. Owned. */
