@@ -339,6 +339,7 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		.secret = (const char *const *)options->secret.item,
 		.no_net = options->no_net,
 		.phase = options->phase,
+		.draft = options->draft,
 	};
 	if (ret == 0)
 		ret = policy_load(options->names.count ? (const char *const *)options->names.item : usual, &cli,

@@ -105,6 +105,7 @@ struct cli_policy_options {
 	bool no_net;
 	enum policy_phase phase;
 	bool phase_given;
+	struct policy_draft *draft; /* what was read of the policy already; NULL: nothing; the caller's */
 	char *workdir;         /* -w: canonical host directory, NULL when not given */
 	struct policy_limits limits; /* -t, -m, --cpu, … */
 	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */

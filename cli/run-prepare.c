@@ -80,7 +80,9 @@ static int find_user(struct run *run)
 
 	/* Only root can be asked to become somebody: for all others it is enough to refuse it later. */
 	if (!text && options->names.count > 0 && geteuid() == 0)
-		text = named = policy_peek_user((const char *const *)options->names.item, &run->host.policy);
+		run->draft = policy_peek((const char *const *)options->names.item, &run->host.policy, &named);
+	if (!text)
+		text = named;
 	if (text && cli_user_find(named ? "the policy's user" : "--user", text, &run->user, &error) < 0)
 		return run_refuse(run, "user_failed", "%s", error.text);
 	if (run->user.set) {
@@ -171,6 +173,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	struct cli_policy_options options = run->options.policy; /* a view of them: theirs stay theirs */
 
 	options.phase = phase;
+	options.draft = run->draft; /* empty after the first */
 	if (cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy) < 0)
 		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
 	return 0;

@@ -24,6 +24,7 @@ struct run {
 	struct scratch scratch;
 	bool scratch_bare; /* see struct keeper_options */
 	bool scratch_ready;
+	struct policy_draft *draft; /* of the policy, where it had to be looked into first */
 	struct policy *policy;
 	struct policy *setup_policy;
 	bool in_setup;        /* this process is the setup's; see run-setup.c */

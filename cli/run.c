@@ -42,6 +42,7 @@ static void run_done(struct run *run)
 	custodian_stop(&run->custodian);
 	if (!ending_is_tidy)
 		return;
+	policy_draft_free(run->draft);
 	policy_free(run->policy);
 	policy_free(run->setup_policy);
 	json_decref(run->setup_result);

@@ -22,6 +22,11 @@ struct loader {
 	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded right now, to find circles */
 	size_t depth;
 	bool network_only; /* of what is loaded right now; see source->partial */
+	bool peeking;      /* what it provides is not wanted yet: who "account:passwd" is for is not known */
+};
+
+struct policy_draft {
+	struct loader loader;
 };
 
 static void fail_load(struct loader *loader, const char *where, const char *name, int error)
@@ -140,7 +145,8 @@ static void load_text(struct loader *loader, const char *path, const char *text)
 	loader->depth--;
 	if (loader->network_only)
 		cut_to_network(source);
-	load_provided(loader, source);
+	if (!loader->peeking)
+		load_provided(loader, source);
 	add_source(loader, source);
 }
 
@@ -252,6 +258,19 @@ static const char *name_of(const struct loader *loader)
 	return !last ? "command line" : last->name ? last->name : last->label;
 }
 
+/* In the order of the files either way. */
+static void load_names(struct loader *loader, const char *const *names)
+{
+	if (loader->peeking) { /* they are loaded but for this */
+		loader->peeking = false;
+		for (size_t i = 0; i < loader->count; i++)
+			load_provided(loader, loader->source[i]);
+		return;
+	}
+	for (; names && *names; names++)
+		load_name(loader, "command line", *names, NULL);
+}
+
 static void load_all(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -259,8 +278,7 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 	bool closed;
 	int ret;
 
-	for (; names && *names; names++)
-		load_name(loader, "command line", *names, NULL);
+	load_names(loader, names);
 	compiler->policy->name = name_of(loader);
 	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli || compiler->no_memory)
@@ -286,32 +304,67 @@ int policy_seal(struct policy *policy)
 	return 0;
 }
 
-char *policy_peek_user(const char *const *names, const struct policy_host *host)
+/* What was peeked at, when that is good; its mistakes are found again, and told, by whoever loads. */
+static struct policy_draft *keep_draft(const struct loader *loader)
+{
+	struct policy_draft *draft = loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
+
+	if (draft)
+		*draft = (struct policy_draft){*loader};
+	else
+		policy_free(loader->compiler.policy);
+	return draft;
+}
+
+struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
 	struct policy_errors errors = {0};
-	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = &errors}};
+	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = &errors}, .peeking = true};
 	char *user = NULL;
 
+	*ret_user = NULL;
 	if (!policy)
 		return NULL;
-	load_all(&loader, names, NULL);
+	for (const char *const *name = names; name && *name; name++)
+		load_name(&loader, "command line", *name, NULL);
 	for (size_t i = loader.count; i > 0 && !user && !loader.compiler.no_memory; i--)
 		user = loader.source[i - 1]->user ? strdup(loader.source[i - 1]->user) : NULL;
 	policy_errors_done(&errors);
-	policy_free(policy);
-	return user;
+	*ret_user = user;
+	return keep_draft(&loader);
+}
+
+void policy_draft_free(struct policy_draft *draft)
+{
+	if (!draft)
+		return;
+	policy_free(draft->loader.compiler.policy);
+	free(draft);
+}
+
+/* Takes what the draft holds, or begins with nothing. False: no memory. */
+static bool begin(struct loader *loader, struct policy_draft *draft)
+{
+	if (draft && draft->loader.compiler.policy) {
+		*loader = draft->loader;
+		draft->loader.compiler.policy = NULL;
+	} else {
+		loader->compiler.policy = calloc(1, sizeof(struct policy));
+	}
+	return loader->compiler.policy != NULL;
 }
 
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors)
 {
-	struct policy *policy = calloc(1, sizeof(*policy));
-	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = errors}};
+	struct loader loader = {0};
 	int ret = -ENOMEM;
 
-	if (!policy)
+	if (!begin(&loader, cli ? cli->draft : NULL))
 		return -ENOMEM;
+	loader.compiler.host = host;
+	loader.compiler.errors = errors;
 	load_all(&loader, names, cli);
 	if (!loader.compiler.failed && !loader.compiler.no_memory)
 		compile(&loader);
@@ -320,9 +373,9 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	else if (!loader.compiler.no_memory)
 		ret = 0;
 	if (ret < 0) {
-		policy_free(policy);
+		policy_free(loader.compiler.policy);
 		return ret;
 	}
-	*ret_policy = policy;
+	*ret_policy = loader.compiler.policy;
 	return 0;
 }

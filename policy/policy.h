@@ -146,6 +146,7 @@ struct policy_cli {
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
 	enum policy_phase phase;  /* which of the two the policy is for */
+	struct policy_draft *draft; /* what policy_peek read of the same names for the same host; NULL: nothing */
 };
 
 /*
@@ -157,10 +158,12 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 void policy_free(struct policy *policy);
 
 /*
- * What policy_user() would say, before the rest can be known: only reads the files. Owned by the caller; NULL: nothing,
- * or no memory, or a mistake, which policy_load tells about.
+ * What policy_user() would say, before the rest can be known: only reads the files. *ret_user is owned by the caller; NULL:
+ * nothing, or no memory, or a mistake, which policy_load tells about. The draft is what was read, for the first policy_load
+ * that gets it, so that it does not read all of it again; NULL: there is none.
  */
-char *policy_peek_user(const char *const *names, const struct policy_host *host);
+struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user);
+void policy_draft_free(struct policy_draft *draft);
 
 /* ---- judging: pure, no allocation ---- */
 
