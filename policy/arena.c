@@ -65,6 +65,24 @@ char *arena_dup(struct arena *arena, const char *text)
 	return arena_dupn(arena, text, strlen(text));
 }
 
+char *arena_cat(struct arena *arena, const char *first, ...)
+{
+	va_list args, again;
+	size_t len = 0;
+	char *text, *end;
+
+	va_start(args, first);
+	va_copy(again, args);
+	for (const char *part = first; part; part = va_arg(args, const char *))
+		len += strlen(part);
+	text = end = arena_alloc(arena, len + 1);
+	for (const char *part = first; text && part; part = va_arg(again, const char *))
+		end = stpcpy(end, part);
+	va_end(again);
+	va_end(args);
+	return text;
+}
+
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
 	va_list args, again;

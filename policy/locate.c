@@ -91,8 +91,20 @@ static void take_string(struct cursor *cursor, char *out, size_t cap)
 	}
 	if (*cursor->at)
 		cursor->at++;
-	if (cap)
-		out[len] = '\0';
+	out[len] = '\0';
+}
+
+/* Moves past a string: to the quote before which there is an even number of backslashes. */
+static void skip_string(struct cursor *cursor)
+{
+	const char *begin = cursor->at + 1, *end = begin, *before;
+
+	do {
+		end = strchrnul(end, '"');
+		for (before = end; before > begin && before[-1] == '\\';)
+			before--;
+	} while (*end && (end - before) % 2 && end++);
+	cursor->at = *end ? end + 1 : end;
 }
 
 /* Moves past one value, however deep, without recursion. */
@@ -106,7 +118,7 @@ static void skip_value(struct cursor *cursor)
 		case '\0':
 			return;
 		case '"':
-			take_string(cursor, NULL, 0);
+			skip_string(cursor);
 			break;
 		case '{':
 		case '[':
@@ -223,8 +235,7 @@ static bool is_plain(const char *name)
 	return true;
 }
 
-/* What fits. */
-static size_t put_text(char *out, size_t used, size_t cap, const char *text)
+size_t locate_put(char *out, size_t used, size_t cap, const char *text)
 {
 	size_t len = strlen(text), room = cap - 1 - used;
 
@@ -234,7 +245,7 @@ static size_t put_text(char *out, size_t used, size_t cap, const char *text)
 	return used + len;
 }
 
-static size_t put_number(char *out, size_t used, size_t cap, size_t number)
+size_t locate_put_number(char *out, size_t used, size_t cap, size_t number)
 {
 	char digits[24], *at = digits + sizeof(digits) - 1;
 
@@ -242,10 +253,10 @@ static size_t put_number(char *out, size_t used, size_t cap, size_t number)
 	do
 		*--at = (char)('0' + number % 10);
 	while (number /= 10);
-	return put_text(out, used, cap, at);
+	return locate_put(out, used, cap, at);
 }
 
-void locate_print(const struct locate_path *path, char *out, size_t cap)
+size_t locate_print(const struct locate_path *path, char *out, size_t cap)
 {
 	size_t used = 0;
 
@@ -253,17 +264,18 @@ void locate_print(const struct locate_path *path, char *out, size_t cap)
 		const struct locate_step *step = &path->step[i];
 
 		if (!step->name) {
-			used = put_text(out, used, cap, "[");
-			used = put_number(out, used, cap, step->index);
-			used = put_text(out, used, cap, "]");
+			used = locate_put(out, used, cap, "[");
+			used = locate_put_number(out, used, cap, step->index);
+			used = locate_put(out, used, cap, "]");
 		} else if (is_plain(step->name)) {
-			used = put_text(out, used, cap, i ? "." : "");
-			used = put_text(out, used, cap, step->name);
+			used = locate_put(out, used, cap, i ? "." : "");
+			used = locate_put(out, used, cap, step->name);
 		} else {
-			used = put_text(out, used, cap, "[\"");
-			used = put_text(out, used, cap, step->name);
-			used = put_text(out, used, cap, "\"]");
+			used = locate_put(out, used, cap, "[\"");
+			used = locate_put(out, used, cap, step->name);
+			used = locate_put(out, used, cap, "\"]");
 		}
 	}
 	out[used] = '\0';
+	return used;
 }

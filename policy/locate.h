@@ -31,7 +31,14 @@ struct locate_memo {
  */
 unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
-/* Writes the path as messages show it: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut when it does not fit. */
-void locate_print(const struct locate_path *path, char *out, size_t cap);
+/*
+ * Writes the path as messages show it: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut when it does not fit.
+ * Returns its length.
+ */
+size_t locate_print(const struct locate_path *path, char *out, size_t cap);
+
+/* Write behind the `used` bytes of out what fits there beside a NUL, which is the caller's, and return how many there are. */
+size_t locate_put(char *out, size_t used, size_t cap, const char *text);
+size_t locate_put_number(char *out, size_t used, size_t cap, size_t number);
 
 #endif

@@ -14,7 +14,7 @@ const char *parser_label(struct parser *parser, const char *detail)
 	char key[PARSER_WHERE_MAX];
 	const char *label;
 
-	locate_print(&parser->at, key, sizeof(key));
+	(void)locate_print(&parser->at, key, sizeof(key));
 	label = arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
 			     detail ? detail : "");
 	if (!label)

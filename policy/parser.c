@@ -22,14 +22,22 @@ void parser_pop(struct parser *parser)
 	parser->at.depth--;
 }
 
-/* "file:line: key", or "file:line" at the top. */
-static void print_where(struct parser *parser, char *out, size_t cap)
+/* "file:line: key", or "file:line" at the top. Returns its length. */
+static size_t print_where(struct parser *parser, char *out, size_t cap)
 {
-	char key[PARSER_WHERE_MAX];
+	size_t used = locate_put(out, 0, cap, parser->source->path);
 
-	locate_print(&parser->at, key, sizeof(key));
-	(void)snprintf(out, cap, "%s:%u%s%s", parser->source->path, locate_line(parser->text, &parser->at, &parser->memo),
-		       *key ? ": " : "", key);
+	used = locate_put(out, used, cap, ":");
+	used = locate_put_number(out, used, cap, locate_line(parser->text, &parser->at, &parser->memo));
+	if (parser->at.depth) {
+		char key[PARSER_WHERE_MAX];
+
+		used = locate_put(out, used, cap, ": ");
+		(void)locate_print(&parser->at, key, sizeof(key));
+		used = locate_put(out, used, cap, key);
+	}
+	out[used] = '\0';
+	return used;
 }
 
 void parser_fail(struct parser *parser, const char *format, ...)
@@ -40,7 +48,7 @@ void parser_fail(struct parser *parser, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	print_where(parser, where, sizeof(where));
+	(void)print_where(parser, where, sizeof(where));
 	policy_errors_add(parser->errors, "%s: %s", where, message);
 	parser->failed = true;
 }
@@ -68,9 +76,12 @@ const char *parser_keep(struct parser *parser, const char *text)
 struct source_text parser_keep_here(struct parser *parser, const char *text)
 {
 	char where[2 * PARSER_WHERE_MAX];
+	size_t len = print_where(parser, where, sizeof(where));
+	struct source_text here = {parser_keep(parser, text), arena_dupn(parser->arena, where, len)};
 
-	print_where(parser, where, sizeof(where));
-	return (struct source_text){parser_keep(parser, text), parser_keep(parser, where)};
+	if (!here.where)
+		parser->no_memory = true;
+	return here;
 }
 
 const char *parser_key_of(struct parser *parser, const char *where)
@@ -82,7 +93,7 @@ const char *parser_key_of(struct parser *parser, const char *where)
 	mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
 	if (mark)
 		return mark + 2;
-	locate_print(&parser->at, key, sizeof(key)); /* a place that was cut */
+	(void)locate_print(&parser->at, key, sizeof(key)); /* a place that was cut */
 	return parser_keep(parser, key);
 }
 

@@ -104,7 +104,8 @@ static void take_name(struct compiler *compiler, void *ctx, const struct expande
 			      .name = *expanded,
 			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path)
 								  : from->to.text};
-	rule->label = arena_printf(&policy->arena, "%s: %s %s", pending->source->label, from->key, from->path.text);
+	rule->label =
+		arena_cat(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text, (char *)NULL);
 	if (!rule->label || (from->kind == RULE_DECOY && !rule->content))
 		compiler->no_memory = true;
 	if (from->kind == RULE_REDIRECT)
@@ -130,13 +131,20 @@ static bool overrides(const struct rule *later, const struct rule *rule)
 	return strcmp(later->name.path, rule->name.path) == 0;
 }
 
+/* One of two that override each other is always made: few are. */
 static void override_earlier(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
-		struct rule *rule = &policy->rule[i];
+		struct rule *made = &policy->rule[i];
 
-		for (size_t j = 0; j < policy->rule_count && !rule->overridden; j++)
-			rule->overridden = overrides(&policy->rule[j], rule);
+		for (size_t j = 0; is_made(made->kind) && j < policy->rule_count; j++) {
+			struct rule *other = &policy->rule[j];
+
+			if (overrides(made, other))
+				other->overridden = true;
+			if (overrides(other, made))
+				made->overridden = true;
+		}
 	}
 }
 

@@ -182,17 +182,32 @@ static const char *contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
+/* With which kinds a rule can contradict itself: most pairs of rules are of two that go together. */
+static unsigned contradicted_by(enum rule_kind kind)
+{
+	unsigned kinds = 0;
+
+	for (enum rule_kind other = 0; other < RULE_MAX; other++)
+		if (contradiction(other, kind))
+			kinds |= BIT(other);
+	return kinds;
+}
+
 static bool check_rules(const struct source *source, struct policy_errors *errors)
 {
+	unsigned against[RULE_MAX];
 	bool good = true;
 
+	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
+		against[kind] = contradicted_by(kind);
 	for (size_t i = 0; i < source->rule_count; i++) {
 		for (size_t j = 0; j < i; j++) {
 			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
-			const char *what = contradiction(a->kind, b->kind);
+			const char *what;
 
-			if (!what || !same_path(a->path.text, b->path.text))
+			if (!(against[b->kind] & BIT(a->kind)) || !same_path(a->path.text, b->path.text))
 				continue;
+			what = contradiction(a->kind, b->kind);
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
 			good = false;

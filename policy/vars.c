@@ -13,23 +13,10 @@
 
 #define NAME_BYTES_MAX 255 /* NAME_MAX of every file system there is */
 
-/* True for well-formed UTF-8: what JSON, and with it `callgate show`, can hold. text_escape marks other bytes by \x. */
+/* What JSON, and with it `callgate show`, can hold. */
 static bool is_utf8(const char *text)
 {
-	size_t len = strlen(text), escaped, plain = 0;
-	_cleanup_free_ char *out = len < SIZE_MAX / TEXT_ESCAPE_MAX ? malloc(len * TEXT_ESCAPE_MAX + 1) : NULL;
-
-	if (!out)
-		return false;
-	escaped = text_escape(out, text, len);
-	for (size_t i = 0; i + 2 < escaped; i++) {
-		if (out[i] != '\\')
-			continue;
-		if (out[i + 1] == '\\' && out[i + 2] == 'x')
-			plain++;
-		i += out[i + 1] == 'u' ? 5 : out[i + 1] == '\\' && out[i + 2] == '\\' ? 3 : 1;
-	}
-	return plain == 0;
+	return text_is_utf8(text, strlen(text));
 }
 
 /* ---- ${NAME} ---- */
@@ -109,14 +96,14 @@ static bool check_component(struct compiler *compiler, const struct source_text 
 	return false;
 }
 
-/* Copies an absolute path without empty components. False with a message. */
-static bool normalise(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
-		      char out[PATH_MAX])
+/* Adds an absolute path without empty components; the root adds nothing. False with a message. */
+static bool add_components(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
+			   char out[PATH_MAX], size_t *ret_len)
 {
-	size_t len = 0;
+	size_t len = *ret_len;
 
 	while (*path) {
-		size_t size = strcspn(path, "/");
+		size_t size = (size_t)(strchrnul(path, '/') - path);
 
 		if (size && !check_component(compiler, text, path, size, flags))
 			return false;
@@ -134,9 +121,7 @@ static bool normalise(struct compiler *compiler, const struct source_text *text,
 		if (*path)
 			path++;
 	}
-	if (len == 0)
-		out[len++] = '/';
-	out[len] = '\0';
+	out[*ret_len = len] = '\0';
 	return true;
 }
 
@@ -220,33 +205,30 @@ static bool take_head(struct compiler *compiler, const struct source_text *text,
 static void finish(struct compiler *compiler, const struct source_text *text, const struct head *head, unsigned flags,
 		   void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
 {
+	struct arena *arena = &compiler->policy->arena;
+	const char *base = head->base ? head->base : "";
 	struct expanded done = {.place = head->place};
-	char path[PATH_MAX], rest[PATH_MAX];
-	_cleanup_buf_ struct buf joined = {0};
+	size_t base_len, len = 0;
+	char path[PATH_MAX];
 
-	if (head->base)
-		buf_puts(&joined, head->base);
-	buf_puts(&joined, head->rest);
-	if (!joined.data || joined.failed) {
-		compiler->no_memory = true;
-		return;
-	}
-	if (!is_utf8(joined.data)) {
+	if (!is_utf8(base) || !is_utf8(head->rest)) {
 		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
-	if (!normalise(compiler, text, joined.data, flags, path))
+	if (!add_components(compiler, text, base, flags, path, &len))
 		return;
-	if (joined.data[0] != '/') /* a leading "**" keeps no slash before it */
-		done.path = compiler_keep(compiler, path + 1);
+	base_len = len;
+	if (!add_components(compiler, text, head->rest, flags, path, &len))
+		return;
+	if (len == 0)
+		done.path = arena_dupn(arena, "/", 1);
+	else if ((*base ? *base : *head->rest) != '/') /* a leading "**" keeps no slash before it */
+		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
-		done.path = compiler_keep(compiler, path);
+		done.path = arena_dupn(arena, path, len);
 	done.shown = done.path;
-	if (head->shown) {
-		if (!normalise(compiler, text, head->rest, flags, rest))
-			return;
-		done.shown = arena_printf(&compiler->policy->arena, "%s%s", head->shown, rest[1] ? rest : "");
-	}
+	if (head->shown)
+		done.shown = arena_cat(arena, head->shown, path + base_len, (char *)NULL);
 	if (!done.path || !done.shown)
 		compiler->no_memory = true;
 	else
@@ -256,7 +238,9 @@ static void finish(struct compiler *compiler, const struct source_text *text, co
 void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags,
 		 void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
 {
-	_cleanup_free_ char *path = replace_env(compiler, text, text->text, true);
+	bool plain = !strchr(text->text, '$');
+	_cleanup_free_ char *replaced = plain ? NULL : replace_env(compiler, text, text->text, true);
+	const char *path = plain ? text->text : replaced;
 	const char *const *roots;
 	struct head head;
 
@@ -303,7 +287,9 @@ static void add_interpreters(struct compiler *compiler, struct buf *out, const c
 
 const char *vars_value(struct compiler *compiler, const struct source_text *text)
 {
-	_cleanup_free_ char *value = replace_env(compiler, text, text->text, false);
+	bool plain = !strchr(text->text, '$');
+	_cleanup_free_ char *replaced = plain ? NULL : replace_env(compiler, text, text->text, false);
+	const char *value = plain ? text->text : replaced;
 	_cleanup_buf_ struct buf out = {0};
 	const char *part, *rest, *end;
 
