@@ -139,7 +139,7 @@ static const struct self_rule rules[] = {
 	RULE(socket, E | N, inet_sockets) RULE(socket, R, resolver_sockets)
 	ANY(setsockopt, N | E | R) ANY(shutdown, N | E | R) ANY(accept4, E) ANY(accept, E)
 	ANY(readv, E | R) ANY(sendmmsg, N | E | R) ANY(recvmmsg, E | R) ANY(epoll_pwait2, E | R) ANY(eventfd2, E | R)
-	ANY(timerfd_create, E | R) ANY(timerfd_settime, E | R) ANY(splice, E)
+	ANY(timerfd_create, E | R) ANY(timerfd_settime, S | E | R) ANY(splice, E)
 
 	/* nobody's */
 	NEVER(execve) NEVER(execveat) NEVER(fork) NEVER(vfork) NEVER(mount) NEVER(umount2) NEVER(pivot_root) NEVER(chroot)

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@
 
 #define EVENTS_MAX 32
 #define MISSES_MOST 6u
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NEVER UINT64_MAX
 
 int supervise_open_events(struct supervisor *supervisor)
 {
@@ -31,14 +35,28 @@ int supervise_open_events(struct supervisor *supervisor)
 		return -errno;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 ? -errno : 0;
+	supervisor->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
+	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->alarm_fd < 0 ? -errno : 0;
+}
+
+static int watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
+{
+	struct epoll_event event = {.events = events, .data.ptr = mark};
+
+	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
 int supervise_watch(const struct supervisor *supervisor, int fd, void *mark)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = mark};
+	return watch(supervisor, fd, EPOLLIN, mark);
+}
 
-	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+/* That the alarm has rung is said once, without a read: setting it anew takes that back. */
+int supervise_watch_events(struct supervisor *supervisor)
+{
+	int r = supervise_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+
+	return r < 0 ? r : watch(supervisor, supervisor->alarm_fd, EPOLLIN | EPOLLET, &supervisor->alarm_mark);
 }
 
 unsigned supervise_read_control(int control_fd)
@@ -106,12 +124,15 @@ static void on_event(struct supervisor *supervisor, const struct epoll_event *ev
 		limits_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
 		egress_client_event(supervisor->network.client, event->events);
+	else if (event->data.ptr == &supervisor->alarm_mark)
+		supervisor->alarm_ns = NEVER;
 }
 
 static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
-	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark;
+	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
+	       event->data.ptr != &supervisor->alarm_mark;
 }
 
 static void forget(struct supervisor *supervisor, struct task *task)
@@ -177,6 +198,24 @@ static bool wait_for_some(struct supervisor *supervisor, int timeout_ms)
 }
 
 /*
+ * Returns the time that poll has to wait for itself, -1: the alarm does. A timeout of poll's is a timer that is set and
+ * cleared at each call, and mostly the next of its CPU, so that the clock's own device is set twice as well: on a virtual
+ * machine a word with the host each time. The alarm rings too soon when there were calls meanwhile, and is set anew then.
+ */
+static int set_alarm(struct supervisor *supervisor, int timeout_ms)
+{
+	uint64_t due_ns = timeout_ms < 0 ? NEVER : supervisor->now_ns + (uint64_t)timeout_ms * NS_PER_MS;
+	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
+
+	if (timeout_ms == 0 || due_ns >= supervisor->alarm_ns)
+		return timeout_ms == 0 ? 0 : -1;
+	if (timerfd_settime(supervisor->alarm_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
+		return timeout_ms;
+	supervisor->alarm_ns = due_ns;
+	return -1;
+}
+
+/*
  * Whoever calls in a loop has mostly called again by the time we get here: then to ask, and not to wait, costs two thirds
  * of getting ready to wait. Where nobody mostly has, it is seldom tried.
  */
@@ -186,13 +225,13 @@ static void turn(struct supervisor *supervisor, int timeout_ms)
 
 	if (supervisor->skip > 0) {
 		supervisor->skip--;
-		(void)wait_for_some(supervisor, timeout_ms);
+		(void)wait_for_some(supervisor, set_alarm(supervisor, timeout_ms));
 	} else if (wait_for_some(supervisor, 0)) {
 		supervisor->misses = 0;
 	} else {
 		supervisor->skip = 1u << supervisor->misses;
 		supervisor->misses += supervisor->misses < MISSES_MOST;
-		(void)wait_for_some(supervisor, timeout_ms);
+		(void)wait_for_some(supervisor, set_alarm(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
 		supervisor->now_ns = io_now_ns();

@@ -138,7 +138,7 @@ static int prepare(struct supervisor *supervisor)
 		r = watchdog_create(&supervisor->watchdog);
 	supervisor->dispatch.watchdog = supervisor->watchdog;
 	if (r == 0)
-		r = supervise_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+		r = supervise_watch_events(supervisor);
 	if (r == 0)
 		r = supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : supervise_watch(supervisor, options->control_fd, &supervisor->control_mark);
@@ -207,6 +207,7 @@ static void tidy(struct supervisor *supervisor)
 	sockets_free(supervisor->sandbox.sockets);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
+	cleanup_close(&supervisor->alarm_fd);
 }
 
 static void finish(struct supervisor *supervisor)
@@ -267,7 +268,7 @@ static int start(struct supervisor *supervisor)
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
 {
 	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .listener_fd = -1,
-					.signal_fd = -1};
+					.signal_fd = -1, .alarm_fd = -1, .alarm_ns = UINT64_MAX};
 	int r;
 
 	*ret_report = (struct supervise_report){.ended_by = LIMIT_MAX};
