@@ -44,10 +44,8 @@ static struct tree_node *node_at(struct compiler *compiler, const char *path)
 	return NULL;
 }
 
-static void add_at(struct compiler *compiler, const char *path, const struct rule *rule)
+static void add_to(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
-	struct tree_node *node = node_at(compiler, path);
-
 	if (!node)
 		return;
 	if (rule->pattern) {
@@ -63,6 +61,11 @@ static void add_at(struct compiler *compiler, const char *path, const struct rul
 	} else {
 		add_grant(node, rule);
 	}
+}
+
+static void add_at(struct compiler *compiler, const char *path, const struct rule *rule)
+{
+	add_to(compiler, node_at(compiler, path), rule);
 }
 
 /* "**" and one plain name: looked up by the name's hash instead of tried as a pattern. */
@@ -83,23 +86,43 @@ static bool add_name(struct compiler *compiler, const struct rule *rule)
 	return true;
 }
 
-static void mark_holding(struct compiler *compiler, const char *path)
+static void mark_holding(struct compiler *compiler, struct tree_node *node)
 {
-	struct tree_node *node = node_at(compiler, path);
-
 	while (node && !node->holds) {
 		node->holds = true;
 		node = node->parent == TREE_NONE ? NULL : &compiler->policy->tree.node[node->parent];
 	}
 }
 
+static size_t components(const char *path)
+{
+	size_t count = 0;
+
+	for (; path; path = strchr(path + 1, '/'))
+		count++;
+	return count;
+}
+
+/* As many names as there would be if no two rules had a directory in common. */
+static size_t most_nodes(const struct policy *policy)
+{
+	size_t nodes = 1;
+
+	for (size_t i = 0; i < policy->rule_count; i++)
+		nodes += components(policy->rule[i].literal) + components(policy->rule[i].alias) + 1;
+	return nodes;
+}
+
 void compile_index(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
-	(void)node_at(compiler, "/"); /* there is a root even when nothing is granted */
+	if (!tree_reserve(&policy->tree, &policy->arena, most_nodes(policy)))
+		compiler->no_memory = true;
+	else
+		(void)node_at(compiler, "/"); /* there is a root even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
-		const struct rule *rule = &policy->rule[i];
+		struct rule *rule = &policy->rule[i];
 		bool made = rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 
 		if (rule->overridden)
@@ -112,9 +135,12 @@ void compile_index(struct compiler *compiler)
 			if (rule->alias)
 				add_at(compiler, rule->alias, rule);
 		} else if (rule->literal && (rule->host || made)) {
+			struct tree_node *node = node_at(compiler, rule->literal);
+
 			if (!made)
-				add_at(compiler, rule->literal, rule);
-			mark_holding(compiler, rule->literal);
+				add_to(compiler, node, rule);
+			mark_holding(compiler, node);
+			rule->node = node ? (uint32_t)(node - policy->tree.node) : TREE_NONE;
 		}
 	}
 }

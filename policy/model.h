@@ -35,6 +35,7 @@ struct rule {
 	const char *where;   /* "file:line: key" for messages */
 	struct expanded name;
 	const char *literal; /* canonical name in the view of the part without globs; NULL: there is none (leading "**") */
+	uint32_t node;       /* of literal in the tree; TREE_NONE: it is not there for this rule */
 	const char *alias;   /* deny rules: the same part as written, when a symbolic link makes it another name */
 	const char *host;    /* canonical host path of the literal part; NULL: nothing there, the rule grants nothing */
 	const char *pattern; /* what follows the literal part; NULL: the whole subtree */
@@ -50,9 +51,9 @@ struct policy {
 	const char *workdir;      /* virtual */
 	const char *workdir_host;
 	struct rule *rule;
-	size_t rule_count;
+	size_t rule_count, rule_room;
 	struct tree tree;
-	struct policy_mount *mount;
+	struct policy_mount *mount; /* has room for one of each rule */
 	size_t mount_count;
 	struct policy_link *link;
 	size_t link_count;

@@ -25,20 +25,22 @@ static const char *written(struct compiler *compiler, const struct rule *rule)
 		len -= 2; /* a final "**" says no more than the directory */
 	if (len > 1 && rule->name.path[len - 1] == '/')
 		len--;
+	if (!rule->name.path[len])
+		return rule->name.path;
 	text = arena_dupn(&compiler->policy->arena, rule->name.path, len);
 	if (!text)
 		compiler->no_memory = true;
 	return text;
 }
 
-static struct policy_mount mount_of(struct compiler *compiler, const struct rule *rule)
+static struct policy_mount mount_of(const struct rule *rule, const char *from)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->name.place;
 
 	return (struct policy_mount){
 		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
-		.written = written(compiler, rule),
+		.written = from,
 		.virt = rule->literal,
 		.host = provide ? NULL : rule->host,
 		.text = provide ? rule->content : NULL,
@@ -51,9 +53,9 @@ static struct policy_mount mount_of(struct compiler *compiler, const struct rule
 }
 
 /* A second rule for a name that has its mount. */
-static void merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule)
+static void merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule, const char *from)
 {
-	struct policy_mount other = mount_of(compiler, rule);
+	struct policy_mount other = mount_of(rule, from);
 
 	if (is_made(rule)) { /* two files made something of it by different names: the later one holds */
 		*mount = other;
@@ -75,28 +77,16 @@ static void merge(struct compiler *compiler, struct policy_mount *mount, const s
 	}
 }
 
-static void add_mount(struct compiler *compiler, const struct rule *rule)
+static void add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
-	uint32_t index = tree_add_path(&policy->tree, &policy->arena, rule->literal);
-	struct tree_node *node;
+	struct tree_node *node = &policy->tree.node[rule->node];
 
-	if (index == TREE_NONE) {
-		compiler->no_memory = true;
-		return;
-	}
-	node = &policy->tree.node[index];
 	if (node->mount) {
-		merge(compiler, &policy->mount[node->mount - 1], rule);
+		merge(compiler, &policy->mount[node->mount - 1], rule, from);
 		return;
 	}
-	policy->mount = arena_grow(&policy->arena, policy->mount, policy->mount_count, sizeof(*policy->mount));
-	if (!policy->mount) {
-		policy->mount_count = 0;
-		compiler->no_memory = true;
-		return;
-	}
-	policy->mount[policy->mount_count++] = mount_of(compiler, rule);
+	policy->mount[policy->mount_count++] = mount_of(rule, from);
 	node->mount = (uint32_t)policy->mount_count;
 }
 
@@ -123,27 +113,36 @@ static bool same_content(const struct policy_mount *outer, const struct policy_m
 	return host && strcmp(virt, host) == 0;
 }
 
-/* The innermost of the first `count` mounts (sorted) that holds this name; NULL when there is none. */
-static const struct policy_mount *enclosing(const struct policy_mount *mounts, size_t count, const char *virt)
+/*
+ * The innermost mount that holds this name, which follows the first `count` of them in their order; as index + 1, 0: none.
+ * It is the last one, or one that holds that one: outer[] has which those are.
+ */
+static size_t enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
-	while (count-- > 0)
-		if (path_below(virt, mounts[count].virt) && strcmp(virt, mounts[count].virt) != 0)
-			return &mounts[count];
-	return NULL;
+	while (count > 0) {
+		const char *rest = path_rest(virt, mounts[count - 1].virt);
+
+		if (rest && *rest)
+			break;
+		count = outer[count - 1];
+	}
+	return count;
 }
 
-static void drop_covered(struct policy *policy)
+static void drop_covered(struct policy *policy, size_t *outer)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const struct policy_mount *outer = enclosing(policy->mount, kept, mount->virt);
+		size_t in = enclosing(policy->mount, outer, kept, mount->virt);
+		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
 		/* a mount that brings a link's name is kept for it */
-		if (outer && !outer->filtered && !mount->redirect && same_content(outer, mount) &&
+		if (holder && !holder->filtered && !mount->redirect && same_content(holder, mount) &&
 		    strcmp(mount->written, mount->virt) == 0)
 			continue;
+		outer[kept] = in;
 		policy->mount[kept++] = *mount;
 	}
 	policy->mount_count = kept;
@@ -187,13 +186,12 @@ static void shorten(struct compiler *compiler, char *path, char *target)
 	}
 }
 
-static void add_link(struct compiler *compiler, const struct rule *rule)
+static void add_link(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
-	const char *from = written(compiler, rule);
 	char *path, *target;
 
-	if (!from || strcmp(from, rule->literal) == 0)
+	if (strcmp(from, rule->literal) == 0)
 		return;
 	path = arena_dup(&policy->arena, from);
 	target = arena_dup(&policy->arena, rule->literal);
@@ -218,37 +216,53 @@ static void add_mounts(struct compiler *compiler, bool made)
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+		const char *from;
 
 		if (rule->overridden || deny || !rule->literal || !content || is_made(rule) != made)
 			continue;
-		add_mount(compiler, rule);
-		add_link(compiler, rule);
+		from = written(compiler, rule);
+		if (!from)
+			return;
+		add_mount(compiler, rule, from);
+		add_link(compiler, rule, from);
+	}
+}
+
+/* What judging has to know of the mounts, at their names in the tree. */
+static void mark_borders(struct policy *policy, const size_t *outer)
+{
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i];
+		const struct policy_mount *holder = outer[i] ? &policy->mount[outer[i] - 1] : NULL;
+		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
+
+		node->mount = (uint32_t)i + 1;
+		node->border = holder ? !same_content(holder, mount)
+				      : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
+		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
+				: mount->redirect                   ? VERDICT_REDIRECT
+								    : VERDICT_ALLOW;
 	}
 }
 
 void compile_mounts(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
+	size_t *outer = arena_alloc(&policy->arena, policy->rule_count * sizeof(*outer));
 
+	policy->mount = arena_alloc(&policy->arena, policy->rule_count * sizeof(*policy->mount));
+	if (!outer || !policy->mount) {
+		compiler->no_memory = true;
+		return;
+	}
 	add_mounts(compiler, true);
 	add_mounts(compiler, false);
 	if (compiler->failed || compiler->no_memory)
 		return;
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), compare_mounts);
-	drop_covered(policy);
+	drop_covered(policy, outer);
 	for (size_t i = 0; i < policy->tree.count; i++)
 		policy->tree.node[i].mount = 0;
-	for (size_t i = 0; i < policy->mount_count; i++) {
-		const struct policy_mount *mount = &policy->mount[i];
-		const struct policy_mount *outer = enclosing(policy->mount, i, mount->virt);
-		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
-
-		node->mount = (uint32_t)i + 1;
-		node->border = outer ? !same_content(outer, mount)
-				     : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
-		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
-				: mount->redirect                   ? VERDICT_REDIRECT
-								    : VERDICT_ALLOW;
-	}
+	mark_borders(policy, outer);
 }

@@ -31,6 +31,9 @@ const char *compiler_keep(struct compiler *compiler, const char *text)
 	return copy;
 }
 
+/* Room for what @interpreter makes several of; when it is more, all are moved. */
+#define INTERPRETER_RULES 32
+
 static const unsigned name_flags[RULE_MAX] = {
 	[RULE_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
 	[RULE_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
@@ -82,6 +85,23 @@ static void take_target(struct compiler *compiler, void *ctx, const struct expan
 	rule->to = *expanded;
 }
 
+static bool make_room(struct policy *policy, size_t rules)
+{
+	struct rule *rule;
+	size_t bytes;
+
+	if (__builtin_mul_overflow(rules, sizeof(*rule), &bytes))
+		return false;
+	rule = arena_alloc(&policy->arena, bytes);
+	if (!rule)
+		return false;
+	if (policy->rule_count)
+		memcpy(rule, policy->rule, policy->rule_count * sizeof(*rule));
+	policy->rule = rule;
+	policy->rule_room = rules;
+	return true;
+}
+
 static void take_name(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct pending *pending = ctx;
@@ -91,9 +111,7 @@ static void take_name(struct compiler *compiler, void *ctx, const struct expande
 
 	if (!check_name(compiler, from, expanded->path))
 		return;
-	policy->rule = arena_grow(&policy->arena, policy->rule, policy->rule_count, sizeof(*policy->rule));
-	if (!policy->rule) {
-		policy->rule_count = 0;
+	if (policy->rule_count == policy->rule_room && !make_room(policy, policy->rule_room * 2)) {
 		compiler->no_memory = true;
 		return;
 	}
@@ -102,6 +120,7 @@ static void take_name(struct compiler *compiler, void *ctx, const struct expande
 			      .source = pending->index,
 			      .where = from->path.where,
 			      .name = *expanded,
+			      .node = TREE_NONE,
 			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path)
 								  : from->to.text};
 	rule->label =
@@ -150,6 +169,14 @@ static void override_earlier(struct policy *policy)
 
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count)
 {
+	size_t rules = INTERPRETER_RULES;
+
+	for (size_t i = 0; i < count; i++)
+		rules += sources[i]->rule_count;
+	if (!make_room(compiler->policy, rules)) {
+		compiler->no_memory = true;
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count && !compiler->no_memory; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];

@@ -55,6 +55,24 @@ static bool make_room(struct tree *tree, struct arena *arena)
 	return true;
 }
 
+bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes)
+{
+	struct tree_node *node;
+
+	if (nodes <= tree->room)
+		return true;
+	if (nodes > TREE_NAMES)
+		return false;
+	node = arena_alloc(arena, nodes * sizeof(*node));
+	if (!node)
+		return false;
+	if (tree->count)
+		memcpy(node, tree->node, tree->count * sizeof(*node));
+	tree->node = node;
+	tree->room = nodes;
+	return true;
+}
+
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
 {
 	uint64_t hash = tree_hash(name, len);
@@ -64,8 +82,7 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 		return index;
 	if (tree->count >= TREE_NAMES || !make_room(tree, arena))
 		return TREE_NONE;
-	tree->node = arena_grow(arena, tree->node, tree->count, sizeof(*tree->node));
-	if (!tree->node)
+	if (tree->count == tree->room && !tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64))
 		return TREE_NONE;
 	index = (uint32_t)tree->count++;
 	tree->node[index] = (struct tree_node){

@@ -41,6 +41,7 @@ struct tree_node {
 struct tree {
 	struct tree_node *node;
 	size_t count;
+	size_t room; /* for as many nodes */
 	uint32_t *slot; /* indices into node */
 	size_t slots;   /* a power of two */
 	uint64_t names; /* a bit for each node below TREE_NAMES, by its hash: most names are none of them */
@@ -64,6 +65,9 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 
 /* The child's index, or TREE_NONE. */
 uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
+
+/* Makes room for as many nodes as may come, so that few are moved later. False when memory ran out. */
+bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
 
 /* Finds or adds; TREE_NONE when memory ran out. Borrows the name. */
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
