@@ -1,137 +1,139 @@
-#include "supervisor/bpf.h"
-
-#include <assert.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "supervisor/bpf-emit.h"
 #include "syscalls/arch.h"
 
 #include "base/banned.h"
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a register's low word comes first");
+#define BY_TERMS UINT32_MAX /* no action: the registers decide */
 
-static void emit(struct bpf *bpf, unsigned code, uint32_t k, unsigned on_true, unsigned on_false)
+/*
+ * Numbers go in groups: all of one get the same action, but for a few that are compared one by one, which takes one
+ * instruction each where a run of its own takes two. No more of them than would make the search any deeper.
+ */
+#define EXCEPTIONS_MOST 4
+
+struct plan {
+	const struct bpf_tree *tree;
+	uint32_t action[BPF_NR_END]; /* or BY_TERMS */
+	int first[BPF_NR_END];       /* of each group */
+	uint32_t common[BPF_NR_END]; /* a group's action; BY_TERMS: it is one number */
+	size_t groups;
+};
+
+/* Where a group that begins at `first` would end with this action for most of it. */
+static int reach(const struct plan *plan, int first, uint32_t common)
 {
-	if (bpf->len < BPF_MAXINSNS)
-		bpf->code[bpf->len] = (struct sock_filter){
-			.code = (uint16_t)code, .jt = (uint8_t)on_true, .jf = (uint8_t)on_false, .k = k};
-	bpf->len++;
-}
+	int end = first, exceptions = 0;
 
-void bpf_return(struct bpf *bpf, uint32_t action)
-{
-	emit(bpf, BPF_RET | BPF_K, action, 0, 0);
-}
-
-/* One word of a register. When it differs, jumps to where the term ends, filled in by end_term. */
-static void emit_word(struct bpf *bpf, size_t offset, uint32_t mask, uint32_t value)
-{
-	if (!mask)
-		return;
-	emit(bpf, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-	if (mask != UINT32_MAX)
-		emit(bpf, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-	emit(bpf, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
-}
-
-static void end_term(struct bpf *bpf, size_t begin)
-{
-	for (size_t at = begin; at < bpf->len && at < BPF_MAXINSNS; at++)
-		if (BPF_CLASS(bpf->code[at].code) == BPF_JMP)
-			bpf->code[at].jf = (uint8_t)(bpf->len - at - 1);
-}
-
-static_assert(ROW_COMPARES_MAX * 6 < UINT8_MAX, "a jump over a term fits");
-
-static void emit_term(struct bpf *bpf, const struct row_term *term)
-{
-	size_t begin = bpf->len;
-
-	for (unsigned i = 0; i < term->count; i++) {
-		const struct row_compare *compare = &term->compare[i];
-		size_t low = offsetof(struct seccomp_data, args) + compare->arg * sizeof(uint64_t);
-
-		emit_word(bpf, low, (uint32_t)compare->mask, (uint32_t)compare->value);
-		emit_word(bpf, low + sizeof(uint32_t), (uint32_t)(compare->mask >> 32),
-			  (uint32_t)(compare->value >> 32));
+	for (int nr = first; nr < BPF_NR_END && exceptions <= EXCEPTIONS_MOST; nr++) {
+		if (plan->action[nr] == common)
+			end = nr + 1;
+		else
+			exceptions++;
 	}
-	bpf_return(bpf, SECCOMP_RET_ALLOW);
-	end_term(bpf, begin);
+	return common == BY_TERMS || end == first ? first + 1 : end;
 }
 
-void bpf_terms(struct bpf *bpf, const struct row_term *term)
+static void plan_groups(struct plan *plan)
 {
-	for (; term->count; term++)
-		emit_term(bpf, term);
-}
+	int end;
 
-/* A conditional jump over what was emitted since; farther than one reaches, another leads there. */
-static void jump_over(struct bpf *bpf, size_t jump)
-{
-	size_t over = bpf->len - jump - 1;
+	for (int nr = 0; nr < BPF_NR_END; nr = end) {
+		uint32_t common = plan->action[nr];
 
-	if (bpf->len >= BPF_MAXINSNS)
-		return; /* too long anyway */
-	if (over <= UINT8_MAX) {
-		bpf->code[jump].jt = (uint8_t)over;
-		return;
+		end = reach(plan, nr, common);
+		/* It may begin with an exception. */
+		if (end < BPF_NR_END && reach(plan, nr, plan->action[nr + 1]) > end) {
+			common = plan->action[nr + 1];
+			end = reach(plan, nr, common);
+		}
+		plan->first[plan->groups] = nr;
+		plan->common[plan->groups++] = common;
 	}
-	/* it jumps within itself only */
-	memmove(&bpf->code[jump + 2], &bpf->code[jump + 1], over * sizeof(*bpf->code));
-	bpf->code[jump].jf = 1;
-	bpf->code[jump + 1] = (struct sock_filter){.code = BPF_JMP | BPF_JA, .k = (uint32_t)over};
-	bpf->len++;
 }
 
-/* first[] holds the first numbers of `count` runs; the accumulator the call's number, which is in one of them. */
-static void emit_search(struct bpf *bpf, const struct bpf_tree *tree, const int *first, size_t count)
+static struct bpf_target emit_number(struct bpf *bpf, const struct plan *plan, int nr)
 {
-	size_t jump = bpf->len;
+	struct bpf_leaf leaf;
 
-	if (count == 1) {
-		tree->leaf(tree->ctx, bpf, first[0]);
-		return;
+	if (plan->action[nr] != BY_TERMS)
+		return bpf_returning(plan->action[nr]);
+	leaf = plan->tree->leaf(plan->tree->ctx, nr);
+	return bpf_emit_leaf(bpf, &leaf);
+}
+
+static struct bpf_target emit_group(struct bpf *bpf, const struct plan *plan, size_t group)
+{
+	int first = plan->first[group], end = group + 1 < plan->groups ? plan->first[group + 1] : BPF_NR_END;
+	struct bpf_target next;
+
+	if (plan->common[group] == BY_TERMS)
+		return emit_number(bpf, plan, first);
+	next = bpf_returning(plan->common[group]);
+	for (int nr = first; nr < end; nr++)
+		if (plan->action[nr] != plan->common[group])
+			next = bpf_jump(bpf, BPF_JEQ, (uint32_t)nr, emit_number(bpf, plan, nr), next);
+	return next;
+}
+
+/* The accumulator holds the call's number, which is in one of `count` groups. */
+static struct bpf_target emit_search(struct bpf *bpf, const struct plan *plan, size_t group, size_t count)
+{
+	size_t low = count / 2;
+	struct bpf_target above, below;
+
+	if (count == 1)
+		return emit_group(bpf, plan, group);
+	above = emit_search(bpf, plan, group + low, count - low);
+	below = emit_search(bpf, plan, group, low);
+	return bpf_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
+}
+
+static void emit_program(struct bpf *bpf, const struct plan *plan)
+{
+	const struct bpf_target foreign = bpf_returning(plan->tree->foreign);
+	struct bpf_target next = emit_search(bpf, plan, 0, plan->groups);
+
+	next = bpf_jump(bpf, BPF_JGE, BPF_NR_END, foreign, next);
+	next = bpf_load(bpf, offsetof(struct seccomp_data, nr));
+	(void)bpf_word(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_audit(), next, foreign);
+}
+
+/* It was made from its end to its start. */
+static void turn_round(struct bpf *bpf)
+{
+	for (size_t at = 0; at < bpf->len / 2; at++) {
+		struct sock_filter code = bpf->code[at];
+
+		bpf->code[at] = bpf->code[bpf->len - 1 - at];
+		bpf->code[bpf->len - 1 - at] = code;
 	}
-	emit(bpf, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)first[count / 2], 0, 0);
-	emit_search(bpf, tree, first, count / 2);
-	jump_over(bpf, jump);
-	emit_search(bpf, tree, first + count / 2, count - count / 2);
-}
-
-static void emit_program(struct bpf *bpf, const struct bpf_tree *tree)
-{
-	int first[BPF_NR_END];
-	size_t count = 0;
-
-	for (int nr = 0; nr < BPF_NR_END; nr++)
-		if (nr == 0 || !tree->same(tree->ctx, nr - 1, nr))
-			first[count++] = nr;
-	emit(bpf, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	emit(bpf, BPF_JMP | BPF_JEQ | BPF_K, arch_audit(), 1, 0);
-	bpf_return(bpf, tree->foreign);
-	emit(bpf, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	emit(bpf, BPF_JMP | BPF_JGE | BPF_K, BPF_NR_END, 0, 1);
-	bpf_return(bpf, tree->foreign);
-	emit_search(bpf, tree, first, count);
 }
 
 int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
 	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most of it is never touched */
+	struct plan plan;
 
 	if (!bpf.code)
 		return -ENOMEM;
-	emit_program(&bpf, tree);
+	plan.tree = tree;
+	plan.groups = 0;
+	for (int nr = 0; nr < BPF_NR_END; nr++) {
+		struct bpf_leaf leaf = tree->leaf(tree->ctx, nr);
+
+		plan.action[nr] = leaf.lists ? BY_TERMS : leaf.action;
+	}
+	plan_groups(&plan);
+	emit_program(&bpf, &plan);
 	if (bpf.len > BPF_MAXINSNS) {
 		free(bpf.code);
 		return -E2BIG;
 	}
-	if (bpf_shorten(&bpf) < 0) {
-		free(bpf.code);
-		return -ENOMEM;
-	}
+	turn_round(&bpf);
 	ret_program->len = (unsigned short)bpf.len;
 	ret_program->filter = bpf.code;
 	return 0;

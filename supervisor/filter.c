@@ -16,8 +16,8 @@
  * Made by hand because libseccomp takes 1.2 ms for these rules, more than the exec that follows, and this 20 µs.
  * tests/unit/test_filter.c holds it against libseccomp's filter of the same table.
  *
- *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over runs of numbers with the same verdict; at its leaves
- *   allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify after the last.
+ *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a few;
+ *   at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify after the last.
  *
  * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare).
  */
@@ -54,46 +54,39 @@ static bool is_native(const struct filter_options *options, const struct syscall
 	return row && (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc));
 }
 
-static void leaf(const void *ctx, struct bpf *bpf, int nr)
+static void add(struct bpf_leaf *leaf, bool wanted, const struct row_term *terms)
+{
+	if (wanted)
+		leaf->terms[leaf->lists++] = terms;
+}
+
+/* What is not allowed is notified, refusals included, so that it is on record. */
+static struct bpf_leaf leaf_by_terms(const struct filter_options *options, const struct syscall_row *row)
+{
+	const struct row_term *terms = row->allow;
+	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
+
+	add(&leaf, row->class == ROW_FILTER && !is_counted(options, row), terms);
+	add(&leaf, terms == allow_newfstatat && options->fstat, allow_newfstatat_fd);
+	add(&leaf, terms == allow_statx && options->fstat, allow_statx_fd);
+	add(&leaf, terms == allow_socket && options->inet, allow_socket_tcp);
+	add(&leaf, terms == allow_socket && options->inet_udp, allow_socket_udp);
+	add(&leaf, terms == allow_getsockopt && options->inet, allow_getsockopt_inet);
+	add(&leaf, terms == allow_setsockopt && options->inet, allow_setsockopt_inet);
+	add(&leaf, terms == allow_ioctl && options->own_terminal, allow_ioctl_terminal);
+	return leaf;
+}
+
+static struct bpf_leaf leaf(const void *ctx, int nr)
 {
 	const struct filter_options *options = ctx;
 	const struct syscall_row *row = table_find(nr);
 
 	if (is_native(options, row))
-		bpf_return(bpf, SECCOMP_RET_ALLOW);
-	else if (row && row->class == ROW_QUIET)
-		bpf_return(bpf, SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA));
-	else if (row && row->class == ROW_FILTER && !is_counted(options, row))
-		bpf_terms(bpf, row->allow);
-	if (row && row->allow == allow_newfstatat && options->fstat)
-		bpf_terms(bpf, allow_newfstatat_fd);
-	if (row && row->allow == allow_statx && options->fstat)
-		bpf_terms(bpf, allow_statx_fd);
-	if (row && row->allow == allow_socket && options->inet)
-		bpf_terms(bpf, allow_socket_tcp);
-	if (row && row->allow == allow_socket && options->inet_udp)
-		bpf_terms(bpf, allow_socket_udp);
-	if (row && row->allow == allow_getsockopt && options->inet)
-		bpf_terms(bpf, allow_getsockopt_inet);
-	if (row && row->allow == allow_setsockopt && options->inet)
-		bpf_terms(bpf, allow_setsockopt_inet);
-	if (row && row->allow == allow_ioctl && options->own_terminal)
-		bpf_terms(bpf, allow_ioctl_terminal);
-	/* Everything else, refusals included, so that it is on record. */
-	if (!is_native(options, row) && !(row && row->class == ROW_QUIET))
-		bpf_return(bpf, SECCOMP_RET_USER_NOTIF);
-}
-
-static bool same(const void *ctx, int nr_a, int nr_b)
-{
-	const struct filter_options *options = ctx;
-	const struct syscall_row *a = table_find(nr_a), *b = table_find(nr_b);
-	enum row_class class_a = a ? a->class : ROW_REFUSE;
-	enum row_class class_b = b ? b->class : ROW_REFUSE;
-
-	if (class_a == ROW_FILTER || class_a == ROW_QUIET || class_b == ROW_FILTER || class_b == ROW_QUIET)
-		return false;
-	return is_native(options, a) == is_native(options, b);
+		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
+	if (row && row->class == ROW_QUIET)
+		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA)};
+	return row ? leaf_by_terms(options, row) : (struct bpf_leaf){.action = SECCOMP_RET_USER_NOTIF};
 }
 
 bool filter_is_open(void)
@@ -104,18 +97,18 @@ bool filter_is_open(void)
 /* One that allows everything. */
 static int build_open(struct sock_fprog *ret_program)
 {
-	struct bpf bpf = {.code = calloc(1, sizeof(*bpf.code))};
+	struct sock_filter *code = calloc(1, sizeof(*code));
 
-	if (!bpf.code)
+	if (!code)
 		return -ENOMEM;
-	bpf_return(&bpf, SECCOMP_RET_ALLOW);
-	*ret_program = (struct sock_fprog){.len = 1, .filter = bpf.code};
+	*code = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	*ret_program = (struct sock_fprog){.len = 1, .filter = code};
 	return 0;
 }
 
 int filter_build(const struct filter_options *options, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = options, .same = same, .leaf = leaf, .foreign = SECCOMP_RET_USER_NOTIF};
+	const struct bpf_tree tree = {.ctx = options, .leaf = leaf, .foreign = SECCOMP_RET_USER_NOTIF};
 
 	return filter_is_open() ? build_open(ret_program) : bpf_build(&tree, ret_program);
 }

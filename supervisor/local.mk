@@ -1,5 +1,5 @@
 libcallgate_supervisor_a_SOURCES += \
-	supervisor/bpf.c supervisor/bpf-shorten.c supervisor/bpf.h \
+	supervisor/bpf.c supervisor/bpf.h supervisor/bpf-emit.c supervisor/bpf-emit.h \
 	supervisor/selffilter.c supervisor/selffilter.h supervisor/selffilter-rules.c \
 	supervisor/blocking.c \
 	supervisor/blocking.h \

@@ -31,49 +31,24 @@ struct plan {
 	const struct self_rule *rule[BPF_NR_END];
 };
 
-enum kind { KIND_ALLOW, KIND_TERMS, KIND_UNKNOWN, KIND_KILL };
-
-static enum kind kind_of(const struct plan *plan, int nr)
+static struct bpf_leaf leaf(const void *ctx, int nr)
 {
+	const struct plan *plan = ctx;
 	const struct self_rule *rule = plan->rule[nr];
 
 	if (!rule)
-		return KIND_UNKNOWN;
+		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
 	if (!rule->roles)
-		return KIND_KILL;
-	return rule->terms ? KIND_TERMS : KIND_ALLOW;
-}
-
-static bool same(const void *ctx, int a, int b)
-{
-	return kind_of(ctx, a) == kind_of(ctx, b) && kind_of(ctx, a) != KIND_TERMS;
-}
-
-static void leaf(const void *ctx, struct bpf *bpf, int nr)
-{
-	const struct plan *plan = ctx;
-
-	switch (kind_of(plan, nr)) {
-	case KIND_ALLOW:
-		bpf_return(bpf, SECCOMP_RET_ALLOW);
-		return;
-	case KIND_TERMS:
-		bpf_terms(bpf, plan->rule[nr]->terms);
-		bpf_return(bpf, SECCOMP_RET_ERRNO | EPERM);
-		return;
-	case KIND_KILL:
-		bpf_return(bpf, SECCOMP_RET_KILL_PROCESS);
-		return;
-	case KIND_UNKNOWN:
-		break;
-	}
-	bpf_return(bpf, SECCOMP_RET_ERRNO | ENOSYS);
+		return (struct bpf_leaf){.action = SECCOMP_RET_KILL_PROCESS};
+	if (!rule->terms)
+		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
+	return (struct bpf_leaf){.terms = {rule->terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
 }
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
 	struct plan plan = {{NULL}};
-	const struct bpf_tree tree = {.ctx = &plan, .same = same, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	const struct bpf_tree tree = {.ctx = &plan, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
 	size_t count;
 	const struct self_rule *rules = selffilter_rules(&count);
 
