@@ -136,21 +136,22 @@ static int64_t answer_fd(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	int listener = call->sandbox->listener_fd;
-	uint64_t begin_ns = 0;
 	int number;
 
 	if (dispatch->handoff) {
 		if (shows_masks(call))
 			handoff_pause(dispatch->handoff, call->start_ns);
 		handoff_before(dispatch->handoff, call->task, call->start_ns);
-		begin_ns = io_now_ns();
 	}
+	dispatch->ready_ns = dispatch->ended_ns = io_now_ns();
 	watchdog_deaf(dispatch->watchdog);
 	number = notify_fd_undisturbed(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
 	watchdog_hearing(dispatch->watchdog);
-	dispatch->ended_ns = io_now_ns();
-	if (number >= 0)
-		handoff_after(dispatch->handoff, dispatch->ended_ns - begin_ns, dispatch->ended_ns);
+	if (dispatch->handoff) {
+		dispatch->ended_ns = io_now_ns();
+		if (number >= 0)
+			handoff_after(dispatch->handoff, dispatch->ended_ns - dispatch->ready_ns, dispatch->ended_ns);
+	}
 	(void)close(call->outcome.fd);
 	note_descriptor(&call->sandbox->notes, number);
 	if (number < 0 && number != -ENOENT)
@@ -178,6 +179,9 @@ static void answer(struct dispatch *dispatch)
 	int64_t result = 0;
 	int error = -EPERM;
 
+	/* The clock before the answer: the caller may run at once, in our place. */
+	if (outcome->kind == OUTCOME_ERROR || outcome->kind == OUTCOME_VALUE || outcome->kind == OUTCOME_CONTINUE)
+		dispatch->ready_ns = dispatch->ended_ns = io_now_ns();
 	switch (outcome->kind) {
 	case OUTCOME_ERROR:
 		(void)notify_error(listener, call->id, (int)outcome->value);
@@ -233,9 +237,9 @@ static void answer(struct dispatch *dispatch)
 		result = -EPERM;
 		break;
 	}
-	if (dispatch->ended_ns == 0)
-		dispatch->ended_ns = io_now_ns();
-	audit_end(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
+	if (dispatch->ready_ns == 0)
+		dispatch->ready_ns = dispatch->ended_ns = io_now_ns();
+	audit_end(call->sandbox->audit, call->slot, result, dispatch->ready_ns - call->start_ns);
 }
 
 /* What cannot be recorded is not done: whatever the handler had prepared is dropped. */
@@ -346,7 +350,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	int fetched;
 	bool again;
 
-	dispatch->ended_ns = 0;
+	dispatch->ready_ns = dispatch->ended_ns = 0;
 	handoff_call(dispatch->handoff, tid, notification->data.nr);
 	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
 

@@ -20,7 +20,8 @@ struct dispatch {
 	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
 	struct watchdog *watchdog; /* of the thread that dispatches. Set by the caller */
 	struct handoff *handoff;   /* likewise; NULL: it is off */
-	uint64_t ended_ns; /* when the last call was answered; 0: it was not, or the clock was not looked at */
+	uint64_t ready_ns; /* of the last call: when the answer was ready to be given; 0: not, or not yet */
+	uint64_t ended_ns; /* the clock as it was looked at last: then, or after a descriptor was given; 0 likewise */
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
 	uint64_t *by_row; /* owned */
