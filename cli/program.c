@@ -27,21 +27,22 @@ bool program_is_file(const char *path)
 static char *candidate(const char *name, unsigned number)
 {
 	const char *path = getenv("PATH"), *end;
-	char *found;
+	size_t name_len = strlen(name);
+	char tried[PATH_MAX];
 
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
-		_cleanup_free_ char *tried = NULL;
+		const char *dir = *path == ':' ? "." : path;
+		size_t len;
 
 		end = strchrnul(path, ':');
-		if (asprintf(&tried, "%.*s/%s", (int)(end - path), end == path ? "." : path, name) < 0) {
-			tried = NULL; /* undefined after a failure */
-			return NULL;
-		}
-		if (!program_is_file(tried) || number-- > 0)
-			continue;
-		found = tried;
-		tried = NULL;
-		return found;
+		len = end == path ? 1 : (size_t)(end - path);
+		if (len + name_len + 2 > sizeof(tried))
+			continue; /* no file has such a name */
+		memcpy(tried, dir, len);
+		tried[len] = '/';
+		memcpy(tried + len + 1, name, name_len + 1);
+		if (program_is_file(tried) && number-- == 0)
+			return strdup(tried);
 	}
 	return NULL;
 }

@@ -17,7 +17,7 @@ static const char *join(struct compiler *compiler, const char *a, const char *b)
 
 	while (*b == '/')
 		b++;
-	text = arena_printf(&compiler->policy->arena, "%s%s%s", strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b);
+	text = arena_cat(&compiler->policy->arena, strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b, (char *)NULL);
 	if (!text)
 		compiler->no_memory = true;
 	return text;

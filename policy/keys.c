@@ -109,7 +109,7 @@ const struct policy_key *policy_keys(size_t *ret_count)
 const struct policy_key *policy_key_find(const char *section, const char *name)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+		if (keys[i].name[0] == name[0] && strcmp(keys[i].name, name) == 0 && strcmp(keys[i].section, section) == 0)
 			return &keys[i];
 	return NULL;
 }

@@ -195,14 +195,18 @@ static unsigned contradicted_by(enum rule_kind kind)
 
 static bool check_rules(const struct source *source, struct policy_errors *errors)
 {
-	unsigned against[RULE_MAX];
+	unsigned against[RULE_MAX], before = 0; /* kinds of the rules before */
 	bool good = true;
 
 	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
 		against[kind] = contradicted_by(kind);
 	for (size_t i = 0; i < source->rule_count; i++) {
-		for (size_t j = 0; j < i; j++) {
-			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
+		const struct source_rule *b = &source->rule[i];
+		bool some = against[b->kind] & before;
+
+		before |= BIT(b->kind);
+		for (size_t j = 0; some && j < i; j++) {
+			const struct source_rule *a = &source->rule[j];
 			const char *what;
 
 			if (!(against[b->kind] & BIT(a->kind)) || !same_path(a->path.text, b->path.text))
