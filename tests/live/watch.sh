@@ -1,15 +1,27 @@
 # shellcheck shell=bash
 # Samples what keeper and supervisor of a run hold; sourced after lib.sh. Root's alone: they are not dumpable.
 
+# child_of PID: its first one. To look for it among all processes takes long where many hundreds run.
+child_of()
+{
+	local children=()
+	if [ -e "/proc/$1/task/$1/children" ]; then
+		read -ra children 2>/dev/null <"/proc/$1/task/$1/children"
+	else
+		read -ra children < <(pgrep -P "$1" -d ' ')
+	fi
+	echo "${children[0]:-}"
+}
+
 # processes_of PID: of a run whose callgate is PID or the first callgate below it: the keeper, then the supervisor.
 processes_of()
 {
 	local keeper=$1 program
 	program=$(readlink -f "$CALLGATE")
 	while [ -n "$keeper" ] && [ "$(readlink "/proc/$keeper/exe")" != "$program" ]; do
-		keeper=$(pgrep -P "$keeper" | head -n 1)
+		keeper=$(child_of "$keeper")
 	done
-	[ -z "$keeper" ] || { echo "$keeper" && pgrep -P "$keeper" | head -n 1; }
+	[ -z "$keeper" ] || { echo "$keeper" && child_of "$keeper"; }
 }
 
 # sample PID: anonymous memory in KiB and descriptors of keeper and supervisor together. Nothing when one is gone.
