@@ -15,12 +15,39 @@
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
 
+#ifndef SYS_open_tree_attr /* Linux 6.15; one number for every architecture */
+#define SYS_open_tree_attr 467
+#endif
+
+#define CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
+
 int mounts_clone(int fd, const char *path)
 {
-	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
-	int mount_fd = (int)syscall(SYS_open_tree, fd, path, flags);
+	int mount_fd = (int)syscall(SYS_open_tree, fd, path, CLONE_FLAGS);
 
 	return mount_fd < 0 ? -errno : mount_fd;
+}
+
+static struct mount_attr attributes(unsigned flags)
+{
+	return (struct mount_attr){.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
+					       (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
+					       (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u) |
+					       (flags & MOUNTS_NO_LINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
+}
+
+int mounts_clone_as(int fd, const char *path, unsigned flags)
+{
+	struct mount_attr attr = attributes(flags);
+	_cleanup_close_ int mount_fd = (int)syscall(SYS_open_tree_attr, fd, path, CLONE_FLAGS, &attr, sizeof(attr));
+	int r;
+
+	if (mount_fd >= 0 || errno == ENOENT)
+		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
+	/* An older kernel, or a container's filter that does not know it; of anything else this tells once more. */
+	mount_fd = mounts_clone(fd, path);
+	r = mount_fd < 0 ? mount_fd : mounts_restrict(mount_fd, flags);
+	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
 int mounts_make(const char *type, const char *const *options, size_t count)
@@ -42,10 +69,7 @@ int mounts_make(const char *type, const char *const *options, size_t count)
 
 int mounts_restrict(int mount_fd, unsigned flags)
 {
-	struct mount_attr attr = {.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
-					      (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
-					      (flags & MOUNTS_NO_SETID ? MOUNT_ATTR_NOSUID : 0u) |
-					      (flags & MOUNTS_NO_LINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
+	struct mount_attr attr = attributes(flags);
 
 	if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -errno;

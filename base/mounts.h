@@ -23,6 +23,9 @@ enum mounts_flag {
 	MOUNTS_NO_LINKS = 1 << 3, /* no symbolic link is followed there: ELOOP. Linux 5.14 */
 };
 
+/* mounts_clone and mounts_restrict, in one call where the kernel has that (open_tree_attr(2), Linux 6.15). */
+int mounts_clone_as(int fd, const char *path, unsigned flags);
+
 /* Adds MOUNTS_* to a copy and everything below it. 0 or -errno. */
 int mounts_restrict(int mount_fd, unsigned flags);
 
