@@ -40,7 +40,7 @@ struct answer {
 
 struct shown {
 	struct shown_name *bucket[BUCKETS];
-	struct answer answer[ANSWERS];
+	struct answer *answer[ANSWERS]; /* each made when it is first wanted: most runs want few */
 	unsigned host_fds;
 	bool lost; /* memory ran out: nobody knows what is not there */
 };
@@ -89,6 +89,8 @@ void view_shown_free(struct shown *shown)
 			free(name);
 		}
 	}
+	for (unsigned i = 0; shown && i < ANSWERS; i++)
+		free(shown->answer[i]);
 	free(shown);
 }
 
@@ -201,12 +203,15 @@ static bool ask_host(const struct view *view, const char *virt, size_t len)
  */
 bool view_host_lacks(const struct view *view, const char *virt, size_t len)
 {
-	struct answer *answer;
+	struct answer **slot, *answer;
 	uint64_t now;
 
 	if (!view->shown || len >= ANSWER_MAX)
 		return ask_host(view, virt, len);
-	answer = &view->shown->answer[view_hash(virt, len) % ANSWERS];
+	slot = &view->shown->answer[view_hash(virt, len) % ANSWERS];
+	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
+		return ask_host(view, virt, len);
+	answer = *slot;
 	now = io_now_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
 		answer->lacks = ask_host(view, virt, len);
