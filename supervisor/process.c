@@ -157,7 +157,7 @@ int process_main(const struct process_options *options)
 	options->namespaces->narrow_proc = process_may_leave_fstat(options);
 	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
 	    process_build_guest(&process) == 0 && process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
-	    process_build_landlock(&process) == 0 && process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) &&
+	    process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) && process_build_landlock(&process) == 0 &&
 	    process_hand_guest(&process) == 0 && check_layers(&process) == 0 && process_find_program(&process) == 0 &&
 	    process_await_digest(&process) == 0 && process_open_audit(&process) == 0)
 		(void)process_watch(&process); /* the error is in the result */
