@@ -11,8 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/mounts.h"
-#include "base/path.h"
-#include "policy/below.h"
 #include "syscalls/view-attach.h"
 
 #include "base/banned.h"
@@ -28,38 +26,38 @@ static bool is_shown(const struct view *view, const struct mount *mount)
 	return node && node->mount == mount;
 }
 
-static unsigned restrictions(const struct view *view, const struct mount *mount)
+static int copy_proc(int proc_fd)
 {
-	unsigned flags = MOUNTS_NO_SETID;
+	_cleanup_close_ int copy = fcntl(proc_fd, F_DUPFD_CLOEXEC, 3);
+	int r = copy < 0 ? -errno : mounts_restrict(copy, MOUNTS_NO_SETID);
 
-	if (mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
-		return flags;
-	if (!path_below(mount->host, "/dev")) /* who grants a device by name means it */
-		flags |= MOUNTS_NO_DEVICES;
-	if (mount->flags & MOUNT_PROVIDED || !policy_may_write(view->policy, mount->virt))
-		flags |= MOUNTS_READ_ONLY;
-	return flags;
+	return r < 0 ? r : steal_fd(&copy);
 }
 
-/* A copy of what the mount shows. What has vanished meanwhile stays absent. */
+/* A copy of what the mount shows, if none was made when the view was built. What has vanished meanwhile stays absent. */
 static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
 {
-	const struct mount *mount = piece->mount;
-	int r;
+	struct mount *mount = piece->mount;
 
-	if (!is_shown(attach->view, mount))
+	if (!is_shown(attach->view, mount)) {
+		cleanup_close(&mount->copy_fd);
+		mount->copy_fd = -1;
 		return 0;
+	}
 	piece->own = mount->flags & MOUNT_OWN;
+	piece->kept = mount->flags & MOUNT_COPY;
 	if (piece->own)
 		return 0;
-	piece->copy_fd =
-		mount->flags & MOUNT_PROC ? fcntl(proc_fd, F_DUPFD_CLOEXEC, 3) : mounts_clone(mount->fd, mount->base);
-	if (piece->copy_fd == -ENOENT)
-		return 0;
-	if (piece->copy_fd < 0)
-		return attach_failed(attach, piece->copy_fd, "copy a mount");
-	r = mounts_restrict(piece->copy_fd, restrictions(attach->view, mount));
-	return r < 0 ? attach_failed(attach, r, "make a mount read-only") : 0;
+	if (mount->flags & MOUNT_PROC)
+		piece->copy_fd = copy_proc(proc_fd);
+	else if (piece->kept)
+		piece->copy_fd = mount->fd;
+	else if (mount->copy_fd >= 0)
+		piece->copy_fd = steal_fd(&mount->copy_fd);
+	else
+		piece->copy_fd = mounts_clone_as(mount->fd, mount->base,
+						 view_restrictions(attach->view, mount->flags, mount->host, mount->virt));
+	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT ? attach_failed(attach, piece->copy_fd, "copy a mount") : 0;
 }
 
 static int by_depth(const void *a, const void *b)

@@ -12,7 +12,7 @@
 struct piece {
 	struct mount *mount;
 	int copy_fd;    /* of what it shows; -1: nothing is there (any more), or another mount stands at its name */
-	bool kept;      /* the mount is held by copy_fd, which is the view's now */
+	bool kept;      /* the mount is held by copy_fd, which is the view's */
 	bool own;       /* in the skeleton already */
 	bool elsewhere; /* its name does not exist in the host tree around it */
 };

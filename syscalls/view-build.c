@@ -11,7 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/mounts.h"
 #include "base/path.h"
+#include "policy/below.h"
 #include "syscalls/view-private.h"
 
 #include "base/banned.h"
@@ -43,6 +45,19 @@ static unsigned mount_flags(const struct build *build, const struct policy_mount
 	return flags;
 }
 
+unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
+{
+	unsigned restrictions = MOUNTS_NO_SETID;
+
+	if (flags & (MOUNT_DEVICE | MOUNT_PROC))
+		return restrictions;
+	if (!path_below(host, "/dev")) /* who grants a device by name means it */
+		restrictions |= MOUNTS_NO_DEVICES;
+	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
+		restrictions |= MOUNTS_READ_ONLY;
+	return restrictions;
+}
+
 static int make_private(const char *host)
 {
 	char path[PATH_MAX];
@@ -65,19 +80,46 @@ static int make_private(const char *host)
 	return chmod(path, 01777) < 0 ? -errno : 0;
 }
 
-/* The directory of a grant, O_PATH. -errno, with a message when there is more to say. */
-static int open_dir(const struct build *build, const char *host)
+static int refuse_procfs(const struct build *build, int fd, const char *host)
 {
-	_cleanup_close_ int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
 	if (!view_is_procfs(fd))
-		return steal_fd(&fd);
+		return 0;
 	(void)snprintf(build->error->text, sizeof(build->error->text),
 		       "%s is a procfs, which shows the supervisor: the program has its own /proc; remove the grant",
 		       host);
 	return -EPERM;
+}
+
+/* The directory of a grant, O_PATH. -errno, with a message when there is more to say. */
+static int open_dir(const struct build *build, const char *host)
+{
+	_cleanup_close_ int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = refuse_procfs(build, fd, host);
+	return r < 0 ? r : steal_fd(&fd);
+}
+
+/*
+ * What is there, as it will be mounted, where that is to be done: one descriptor serves for building the view and for
+ * mounting it. -errno when it cannot be had; then opening it tells why, and mounting says what could not be done.
+ */
+static int copy_host(const struct build *build, const char *virt, const char *host, unsigned flags, mode_t *ret_mode)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (!build->options || build->options->tmpfs_fd < 0)
+		return -ENOSYS;
+	fd = mounts_clone_as(AT_FDCWD, host, view_restrictions(build->view, flags, host, virt));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode)) /* the host put a link there: opening it follows that */
+		return -ELOOP;
+	*ret_mode = st.st_mode;
+	return steal_fd(&fd);
 }
 
 /* The directory of a path: all before its last slash, "" for the root. */
@@ -103,38 +145,68 @@ static int hold_dir(const struct build *build, const char *host, struct held **r
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/* A grant of a single file is held by its directory, so that a host that replaces the file is followed. */
-static int add_file(struct build *build, const char *virt, const char *host, unsigned flags, const char *rule)
+/*
+ * A grant of a single file is held by its directory, so that a host that replaces the file is followed. copy_fd is taken, also
+ * on failure; -1: none.
+ */
+static int add_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags, const char *rule)
 {
+	_cleanup_close_ int copy = copy_fd;
 	struct held *held = NULL;
 	int r = hold_dir(build, host, &held);
 
 	if (r == 0)
 		r = view_show_name(build->view, virt, S_IFREG, NULL);
-	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags, rule);
+	if (r == 0)
+		r = view_add_file(build->view, virt, host, held, flags, rule);
+	if (r == 0)
+		build->view->mount[build->view->mounts - 1]->copy_fd = steal_fd(&copy);
+	return r;
+}
+
+static int add_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
+{
+	_cleanup_close_ int fd = dir_fd;
+	int r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
+
+	return r < 0 ? r : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
+}
+
+/* As it will be mounted. -errno: it has to be opened. */
+static int add_copy(struct build *build, const struct policy_mount *grant, unsigned flags)
+{
+	mode_t mode = 0;
+	_cleanup_close_ int fd = copy_host(build, grant->virt, grant->host, flags, &mode);
+
+	if (fd < 0)
+		return -EAGAIN;
+	if (!S_ISDIR(mode))
+		return add_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
+	if (refuse_procfs(build, fd, grant->host) < 0)
+		return -EPERM;
+	return add_dir(build, grant, steal_fd(&fd), flags | MOUNT_COPY);
+}
+
+static int add_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
+{
+	int fd = open_dir(build, grant->host);
+
+	if (fd == -ENOTDIR)
+		return add_file(build, grant->virt, grant->host, -1, flags, grant->rule);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* what cannot be reached cannot be granted */
+	return add_dir(build, grant, fd, flags);
 }
 
 static int add_grant(struct build *build, const struct policy_mount *grant)
 {
 	unsigned flags = mount_flags(build, grant);
-	int fd, r;
+	int r = add_copy(build, grant, flags);
 
-	if (grant->create) {
-		r = make_private(grant->host);
-		if (r < 0)
-			return r;
-	}
-	fd = open_dir(build, grant->host);
-	if (fd == -ENOTDIR)
-		return add_file(build, grant->virt, grant->host, flags, grant->rule);
-	if (fd < 0)
-		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* what cannot be reached cannot be granted */
-	r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
-	if (r < 0) {
-		(void)close(fd);
+	if (r != -EAGAIN)
 		return r;
-	}
-	return view_add_mount(build->view, grant->virt, grant->host, fd, ".", flags, grant->rule);
+	r = grant->create ? make_private(grant->host) : 0;
+	return r < 0 ? r : add_opened(build, grant, flags);
 }
 
 /* hold_dir for the skeleton, which may have its name in no mount namespace yet. */
@@ -192,7 +264,7 @@ static int add_text(struct build *build, const char *name, const char *virt, con
 	if (r < 0)
 		return r;
 	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
-	return add_file(build, virt, host, flags, rule);
+	return add_file(build, virt, host, -1, flags, rule);
 }
 
 static int add_provided(struct build *build, const struct policy_mount *grant, size_t index)
@@ -249,12 +321,16 @@ static int add_devices(struct build *build)
 	static const char *const link[][2] = {{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
 					      {"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"}};
 	char path[32];
+	mode_t mode;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(device) / sizeof(device[0]); i++) {
+		int copy;
+
 		(void)snprintf(path, sizeof(path), "/dev/%s", device[i]);
-		if (access(path, F_OK) == 0)
-			r = add_file(build, path, path, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
+		copy = copy_host(build, path, path, MOUNT_DEVICE, &mode);
+		if (copy >= 0 || access(path, F_OK) == 0)
+			r = add_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
 		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
@@ -335,7 +411,8 @@ static int build_all(struct build *build, const struct policy *policy)
 	if (r == 0)
 		r = add_devices(build);
 	for (size_t i = 0; r == 0 && i < count; i++)
-		if (grant[i].written)
+		/* The compiler found the canonical name: where that is what the rule has, no link is on the way. */
+		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
 	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
 		r = view_add_links(build->view, link[i].path);
@@ -348,16 +425,36 @@ static int build_all(struct build *build, const struct policy *policy)
 	return r < 0 ? fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 
+/* What is built is under an umask that suits directories for everybody. */
+static mode_t begin(struct view *view)
+{
+	view->building = true;
+	return umask(022);
+}
+
+static void end(struct view *view, mode_t old)
+{
+	view->building = false;
+	(void)umask(old);
+}
+
 int view_set_terminal(struct view *view, int terminal_fd)
 {
 	struct build build = {.view = view};
 	char name[32] = "";
+	mode_t old;
+	int r = 0;
 
 	if (ttyname_r(terminal_fd, name, sizeof(name)) != 0)
 		name[0] = '\0';
 	view->terminal_fd = terminal_fd;
 	/* One of another devpts instance has no name here: tty(1) says so, everything else works. */
-	return strncmp(name, "/dev/pts/", 9) == 0 ? add_file(&build, name, name, MOUNT_DEVICE, NULL) : 0;
+	if (strncmp(name, "/dev/pts/", 9) != 0)
+		return 0;
+	old = begin(view);
+	r = add_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
+	end(view, old);
+	return r;
 }
 
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
@@ -378,9 +475,9 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	}
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->still_fd = -1;
-	old = umask(022);
+	old = begin(view);
 	r = build_all(&build, policy);
-	(void)umask(old);
+	end(view, old);
 	if (r < 0) {
 		view_free(view);
 		return r;

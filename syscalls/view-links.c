@@ -111,7 +111,14 @@ int view_add_merged_usr(struct view *view)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
-		_cleanup_free_ char *real = realpath(links[i], NULL);
+		const struct node *known = view_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
+		_cleanup_free_ char *real = NULL;
+		char target;
+
+		/* Some rule's way led through it, or it is a directory or nothing. */
+		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
+			continue;
+		real = realpath(links[i], NULL);
 
 		/* Worth a link when something is granted there, or below. */
 		if (real && strcmp(real, links[i]) != 0 &&

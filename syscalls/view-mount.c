@@ -81,6 +81,7 @@ static void mount_free(struct mount *mount)
 		return;
 	if (mount->fd >= 0 && !mount->held)
 		(void)close(mount->fd);
+	cleanup_close(&mount->copy_fd);
 	free(mount->virt);
 	free(mount->host);
 	free(mount->origin);
@@ -140,6 +141,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		return -ENOMEM;
 	}
 	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
+				.copy_fd = -1,
 				.origin = strdup(host), .flags = flags, .rule = rule, .virt_len = strlen(virt),
 				.host_len = strlen(host)};
 	view->mount[view->mounts++] = mount;

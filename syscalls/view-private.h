@@ -47,6 +47,7 @@ struct view {
 	int standin_fd;       /* where stand-ins are made: a descriptor of the skeleton, until mounts cover that */
 	char *standin_host;
 	int host_root_fd;     /* O_PATH; -1: our own root is the host's */
+	bool building;        /* under an umask that suits directories */
 	bool attached;        /* the kernel's names are the view's: see view_attach */
 	int still_fd;         /* then, a copy of the program's root in which no link is followed; -1: it could not be had */
 	bool veiled;          /* of something that is shown the kernel shows the program less, or something else */
@@ -169,6 +170,8 @@ void view_hold_by(struct mount *mount, int fd, struct held *held);
 
 /* True when a host tree already shows at this virtual path, so that the skeleton has no say there. */
 bool view_covered(const struct view *view, const char *virt);
+/* What is shown of this host path at this name may not be used for: MOUNTS_*; flags are those of the mount. */
+unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
 /* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
 /*

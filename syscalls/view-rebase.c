@@ -38,6 +38,8 @@ static int hold_anew(struct attach *attach, struct piece *piece, const char *nam
 
 	if (piece->own)
 		return 0; /* the tmpfs is the same mount as before */
+	if (piece->kept)
+		return 0; /* it was held by its copy before */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = hold_again(attach, piece, name, &held);
 	if (r < 0)

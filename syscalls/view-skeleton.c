@@ -65,6 +65,18 @@ static int make_new(const struct view *view, char *path)
 	}
 }
 
+/* While the program runs the umask is the one of whoever created something last; while the view is built it is set. */
+static mode_t mask(const struct view *view)
+{
+	return view->building ? 022 : umask(022);
+}
+
+static void unmask(const struct view *view, mode_t program)
+{
+	if (!view->building)
+		(void)umask(program);
+}
+
 int view_skeleton_mkdir(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
@@ -79,9 +91,9 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 	if (!view->tree && view_shows(view, virt, len))
 		return 0; /* while it is made nobody else is there */
 	memcpy(path, virt, len + 1);
-	program = umask(022); /* this thread's is the one of whoever created something last */
+	program = mask(view);
 	r = view->tree ? -EEXIST : make_new(view, path);
-	(void)umask(program);
+	unmask(view, program);
 	if (r == 0) {
 		view_note_shown(view, virt, true);
 		return 0;
@@ -93,9 +105,9 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 	view_note_shown(view, virt, true);
 	if (fd >= 0)
 		return 0;
-	program = umask(022);
+	program = mask(view);
 	r = make_way(view, path);
-	(void)umask(program);
+	unmask(view, program);
 	return r;
 }
 

@@ -32,6 +32,7 @@ enum mount_flag {
 	MOUNT_RUN = 1 << 9,      /* of view_options.provide: may be read without a rule that says so, unless one denies it */
 	MOUNT_STILL = 1 << 10,   /* view_ask has a name for what is here */
 	MOUNT_OWN = 1 << 11,     /* a file of the skeleton itself, with its content: nothing is mounted there */
+	MOUNT_COPY = 1 << 12,    /* fd is what will be mounted, attached nowhere yet */
 };
 
 struct held; /* view-mount.c */
@@ -45,6 +46,7 @@ struct mount {
 	char *origin; /* the host's path of it, for the record */
 	char *base; /* name below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
+	int copy_fd; /* of a file: what will be mounted, attached nowhere yet; -1: not copied (yet) */
 	struct held *held; /* what fd is shared by, with other files of that directory; NULL: fd is this mount's */
 	unsigned flags;
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */

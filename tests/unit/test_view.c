@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "policy/below.h"
 #include "syscalls/tree.h"
 #include "syscalls/view.h"
 #include "tests/unit/unit.h"
@@ -52,6 +53,11 @@ bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	return path_below(path, "/globs") && !memchr(path, '.', len);
+}
+
+bool policy_may_write(const struct policy *policy, const char *path)
+{
+	return policy_rights(policy, path, strlen(path)) & POLICY_WRITE;
 }
 
 struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
