@@ -212,6 +212,39 @@ static void fail_syntax(struct parser *parser, const json_error_t *error)
 				  error->text);
 }
 
+/*
+ * jansson's memory while it reads: of the policy's arena, which is given back as a whole. Of the thousand pieces of a text
+ * none is freed by itself. jansson knows but one allocator, so nobody else may use it meanwhile: a policy is read before
+ * there are threads.
+ */
+static struct arena *json_arena;
+
+static void *json_from_arena(size_t size)
+{
+	return arena_alloc(json_arena, size);
+}
+
+static void json_to_arena(void *memory)
+{
+	(void)memory;
+}
+
+/* The text as values that live as long as the arena, and are not for json_decref. NULL with *ret_error. */
+static json_t *load_json(struct arena *arena, const char *text, json_error_t *ret_error)
+{
+	json_malloc_t before_malloc;
+	json_free_t before_free;
+	json_t *root;
+
+	json_get_alloc_funcs(&before_malloc, &before_free);
+	json_arena = arena;
+	json_set_alloc_funcs(json_from_arena, json_to_arena);
+	root = json_loadb(text, strlen(text), JSON_REJECT_DUPLICATES, ret_error);
+	json_set_alloc_funcs(before_malloc, before_free);
+	json_arena = NULL;
+	return root;
+}
+
 static bool check_all(const struct source *source, struct policy_errors *errors)
 {
 	bool good = source_check(source, errors);
@@ -238,7 +271,7 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 		return -ENOMEM;
 	slash = strrchr(source->path, '/');
 	source->label = slash ? slash + 1 : source->path;
-	root = json_loadb(text, strlen(text), JSON_REJECT_DUPLICATES, &error);
+	root = load_json(arena, text, &error);
 	if (!root) {
 		fail_syntax(&parser, &error);
 		return -EINVAL;
@@ -247,7 +280,6 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 		parser_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	json_decref(root);
 	parser_settle_pids(&parser);
 	if (parser.no_memory)
 		return -ENOMEM;
