@@ -1,5 +1,6 @@
 libcallgate_base_a_SOURCES += \
 	base/banned.h \
+	base/beside.c base/beside.h \
 	base/buf.c base/buf.h \
 	base/cleanup.h \
 	base/code.c base/code.h \
@@ -12,6 +13,7 @@ libcallgate_base_a_SOURCES += \
 	base/procstat.c base/procstat.h \
 	base/proctree.c base/proctree.h \
 	base/remove.c \
+	base/shared.c base/shared.h \
 	base/sha256.c base/sha256.h \
 	base/text.c base/text.h \
 	base/units.c

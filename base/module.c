@@ -2,12 +2,10 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/beside.h"
 #include "config.h"
 
 #include "base/banned.h"
@@ -16,41 +14,13 @@
 
 static char trouble[PATH_MAX + 256];
 
-/*
- * In a directory for everybody (/tmp) others can put a file beside the program, which they cannot replace: the module has to
- * be as much the program's owner's, or root's.
- */
-static bool is_trusted(const char *path)
-{
-	struct stat program, module;
-
-	return stat("/proc/self/exe", &program) == 0 && lstat(path, &module) == 0 && S_ISREG(module.st_mode) &&
-	       !(module.st_mode & S_IWOTH) && (module.st_uid == 0 || module.st_uid == program.st_uid);
-}
-
-static bool find_beside(char path[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(FILE_NAME));
-	char *slash;
-
-	if (len <= 0)
-		return false;
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash)
-		return false;
-	memcpy(slash + 1, FILE_NAME, sizeof(FILE_NAME));
-	return is_trusted(path);
-}
-
 static const struct module *load(void)
 {
 	char path[PATH_MAX];
 	const struct module *module;
 	void *handle;
 
-	if (!find_beside(path))
-		(void)snprintf(path, sizeof(path), "%s/%s", PKGLIBDIR, FILE_NAME);
+	beside_find(FILE_NAME, path);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	module = handle ? dlsym(handle, MODULE_SYMBOL) : NULL;
 	if (!module)

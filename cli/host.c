@@ -1,15 +1,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/shared.h"
+#include "cli/account.h"
 #include "cli/host.h"
 #include "cli/interpreter.h"
 #include "cli/program.h"
@@ -79,12 +81,26 @@ static int keep_file(struct cli_host *host, const char *path, const char *text)
 	return 0;
 }
 
+/* "-p <(...)": what it says may need the program with shared libraries, which could not read it again. */
+static int before_reading(const char *path)
+{
+	const char *why;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return 0;
+	return shared_program(&why) == 0 ? 0 : -ELIBACC;
+}
+
 static int read_policy(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
 {
 	const char *known = find_file(host, path);
 	_cleanup_free_ char *text = known ? strdup(known) : NULL, *copy = strdup(path);
 	size_t len;
-	int ret = known ? 0 : io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
+	int ret = known ? 0 : before_reading(path);
+
+	if (ret == 0 && !known)
+		ret = io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
 
 	if (ret < 0)
 		return ret;
@@ -145,7 +161,7 @@ static bool is_plain_name(const char *name)
 /* The account's name: asked for once, it may come from afar. NULL: no memory. */
 static const char *login_of(struct cli_host *host)
 {
-	const struct passwd *user = host->login ? NULL : getpwuid(host->uid);
+	const struct passwd *user = host->login ? NULL : account_of_uid(host->uid);
 
 	if (!host->login)
 		host->login = strdup(user && is_plain_name(user->pw_name) ? user->pw_name : "user");
@@ -234,7 +250,7 @@ static const char *const *host_interpreter(void *ctx)
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *user = home && *home == '/' ? NULL : getpwuid(getuid());
+	const struct passwd *user = home && *home == '/' ? NULL : account_of_uid(getuid());
 
 	if (user)
 		home = user->pw_dir;

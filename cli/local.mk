@@ -1,6 +1,6 @@
 bin_PROGRAMS += callgate
-callgate_SOURCES += \
-	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
+CALLGATE_SOURCES += \
+	cli/account.c cli/account.h cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
 	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
 	cli/real.c cli/real.h \
 	cli/run-options.c \
@@ -9,7 +9,7 @@ callgate_SOURCES += \
 	cli/run.c cli/run-prepare.c cli/run-private.h cli/run-setup.c \
 	cli/user.c \
 	cli/user.h
-callgate_SOURCES += \
+CALLGATE_SOURCES += \
 	cli/audit-lines.c \
 	cli/audit-show.c \
 	cli/audit-stats.c \

@@ -8,9 +8,11 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
 #include "cli/user.h"
+#include "policy/net.h"
 #include "supervisor/input.h"
 #include "supervisor/output.h"
 #include "supervisor/selffilter.h"
@@ -203,6 +205,30 @@ int run_start_custodian(struct run *run)
 	return error < 0 ? run_refuse(run, "user_failed", "cannot start the custodian: %s", strerror(-error)) : 0;
 }
 
+/* What is known to need the program with shared libraries, or does what undo_scratch() could not undo. */
+static bool is_for_shared(const struct run *run)
+{
+	const struct cli_policy_options *options = &run->options.policy;
+
+	return run->user.set || run->options.input.count || options->allow_host.count || options->allow.count ||
+	       options->secret.count;
+}
+
+static int become_shared(struct run *run)
+{
+	const char *why;
+
+	return shared_program(&why) == 0 ? 0 : run_refuse(run, "setup_failed", "this run %s", why);
+}
+
+/* Before there is a log, or a directory for --output. */
+static int load_as_shared(struct run *run)
+{
+	if (load_policies(run) != 0)
+		return CLI_ERROR;
+	return policy_net_enabled(run->policy) || (run->setup_policy && policy_net_enabled(run->setup_policy)) ? become_shared(run) : 0;
+}
+
 int run_prepare(struct run *run)
 {
 	struct policy_error error = {""};
@@ -212,12 +238,13 @@ int run_prepare(struct run *run)
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_refuse(run, "out_of_memory", "out of memory");
 	run->host_ready = true;
-	if (find_user(run) != 0 || prepare_as_user(run, &workdir_fd) != 0)
+	if (find_user(run) != 0 || (is_for_shared(run) && become_shared(run) != 0) ||
+	    prepare_as_user(run, &workdir_fd) != 0)
 		return CLI_ERROR;
 	/* Before the policy, whose rules may name them (-x @workdir/tool). */
 	if (input_copy(workdir_fd, options->input.item, options->input.count, &run->user, &error) < 0)
 		return run_refuse(run, "input_failed", "%s", error.text);
-	if (load_policies(run) != 0 || confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
+	if (load_as_shared(run) != 0 || confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
 		return CLI_ERROR;
 	if (options->output) {
 		run->output_fd = output_open(options->output, &error);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/io.h"
+#include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
 #include "policy/net.h"
@@ -281,6 +282,26 @@ static bool is_needed(const void *ctx, int fd)
 	return fd == run->options.status_fd || has_secret(run->policy, fd) || has_secret(run->setup_policy, fd);
 }
 
+/* Until a policy is read nothing has been done that cannot be undone; see become_shared() in run-prepare.c. */
+static void undo_scratch(void *ctx)
+{
+	struct run *run = ctx;
+
+	if (run->scratch_ready)
+		remove_scratch(run);
+	run->scratch_ready = false;
+}
+
+static int prepare(struct run *run)
+{
+	int exit_code;
+
+	shared_program_undo(undo_scratch, run);
+	exit_code = run_prepare(run);
+	shared_program_settled();
+	return exit_code;
+}
+
 int cli_run(int argc, char **argv)
 {
 	struct run run = {
@@ -305,7 +326,7 @@ int cli_run(int argc, char **argv)
 								     : SUMMARY_NONE;
 		exit_code = check_stdio(&run);
 		if (exit_code == 0)
-			exit_code = run_prepare(&run);
+			exit_code = prepare(&run);
 		/* A policy or an input may have been one: "-p /dev/fd/63", by a shell's <(...). */
 		cli_inherited_close(&run.inherited, is_needed, &run);
 		if (exit_code == 0 && (!run.options.setup || run_setup(&run, &exit_code)))

@@ -1,8 +1,6 @@
 #include "cli/user.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/account.h"
 
 #include "base/banned.h"
 
@@ -30,12 +29,12 @@ static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 	if (is_number(name)) {
 		if (text_number(name, 0, ID_MAX, &number) < 0)
 			return -ERANGE;
-		account = getpwuid((uid_t)number);
+		account = account_of_uid((uid_t)number);
 		*ret_uid = (uid_t)number;
 		*ret_gid = account ? account->pw_gid : (gid_t)number;
 		return 0;
 	}
-	account = getpwnam(name);
+	account = account_named(name);
 	if (!account)
 		return -ENOENT;
 	*ret_uid = account->pw_uid;
@@ -54,7 +53,7 @@ static int find_group(const char *name, gid_t *ret_gid)
 		*ret_gid = (gid_t)number;
 		return 0;
 	}
-	group = getgrnam(name);
+	group = account_group_named(name);
 	if (!group)
 		return -ENOENT;
 	*ret_gid = group->gr_gid;

@@ -134,6 +134,9 @@ static void unpack(struct baggage *baggage)
 
 /* ---- the processes ---- */
 
+/* Not in the program that is linked statically, which never comes here (base/shared.h): getaddrinfo(3) needs shared libraries. */
+extern __typeof__(resolver_main) resolver_main __attribute__((weak));
+
 static _Noreturn void be_resolver(const struct baggage *baggage, struct confine *confine, int fd)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
@@ -143,7 +146,7 @@ static _Noreturn void be_resolver(const struct baggage *baggage, struct confine 
 		_exit(1);
 	layers_free(baggage->options->layers); /* shared memory: what it says of the run is not theirs to write */
 	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
-	exit(resolver_main(fd, confine_lock, confine));
+	exit(resolver_main ? resolver_main(fd, confine_lock, confine) : EXIT_FAILURE);
 }
 
 static _Noreturn void be_egress(struct baggage *baggage, struct confine *confine, int resolver_fd, int control_fd)

@@ -68,7 +68,7 @@ LIVE_TESTS = \
 	tests/live/net-http2.sh \
 	tests/live/net-java.sh \
 	tests/live/net-loopback.sh \
-	tests/live/net-module.sh \
+	tests/live/net-module.sh tests/live/shared.sh \
 	tests/live/net-smoke.sh \
 	tests/live/net-static.sh \
 	tests/live/net-wget.sh \

@@ -3,9 +3,11 @@
 # needs it is refused.
 . "$(dirname "$0")/lib.sh"
 MODULE=$(dirname "$(readlink -f "$CALLGATE")")/callgate-net.so
+SHARED=$(dirname "$MODULE")/callgate-shared # where callgate is linked statically: what loads the module
 [ -e "$MODULE" ] || skip "no module beside $CALLGATE"
+[ -e "$SHARED" ] || SHARED=
 if [ -n "$(command -v objdump)" ]; then
-	objdump -p "$CALLGATE" | grep NEEDED | grep -E 'ssl|crypto|nghttp2|idn2|psl' && fail "the program loads the network's libraries"
+	objdump -p "$CALLGATE" ${SHARED:+"$SHARED"} | grep NEEDED | grep -E 'ssl|crypto|nghttp2|idn2|psl' && fail "the program loads the network's libraries"
 fi
 
 echo '{"version": 1, "network": {"allow": [{"host": "*.example.com"}, {"host": "bücher.example"}]}}' >"$T/wild.json"
@@ -48,7 +50,16 @@ refused()
 mkdir "$T/bin"
 cp "$CALLGATE" "$T/bin/callgate"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -- true || fail "without the module nothing runs"
-if ! [ -e "$(strings -a "$CALLGATE" | grep '/callgate$' | head -n 1)/callgate-net.so" ]; then
+installed=$(strings -a "$CALLGATE" | grep '/callgate$' | head -n 1)
+if [ -n "$SHARED" ]; then
+	if ! [ -e "$installed/callgate-shared" ]; then
+		refused "no program with shared libraries" 'callgate-shared, which cannot be started' \
+			run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+		refused "names without it" 'callgate-shared, which cannot be started' check "$T/wild.json"
+	fi
+	cp "$SHARED" "$T/bin/callgate-shared"
+fi
+if ! [ -e "$installed/callgate-net.so" ]; then
 	refused "no module" 'callgate-net.so' run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
 	refused "names without the module" 'callgate-net.so' check "$T/wild.json"
 fi

@@ -1,0 +1,70 @@
+/* Of the program that is linked statically, in place of shared.c and module.c: it has nothing itself and becomes the one that has. */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/beside.h"
+#include "base/module.h"
+#include "base/shared.h"
+
+#include "base/banned.h"
+
+#define FILE_NAME "callgate-shared"
+
+static struct {
+	char **argv;
+	void (*undo)(void *ctx);
+	void *ctx;
+	bool settled;
+} program;
+
+/* A copy: options are put into order as they are read, and the verb gets another name. */
+void shared_program_arguments(int argc, char **argv)
+{
+	program.argv = calloc((size_t)argc + 1, sizeof(*argv));
+	if (program.argv)
+		memcpy(program.argv, argv, (size_t)argc * sizeof(*argv));
+}
+
+void shared_program_undo(void (*undo)(void *ctx), void *ctx)
+{
+	program.undo = undo;
+	program.ctx = ctx;
+}
+
+void shared_program_settled(void)
+{
+	program.settled = true;
+}
+
+int shared_program(const char **ret_why)
+{
+	static char trouble[PATH_MAX + 256];
+	char path[PATH_MAX];
+	int error;
+
+	*ret_why = "has changed since it was first read; try again";
+	if (program.settled)
+		return -EBUSY;
+	beside_find(FILE_NAME, path);
+	if (program.undo)
+		program.undo(program.ctx);
+	(void)fflush(NULL); /* who writes to it tells of errors */
+	if (program.argv)
+		(void)execv(path, program.argv);
+	error = program.argv ? -errno : -ENOMEM;
+	(void)snprintf(trouble, sizeof(trouble), "needs %s, which cannot be started: %s", path, strerror(-error));
+	*ret_why = trouble;
+	return error;
+}
+
+const void *module_part(enum module_part part, const char **ret_why)
+{
+	(void)part;
+	(void)shared_program(ret_why);
+	return NULL;
+}
