@@ -36,6 +36,7 @@ struct caller {
 	pid_t tid;
 	bool called;        /* since it was looked at last */
 	uint64_t waited_ns; /* for a CPU, until then */
+	int fd;             /* its schedstat, or -1: opened when it was looked at first */
 };
 
 /* All tasks of the run, and the receiver, on one CPU: handoff-together.c. */

@@ -28,16 +28,20 @@
 #define TASKS_MOST 32u       /* that are moved to one CPU */
 #define NEW_MOST 64          /* numbers that are looked at for who computes */
 
-/* How long a task waited for a CPU in its life: the second number. The third is how often it had one; 0: nobody counts. */
-static bool waited(pid_t tid, uint64_t *ret_ns)
+static int open_schedstat(pid_t tid)
 {
-	char path[64], text[96], *end;
-	_cleanup_close_ int fd = -1;
-	ssize_t len;
+	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* How long its task waited for a CPU in its life: the second number. The third is how often it had one; 0: nobody counts. */
+static bool read_waited(int fd, uint64_t *ret_ns)
+{
+	char text[96], *end;
+	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
@@ -46,12 +50,47 @@ static bool waited(pid_t tid, uint64_t *ret_ns)
 	return strtoull(end, NULL, 10) > 0;
 }
 
+static bool waited(pid_t tid, uint64_t *ret_ns)
+{
+	_cleanup_close_ int fd = open_schedstat(tid);
+
+	return read_waited(fd, ret_ns);
+}
+
+/*
+ * To open it takes longer than to read it. It is the task's and not its number's: when that has died nothing can be read,
+ * and who has the number then is looked at.
+ */
+static bool caller_waited(struct caller *caller, uint64_t *ret_ns)
+{
+	if (caller->fd >= 0 && read_waited(caller->fd, ret_ns))
+		return true;
+	cleanup_close(&caller->fd);
+	caller->fd = open_schedstat(caller->tid);
+	return read_waited(caller->fd, ret_ns);
+}
+
+/* In its place there is another, or nobody. */
+static void set_caller(struct caller *caller, pid_t tid)
+{
+	cleanup_close(&caller->fd);
+	*caller = (struct caller){.tid = tid, .called = tid > 0, .fd = -1};
+}
+
+static void forget_callers(struct together *together)
+{
+	for (unsigned i = 0; i < CALLERS_MAX; i++)
+		set_caller(&together->caller[i], 0);
+}
+
 /* ---- beginning ---- */
 
 void together_init(struct handoff *handoff)
 {
 	uint64_t ns;
 
+	for (unsigned i = 0; i < CALLERS_MAX; i++)
+		handoff->together.caller[i].fd = -1;
 	handoff->together.possible = waited(getpid(), &ns);
 	handoff->together.pause_ns = PAUSE_FIRST_NS;
 }
@@ -98,7 +137,6 @@ static void start(struct handoff *handoff, pid_t since, uint64_t now_ns)
 	together->idle_ns = 0;
 	together->harm_ns = 0;
 	together->looked = NULL;
-	memset(together->caller, 0, sizeof(together->caller));
 }
 
 void handoff_begin(struct handoff *handoff, pid_t program)
@@ -183,6 +221,7 @@ void together_release(struct handoff *handoff)
 	if (!handoff->together.on)
 		return;
 	handoff->together.on = false;
+	forget_callers(&handoff->together);
 	handoff->all_numbers |= io_now_ns() - handoff->together.looked_ns > LOOK_LATE_NS;
 	tree_each(handoff->tree, let_go, handoff);
 	handoff_put_back(handoff, 0, &handoff->own);
@@ -213,9 +252,9 @@ static void note_caller(struct together *together, pid_t tid)
 	}
 	if (!caller)
 		return;
-	*caller = (struct caller){.tid = tid, .called = true};
+	set_caller(caller, tid);
 	if (tid <= together->since)
-		(void)waited(tid, &caller->waited_ns); /* before that it was none of our doing */
+		(void)caller_waited(caller, &caller->waited_ns); /* before that it was none of our doing */
 }
 
 void together_call(struct handoff *handoff, pid_t tid)
@@ -304,7 +343,7 @@ static uint64_t callers_waited(struct together *together)
 		if (!caller->called)
 			continue;
 		caller->called = false;
-		if (!waited(caller->tid, &now) || now < caller->waited_ns)
+		if (!caller_waited(caller, &now) || now < caller->waited_ns)
 			continue;
 		total_ns += now - caller->waited_ns;
 		caller->waited_ns = now;
