@@ -19,23 +19,24 @@
 #include "base/banned.h"
 
 struct cover {
-	int root_fd;
-	int dir_fd, file_fd; /* empty ones, which nobody may open */
+	int tmpfs_fd, root_fd;
+	int dir_fd, file_fd; /* empty ones, which nobody may open; -1: nothing was covered yet */
 };
 
-static int make_empty(struct cover *cover, int tmpfs_fd)
+static int make_empty(struct cover *cover)
 {
-	if (mkdirat(tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 || mknodat(tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
+	if (mkdirat(cover->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
+	    mknodat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
 		return -errno;
-	cover->dir_fd = openat(tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cover->file_fd = openat(tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
+	cover->dir_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cover->file_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
 	return cover->dir_fd < 0 || cover->file_fd < 0 ? -errno : 0;
 }
 
 /* What is not there, or leads elsewhere by a link, needs no cover. */
 static int cover_one(void *ctx, const char *path)
 {
-	const struct cover *cover = ctx;
+	struct cover *cover = ctx;
 	_cleanup_close_ int point = -1, copy = -1;
 	struct stat st;
 	int r;
@@ -47,11 +48,12 @@ static int cover_one(void *ctx, const char *path)
 			     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
-	copy = mounts_clone(S_ISDIR(st.st_mode) ? cover->dir_fd : cover->file_fd, "");
-	if (copy < 0)
-		return copy;
-	r = mounts_restrict(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
-	return r < 0 ? r : mounts_attach(copy, point, "");
+	r = cover->dir_fd < 0 ? make_empty(cover) : 0;
+	if (r < 0)
+		return r;
+	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? cover->dir_fd : cover->file_fd, "",
+			       MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	return copy < 0 ? copy : mounts_attach(copy, point, "");
 }
 
 /* Of the holes one holds mounts that have names elsewhere in the view: exec and chdir go through it. */
@@ -62,8 +64,8 @@ static bool is_to_cover(const struct node *node)
 
 int view_cover(const struct view *view, int tmpfs_fd, int root_fd)
 {
-	struct cover cover = {.root_fd = root_fd, .dir_fd = -1, .file_fd = -1};
-	int r = make_empty(&cover, tmpfs_fd);
+	struct cover cover = {.tmpfs_fd = tmpfs_fd, .root_fd = root_fd, .dir_fd = -1, .file_fd = -1};
+	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
