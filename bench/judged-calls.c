@@ -8,20 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <linux/openat2.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "audit/audit.h"
-#include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
+#include "bench/judged-calls.h"
 #include "syscalls/call.h"
 #include "syscalls/decode.h"
 #include "syscalls/denials.h"
@@ -30,204 +25,12 @@
 #include "base/banned.h"
 
 #define ROUNDS 200
-#define GRANTS 1000
 #define LONG_PATH 4000
 #define PIDFD 1000000 /* of the program; no such descriptor is */
-#define MEMORY 0x10000u /* where the program's text is, a page boundary */
 
 #ifndef BENCH_FLAGS
 #define BENCH_FLAGS ""
 #endif
-
-/* ---- the program ---- */
-
-static char memory[PATH_MAX * 2];
-
-static ssize_t memory_read(pid_t tid, uint64_t addr, void *out, size_t len)
-{
-	(void)tid;
-	if (addr < MEMORY || addr - MEMORY >= sizeof(memory))
-		return -EFAULT;
-	if (len > sizeof(memory) - (addr - MEMORY))
-		len = sizeof(memory) - (addr - MEMORY);
-	memcpy(out, memory + (addr - MEMORY), len);
-	return (ssize_t)len;
-}
-
-static ssize_t memory_write(pid_t tid, uint64_t addr, const void *from, size_t len)
-{
-	(void)tid;
-	(void)addr;
-	(void)from;
-	return (ssize_t)len;
-}
-
-static const struct guest_ops guest = {.read = memory_read, .write = memory_write};
-
-/* ---- what is not there under valgrind; the linker puts these in the place of libc's (--wrap) ---- */
-
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __real_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
-long __wrap_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now);
-
-long __wrap_syscall(long number, ...)
-{
-	long arg[6];
-	va_list args;
-
-	va_start(args, number);
-	for (unsigned i = 0; i < 6; i++)
-		arg[i] = va_arg(args, long);
-	va_end(args);
-	if (number == SYS_pidfd_getfd)
-		return fcntl((int)arg[1], F_DUPFD_CLOEXEC, 3);
-	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
-}
-
-long __wrap_kernel_call(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
-{
-	if (number == SYS_openat2) {
-		const struct open_how *how = (const struct open_how *)c; /* NOLINT(performance-no-int-to-ptr) */
-
-		return __real_kernel_call(SYS_openat, a, b, how->flags, 0, 0, 0);
-	}
-	if (number == SYS_ioctl) /* the listener: every notification is still waited for */
-		return 0;
-	return __real_kernel_call(number, a, b, c, d, e, f);
-}
-
-/* A microsecond later at each look: what is done again after some time must not depend on the machine's load. */
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now)
-{
-	static long looks;
-
-	(void)clock;
-	looks++;
-	*ret_now = (struct timespec){.tv_sec = 1000 + looks / 1000000, .tv_nsec = looks % 1000000 * 1000};
-	return 0;
-}
-
-/* ---- the policy, of the size of the profile `extended`, on names below one directory ---- */
-
-static char top[32] = "/tmp/cg-instructions-XXXXXX";
-
-static const char policy_text[] =
-	"{\"version\": 1, \"name\": \"made-up\", \"filesystem\": {"
-	"\"read\": [\"${TOP}/usr\", \"${TOP}/opt\", \"${TOP}/etc/bash.bashrc\", \"${TOP}/etc/debian_version\", \"${TOP}/etc/dpkg\","
-	"\"${TOP}/etc/emacs\", \"${TOP}/etc/gai.conf\", \"${TOP}/etc/gitconfig\", \"${TOP}/etc/groff\", \"${TOP}/etc/inputrc\","
-	"\"${TOP}/etc/java\", \"${TOP}/etc/login.defs\", \"${TOP}/etc/magic\", \"${TOP}/etc/mime.types\", \"${TOP}/etc/networks\","
-	"\"${TOP}/etc/perl\", \"${TOP}/etc/profile\", \"${TOP}/etc/profile.d\", \"${TOP}/etc/protocols\", \"${TOP}/etc/services\","
-	"\"${TOP}/etc/shells\", \"${TOP}/etc/ssl/certs\", \"${TOP}/etc/ssl/openssl.cnf\", \"${TOP}/etc/terminfo\","
-	"\"${TOP}/etc/vim\", \"${TOP}/sys/kernel\", \"${TOP}/var/lib/dpkg\", \"${TOP}/var/lib/gems\", \"${TOP}/etc/fonts\","
-	"\"${TOP}/usr/share/fonts\", \"${TOP}/usr/share/javascript\", \"${TOP}/var/cache/fontconfig\"],"
-	"\"write\": [\"${TOP}/work\"],"
-	"\"exec\": [\"${TOP}/usr/bin\", \"${TOP}/usr/lib\", \"${TOP}/usr/libexec\", \"${TOP}/usr/share\", \"${TOP}/usr/local\","
-	"\"${TOP}/opt\", \"${TOP}/work\"],"
-	"\"deny\": [\"${TOP}/home/.ssh\", \"${TOP}/home/.aws\", \"${TOP}/home/.azure\", \"${TOP}/home/.gnupg\","
-	"\"${TOP}/home/.kube\", \"${TOP}/home/.docker\", \"${TOP}/home/.config/gcloud\", \"${TOP}/home/.config/gh\","
-	"\"${TOP}/home/.netrc\", \"${TOP}/home/.git-credentials\", \"${TOP}/home/.npmrc\", \"${TOP}/home/.pypirc\","
-	"\"${TOP}/home/.cargo/credentials\", \"${TOP}/work/secret\", \"**/.env\"]}}";
-
-static const char *const directories[] = {
-	"usr", "usr/bin", "usr/lib", "usr/lib/package", "usr/share", "opt", "etc", "etc/dpkg", "etc/emacs", "etc/groff",
-	"etc/java", "etc/perl", "etc/profile.d", "etc/ssl", "etc/ssl/certs", "etc/terminfo", "etc/vim", "sys", "sys/kernel", "var",
-	"var/lib", "var/lib/dpkg", "var/lib/gems", "etc/fonts", "var/cache", "var/cache/fontconfig", "work", "home",
-	"scratch", "scratch/many",
-};
-static const char *const files[] = {
-	"usr/bin/env", "usr/lib/package/module.py", "etc/bash.bashrc", "etc/debian_version", "etc/gai.conf", "etc/gitconfig",
-	"etc/inputrc", "etc/login.defs", "etc/magic", "etc/mime.types", "etc/networks", "etc/profile", "etc/protocols",
-	"etc/services", "etc/shells", "etc/ssl/openssl.cnf", "work/.env", "work/secret",
-};
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "bench-instructions: %s: %s\n", what, strerror(error));
-	exit(1);
-}
-
-static void make_tree(void)
-{
-	char path[PATH_MAX];
-
-	if (!mkdtemp(top))
-		die(top, errno);
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, directories[i]);
-		if (mkdir(path, 0700) < 0)
-			die(path, errno);
-	}
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, files[i]);
-		if (mknod(path, S_IFREG | 0600, 0) < 0)
-			die(path, errno);
-	}
-}
-
-static int load_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
-{
-	(void)from;
-	*ret_text = strdup(ctx);
-	*ret_path = strdup(name);
-	return *ret_text && *ret_path ? 0 : -ENOMEM;
-}
-
-/* The thousand need not be there: the directory that holds them is granted as well, and is what is mounted. */
-static char *real_name(void *ctx, const char *path)
-{
-	(void)ctx;
-	return strstr(path, "/grant-") ? strdup(path) : realpath(path, NULL);
-}
-
-static const char *const *no_interpreter(void *ctx)
-{
-	static const char *const none[] = {NULL};
-
-	(void)ctx;
-	return none;
-}
-
-static const char *variable(void *ctx, const char *name)
-{
-	(void)ctx;
-	return strcmp(name, "TOP") == 0 ? top : NULL;
-}
-
-static struct policy *load(const char *text, const char *scratch)
-{
-	static const char *const names[] = {"made-up.json", NULL};
-	char work[PATH_MAX];
-	const struct policy_cli cli = {.read = NULL};
-	const struct policy_host host = {.ctx = (void *)(uintptr_t)text, .load = load_text, .realpath = real_name,
-					 .interpreter = no_interpreter, .env = variable, .home = "/home/nobody", .workdir = work,
-					 .workdir_virt_default = work, .scratch = scratch};
-	struct policy_errors errors = {0};
-	struct policy *policy = NULL;
-
-	(void)snprintf(work, sizeof(work), "%s/work", top);
-	if (policy_load(names, &cli, &host, &policy, &errors) < 0)
-		die(errors.count ? errors.item[0].text : "policy", EINVAL);
-	return policy;
-}
-
-static char *many_grants(void)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		die("policy", errno);
-	fputs("{\"version\": 1, \"name\": \"many\", \"filesystem\": {\"read\": [\"${TOP}/usr\"", out);
-	for (unsigned i = 0; i < GRANTS; i++)
-		fprintf(out, ", \"${TOP}/usr/lib/grant-%u\"", i);
-	fputs("]}}", out);
-	if (fclose(out) != 0)
-		die("policy", errno);
-	return text;
-}
 
 /* ---- a run without a program ---- */
 
@@ -257,26 +60,26 @@ static struct run *start(const char *text, const char *name)
 	struct view_options options = {.scratch_host = run->scratch, .scratch_base = run->scratch, .tmpfs_fd = -1};
 	const char *const argv[] = {"made-up", NULL};
 	const struct audit_header header = {.run_id = "0123456789abcdef", .argv = argv, .policy_name = name, .policy_sha256 = "",
-					    .workdir = top, .layers_json = "{}", .record_allowed = true};
+					    .workdir = judged_top, .layers_json = "{}", .record_allowed = true};
 	int r;
 
-	(void)snprintf(run->scratch, sizeof(run->scratch), "%s/%s", top, name);
+	(void)snprintf(run->scratch, sizeof(run->scratch), "%s/%s", judged_top, name);
 	(void)snprintf(log, sizeof(log), "%s.jsonl", run->scratch);
-	run->policy = load(text, run->scratch);
+	run->policy = judged_load(text, run->scratch);
 	options.scratch_fd = open(run->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = view_create(run->policy, &options, &run->sandbox.view, &error);
 	if (r < 0)
-		die(error.text, -r);
+		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
 	run->sandbox.view->bases = view_bases_create();
 	r = audit_open(log, &header, &run->sandbox.audit);
 	if (r < 0)
-		die(log, -r);
+		judged_die(log, -r);
 	if (tree_create(getpid(), run->sandbox.view, -1, &run->sandbox.tree) < 0)
-		die("tree", ENOMEM);
+		judged_die("tree", ENOMEM);
 	run->sandbox.denials = denials_create();
 	run->sandbox.policy = run->policy;
-	run->sandbox.guest = &guest;
+	run->sandbox.guest = &judged_guest;
 	run->sandbox.listener_fd = -1;
 	run->task = (struct task){.tid = getpid(), .tgid = getpid(), .ppid = 1, .pidfd = PIDFD, .exe = exe};
 	(void)close(options.scratch_fd);
@@ -302,10 +105,10 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->committed = false;
 	if (decode_call(call) < 0 || !call_valid(call))
-		die("decode", EINVAL);
+		judged_die("decode", EINVAL);
 	call->row->perform(call);
 	if (call_commit(call) < 0)
-		die("record", EIO);
+		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;
 	audit_end(run->sandbox.audit, call->slot, result, 12345);
 	if (call->outcome.kind == OUTCOME_FD)
@@ -356,7 +159,7 @@ static const struct bench_case {
 /* Names of 200 letters, or of one: below what is granted, and nothing is there. */
 static void make_path(char *out, size_t name_len)
 {
-	size_t at = (size_t)snprintf(out, LONG_PATH, "%s/usr", top), end = name_len > 1 ? LONG_PATH : at + 200;
+	size_t at = (size_t)snprintf(out, LONG_PATH, "%s/usr", judged_top), end = name_len > 1 ? LONG_PATH : at + 200;
 
 	while (at + 1 < end) {
 		out[at++] = '/';
@@ -373,14 +176,14 @@ static void run_case(struct run *run, const struct bench_case *one, int director
 	if (one->number == SYS_openat)
 		arg[2] = O_RDONLY | O_CLOEXEC;
 	if (!one->path)
-		make_path(memory, one->measure == measure_long ? 200 : 1);
+		make_path(judged_memory, one->measure == measure_long ? 200 : 1);
 	else if (one->dirfd == AT_FDCWD)
-		(void)snprintf(memory, sizeof(memory), "%s/%s", top, one->path);
+		(void)snprintf(judged_memory, sizeof(judged_memory), "%s/%s", judged_top, one->path);
 	else
-		(void)snprintf(memory, sizeof(memory), "%s", one->path);
+		(void)snprintf(judged_memory, sizeof(judged_memory), "%s", one->path);
 	/* Once without being counted: what is found out once is. */
 	if (judge(run, one->number, arg) != one->wanted)
-		die(memory, EDOM);
+		judged_die(judged_memory, EDOM);
 	for (unsigned i = 0; i < ROUNDS; i++)
 		(void)one->measure(run, one->number, arg);
 }
@@ -401,15 +204,15 @@ int main(int argc, char **argv)
 		       __VERSION__, gnu_get_libc_version(), BENCH_FLAGS);
 		return 0;
 	}
-	make_tree();
-	grants = many_grants();
-	run = start(policy_text, "scratch");
+	judged_make_tree();
+	grants = judged_many_grants();
+	run = start(judged_policy, "scratch");
 	many = start(grants, "scratch/many");
-	(void)snprintf(path, sizeof(path), "%s/usr/lib/package", top);
+	(void)snprintf(path, sizeof(path), "%s/usr/lib/package", judged_top);
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		run_case(cases[i].many ? many : run, &cases[i], directory);
 	printf("%u calls of each case\n", ROUNDS);
 	free(grants);
-	return io_remove_tree(AT_FDCWD, top) < 0;
+	return io_remove_tree(AT_FDCWD, judged_top) < 0;
 }
