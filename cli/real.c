@@ -98,14 +98,15 @@ static const struct cli_real_name *name_at(struct cli_real *real, const struct w
 {
 	uint64_t mixed = tree_hash(text, len) ^ (way->at ? way->at->hash * UINT64_C(0xff51afd7ed558ccd) : 0);
 	uint64_t hash = mixed ^ (mixed >> 29);
-	const struct cli_real_name **slot;
+	const struct cli_real_name **slot, *known;
 	struct cli_real_name *name;
 
 	if (!make_room(real))
 		return NULL;
 	slot = slot_of(real, way->at, hash, text, len);
-	if (*slot)
-		return *slot;
+	known = *slot;
+	if (known)
+		return known;
 	name = arena_alloc(&real->arena, sizeof(*name) + len);
 	if (!name)
 		return NULL;
