@@ -1,5 +1,6 @@
 #include "cli/account.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,48 +8,84 @@
 
 #include "base/banned.h"
 
+#define BLANK " \t\n"
+
 extern const struct account_service account_service __attribute__((weak, visibility("hidden")));
 
-/* NULL: there is none, and no other program that has it. */
-static const struct account_service *service(void)
+/* nsswitch.conf(5): that `line` names no other source for `database` than its file. */
+static bool says_files(const char *line, const char *database)
+{
+	size_t len = strlen(database);
+
+	line += strspn(line, BLANK);
+	if (strncmp(line, database, len) != 0)
+		return false;
+	line += len + strspn(line + len, BLANK);
+	if (*line != ':')
+		return false;
+	line += 1 + strspn(line + 1, BLANK);
+	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK)] == '\0';
+}
+
+static bool has_only_files(const char *database)
+{
+	FILE *file = fopen("/etc/nsswitch.conf", "re");
+	bool found = false;
+	char line[256];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = says_files(line, database);
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+/* NULL: there is none, it would say the same as the file, or there is no other program that has it. */
+static const struct account_service *service(const char *database)
 {
 	const char *why;
 
-	return shared_program(&why) == 0 && &account_service ? &account_service : NULL;
+	return !has_only_files(database) && shared_program(&why) == 0 && &account_service ? &account_service : NULL;
 }
 
 const struct passwd *account_of_uid(uid_t uid)
 {
 	FILE *file = fopen("/etc/passwd", "re");
+	const struct account_service *more;
 	const struct passwd *account = NULL;
 
 	while (file && (account = fgetpwent(file)) && account->pw_uid != uid)
 		;
 	if (file)
 		(void)fclose(file); /* read only */
-	return account || !service() ? account : service()->of_uid(uid);
+	more = account ? NULL : service("passwd");
+	return more ? more->of_uid(uid) : account;
 }
 
 const struct passwd *account_named(const char *name)
 {
 	FILE *file = fopen("/etc/passwd", "re");
+	const struct account_service *more;
 	const struct passwd *account = NULL;
 
 	while (file && (account = fgetpwent(file)) && strcmp(account->pw_name, name) != 0)
 		;
 	if (file)
 		(void)fclose(file);
-	return account || !service() ? account : service()->named(name);
+	more = account ? NULL : service("passwd");
+	return more ? more->named(name) : account;
 }
 
 const struct group *account_group_named(const char *name)
 {
 	FILE *file = fopen("/etc/group", "re");
+	const struct account_service *more;
 	const struct group *group = NULL;
 
 	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
 		;
 	if (file)
 		(void)fclose(file);
-	return group || !service() ? group : service()->group_named(name);
+	more = group ? NULL : service("group");
+	return more ? more->group_named(name) : group;
 }

@@ -7,7 +7,7 @@
 
 /*
  * The account, until the next call of the same function. NULL: there is none, or none can be asked for. The first that is not in
- * the file may make this the program with shared libraries (base/shared.h).
+ * the file may make this the program with shared libraries (base/shared.h), unless nsswitch.conf(5) names nothing but files.
  */
 const struct passwd *account_of_uid(uid_t uid);
 const struct passwd *account_named(const char *name);
