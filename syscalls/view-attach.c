@@ -233,6 +233,9 @@ static void copy_still(struct attach *attach)
 
 	if (copy < 0 || mounts_restrict(copy, MOUNTS_NO_LINKS) < 0)
 		return;
+	/* Beside the program's root, out of its reach: all goes at once then, by itself it would wait for RCU once more. */
+	if (mkdirat(attach->tmpfs_fd, VIEW_STILL_NAME, 0700) == 0)
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_STILL_NAME); /* else it goes when it is closed */
 	view->still_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_STILL;

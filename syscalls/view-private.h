@@ -13,6 +13,7 @@
 /* In the tmpfs of view_attach. The first becomes the program's root; of the others nothing is below that. */
 #define VIEW_ROOT_NAME ".callgate-root"
 #define VIEW_STANDIN_NAME ".callgate-listings"
+#define VIEW_STILL_NAME ".callgate-still"
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc" /* nobody may enter it */
