@@ -18,3 +18,6 @@ libcallgate_base_a_SOURCES += \
 	base/text.c base/text.h \
 	base/units.c
 EXTRA_DIST += base/README.md
+
+# Of the program that is linked statically.
+STATIC_SOURCES = base/static.c

@@ -1,6 +1,7 @@
 bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
-	cli/account.c cli/account.h cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
+	cli/account.c cli/account.h \
+	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/options.c \
 	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
 	cli/real.c cli/real.h \
 	cli/run-options.c \
@@ -20,3 +21,6 @@ CALLGATE_SOURCES += \
 	cli/doctor.c \
 	cli/doctor.h
 EXTRA_DIST += cli/README.md
+
+# Of the one with shared libraries.
+SHARED_SOURCES = cli/account-service.c
