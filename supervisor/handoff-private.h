@@ -1,4 +1,7 @@
-/* Shared by handoff.c, handoff-together.c and handoff-homes.c, which say when, and handoff-mask.c, which sets masks. */
+/*
+ * Shared by handoff.c, handoff-together.c (with handoff-callers.c) and handoff-homes.c, which say when, and handoff-mask.c,
+ * which sets masks.
+ */
 #ifndef CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
 #define CALLGATE_SUPERVISOR_HANDOFF_PRIVATE_H
 
@@ -39,17 +42,21 @@ struct caller {
 	int fd;             /* its schedstat, or -1: opened when it was looked at first */
 };
 
+struct callers {
+	pid_t since; /* tasks with numbers above this one were made while the run was together */
+	struct caller caller[CALLERS_MAX];
+};
+
 /* All tasks of the run, and the receiver, on one CPU: handoff-together.c. */
 struct together {
 	bool possible; /* the kernel says how long somebody waited for a CPU */
 	bool on;
 	bool divided; /* it is not, because several want a CPU */
-	pid_t since;  /* tasks with numbers above this one were made while it was on */
 	uint64_t begun_ns, looked_ns;
 	unsigned calls;   /* since it was looked */
 	uint64_t idle_ns; /* so long nobody called */
 	uint64_t harm_ns; /* what callers waited for a CPU; at each look half of it is forgotten */
-	struct caller caller[CALLERS_MAX];
+	struct callers callers;
 	pid_t shown[SHOWN_MAX]; /* who are being told a mask, the last ones: 0 or who has not called since */
 	unsigned shown_next;
 	const struct task *taker;  /* who is given a descriptor */
@@ -172,6 +179,20 @@ void together_pause(struct handoff *handoff, uint64_t until_ns);
 void together_forget(struct handoff *handoff, const struct task *task);
 /* Milliseconds until the next one, if they still are together. */
 int together_tick(struct handoff *handoff, uint64_t now_ns);
+
+/* What follows is handoff-callers.c's: how long those who call wait for a CPU. */
+
+/* False where the kernel does not say. */
+bool callers_init(struct callers *callers);
+/* A call, of whomever. */
+void callers_note(struct callers *callers, pid_t tid);
+/*
+ * How long those who called since the last time waited for a CPU meanwhile, but for what each does after one of so many calls:
+ * until we wait for the next one.
+ */
+uint64_t callers_waited(struct callers *callers, unsigned calls);
+/* All of them, with the descriptors. */
+void callers_forget(struct callers *callers);
 
 /* What follows is handoff-homes.c's. */
 

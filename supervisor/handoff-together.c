@@ -1,12 +1,5 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sched.h>
 
-#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/handoff-private.h"
 #include "syscalls/tree.h"
@@ -19,7 +12,6 @@
 #define LOOK_LATE_NS (20 * MS)   /* we had no CPU for so long: no telling what was made meanwhile */
 #define IDLE_NS (32 * MS)        /* without a call: then there is nothing to be gained */
 #define HARM_NS (800 * US)       /* so long callers may wait for a CPU */
-#define CALL_NS (5 * US)         /* beyond what they wait after each call until we wait, too */
 #define GOOD_NS (200 * MS)       /* when they did not for so long, the next pause is the first again */
 #define PAUSE_FIRST_NS (50 * MS) /* four times as long each time, up to: */
 #define PAUSE_MOST_NS (1000 * MS)
@@ -28,70 +20,11 @@
 #define TASKS_MOST 32u       /* that are moved to one CPU */
 #define NEW_MOST 64          /* numbers that are looked at for who computes */
 
-static int open_schedstat(pid_t tid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* How long its task waited for a CPU in its life: the second number. The third is how often it had one; 0: nobody counts. */
-static bool read_waited(int fd, uint64_t *ret_ns)
-{
-	char text[96], *end;
-	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
-
-	if (len <= 0)
-		return false;
-	text[len] = '\0';
-	(void)strtoull(text, &end, 10);
-	*ret_ns = strtoull(end, &end, 10);
-	return strtoull(end, NULL, 10) > 0;
-}
-
-static bool waited(pid_t tid, uint64_t *ret_ns)
-{
-	_cleanup_close_ int fd = open_schedstat(tid);
-
-	return read_waited(fd, ret_ns);
-}
-
-/*
- * To open it takes longer than to read it. It is the task's and not its number's: when that has died nothing can be read,
- * and who has the number then is looked at.
- */
-static bool caller_waited(struct caller *caller, uint64_t *ret_ns)
-{
-	if (caller->fd >= 0 && read_waited(caller->fd, ret_ns))
-		return true;
-	cleanup_close(&caller->fd);
-	caller->fd = open_schedstat(caller->tid);
-	return read_waited(caller->fd, ret_ns);
-}
-
-/* In its place there is another, or nobody. */
-static void set_caller(struct caller *caller, pid_t tid)
-{
-	cleanup_close(&caller->fd);
-	*caller = (struct caller){.tid = tid, .called = tid > 0, .fd = -1};
-}
-
-static void forget_callers(struct together *together)
-{
-	for (unsigned i = 0; i < CALLERS_MAX; i++)
-		set_caller(&together->caller[i], 0);
-}
-
 /* ---- beginning ---- */
 
 void together_init(struct handoff *handoff)
 {
-	uint64_t ns;
-
-	for (unsigned i = 0; i < CALLERS_MAX; i++)
-		handoff->together.caller[i].fd = -1;
-	handoff->together.possible = waited(getpid(), &ns);
+	handoff->together.possible = callers_init(&handoff->together.callers);
 	handoff->together.pause_ns = PAUSE_FIRST_NS;
 }
 
@@ -131,7 +64,7 @@ static void start(struct handoff *handoff, pid_t since, uint64_t now_ns)
 
 	together->on = true;
 	together->divided = false;
-	together->since = since;
+	together->callers.since = since;
 	together->begun_ns = together->looked_ns = now_ns;
 	together->calls = 0;
 	together->idle_ns = 0;
@@ -221,7 +154,7 @@ void together_release(struct handoff *handoff)
 	if (!handoff->together.on)
 		return;
 	handoff->together.on = false;
-	forget_callers(&handoff->together);
+	callers_forget(&handoff->together.callers);
 	handoff->all_numbers |= io_now_ns() - handoff->together.looked_ns > LOOK_LATE_NS;
 	tree_each(handoff->tree, let_go, handoff);
 	handoff_put_back(handoff, 0, &handoff->own);
@@ -238,25 +171,6 @@ void together_forget(struct handoff *handoff, const struct task *task)
 
 /* ---- calls ---- */
 
-static void note_caller(struct together *together, pid_t tid)
-{
-	struct caller *caller = NULL;
-
-	for (unsigned i = 0; i < CALLERS_MAX; i++) {
-		if (together->caller[i].tid == tid) {
-			together->caller[i].called = true;
-			return;
-		}
-		if (!together->caller[i].called)
-			caller = &together->caller[i];
-	}
-	if (!caller)
-		return;
-	set_caller(caller, tid);
-	if (tid <= together->since)
-		(void)caller_waited(caller, &caller->waited_ns); /* before that it was none of our doing */
-}
-
 void together_call(struct handoff *handoff, pid_t tid)
 {
 	struct together *together = &handoff->together;
@@ -267,7 +181,7 @@ void together_call(struct handoff *handoff, pid_t tid)
 	if (!together->on)
 		return;
 	together->calls++;
-	note_caller(together, tid);
+	callers_note(&together->callers, tid);
 }
 
 void together_shown(struct handoff *handoff, pid_t tid)
@@ -329,28 +243,6 @@ void handoff_again(struct handoff *handoff)
 
 /* ---- looking ---- */
 
-/*
- * How long those who called since the last look waited for a CPU meanwhile, but for what each does after a call: until we
- * wait for the next one.
- */
-static uint64_t callers_waited(struct together *together)
-{
-	uint64_t total_ns = 0, ours_ns = together->calls * CALL_NS, now;
-
-	for (unsigned i = 0; i < CALLERS_MAX; i++) {
-		struct caller *caller = &together->caller[i];
-
-		if (!caller->called)
-			continue;
-		caller->called = false;
-		if (!caller_waited(caller, &now) || now < caller->waited_ns)
-			continue;
-		total_ns += now - caller->waited_ns;
-		caller->waited_ns = now;
-	}
-	return total_ns > ours_ns ? total_ns - ours_ns : 0;
-}
-
 static void count_running(struct task *task, void *arg)
 {
 	struct survey *survey = arg;
@@ -392,7 +284,7 @@ static void look(struct handoff *handoff, uint64_t now_ns)
 
 	many = load.last - handoff->from > NEW_MOST;
 	handoff->all_numbers |= window_ns > LOOK_LATE_NS || load.last < handoff->from;
-	together->harm_ns = together->harm_ns / 2 + callers_waited(together);
+	together->harm_ns = together->harm_ns / 2 + callers_waited(&together->callers, together->calls);
 	together->looked_ns = now_ns;
 	together->calls = 0;
 	together->idle_ns = quiet ? together->idle_ns + window_ns : 0;

@@ -9,6 +9,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/dispatch.h \
 	supervisor/filter.c supervisor/filter.h \
 	supervisor/handoff.c supervisor/handoff-mask.c supervisor/handoff-together.c supervisor/handoff-homes.c \
+	supervisor/handoff-callers.c \
 	supervisor/handoff.h supervisor/handoff-private.h \
 	supervisor/killtree.c \
 	supervisor/killtree.h \
