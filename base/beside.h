@@ -5,9 +5,9 @@
 #include <limits.h>
 
 /*
- * The path of `name` (short, a file's). Beside the program it counts only as a regular file that belongs to the program's owner or
- * to root and that not everybody may write: in a directory for everybody (/tmp) others can put a file beside a program that they
- * cannot replace. Whether the installed one exists is not asked.
+ * The path of `name` (short, a file's). Beside the program it counts only as a regular file that belongs to the program's
+ * owner or to root and that not everybody may write: in a directory for everybody (/tmp) others can put a file beside a
+ * program that they cannot replace. Whether the installed one exists is not asked.
  */
 void beside_find(const char *name, char ret_path[PATH_MAX]);
 

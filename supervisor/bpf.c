@@ -1,3 +1,5 @@
+#include "supervisor/bpf.h"
+
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>

@@ -134,7 +134,10 @@ static void unpack(struct baggage *baggage)
 
 /* ---- the processes ---- */
 
-/* Not in the program that is linked statically, which never comes here (base/shared.h): getaddrinfo(3) needs shared libraries. */
+/*
+ * Not in the program that is linked statically, which never comes here (base/shared.h): getaddrinfo(3) needs shared
+ * libraries.
+ */
 extern __typeof__(resolver_main) resolver_main __attribute__((weak));
 
 static _Noreturn void be_resolver(const struct baggage *baggage, struct confine *confine, int fd)

@@ -16,8 +16,9 @@
  * Made by hand because libseccomp takes 1.2 ms for these rules, more than the exec that follows, and this 20 µs.
  * tests/unit/test_filter.c holds it against libseccomp's filter of the same table.
  *
- *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a few;
- *   at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify after the last.
+ *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a
+ *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify
+ *   after the last.
  *
  * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare).
  */

@@ -4,8 +4,9 @@
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
 
-# The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part of the disk:
-# ext4 looks at every inode of a part that was freed a moment ago, of which there are thousands here, before it gives out one.
+# The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part of
+# the disk: ext4 looks at every inode of a part that was freed a moment ago, of which there are thousands here, before it
+# gives out one.
 prepare()
 {
 	chattr +T "$1" 2>/dev/null # is ext4's; without it the test takes longer

@@ -7,7 +7,8 @@ SHARED=$(dirname "$MODULE")/callgate-shared # where callgate is linked staticall
 [ -e "$MODULE" ] || skip "no module beside $CALLGATE"
 [ -e "$SHARED" ] || SHARED=
 if [ -n "$(command -v objdump)" ]; then
-	objdump -p "$CALLGATE" ${SHARED:+"$SHARED"} | grep NEEDED | grep -E 'ssl|crypto|nghttp2|idn2|psl' && fail "the program loads the network's libraries"
+	objdump -p "$CALLGATE" ${SHARED:+"$SHARED"} | grep NEEDED | grep -E 'ssl|crypto|nghttp2|idn2|psl' &&
+		fail "the program loads the network's libraries"
 fi
 
 echo '{"version": 1, "network": {"allow": [{"host": "*.example.com"}, {"host": "bücher.example"}]}}' >"$T/wild.json"

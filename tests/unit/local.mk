@@ -35,8 +35,8 @@ tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
 # On processes of the test's own.
 HANDOFF_RIG = tests/unit/handoff-rig.c tests/unit/handoff-rig.h
 HANDOFF_LIBS = libcallgate_supervisor.a $(tests_unit_test_denials_LDADD)
-UNIT_TESTS += tests/unit/test_handoff tests/unit/test_handoff_homes tests/unit/test_handoff_inherit tests/unit/test_handoff_several \
-	tests/unit/test_handoff_together
+UNIT_TESTS += tests/unit/test_handoff tests/unit/test_handoff_homes tests/unit/test_handoff_inherit \
+	tests/unit/test_handoff_several tests/unit/test_handoff_together
 tests_unit_test_handoff_SOURCES = tests/unit/test_handoff.c $(HANDOFF_RIG)
 tests_unit_test_handoff_LDADD = $(HANDOFF_LIBS)
 tests_unit_test_handoff_homes_SOURCES = tests/unit/test_handoff_homes.c $(HANDOFF_RIG)
