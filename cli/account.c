@@ -10,6 +10,7 @@
 
 #define BLANK " \t\n"
 
+/* Not in the program that is linked statically. */
 extern const struct account_service account_service __attribute__((weak, visibility("hidden")));
 
 /* nsswitch.conf(5): that `line` names no other source for `database` than its file. */
@@ -48,31 +49,33 @@ static const struct account_service *service(const char *database)
 	return !has_only_files(database) && shared_program(&why) == 0 && &account_service ? &account_service : NULL;
 }
 
-const struct passwd *account_of_uid(uid_t uid)
+/* Of this name; NULL: of this number. */
+static const struct passwd *find_in_file(const char *name, uid_t uid)
 {
 	FILE *file = fopen("/etc/passwd", "re");
-	const struct account_service *more;
 	const struct passwd *account = NULL;
 
-	while (file && (account = fgetpwent(file)) && account->pw_uid != uid)
+	while (file && (account = fgetpwent(file)) &&
+	       (name ? strcmp(account->pw_name, name) != 0 : account->pw_uid != uid))
 		;
 	if (file)
 		(void)fclose(file); /* read only */
-	more = account ? NULL : service("passwd");
+	return account;
+}
+
+const struct passwd *account_of_uid(uid_t uid)
+{
+	const struct passwd *account = find_in_file(NULL, uid);
+	const struct account_service *more = account ? NULL : service("passwd");
+
 	return more ? more->of_uid(uid) : account;
 }
 
 const struct passwd *account_named(const char *name)
 {
-	FILE *file = fopen("/etc/passwd", "re");
-	const struct account_service *more;
-	const struct passwd *account = NULL;
+	const struct passwd *account = find_in_file(name, 0);
+	const struct account_service *more = account ? NULL : service("passwd");
 
-	while (file && (account = fgetpwent(file)) && strcmp(account->pw_name, name) != 0)
-		;
-	if (file)
-		(void)fclose(file);
-	more = account ? NULL : service("passwd");
 	return more ? more->named(name) : account;
 }
 

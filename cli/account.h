@@ -1,4 +1,7 @@
-/* Accounts of this machine: those of /etc/passwd and /etc/group first, all others by the C library's name service (nsswitch.conf). */
+/*
+ * Accounts of this machine: those of /etc/passwd and /etc/group first, all others by the C library's name service
+ * (nsswitch.conf).
+ */
 #ifndef CALLGATE_CLI_ACCOUNT_H
 #define CALLGATE_CLI_ACCOUNT_H
 
@@ -6,8 +9,9 @@
 #include <pwd.h>
 
 /*
- * The account, until the next call of the same function. NULL: there is none, or none can be asked for. The first that is not in
- * the file may make this the program with shared libraries (base/shared.h), unless nsswitch.conf(5) names nothing but files.
+ * The account, until the next call of any of these. NULL: there is none, or none can be asked for. The first that is not
+ * in the file may make this the program with shared libraries (base/shared.h), unless nsswitch.conf(5) names nothing but
+ * files.
  */
 const struct passwd *account_of_uid(uid_t uid);
 const struct passwd *account_named(const char *name);
