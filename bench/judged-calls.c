@@ -171,7 +171,7 @@ static void make_path(char *out, size_t name_len)
 
 static void run_case(struct run *run, const struct bench_case *one, int directory)
 {
-	uint64_t arg[6] = {(uint64_t)(int64_t)(one->dirfd == AT_FDCWD ? AT_FDCWD : directory), MEMORY, 0x20000, 0, 0, 0};
+	uint64_t arg[6] = {(uint64_t)(int64_t)(one->dirfd == AT_FDCWD ? AT_FDCWD : directory), JUDGED_MEMORY, 0x20000, 0, 0, 0};
 
 	if (one->number == SYS_openat)
 		arg[2] = O_RDONLY | O_CLOEXEC;

@@ -1,10 +1,13 @@
-#ifndef BENCH_JUDGED_CALLS_H
-#define BENCH_JUDGED_CALLS_H
 /* What bench-instructions is made of: see judged-calls.c. */
+#ifndef CALLGATE_BENCH_JUDGED_CALLS_H
+#define CALLGATE_BENCH_JUDGED_CALLS_H
+
+#include <limits.h>
+
 #include "policy/policy.h"
 #include "syscalls/call.h"
 
-#define MEMORY 0x10000u /* where the program's text is, a page boundary */
+#define JUDGED_MEMORY 0x10000u /* where the program's text is, a page boundary */
 
 /* ---- judged-kernel.c: the program's memory, and what is not there under valgrind ---- */
 

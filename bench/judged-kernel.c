@@ -17,11 +17,11 @@ char judged_memory[PATH_MAX * 2];
 static ssize_t memory_read(pid_t tid, uint64_t addr, void *out, size_t len)
 {
 	(void)tid;
-	if (addr < MEMORY || addr - MEMORY >= sizeof(judged_memory))
+	if (addr < JUDGED_MEMORY || addr - JUDGED_MEMORY >= sizeof(judged_memory))
 		return -EFAULT;
-	if (len > sizeof(judged_memory) - (addr - MEMORY))
-		len = sizeof(judged_memory) - (addr - MEMORY);
-	memcpy(out, judged_memory + (addr - MEMORY), len);
+	if (len > sizeof(judged_memory) - (addr - JUDGED_MEMORY))
+		len = sizeof(judged_memory) - (addr - JUDGED_MEMORY);
+	memcpy(out, judged_memory + (addr - JUDGED_MEMORY), len);
 	return (ssize_t)len;
 }
 
