@@ -10,7 +10,9 @@ if [ "${1:-}" = copy ]; then
 	set -e
 	: "${top_srcdir:?}" "${top_builddir:?}"
 	mkdir -p "$2/built/tests/cases"
-	cp "$top_builddir"/callgate "$top_builddir"/callgate-{net.so,shared} "$2/built/" 2>/dev/null || cp "$top_builddir"/callgate{,-net.so} "$2/built/"
+	cp "$top_builddir/callgate" "$top_builddir/callgate-net.so" "$2/built/"
+	# where callgate is linked statically
+	[ ! -x "$top_builddir/callgate-shared" ] || cp "$top_builddir/callgate-shared" "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
 	# slow to build, and not everywhere
 	[ ! -x "$top_builddir/tests/cases/net-go" ] || cp "$top_builddir/tests/cases/net-go" "$2/built/tests/cases/"

@@ -68,7 +68,7 @@ LIVE_TESTS = \
 	tests/live/net-http2.sh \
 	tests/live/net-java.sh \
 	tests/live/net-loopback.sh \
-	tests/live/net-module.sh tests/live/shared.sh \
+	tests/live/net-module.sh \
 	tests/live/net-smoke.sh \
 	tests/live/net-static.sh \
 	tests/live/net-wget.sh \
@@ -87,6 +87,7 @@ LIVE_TESTS = \
 	tests/live/phases.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
+	tests/live/shared.sh \
 	tests/live/signals.sh \
 	tests/live/terminal.sh \
 	tests/live/threat-01-clone.sh \

@@ -16,9 +16,11 @@ child_of()
 # processes_of PID: of a run whose callgate is PID or the first callgate below it: the keeper, then the supervisor.
 processes_of()
 {
-	local keeper=$1 program
+	local keeper=$1 program exe
 	program=$(readlink -f "$CALLGATE")
-	while [ -n "$keeper" ] && [ "$(readlink "/proc/$keeper/exe")" != "$program" ]; do
+	while [ -n "$keeper" ]; do
+		exe=$(readlink "/proc/$keeper/exe")
+		[ "${exe%-shared}" != "$program" ] || break # what it becomes for a network
 		keeper=$(child_of "$keeper")
 	done
 	[ -z "$keeper" ] || { echo "$keeper" && child_of "$keeper"; }

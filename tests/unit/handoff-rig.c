@@ -17,14 +17,15 @@
 #include "base/banned.h"
 
 struct handoff *handoff;
+struct tree *tree;
 struct task task;
 cpu_set_t full;
 uint64_t now;
+int told[2];
 
 static int ask[2];
-int told[2];
-struct tree *tree;
 static int epoll_fd;
+static int loadavg_fd; /* the kernel's, but for the tasks that can run */
 
 /* Makes a process of its own for each byte: one that computes, for a 'c'. */
 static void make_children(void)
@@ -51,8 +52,6 @@ pid_t child(void)
 		make_children();
 	return pid;
 }
-
-static int loadavg_fd; /* the kernel's, but for the tasks that can run */
 
 void set_runnable(unsigned count)
 {
