@@ -1,4 +1,7 @@
-/* Of the program that is linked statically, in place of shared.c and module.c: it has nothing itself and becomes the one that has. */
+/*
+ * Of the program that is linked statically, in place of shared.c and module.c: it has nothing itself and becomes the one
+ * that has.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -51,12 +54,14 @@ int shared_program(const char **ret_why)
 	if (program.settled)
 		return -EBUSY;
 	beside_find(FILE_NAME, path);
-	if (program.undo)
-		program.undo(program.ctx);
-	(void)fflush(NULL); /* who writes to it tells of errors */
-	if (program.argv)
+	errno = ENOMEM;
+	if (program.argv && access(path, X_OK) == 0) { /* who can do without it needs what would be undone */
+		if (program.undo)
+			program.undo(program.ctx);
+		(void)fflush(NULL); /* who writes to it tells of errors */
 		(void)execv(path, program.argv);
-	error = program.argv ? -errno : -ENOMEM;
+	}
+	error = -errno;
 	(void)snprintf(trouble, sizeof(trouble), "needs %s, which cannot be started: %s", path, strerror(-error));
 	*ret_why = trouble;
 	return error;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
@@ -80,6 +81,7 @@ int cli_check(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"help", no_argument, NULL, CLI_OPT_HELP}, {"version", no_argument, NULL, CLI_OPT_VERSION}, {0}};
+	const char *why;
 	int opt, bad = 0;
 
 	opterr = 1;
@@ -94,6 +96,8 @@ int cli_check(int argc, char **argv)
 		cli_error("check", "no policy given");
 		return cli_usage_error("check");
 	}
+	if (argc - optind > 1)
+		(void)shared_program(&why); /* or one that turns out to need it would have what was said before it said again */
 	for (; optind < argc; optind++) {
 		if (check(argv[optind]) < 0) {
 			bad = 1;

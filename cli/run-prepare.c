@@ -178,6 +178,8 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	options.draft = run->draft; /* empty after the first */
 	if (cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy) < 0)
 		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
+	if (!run->scratch_ready) /* undo_scratch() was called, and the exec failed after all */
+		return run_refuse(run, "setup_failed", "the program with shared libraries cannot be started");
 	return 0;
 }
 
@@ -189,11 +191,17 @@ static int load_policies(struct run *run)
 		return CLI_ERROR;
 	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_policy) != 0)
 		return CLI_ERROR;
+	return 0;
+}
+
+static void warn_of_policies(const struct run *run)
+{
+	const struct run_options *options = &run->options;
+
 	if (options->verbose)
 		cli_policy_warnings("run", run->policy);
 	if (options->verbose && options->setup)
 		cli_policy_warnings("run --setup", run->setup_policy);
-	return 0;
 }
 
 int run_start_custodian(struct run *run)
@@ -221,12 +229,16 @@ static int become_shared(struct run *run)
 	return shared_program(&why) == 0 ? 0 : run_refuse(run, "setup_failed", "this run %s", why);
 }
 
-/* Before there is a log, or a directory for --output. */
+/* Before there is a log, or a directory for --output, and before anything is said, which would be said twice. */
 static int load_as_shared(struct run *run)
 {
 	if (load_policies(run) != 0)
 		return CLI_ERROR;
-	return policy_net_enabled(run->policy) || (run->setup_policy && policy_net_enabled(run->setup_policy)) ? become_shared(run) : 0;
+	if ((policy_net_enabled(run->policy) || (run->setup_policy && policy_net_enabled(run->setup_policy))) &&
+	    become_shared(run) != 0)
+		return CLI_ERROR;
+	warn_of_policies(run);
+	return 0;
 }
 
 int run_prepare(struct run *run)

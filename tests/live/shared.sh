@@ -9,6 +9,9 @@ mkdir -m 700 "$T/scratch" "$T/w"
 echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]}}' >"$T/plain.json"
 echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]},
 	"network": {"allow": [{"host": "*.example.com"}]}}' >"$T/net.json"
+echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]},
+	"network": {"allow": [{"host": "a.github.io"}]}}' >"$T/warned.json"
+echo '{"version": 1, "network": {"allow": [{"host": "bücher.example"}]}}' >"$T/idna.json"
 
 # became POLICY OPTION…: which program the keeper of a run is; its log has the run's one header.
 became()
@@ -54,6 +57,29 @@ out=$("$CALLGATE" run -p "$T/net.json" -w "$T/w" --input "$T/input" --output "$T
 [ "$out" = copied ] || fail "--input: $out $(cat "$T/err")"
 left=$(find "$T/scratch" -mindepth 2 -maxdepth 2 ! -name spare)
 [ -z "$left" ] || fail "left in the scratch space: $left"
+
+"$CALLGATE" run -v -p "$T/warned.json" -- true 2>"$T/err" || fail "warned.json: $(cat "$T/err")"
+[ "$(grep -c warning "$T/err")" = 1 ] || fail "not warned once: $(cat "$T/err")"
+out=$("$CALLGATE" check "$T/plain.json" "$T/idna.json" 2>&1 | grep -c plain.json)
+[ "$out" = 1 ] || fail "of a policy that was checked before another is said $out times that it is good"
+
+# Where it is not installed, or is none, whoever can do without it does; else nothing runs.
+mkdir "$T/alone"
+cp "$CALLGATE" "$T/alone/callgate"
+cp -r "$CALLGATE_PROFILES" "$T/alone/profiles"
+echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"],
+	"provide": {"/etc/passwd": {"from": "account:passwd"}}}}' >"$T/account.json"
+alone=("$T/alone/callgate" run -p "$T/account.json")
+[ "$(id -u)" != 0 ] || alone=(setpriv --reuid 54321 --regid 54321 --clear-groups env CALLGATE_PROFILES="$T/alone/profiles" "${alone[@]}")
+if [ -e "$SHARED" ]; then
+	chmod 755 "$T" "$T/alone" && chmod 777 "$T/scratch"
+	out=$("${alone[@]}" -- echo alone 2>"$T/err")
+	[ "$out" = alone ] || fail "without callgate-shared: $out $(cat "$T/err")"
+	install -m 755 /dev/null "$T/alone/callgate-shared"
+	"${alone[@]}" -- echo alone >"$T/out" 2>"$T/err"
+	ret=$?
+	[ "$ret" = 125 ] || [ "$(cat "$T/out")" = alone ] || fail "with an empty callgate-shared: $ret $(cat "$T/err")"
+fi
 
 # A name service that has the account, or nobody that has it.
 if [ "$(id -u)" = 0 ]; then
