@@ -12,9 +12,10 @@
 
 static int rig_read(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
-	const struct rig *rig = ctx;
+	struct rig *rig = ctx;
 
 	(void)from;
+	rig->reads++;
 	if (strcmp(name, "account:passwd") == 0) {
 		*ret_text = strdup("root:x:0:0::/:/bin/sh\n");
 		*ret_path = strdup(name);
@@ -80,9 +81,9 @@ static const char *rig_env(void *ctx, const char *name)
 	return strcmp(name, "BYTES") == 0 ? "/\xff\xfe" : NULL;
 }
 
-int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy)
+static struct policy_host host_of(struct rig *rig)
 {
-	const struct policy_host host = {
+	return (struct policy_host){
 		.ctx = rig,
 		.load = rig_read,
 		.realpath = rig_realpath,
@@ -93,6 +94,18 @@ int rig_load_names(struct rig *rig, const char *const *names, const struct polic
 		.workdir_virt_default = rig->workdir_virt_default ? rig->workdir_virt_default : "/work",
 		.scratch = "/scratch/run",
 	};
+}
+
+struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user)
+{
+	const struct policy_host host = host_of(rig);
+
+	return policy_peek(names, &host, ret_user);
+}
+
+int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy)
+{
+	const struct policy_host host = host_of(rig);
 
 	return policy_load(names, cli, &host, ret_policy, &rig->errors);
 }

@@ -16,6 +16,7 @@ struct rig {
 	const struct rig_file *files;
 	const char *workdir_virt_default; /* NULL: "/work" */
 	const char *workdir;              /* NULL: "/scratch/run/work" */
+	unsigned reads;                   /* of files, so far */
 	struct policy_errors errors;
 };
 
@@ -26,6 +27,8 @@ struct rig {
  */
 int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, struct policy **ret_policy);
 int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy);
+/* policy_peek of them. */
+struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user);
 void rig_done(struct rig *rig);
 
 #endif
