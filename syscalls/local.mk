@@ -100,7 +100,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/tree.h \
 	syscalls/view-attach.c syscalls/view-attach.h syscalls/view-rebase.c \
 	syscalls/view-base.c \
-	syscalls/view-build.c \
+	syscalls/view-build.c syscalls/view-build.h syscalls/view-grant.c syscalls/view-provide.c \
 	syscalls/view-cover.c \
 	syscalls/view-execs.c \
 	syscalls/view-holes.c \
