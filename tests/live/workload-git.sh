@@ -12,7 +12,7 @@ prepare()
 	cat >"$1/session.sh" <<'EOF'
 set -e
 git init -q -b main repo && cd repo
-git config gc.auto 0; git config core.fsync none
+git config gc.auto 0; git config core.fsync none; git config pack.threads 1 # what several pack depends on who is first
 cp -r ../src . && git add . && git commit -q -m first
 git checkout -q -b side && echo side >side.txt && git add side.txt && git commit -q -m side
 git checkout -q main && echo main >main.txt && git add -A && git commit -q -m main
