@@ -97,7 +97,7 @@ int cli_check(int argc, char **argv)
 		return cli_usage_error("check");
 	}
 	if (argc - optind > 1)
-		(void)shared_program(&why); /* or one that turns out to need it would have what was said before it said again */
+		(void)shared_program(&why); /* or who finds it needed later says all again */
 	for (; optind < argc; optind++) {
 		if (check(argv[optind]) < 0) {
 			bad = 1;
