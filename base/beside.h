@@ -3,6 +3,10 @@
 #define CALLGATE_BASE_BESIDE_H
 
 #include <limits.h>
+#include <stdbool.h>
+
+/* `name` (short) in the directory of the running program, whatever is there. False: that directory is not known. */
+bool beside_path(const char *name, char ret_path[PATH_MAX]);
 
 /*
  * The path of `name` (short, a file's). Beside the program it counts only as a regular file that belongs to the program's

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -21,22 +22,6 @@
 #define POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
 /* ---- files ---- */
-
-/* The profiles of the source tree, when this program was built and not installed: configure links them beside it. */
-static bool tree_profiles(char path[PATH_MAX])
-{
-	static const char beside[] = "policy/profiles";
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(beside));
-	char *slash;
-
-	if (len <= 0)
-		return false;
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	if (slash)
-		memcpy(slash + 1, beside, sizeof(beside));
-	return slash != NULL;
-}
 
 struct cli_file {
 	struct cli_file *next;
@@ -133,7 +118,7 @@ static int load_profile(struct cli_host *host, const char *name, char **ret_text
 
 	if (ret == -ENOENT)
 		ret = load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
-	if (ret == -ENOENT && tree_profiles(tree))
+	if (ret == -ENOENT && beside_path("policy/profiles", tree)) /* configure links those of the source tree there */
 		ret = load_in(host, tree, name, ret_text, ret_path);
 	return ret;
 }
