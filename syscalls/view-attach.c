@@ -229,9 +229,9 @@ static int change_root(struct attach *attach)
 static void copy_still(struct attach *attach)
 {
 	struct view *view = attach->view;
-	_cleanup_close_ int copy = mounts_clone(attach->root_fd, "");
+	_cleanup_close_ int copy = mounts_clone_as(attach->root_fd, "", MOUNTS_NO_LINKS);
 
-	if (copy < 0 || mounts_restrict(copy, MOUNTS_NO_LINKS) < 0)
+	if (copy < 0)
 		return;
 	/* Beside the program's root, out of its reach: all goes at once then, by itself it would wait for RCU once more. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_STILL_NAME, 0700) == 0)
