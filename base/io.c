@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,17 @@ int io_write_full(int fd, const void *bytes, size_t len)
 		len -= (size_t)put;
 	}
 	return 0;
+}
+
+int io_open_plain(const char *path, int flags)
+{
+	const struct open_how how = {.flags = (uint64_t)(unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+	int fd;
+
+	do
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
 }
 
 /* What a first read should hold: the size the file states and one byte that shows its end, never more than the cap. */

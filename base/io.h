@@ -8,6 +8,12 @@
 /* Writes all of it, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_full(int fd, const void *bytes, size_t len);
 
+/*
+ * Opens a canonical path (no symbolic link in any part of it). -ELOOP: a link has been put there since it was resolved.
+ * A descriptor owned by the caller, O_CLOEXEC, or -errno.
+ */
+int io_open_plain(const char *path, int flags);
+
 /* Reads a whole file (at most cap bytes, -EFBIG past it), NUL-terminated, owned by the caller. 0 or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);

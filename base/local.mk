@@ -15,6 +15,7 @@ libcallgate_base_a_SOURCES += \
 	base/remove.c \
 	base/shared.c base/shared.h \
 	base/sha256.c base/sha256.h \
+	base/shown.c \
 	base/text.c base/text.h \
 	base/units.c
 EXTRA_DIST += base/README.md

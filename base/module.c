@@ -20,7 +20,10 @@ static const struct module *load(void)
 	const struct module *module;
 	void *handle;
 
-	beside_find(FILE_NAME, path);
+	if (beside_find(FILE_NAME, path) < 0) {
+		(void)snprintf(trouble, sizeof(trouble), "cannot be used: " BESIDE_WRITABLE, path);
+		return NULL;
+	}
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	module = handle ? dlsym(handle, MODULE_SYMBOL) : NULL;
 	if (!module)

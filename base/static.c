@@ -53,7 +53,11 @@ int shared_program(const char **ret_why)
 	*ret_why = "has changed since it was first read; try again";
 	if (program.settled)
 		return -EBUSY;
-	beside_find(FILE_NAME, path);
+	*ret_why = trouble;
+	if (beside_find(FILE_NAME, path) < 0) {
+		(void)snprintf(trouble, sizeof(trouble), "cannot go on: " BESIDE_WRITABLE, path);
+		return -EPERM;
+	}
 	errno = ENOMEM;
 	if (program.argv && access(path, X_OK) == 0) { /* who can do without it needs what would be undone */
 		if (program.undo)
@@ -63,7 +67,6 @@ int shared_program(const char **ret_why)
 	}
 	error = -errno;
 	(void)snprintf(trouble, sizeof(trouble), "needs %s, which cannot be started: %s", path, strerror(-error));
-	*ret_why = trouble;
 	return error;
 }
 

@@ -35,9 +35,22 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *re
 	return size;
 }
 
-/* Writes \uXXXX, six bytes. */
-static size_t put_unicode(char *out, uint32_t point)
+size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point)
 {
+	const unsigned char *at = (const unsigned char *)bytes;
+
+	if (*at >= 0x80)
+		return utf8_sequence(at, len, ret_point);
+	*ret_point = *at;
+	return 1;
+}
+
+size_t text_put_unicode(char *out, uint32_t point)
+{
+	if (point > 0xffff) { /* by surrogates, as JSON has it */
+		(void)text_put_unicode(out, 0xd7c0 + (point >> 10));
+		return 6 + text_put_unicode(out + 6, 0xdc00 + (point & 0x3ff));
+	}
 	out[0] = '\\';
 	out[1] = 'u';
 	for (unsigned int i = 0; i < 4; i++)
@@ -75,7 +88,7 @@ static size_t put_ascii(char *out, unsigned char byte)
 		break;
 	}
 	if (byte < 0x20 || byte == 0x7f)
-		return put_unicode(out, byte);
+		return text_put_unicode(out, byte);
 	*out = (char)byte;
 	return 1;
 }
@@ -97,8 +110,8 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 		if (size == 0) {
 			size = 1;
 			out += put_byte(out, at[i]);
-		} else if (point < 0xa0 || point == 0x2028 || point == 0x2029) {
-			out += put_unicode(out, point);
+		} else if (text_is_invisible(point)) {
+			out += text_put_unicode(out, point);
 		} else {
 			memcpy(out, at + i, size);
 			out += size;

@@ -54,6 +54,9 @@ long __wrap_syscall(long number, ...)
 	va_end(args);
 	if (number == SYS_pidfd_getfd)
 		return fcntl((int)arg[1], F_DUPFD_CLOEXEC, 3);
+	if (number == SYS_openat2)
+		return openat((int)arg[0], (const char *)arg[1],  /* NOLINT(performance-no-int-to-ptr) */
+			      (int)((const struct open_how *)arg[2])->flags); /* NOLINT(performance-no-int-to-ptr) */
 	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
