@@ -74,6 +74,8 @@ int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const c
 
 		if (rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule->literal)
 			r = take(ctx, rule->literal);
+		if (r == 0 && rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule_outside(rule))
+			r = take(ctx, rule_outside(rule));
 		if (r < 0)
 			return r;
 	}

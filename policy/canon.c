@@ -139,11 +139,40 @@ static bool is_grant(enum rule_kind kind)
 	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
 }
 
+/* A grant's path; of what the policy makes itself the directory that its name is in. */
+static const char *way_of(struct compiler *compiler, const struct rule *rule, const char *path)
+{
+	const char *slash = is_grant(rule->kind) ? NULL : strrchr(path, '/');
+
+	return !slash          ? path
+	       : slash == path ? "/"
+			       : arena_dupn(&compiler->policy->arena, path, (size_t)(slash - path));
+}
+
+/* The way to the host path that the rule names. What a profile or @interpreter names can be done without. */
+static void add_way(struct compiler *compiler, const struct rule *rule, const char *path)
+{
+	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, way_of(compiler, rule, path));
+	if ((rule->name.interpreter || rule->profile) && is_grant(rule->kind) && compiler->policy->ways)
+		compiler->policy->way[compiler->policy->ways - 1].optional = true;
+}
+
+static bool is_refused(const struct policy_host *host, const char *path)
+{
+	return host->refused && host->refused(host->ctx, path);
+}
+
 static void name_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 	const char *written = rule->literal, *host = workdir_host(compiler, written);
 
+	if (host && !deny)
+		add_way(compiler, rule, host);
+	if (host && is_grant(rule->kind) && is_refused(compiler->host, host)) {
+		rule->overridden = true;
+		return;
+	}
 	if (host)
 		host = is_grant(rule->kind) || deny ? real_prefix(compiler, host) : real_parent(compiler, host);
 	if (!host)
@@ -162,8 +191,10 @@ static void name_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal;
 
+	if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY)
+		add_way(compiler, rule, written);
 	if (is_grant(rule->kind)) {
-		rule->host = real(compiler, written);
+		rule->host = is_refused(compiler->host, written) ? NULL : real(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY) {
@@ -187,6 +218,8 @@ static void name_target(struct compiler *compiler, struct rule *rule)
 	case PLACE_WORKDIR:
 		rule->host = workdir_host(compiler, rule->to.path);
 		if (rule->host)
+			compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
+		if (rule->host)
 			rule->host = real_prefix(compiler, rule->host);
 		if (rule->host)
 			rule->alias = workdir_name(compiler, rule, rule->host);
@@ -194,11 +227,36 @@ static void name_target(struct compiler *compiler, struct rule *rule)
 	case PLACE_HOST:
 		break;
 	}
+	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
 	rule->host = real(compiler, rule->to.path);
 	rule->alias = rule->host;
 	if (!rule->host && !compiler->no_memory)
 		compiler_fail(compiler, rule->where,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
+}
+
+static bool is_shown(const struct policy *policy, const char *host)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		if (is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
+		    rule->host && path_below(host, rule->host))
+			return true;
+	}
+	return false;
+}
+
+/* An interpreter in the workdir may be what an earlier run made there: it shows no more than what other rules show. */
+static void limit_interpreters(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		struct rule *rule = &policy->rule[i];
+
+		if (rule->name.interpreter && is_grant(rule->kind) && rule->host &&
+		    path_below(rule->host, policy->workdir_host) && !is_shown(policy, rule->host))
+			rule->overridden = true;
+	}
 }
 
 void compile_names(struct compiler *compiler)
@@ -216,4 +274,5 @@ void compile_names(struct compiler *compiler)
 		if (rule->kind == RULE_REDIRECT)
 			name_target(compiler, rule);
 	}
+	limit_interpreters(compiler->policy);
 }

@@ -109,8 +109,16 @@ static size_t most_nodes(const struct policy *policy)
 	size_t nodes = 1;
 
 	for (size_t i = 0; i < policy->rule_count; i++)
-		nodes += components(policy->rule[i].literal) + components(policy->rule[i].alias) + 1;
+		nodes += components(policy->rule[i].literal) + components(policy->rule[i].alias) +
+			 components(policy->rule[i].host) + 1;
 	return nodes;
+}
+
+const char *rule_outside(const struct rule *rule)
+{
+	bool other = is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
+
+	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
 
 void compile_index(struct compiler *compiler)
@@ -134,6 +142,8 @@ void compile_index(struct compiler *compiler)
 				add_at(compiler, rule->literal, rule);
 			if (rule->alias)
 				add_at(compiler, rule->alias, rule);
+			if (rule_outside(rule))
+				add_at(compiler, rule_outside(rule), rule);
 		} else if (rule->literal && (rule->host || made)) {
 			struct tree_node *node = node_at(compiler, rule->literal);
 

@@ -55,6 +55,7 @@ static const struct policy_key keys[] = {
 	{"network.allow[]", "credential", KEY_OBJECT, KEY_ID_NONE, "header put into requests after they were allowed"},
 	{"network.allow[].credential", "header", KEY_STRING, KEY_ID_NONE, "its name"},
 	{"network.allow[].credential", "value", KEY_STRING, KEY_ID_NONE, "its value with {NAME} for a secret"},
+	{"network.allow[]", "any_body", KEY_BOOL, KEY_ID_NONE, "GET, HEAD, DELETE and OPTIONS may have content as well"},
 	{"network.allow[]", "private", KEY_BOOL, KEY_ID_NONE, "addresses that are not public may be connected to"},
 	{"network.allow[]", "dns", KEY_DNS, KEY_ID_NETWORK, "the answer the program gets for the name"},
 	{"network.allow[]", "max_bytes_up", KEY_AMOUNT, KEY_ID_NETWORK, "bytes the program may send"},

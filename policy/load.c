@@ -127,7 +127,15 @@ static void load_networks(struct loader *loader, const struct source *source)
 	loader->network_only = before;
 }
 
-static void load_text(struct loader *loader, const char *path, const char *text)
+/* As struct policy_host has it. */
+static bool is_profile(const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
+}
+
+static void load_text(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
@@ -139,6 +147,7 @@ static void load_text(struct loader *loader, const char *path, const char *text)
 		compiler->failed = true;
 		return;
 	}
+	source->profile = is_profile(name);
 	loader->path[loader->depth++] = source->path;
 	load_parents(loader, source);
 	load_networks(loader, source);
@@ -170,7 +179,7 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	if (loader->depth == EXTENDS_DEPTH_MAX)
 		compiler_fail(&loader->compiler, where, "more than %d files extend one another", EXTENDS_DEPTH_MAX);
 	else if (!is_loaded(loader, path))
-		load_text(loader, path, text);
+		load_text(loader, name, path, text);
 }
 
 /* ---- the workdir's two names ---- */
@@ -229,6 +238,10 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 	size_t files = loader->count;
 	bool closed = false;
 
+	for (size_t i = 0; i < files; i++)
+		for (unsigned which = 0; which < POLICY_PHASE_MAX; which++)
+			if (loader->source[i]->phase[which])
+				loader->compiler.policy->phases |= 1u << which;
 	for (size_t i = 0; i < files && !loader->compiler.no_memory; i++) {
 		struct source *source = loader->source[i]->phase[phase];
 

@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "policy/source.h"
 #include "policy/tree.h"
+#include "policy/ways.h"
 
 /* Where a rule's text begins. */
 enum rule_place {
@@ -26,11 +27,13 @@ struct expanded {
 	const char *path;  /* absolute and normalised: a name in the view (SCRATCH: a host path); may hold globs */
 	const char *shown; /* the same with @workdir and @scratch kept, for `callgate show` */
 	enum rule_place place;
+	bool interpreter;  /* from @interpreter */
 };
 
 struct rule {
 	enum rule_kind kind;
 	size_t source;       /* which file: later ones override earlier ones */
+	bool profile;        /* that file is a profile */
 	const char *label;   /* "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
 	struct expanded name;
@@ -65,6 +68,9 @@ struct policy {
 	const char *user; /* NULL: not said */
 	bool audit_allowed, audit_compact, audit_fstat;
 	struct policy_network network;
+	struct policy_way *way;
+	size_t ways;
+	unsigned phases; /* 1 << enum policy_phase: those that some file speaks of */
 	const char **warning;
 	size_t warnings;
 	char sha256[SHA256_HEX_SIZE];
@@ -99,6 +105,9 @@ __attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compil
 /* The text in the policy's arena, NULL when memory ran out (remembered in the compiler). */
 const char *compiler_keep(struct compiler *compiler, const char *text);
 
+/* ways.c: remembers a host path that a rule or setting names. `where` and `text` (NULL: no memory) are borrowed. */
+void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
+
 /* vars.c: what a path rule may hold. */
 enum vars_flag {
 	VARS_GLOB = 1 << 0,
@@ -118,6 +127,11 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
 /* canon.c: literal, alias, host and pattern of each rule. */
 void compile_names(struct compiler *compiler);
+/*
+ * index.c: the host's name of what a deny rule below the workdir means, when it is not its name in the view: another grant may
+ * show the workdir by that name, too. NULL: there is none. Borrows.
+ */
+const char *rule_outside(const struct rule *rule);
 /* index.c: the tree of names, before mounts. */
 void compile_index(struct compiler *compiler);
 /* mounts.c: mounts and links; marks the borders in the tree. */

@@ -137,6 +137,8 @@ static const char *problem(const struct net_rule *rule)
 
 	if (!requests && rule->http_count)
 		return "has \"http\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
+	if (!requests && rule->any_body)
+		return "has \"any_body\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
 	if (rule->header && rule->proto != NET_HTTPS)
 		return "has a credential without TLS to protect it; write \"proto\": \"https\" or remove it";
 	if (!requests && (rule->budget.requests || rule->budget.requests_per_minute))

@@ -39,6 +39,7 @@ static const char *find_file(struct compiler *compiler, const struct source *sou
 		compiler->no_memory = true;
 		return NULL;
 	}
+	compiler_add_way(compiler, POLICY_WAY_CONTENT, where, compiler_keep(compiler, path));
 	real = host->realpath ? host->realpath(host->ctx, path) : NULL;
 	if (!real)
 		compiler_fail(compiler, where, "there is no file %s; name one that exists", path);
@@ -113,6 +114,8 @@ static void take_secrets(struct compiler *compiler, struct net_collected *collec
 			if (!secret.secret.from)
 				continue; /* a message or no memory: the load fails */
 		}
+		if (strncmp(text, "command:", 8) == 0)
+			compiler_add_way(compiler, POLICY_WAY_COMMAND, secret.where, text + 8);
 		while (at < collected->secrets && strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
 			at++;
 		if (at == collected->secrets)

@@ -7,6 +7,8 @@
 
 #include "base/banned.h"
 
+#define DECODE_ROUNDS_MAX 8 /* nobody encodes as often: such a path is refused */
+
 static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -75,27 +77,86 @@ static int put_escaped(struct writer *writer, const char *escape, size_t left)
 }
 
 /*
- * Whether a server that takes "%2F" for "/" (npm's registry has to: /@scope%2Fname) would find a "." or ".." in it, or
- * in what precedes ";": servlet containers take "..;x" for "..".
+ * How many bytes before a byte `to` of a text begin an overlong sequence for ASCII that ends with it: C0 AE, E0 80 AE,
+ * F0 80 80 AE …; 0: it ends none.
+ */
+static size_t overlong(const unsigned char *text, size_t to)
+{
+	static const unsigned char first[] = {0xe0, 0xf0, 0xf8, 0xfc};
+	size_t zeros = 0;
+
+	if (!to || (text[to] & 0xc0) != 0x80)
+		return 0;
+	if ((text[to - 1] & 0xfe) == 0xc0)
+		return 1;
+	if ((text[to - 1] & 0xfe) != 0x80)
+		return 0;
+	while (zeros < sizeof(first) - 1 && to >= zeros + 3 && text[to - zeros - 2] == 0x80)
+		zeros++;
+	return to >= zeros + 2 && text[to - zeros - 2] == first[zeros] ? zeros + 2 : 0;
+}
+
+/* Decodes escapes in place, and overlong UTF-8 for ASCII (which old decoders take); whether there were any. */
+static bool decode(char *text, size_t *len)
+{
+	size_t to = 0;
+	bool some = false;
+
+	for (size_t at = 0; at < *len; to++) {
+		int high = *len - at > 2 && text[at] == '%' ? hex_value(text[at + 1]) : -1;
+		int low = high < 0 ? -1 : hex_value(text[at + 2]);
+		size_t before;
+
+		if (low < 0) {
+			text[to] = text[at++];
+			continue;
+		}
+		text[to] = (char)(high << 4 | low);
+		at += 3;
+		some = true;
+		before = overlong((const unsigned char *)text, to);
+		if (before) {
+			text[to - before] = (char)((text[to - 1] & 1) << 6 | (text[to] & 0x3f));
+			to -= before;
+		}
+	}
+	*len = to;
+	return some;
+}
+
+/* Whether some piece between slashes, of either kind, is "." or ".." before ";" or a NUL. */
+static bool has_dots(const char *text, size_t len)
+{
+	for (size_t at = 0, dots; at < len; at++) {
+		for (dots = 0; at < len && text[at] == '.'; at++)
+			dots++;
+		if ((dots == 1 || dots == 2) && (at == len || memchr("/\\;", text[at], 4))) /* 4: NUL as well */
+			return true;
+		while (at < len && text[at] != '/' && text[at] != '\\')
+			at++;
+	}
+	return false;
+}
+
+/*
+ * Whether a server that takes "%2F" for "/" (npm's registry has to: /@scope%2Fname), also in what it decodes twice
+ * (Jenkins has to: /job/a%252Fb), would find a "." or ".." in it, or in what precedes ";": servlet containers take
+ * "..;x" for "..".
  */
 static bool hides_dots(const char *segment, size_t len)
 {
-	for (size_t at = 0; at < len;) {
-		size_t dots = 0, rest;
+	char text[NET_PATH_MAX];
 
-		while (at + dots < len && segment[at + dots] == '.')
-			dots++;
-		at += dots;
-		rest = len - at;
-		if ((dots == 1 || dots == 2) &&
-		    (rest == 0 || segment[at] == ';' ||
-		     (rest >= 3 && (memcmp(segment + at, "%2F", 3) == 0 || memcmp(segment + at, "%3B", 3) == 0))))
+	if (!memchr(segment, '%', len) && !memchr(segment, ';', len))
+		return false;
+	memcpy(text, segment, len);
+	for (unsigned rounds = 0; rounds < DECODE_ROUNDS_MAX; rounds++) {
+		if (has_dots(text, len))
 			return true;
-		while (at < len && (len - at < 3 || memcmp(segment + at, "%2F", 3) != 0))
-			at++;
-		at += 3;
+		if (!decode(text, &len))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /*
@@ -254,8 +315,8 @@ static bool retry(struct matching *matching)
 }
 
 /*
- * To try the latest star of each kind longer and longer is enough: an earlier "*" could only move what follows it within
- * one segment, an earlier "**" is no better than the latest. Bounded by the product of the lengths.
+ * To try the latest star of each kind longer and longer is enough: an earlier "*" could only move what follows it
+ * within one segment, an earlier "**" is no better than the latest. Bounded by the product of the lengths.
  */
 bool net_path_matches(const char *pattern, const char *path)
 {

@@ -66,6 +66,8 @@ static int show_rule(json_t *list, const struct net_rule *rule)
 		ret |= json_object_set_new(object, "credential",
 					   json_pack("{s:s, s:s}", "header", rule->header, "value",
 						     rule->header_value));
+	if (rule->any_body)
+		ret |= json_object_set_new(object, "any_body", json_true());
 	if (rule->private_addresses)
 		ret |= json_object_set_new(object, "private", json_true());
 	if (rule->dns_real)

@@ -57,6 +57,7 @@ struct net_rule {
 	const char *header_value; /* "Bearer {GH_TOKEN}": names of secrets in braces */
 	bool private_addresses;   /* "private": addresses of this machine's networks may be dialled */
 	bool dns_real;            /* "dns": "real" */
+	bool any_body;            /* "any_body": GET, HEAD, DELETE and OPTIONS may have content, too */
 	struct net_budget budget;
 	const char *reason;       /* the user's; NULL: none */
 };
@@ -135,8 +136,8 @@ bool net_host_matches(const char *pattern, const char *host);
  * Of a request target's path ("/a/%7eb/../c?q"): decodes what needs no encoding, upper-cases the rest's digits, removes dot
  * segments; the query is left out and *ret_query (may be NULL) points to its "?" in target or is NULL. This text is judged
  * and forwarded. An encoded "/" stays one (no "*" of a rule goes over it). -EINVAL: not absolute, control characters,
- * backslash, bad escapes, an encoded "\" or NUL, a "." segment that is encoded or ends at an encoded "/" or ";", above
- * the root, fragment; -ENAMETOOLONG.
+ * backslash, bad escapes, an encoded "\" or NUL, a "." segment that is encoded, however often, or ends at an encoded "/" or
+ * ";", above the root, fragment; -ENAMETOOLONG.
  */
 int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query);
 

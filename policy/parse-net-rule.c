@@ -204,6 +204,7 @@ static void take_members(struct parser *parser, const json_t *object, struct net
 	take_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;
+	rule->any_body = json_is_true(json_object_get(object, "any_body"));
 	if (reason)
 		rule->reason = parser_keep(parser, reason);
 }

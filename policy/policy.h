@@ -52,6 +52,9 @@ struct policy_host {
 	 * nothing but keeps denying).
 	 */
 	char *(*realpath)(void *ctx, const char *path);
+	/* True for a path as a rule names it whose grant is void, although it is there: see policy/ways.h. NULL: none
+	 * is. */
+	bool (*refused)(void *ctx, const char *path);
 	/* The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the program. */
 	const char *const *(*interpreter)(void *ctx);
 	/* A variable of the caller's environment for ${NAME}; NULL when unset. */

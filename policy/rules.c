@@ -118,6 +118,7 @@ static void take_name(struct compiler *compiler, void *ctx, const struct expande
 	rule = &policy->rule[policy->rule_count++];
 	*rule = (struct rule){.kind = from->kind,
 			      .source = pending->index,
+			      .profile = pending->source->profile,
 			      .where = from->path.where,
 			      .name = *expanded,
 			      .node = TREE_NONE,

@@ -1,10 +1,8 @@
 /* Environment, limits, audit: later files replace what earlier ones said. */
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "policy/model.h"
 
 #include "base/banned.h"
@@ -47,31 +45,12 @@ static void take_limits(struct policy_limits *limits, struct source *source)
 			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
 }
 
-/* True when the program could write this host path by some name. */
-static bool is_writable(const struct policy *policy, const char *host)
-{
-	for (size_t i = 0; i < policy->mount_count; i++) {
-		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest(host, mount->host) : NULL;
-		char name[2 * PATH_MAX];
-		int len;
-
-		if (!rest)
-			continue;
-		len = snprintf(name, sizeof(name), "%s%s%s", strcmp(mount->virt, "/") == 0 ? "" : mount->virt,
-			       *rest ? "/" : "", rest);
-		if (len < 0 || (size_t)len >= sizeof(name) || policy_rights(policy, name, (size_t)len) & POLICY_WRITE)
-			return true;
-	}
-	return false;
-}
-
 static void take_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
 
 	compiler->policy->audit_file = expanded->path;
-	if (is_writable(compiler->policy, expanded->path))
+	if (policy_host_writable(compiler->policy, expanded->path))
 		compiler_fail(compiler, from->where,
 			      "%s is where the program may write, so it could change its own record; "
 			      "put it elsewhere",

@@ -56,6 +56,7 @@ struct source {
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
+	bool profile;                    /* named as one, so not the user's own words */
 	bool partial;                    /* of the file only the network is here */
 	struct source *phase[POLICY_PHASE_MAX]; /* NULL: says nothing of it */
 	struct source_rule *rule;

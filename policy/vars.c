@@ -207,7 +207,7 @@ static void finish(struct compiler *compiler, const struct source_text *text, co
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = head->base ? head->base : "";
-	struct expanded done = {.place = head->place};
+	struct expanded done = {.place = head->place, .interpreter = head->many};
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
