@@ -30,16 +30,12 @@ static void reset(int fd)
 /* Whose it is: by its source port, which counts only at the run's own address. */
 static struct conn *owner_of(struct egress *egress, const struct sockaddr_in *peer)
 {
-	struct conn *conn;
-
 	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
 		return NULL;
-	conn = conn_table_expected(egress->conns, ntohs(peer->sin_port));
-	if (!conn) { /* announced before it was connected, but not read yet */
+	/* Announced before it was connected, cancelled before its port was another's: what is not read yet counts. */
+	if (!egress->ending)
 		line_read(egress->line);
-		conn = conn_table_expected(egress->conns, ntohs(peer->sin_port));
-	}
-	return conn;
+	return conn_table_expected(egress->conns, ntohs(peer->sin_port));
 }
 
 /* What is written is whole messages: waiting for more costs the other side's delayed acknowledgement, 40 ms. */
@@ -78,8 +74,14 @@ static void accept_some(struct egress *egress, int most)
 
 static void listener_ready(struct watch *watch, unsigned events)
 {
+	struct egress *egress = (struct egress *)((char *)watch - offsetof(struct egress, listener));
+
 	(void)events;
-	accept_some((struct egress *)((char *)watch - offsetof(struct egress, listener)), AT_ONCE);
+	egress->accepting = true;
+	accept_some(egress, AT_ONCE);
+	egress->accepting = false;
+	if (egress->end_waits)
+		egress_begin_end(egress);
 }
 
 static void pause_over(struct timer *timer)

@@ -63,13 +63,6 @@ static int read_host(struct http1_head *head, const struct field *field)
 	return 0;
 }
 
-/* Servers behind CGI and its likes read "_" as "-" (nginx's underscores_in_headers is off for that reason). */
-static bool is_disguised(const struct field *field)
-{
-	return http1_is(field->name, field->name_len, "content_length") ||
-	       http1_is(field->name, field->name_len, "transfer_encoding");
-}
-
 static int read_request_only(struct http1_head *head, const struct field *field)
 {
 	if (http1_is(field->name, field->name_len, "host"))
@@ -84,7 +77,7 @@ static int read_request_only(struct http1_head *head, const struct field *field)
 
 static int read_one(struct http1_head *head, const struct field *field, struct seen *seen)
 {
-	if (is_disguised(field))
+	if (request_field_disguised(field->name, field->name_len))
 		return -EBADMSG;
 	if (http1_is(field->name, field->name_len, "content-length"))
 		return read_length(head, field, seen);
@@ -123,6 +116,7 @@ int http1_meaning(struct http1_head *head, bool response)
 	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect")) /* many proxies' clients */
 		return -EPROTO;
 	head->framing = framing(head, &seen);
+	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: not without content to wait with */
 	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
 	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
 	if (!response && (head->framing != HTTP1_NO_BODY || !http1_is(head->method, head->method_len, "get")))

@@ -53,7 +53,7 @@ bool http1_field_passes(const struct http1_head *head, const struct field *field
 	if (http1_is(field->name, field->name_len, "content-length") ||
 	    http1_is(field->name, field->name_len, "transfer-encoding") ||
 	    (!response && http1_is(field->name, field->name_len, "host")) ||
-	    (!response && head->minor == 0 && http1_is(field->name, field->name_len, "expect")))
+	    (!response && !head->expects && http1_is(field->name, field->name_len, "expect")))
 		return false;
 	return !request_field_dropped(field->name, field->name_len, response) && !is_named_by_connection(head, field);
 }

@@ -78,6 +78,9 @@ static const char *read_request(struct http2_stream *stream)
 	if (net_path_normalise(path, strlen(path), asked->path, &query) < 0)
 		return "bad_path";
 	asked->query = query != NULL;
+	for (size_t i = 0; i < head->count; i++)
+		if (request_field_disguised(head->text + head->field[i].name, head->field[i].name_len))
+			return "smuggling";
 	return NULL;
 }
 
@@ -111,6 +114,20 @@ static void judge(struct http2_stream *stream)
 		return;
 	}
 	request_record(conn, &stream->asked, &stream->verdict, on_record, stream, &stream->record_id);
+}
+
+/*
+ * The head is there. Whether content follows is told by what comes next: where the method has none, the verdict waits for
+ * that, since a server in front of others may pass it on by HTTP/1.
+ */
+static void judge_when_known(struct http2_stream *stream)
+{
+	const char *method = http2_head_find(&stream->request, ":method");
+
+	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.len)
+		return;
+	stream->asked.body = stream->up.len > 0 || !stream->up.ended;
+	judge(stream);
 }
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -167,9 +184,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 		return 0;
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		stream->up.ended = true;
-	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST &&
-	    stream->phase == HTTP2_HEAD)
-		judge(stream);
+	if (stream->phase == HTTP2_HEAD)
+		judge_when_known(stream);
 	else
 		http2_more(stream);
 	return 0;

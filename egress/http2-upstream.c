@@ -116,7 +116,7 @@ static int put_fields(struct outgoing *outgoing, const struct http2_stream *stre
 		int r;
 
 		if (!is_forwarded(field.name, field.name_len, field.value) ||
-		    (replaced && strcmp(field.name, replaced) == 0))
+		    (replaced && request_field_is(field.name, field.name_len, replaced)))
 			continue;
 		r = request_reveal(stream->http2->conn, &field, &value, &len);
 		if (r < 0)

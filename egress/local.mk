@@ -25,6 +25,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/mode-http1-flow.c \
 	egress/mode-http1-forward.c \
 	egress/mode-http1-refuse.c \
+	egress/mode-http1-reopen.c \
 	egress/mode-http1-request.c \
 	egress/mode-http1-response.c \
 	egress/mode-http1.c \

@@ -82,7 +82,7 @@ static void end_due(struct timer *timer)
 	end_step((struct egress *)((char *)timer - offsetof(struct egress, end_timer)));
 }
 
-static void begin_end(struct egress *egress)
+void egress_begin_end(struct egress *egress)
 {
 	if (egress->ending)
 		return;
@@ -125,7 +125,10 @@ static void on_message(struct egress *egress, const struct control_message *mess
 	} else if (message->type == CONTROL_ACK) {
 		line_acknowledge(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		begin_end(egress);
+		if (egress->accepting)
+			egress->end_waits = true;
+		else
+			egress_begin_end(egress);
 	} else {
 		on_connection(egress, message);
 	}
@@ -148,7 +151,7 @@ static void on_drained(struct egress *egress)
 /* Nothing could be recorded any more, so nothing may go on. */
 static void on_gone(struct egress *egress)
 {
-	if (!egress->ending)
+	if (!egress->ending && !egress->end_waits)
 		egress->status = EXIT_FAILURE;
 	loop_stop(egress->loop);
 }

@@ -49,7 +49,7 @@ static int write_fields(struct conn *conn, struct buf *out)
 	for (size_t i = 0; i < head->fields && !error; i++) {
 		const struct field *field = &head->field[i];
 
-		if (http1_field_passes(head, field, false) && !(name && http1_is(field->name, field->name_len, name)))
+		if (http1_field_passes(head, field, false) && !(name && request_field_is(field->name, field->name_len, name)))
 			error = write_field(conn, field, out);
 	}
 	if (name)
@@ -75,7 +75,7 @@ static int write_head(struct conn *conn, struct buf *out)
 	if (http1->request.upgrade)
 		buf_puts(out, "Upgrade: websocket\r\n");
 	http1_write_end(out, head->framing, head,
-			http1->request.upgrade ? "Upgrade" : http1->client_keeps ? NULL : "close");
+			http1->request.upgrade ? "Upgrade" : http1->closes || !http1->client_keeps ? "close" : NULL);
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
@@ -97,11 +97,29 @@ static int queue_head(struct conn *conn)
 	return error;
 }
 
+/* Bytes that nothing asked for, before the request goes out: they would be read as its response. */
+static bool has_spoken(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	return http1->from_server.data || http1_fill(conn, false) == HTTP1_FILL_SOME;
+}
+
+/*
+ * A server that does not read a body takes it for the next request, and would carry that out without a record of it. It does
+ * not when it was told that this request is the connection's last (RFC 9112, 9.6).
+ */
 void http1_forward_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	int error = queue_head(conn);
+	int error;
 
+	if (has_spoken(conn)) {
+		http1_refuse_bad_response(conn);
+		return;
+	}
+	http1->closes = http1->head.framing != HTTP1_NO_BODY;
+	error = queue_head(conn);
 	if (error) {
 		http1_outcome(conn, error);
 		http1->verdict = (struct request_verdict){.status = error == -ENOMEM ? 503 : 403,

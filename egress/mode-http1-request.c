@@ -65,6 +65,7 @@ int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
 	http1->target = absolute ? absolute->path : head->target;
 	http1->target_len = absolute ? absolute->path_len : head->target_len;
 	request->upgrade = head->upgrade;
+	request->body = head->framing != HTTP1_NO_BODY;
 	memcpy(request->authority, authority, authority_len);
 	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
 	request->query = !error && query;
@@ -93,6 +94,8 @@ static void read_head(struct conn *conn, size_t len)
 		error = http1_describe(http1, NULL);
 	if (error)
 		http1_refuse_malformed(conn, error);
+	else if (conn->upstream.watch.fd < 0)
+		http1_reopen(conn);
 	else
 		http1_judge(conn);
 }

@@ -57,7 +57,9 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;
-	http1->client_keeps &= head->keep_alive && http1->down_as != HTTP1_UNTIL_CLOSE;
+	/* A server that is told to close says so; one that says it before it has the whole body means it. */
+	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
+			       http1->down_as != HTTP1_UNTIL_CLOSE;
 	if (head->upgrade)
 		connection = "Upgrade";
 	else if (!http1->client_keeps)

@@ -16,7 +16,7 @@ void http1_rest(struct conn *conn)
 
 	http1->phase = HTTP1_IDLE;
 	http1->client_scan = http1->server_scan = (struct http1_scan){0};
-	http1->answered = http1->up_lost = http1->forwarded = false;
+	http1->answered = http1->up_lost = http1->forwarded = http1->closes = false;
 	http1->head_len = 0;
 	http1->status = 0;
 	memset(&http1->request, 0, sizeof(http1->request));
@@ -69,15 +69,17 @@ static enum http1_step finish(struct conn *conn)
 		return HTTP1_STEP_NONE;
 	if (http1->status == 101)
 		return become_relay(conn);
-	if (!sent && !http1->up_lost && http1->server_keeps)
+	if (!sent && !http1->up_lost)
 		return outlast(conn);
 	http1_outcome(conn, http1->status);
 	if (http1->from_server.data)
 		return http1_linger(conn, "server", "bad_response");
-	if (!sent || !http1->server_keeps)
+	if (!sent || (!http1->server_keeps && !http1->closes))
 		return http1_linger(conn, "server", NULL);
 	if (!http1->client_keeps)
 		return http1_linger(conn, "client", NULL);
+	if (http1->closes)
+		conn_drop_upstream(conn, false);
 	http1_rest(conn);
 	return HTTP1_STEP_DONE;
 }
@@ -133,6 +135,8 @@ static enum http1_step step(struct conn *conn)
 		return http1_lingering(conn);
 	case HTTP1_TUNNEL:
 		return http1_tunnel(conn);
+	case HTTP1_SHAKING:
+		return http1_shake(conn);
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:

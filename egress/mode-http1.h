@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes out.
- * Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
+ * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes
+ * out. Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
  */
 #ifndef CALLGATE_EGRESS_MODE_HTTP1_H
 #define CALLGATE_EGRESS_MODE_HTTP1_H
@@ -27,7 +27,8 @@ struct http1_out {
 
 enum http1_phase {
 	HTTP1_IDLE,     /* reads a request's head */
-	HTTP1_OPENING,  /* proxied: dials */
+	HTTP1_OPENING,  /* proxied, or after a request that ended the upstream connection: dials */
+	HTTP1_SHAKING,  /* the TLS handshake with what was dialled again */
 	HTTP1_TUNNEL,   /* CONNECT: says yes, then is no HTTP any more */
 	HTTP1_ASKED,    /* waits until it is on record */
 	HTTP1_EXCHANGE, /* body one way, response the other */
@@ -52,6 +53,7 @@ struct http1 {
 	struct http1_body up, down;  /* of the two bodies, as they come */
 	enum http1_framing down_as;  /* the response's towards the client */
 	bool client_keeps, server_keeps; /* another request may follow */
+	bool closes;                 /* the server was told that none will: its request has a body */
 	bool forwarded;              /* some of the request went out */
 	bool up_lost;                /* the server takes no more of the body */
 	bool answered;               /* the response's head was sent on */
@@ -111,6 +113,16 @@ enum http1_step http1_move_up(struct conn *conn);
 int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
 /* Judges http1->request and has it recorded; refuses or forwards it then. */
 void http1_judge(struct conn *conn);
+
+/* ---- mode-http1-reopen.c ---- */
+
+/*
+ * A request was read and its upstream connection is over, as after every request with a body: dials the same endpoint
+ * again, with TLS where there was TLS, and judges the request then; 502 or 504 where that fails.
+ */
+void http1_reopen(struct conn *conn);
+/* SHAKING: goes on with the handshake. */
+enum http1_step http1_shake(struct conn *conn);
 
 /* ---- mode-http1-forward.c ---- */
 

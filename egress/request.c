@@ -73,6 +73,10 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 		refuse(ret_verdict, 403, verdict.reason);
 		return;
 	}
+	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
+		refuse(ret_verdict, 403, "body_not_granted");
+		return;
+	}
 	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
 	if (reason) {
 		refuse(ret_verdict, 429, reason);

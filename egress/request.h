@@ -16,6 +16,7 @@ struct request {
 	char path[NET_PATH_MAX];          /* normalised; what is forwarded, with the query after it */
 	bool query;
 	bool upgrade;                     /* to a websocket */
+	bool body;                        /* content follows the head, or may */
 };
 
 struct request_verdict {
@@ -35,8 +36,8 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 		       unsigned *ret_port);
 
 /*
- * Authority against the connection's name and port (host_mismatch: 421), method (TRACE, CONNECT refused), policy, budget.
- * Takes from the budget when it allows.
+ * Authority against the connection's name and port (host_mismatch: 421), method (TRACE, CONNECT refused), policy, content
+ * that the method does not have (body_not_granted), budget. Takes from the budget when it allows.
  */
 void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict);
 
@@ -67,9 +68,21 @@ struct field {
 /* Whether a field is between neighbours only and not forwarded: connection, keep-alive, te, upgrade, alt-svc …; see RFC 9110, 7.6.1. */
 bool request_field_dropped(const char *name, size_t len, bool response);
 
+/* Methods whose requests have no content (RFC 9110, 9.3): servers that do not read it take it for the next request. */
+bool request_lacks_body(const char *method);
+
 /*
- * Whether a request with this field is to be refused (403, override_not_granted): some servers take method or path from it
- * instead, and the rule is about those.
+ * Whether a name is `known` (or another spelling of it) to a server that reads names by CGI's rules (RFC 3875, 4.1.18),
+ * where all but letters and digits become "_": "X_Original.URL" and "X-Original-URL" are one variable there.
+ */
+bool request_field_is(const char *name, size_t len, const char *known);
+
+/* Whether a name is read as that of a field about a message's length by those servers only ("Content_Length"). */
+bool request_field_disguised(const char *name, size_t len);
+
+/*
+ * Whether a request with this field is to be refused (403, override_not_granted): some servers take method, path or host
+ * from it instead. The list of those fields is here and nowhere else.
  */
 bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len);
 

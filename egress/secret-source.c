@@ -96,11 +96,11 @@ static int from_env(struct sink *sink, const char *name)
 
 static int from_file(struct sink *sink, const char *path)
 {
-	_cleanup_close_ int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO has its 10 seconds as well */
+	/* the policy has its canonical name; a FIFO has its 10 seconds as well */
+	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
-		return refuse(sink, -errno, "that file cannot be opened");
+		return refuse(sink, fd, "that file cannot be opened");
 	return read_all(sink, fd, "that file cannot be read");
 }
 
@@ -117,7 +117,10 @@ static int from_fd(struct sink *sink, const char *number)
 	return error;
 }
 
-/* In a group of its own, so that what it left behind can be ended with it; it cannot ask at the terminal. */
+/*
+ * In a group of its own, so that what it left behind can be ended with it; it cannot ask at the terminal. In the root
+ * directory: what git, make, python3 -m and the like find where they are started may be an earlier run's.
+ */
 static _Noreturn void run_command(const char *command, int output_fd)
 {
 	int input_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -126,7 +129,8 @@ static _Noreturn void run_command(const char *command, int output_fd)
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL); /* ignored ones stay so over execve(2) */
-	if (!setpgid(0, 0) && input_fd >= 0 && dup2(input_fd, STDIN_FILENO) >= 0 && dup2(output_fd, STDOUT_FILENO) >= 0)
+	if (!setpgid(0, 0) && !chdir("/") && input_fd >= 0 && dup2(input_fd, STDIN_FILENO) >= 0 &&
+	    dup2(output_fd, STDOUT_FILENO) >= 0)
 		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
 }

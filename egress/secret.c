@@ -128,6 +128,27 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 	return 0;
 }
 
+int secrets_adopt(struct secrets *secrets, const struct policy *policy)
+{
+	size_t count;
+	const struct net_secret *list = policy_net_secrets(policy, &count);
+
+	if (!secrets)
+		return 0;
+	if (count != secrets->count)
+		return -ESTALE;
+	for (size_t i = 0; i < count; i++) {
+		struct secret *secret = &secrets->item[i];
+
+		if (strcmp(secret->of->name, list[i].name) != 0 || strcmp(secret->of->from, list[i].from) != 0)
+			return -ESTALE;
+		secret->of = &list[i];
+		if (make_placeholder(secret) < 0)
+			return -EIO;
+	}
+	return 0;
+}
+
 void secrets_forget(struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)

@@ -24,6 +24,11 @@ struct secrets;
  * policy; or -errno with a message that names the secret and never holds a value.
  */
 int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error);
+/*
+ * From now on they are another policy's, which has the same ones, with new placeholders; before the first policy is
+ * freed. 0, -ESTALE: it has others; -EIO: no random bytes. NULL is none.
+ */
+int secrets_adopt(struct secrets *secrets, const struct policy *policy);
 /* Wipes. */
 void secrets_free(struct secrets *secrets);
 /* Locks them into memory where RLIMIT_MEMLOCK allows; a lock is not inherited: fork(2). For egress, before it is locked down. */

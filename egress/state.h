@@ -40,7 +40,11 @@ struct egress {
 	uint64_t end_ns;         /* when that began */
 	size_t conns_max;
 	bool ending;
+	bool accepting, end_waits; /* an end that is read meanwhile begins when the connection at hand has its place */
 	int status;              /* of the process */
 };
+
+/* main.c: nothing new is taken from here on; what the program had sent goes on for a while. */
+void egress_begin_end(struct egress *egress);
 
 #endif
