@@ -38,7 +38,8 @@ struct job {
 	struct inet_work *work; /* the thread's: a call on fd; NULL: not that */
 	int open_flags;
 	bool cloexec;
-	atomic_bool interrupted; /* a signal waits for the caller */
+	bool no_wait; /* see struct call */
+	atomic_bool interrupted; /* a signal waits for the caller, or has interrupted it before */
 	bool done;               /* under the lock */
 	struct audit_slot slot;
 };
@@ -133,13 +134,8 @@ static int open_patiently(const struct job *job)
 static int run_open(const struct job *job)
 {
 	int fd = open_patiently(job);
-	int result = fd;
 
-	if (fd >= 0) {
-		result = notify_fd(job->blocking->sandbox->listener_fd, job->id, fd, job->cloexec);
-		(void)close(fd);
-	}
-	return result;
+	return fd < 0 ? fd : notify_add(job->blocking->sandbox->listener_fd, job->id, fd, job->cloexec);
 }
 
 static int run_connect(const struct job *job)
@@ -173,7 +169,7 @@ static void *run_job(void *argument)
 	bool calls = job->peer_fd >= 0 || job->work;
 	int64_t result = calls ? run_call(job) : run_open(job);
 
-	/* Before the answer: a socket that its program closes then must be closed. */
+	/* Before the answer: what its program closes then must be closed (notify_add). */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);
@@ -181,8 +177,8 @@ static void *run_job(void *argument)
 		job->work->free(job->work);
 	/* Both fail when the caller is gone: there is nobody to tell then. */
 	if (result < 0)
-		(void)notify_error(listener, job->id, result == -EINTR ? -ERESTARTSYS : (int)result);
-	else if (calls)
+		(void)notify_error(listener, job->id, result == -EINTR && !job->no_wait ? -ERESTARTSYS : (int)result);
+	else
 		(void)notify_value(listener, job->id, result);
 	audit_end(blocking->sandbox->audit, job->slot, result == -ENOENT ? -EINTR : result, io_now_ns() - job->start_ns);
 	(void)pthread_mutex_lock(&blocking->lock);
@@ -256,6 +252,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){.blocking = blocking, .id = call->id, .start_ns = call->start_ns, .tid = call->tid, .fd = fd,
+			    .no_wait = call->no_wait, .interrupted = call->no_wait,
 			    .peer_fd = peer, .work = work,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .slot = call->slot};

@@ -81,7 +81,15 @@ static bool may_continue(const struct call *call)
 	const struct inet *inet = call->sandbox->inet;
 	enum row_basis basis = call->row->basis;
 
-	return basis == BASIS_REGS || basis == BASIS_CWD || (basis == BASIS_NETNS && (!inet || inet_bounded(inet)));
+	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_root(call->sandbox->view)) ||
+	       (basis == BASIS_NETNS && (!inet || inet_bounded(inet)));
+}
+
+/* notify.c asks the row once more. */
+static void answer_continue(const struct call *call)
+{
+	(void)notify_continue(call->sandbox->listener_fd, call->id, call->row,
+			      may_continue(call) ? CONTINUE_BOUNDED : CONTINUE_ROW);
 }
 
 static void perform(struct call *call)
@@ -116,7 +124,9 @@ static void note_descriptor(struct limit_notes *notes, int number)
 {
 	if (number == -EMFILE)
 		notes->open_files_full = true;
-	else if (number >= 0 && (uint64_t)number + 1 > notes->open_files)
+	if (number >= 0)
+		notes->files_opened++;
+	if (number >= 0 && (uint64_t)number + 1 > notes->open_files)
 		notes->open_files = (uint64_t)number + 1;
 }
 
@@ -144,27 +154,35 @@ static int64_t answer_fd(struct dispatch *dispatch)
 		handoff_before(dispatch->handoff, call->task, call->start_ns);
 	}
 	dispatch->ready_ns = dispatch->ended_ns = io_now_ns();
-	watchdog_deaf(dispatch->watchdog);
-	number = notify_fd_undisturbed(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
-	watchdog_hearing(dispatch->watchdog);
-	if (dispatch->handoff) {
+	number = notify_add(listener, call->id, call->outcome.fd, call->outcome.fd_cloexec);
+	if (dispatch->handoff)
 		dispatch->ended_ns = io_now_ns();
-		if (number >= 0)
-			handoff_after(dispatch->handoff, dispatch->ended_ns - dispatch->ready_ns, dispatch->ended_ns);
-	}
-	(void)close(call->outcome.fd);
-	note_descriptor(&call->sandbox->notes, number);
-	if (number < 0 && number != -ENOENT)
+	if (number >= 0)
+		(void)notify_value(listener, call->id, number); /* fails when the task was killed meanwhile */
+	else if (number != -ENOENT)
 		(void)notify_error(listener, call->id, number); /* a full table is the program's EMFILE, never CONTINUE */
+	if (number >= 0)
+		handoff_after(dispatch->handoff, dispatch->ended_ns - dispatch->ready_ns, dispatch->ended_ns);
+	note_descriptor(&call->sandbox->notes, number);
 	return number == -ENOENT ? -EINTR : number;
 }
 
-static int64_t answer_traced(const struct call *call, enum trace_answer answer, int error)
+/* 0: how it ends is seen, and recorded, by the tracer; or the -errno that was answered. */
+static int64_t answer_traced(struct dispatch *dispatch)
 {
-	int listener = call->sandbox->listener_fd;
+	struct call *call = dispatch->call;
+	struct outcome *outcome = &call->outcome;
+	int listener = call->sandbox->listener_fd, error = -EPERM;
+	enum trace_answer answer;
 
+	if (outcome->kind == OUTCOME_EXEC)
+		answer = trace_exec(dispatch->tracer, call, outcome->exec, &error);
+	else if (outcome->kind == OUTCOME_MAP)
+		answer = trace_map(dispatch->tracer, call, outcome->fd, &error);
+	else
+		answer = trace_pathfd(dispatch->tracer, call, outcome->fd, outcome->fd_cloexec, &error);
 	if (answer == TRACE_CONTINUE)
-		(void)notify_continue(listener, call->id);
+		(void)notify_continue(listener, call->id, call->row, CONTINUE_VERIFIED);
 	else if (answer != TRACE_LATER)
 		(void)notify_error(listener, call->id, answer == TRACE_INTERRUPT ? -EINTR : error);
 	return answer == TRACE_FAIL ? error : 0;
@@ -175,9 +193,7 @@ static void answer(struct dispatch *dispatch)
 	struct call *call = dispatch->call;
 	struct outcome *outcome = &call->outcome;
 	int listener = call->sandbox->listener_fd;
-	enum trace_answer traced;
 	int64_t result = 0;
-	int error = -EPERM;
 
 	/* The clock before the answer: the caller may run at once, in our place. */
 	if (outcome->kind == OUTCOME_ERROR || outcome->kind == OUTCOME_VALUE || outcome->kind == OUTCOME_CONTINUE)
@@ -195,20 +211,13 @@ static void answer(struct dispatch *dispatch)
 		result = answer_fd(dispatch);
 		break;
 	case OUTCOME_CONTINUE:
-		(void)notify_continue(listener, call->id);
+		answer_continue(call);
 		break;
 	case OUTCOME_EXEC:
-	case OUTCOME_CHDIR:
-		traced = outcome->kind == OUTCOME_EXEC ? trace_exec(dispatch->tracer, call, outcome->exec, &error)
-						       : trace_chdir(dispatch->tracer, call, outcome->host, &error);
-		result = answer_traced(call, traced, error);
-		if (traced != TRACE_FAIL)
-			return; /* how it ends is seen, and recorded, by the tracer */
-		break;
 	case OUTCOME_PATHFD:
-		traced = trace_pathfd(dispatch->tracer, call, outcome->fd, outcome->fd_cloexec, &error);
-		result = answer_traced(call, traced, error);
-		if (traced != TRACE_FAIL)
+	case OUTCOME_MAP:
+		result = answer_traced(dispatch);
+		if (result == 0)
 			return;
 		break;
 	case OUTCOME_BLOCKING:
@@ -255,8 +264,6 @@ static void drop_outcome(struct call *call, struct outcome *prepared)
 		prepared->work->free(prepared->work);
 	if (prepared->kind == OUTCOME_EXEC)
 		exec_plan_free(prepared->exec);
-	if (prepared->kind == OUTCOME_CHDIR)
-		free(prepared->host);
 	call->outcome.fd = -1;
 }
 
@@ -351,23 +358,29 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	bool again;
 
 	dispatch->ready_ns = dispatch->ended_ns = 0;
+	if (notification->data.arch == arch_audit())
+		row = table_find(notification->data.nr);
+	if (row && row->allow == allow_rt_sigreturn) {
+		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		(void)notify_pass(sandbox->listener_fd, notification->id, row, notification->data.args);
+		return;
+	}
 	handoff_call(dispatch->handoff, tid, notification->data.nr);
 	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
 
 	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
-		(void)notify_continue(sandbox->listener_fd, notification->id);
+		(void)notify_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (notification->data.arch == arch_audit())
-		row = table_find(notification->data.nr);
 	if (row && is_mere_notice(row, tid, &notification->data)) {
-		(void)notify_continue(sandbox->listener_fd, notification->id);
+		(void)notify_pass(sandbox->listener_fd, notification->id, row, notification->data.args);
 		return;
 	}
 	if (row)
 		begin(dispatch, notification, row);
 	else
 		refuse_unknown(dispatch, notification);
+	call->no_wait = interrupted_again(&dispatch->interrupted, notification);
 	call->again = again;
 	call->fetched = again ? fetched : -1;
 	if (!find_caller(call)) {
@@ -382,6 +395,8 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	count(dispatch);
 	prepared = call->outcome;
+	if (prepared.kind == OUTCOME_BLOCKING)
+		interrupted_waits(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)
 		drop_outcome(call, &prepared);
 	answer(dispatch);

@@ -8,6 +8,7 @@
 #include "supervisor/blocking.h"
 #include "supervisor/egress-client.h"
 #include "supervisor/handoff.h"
+#include "supervisor/interrupted.h"
 #include "supervisor/redirects.h"
 #include "supervisor/trace.h"
 #include "supervisor/watchdog.h"
@@ -25,6 +26,7 @@ struct dispatch {
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
 	uint64_t *by_row; /* owned */
+	struct interrupted interrupted; /* its filter is set by the caller */
 	struct redirects redirects;
 };
 

@@ -116,14 +116,30 @@ static void finish(struct egress_client *client, struct dial **at, int result)
 	audit_end(client->sandbox->audit, slot, result == -ERESTARTSYS ? -EINTR : result, io_now_ns() - start_ns);
 }
 
-/* Nobody waits, and the socket will not come. */
-static void cancel(struct egress_client *client, struct dial **at)
+/* The socket will not come. */
+static void cancel_with(struct egress_client *client, struct dial **at, int result)
 {
 	const struct control_message message = {
 		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
 
-	finish(client, at, -EINTR);
+	/* First: once the socket is closed its port may be another's, whom egress must not take for the program. */
 	(void)client_send(client, &message); /* a line that broke is found at the next tick */
+	finish(client, at, result);
+}
+
+/* Nobody waits. */
+static void cancel(struct egress_client *client, struct dial **at)
+{
+	cancel_with(client, at, -EINTR);
+}
+
+/* Another thread may have led the socket elsewhere: then egress awaits nobody at its port any more. */
+static void finish_connect(struct egress_client *client, struct dial **at, int connected, int result)
+{
+	if (connected < 0 && connected != -EINPROGRESS)
+		cancel_with(client, at, connected);
+	else
+		finish(client, at, result);
 }
 
 /* The program is told what a call that could not wait longer is told; the upstream is awaited by its socket from now on. */
@@ -131,7 +147,7 @@ static void give_up_waiting(struct egress_client *client, struct dial **at, int 
 {
 	int r = connect_at_once(*at, 1);
 
-	finish(client, at, r == 0 || r == -EINPROGRESS ? result : r);
+	finish_connect(client, at, r, result);
 }
 
 static void arrive(struct egress_client *client, struct dial **at)
@@ -140,7 +156,7 @@ static void arrive(struct egress_client *client, struct dial **at)
 
 	(*at)->answered = true;
 	if (r != -EINPROGRESS)
-		finish(client, at, r);
+		finish_connect(client, at, r, r);
 	else if ((*at)->nonblocking)
 		finish(client, at, -EINPROGRESS);
 }

@@ -67,8 +67,8 @@ static bool is_in_order(const struct egress_client *client, const struct conn_en
 		return false;
 	if (!record->allow)
 		return true;
-	if (record->event == CONTROL_EVENT_OPEN)
-		return (is_proxy(conn) || !conn->opened) && is_destination(client, conn, record);
+	if (record->event == CONTROL_EVENT_OPEN) /* once more after each HTTP request with a body, so not before one */
+		return (is_proxy(conn) || !conn->opened || conn->listed) && is_destination(client, conn, record);
 	return record->event != CONTROL_EVENT_REQUEST || (conn->opened && is_destination(client, conn, record));
 }
 
@@ -255,7 +255,7 @@ static int take_open(struct egress_client *client, struct conn_entry *conn, cons
 
 	if (!rule)
 		return -ENOMEM;
-	if (conn->rule) /* a proxy's destination before */
+	if (conn->rule) /* the upstream connection before */
 		usage_close(client->usage, conn->rule, 0, 0);
 	usage_open(client->usage, rule);
 	free(conn->rule);

@@ -12,10 +12,31 @@
 #include "supervisor/egress-provide.h"
 #include "supervisor/egress-routes.h"
 #include "supervisor/egress-start.h"
+#include "syscalls/inet-fence.h"
 
 #include "base/banned.h"
 
 #define DNS_PORT 53
+#define GUARD_TRIES 32 /* ports that somebody has at another address */
+
+/* One whom anybody could pose as, but for the guard. */
+static int take_any_port(struct egress_guest *guest)
+{
+	int r = -EADDRINUSE;
+
+	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
+		r = egress_address_bind(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
+		if (r < 0 || guest->own_netns)
+			return r;
+		r = guest->guard_fd = inet_fence_guard(guest->dns_fd[0]);
+		if (r < 0) {
+			cleanup_close(&guest->dns_fd[0]);
+			cleanup_close(&guest->dns_fd[1]);
+			guest->dns_fd[0] = guest->dns_fd[1] = -1;
+		}
+	}
+	return r < 0 ? r : 0;
+}
 
 /* The early ones, else at the port that names are asked at, else at some port: the supervisor leads queries there. */
 static int take_dns(struct egress_side *side, struct egress_guest *guest)
@@ -30,7 +51,7 @@ static int take_dns(struct egress_side *side, struct egress_guest *guest)
 	}
 	error = egress_address_bind(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
 	if (error == -EACCES || error == -EADDRINUSE)
-		error = egress_address_bind(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
+		error = take_any_port(guest);
 	return error;
 }
 
@@ -103,5 +124,6 @@ void egress_guest_done(struct egress_guest *guest)
 	cleanup_close(&guest->dns_fd[0]);
 	cleanup_close(&guest->dns_fd[1]);
 	cleanup_close(&guest->sink_fd);
+	cleanup_close(&guest->guard_fd);
 	*guest = (struct egress_guest)EGRESS_GUEST_NONE;
 }

@@ -62,31 +62,59 @@ static bool opens_any(const struct policy *policy)
 	return false;
 }
 
-static int read_roots(struct baggage *baggage, struct policy_error *error)
+/* network.upstream_ca, by its canonical name. */
+static int read_upstream(const char *path, char **ret_text, struct policy_error *error)
 {
-	const char *path = policy_net_upstream_ca(baggage->options->policy);
-	_cleanup_free_ char *more = NULL;
+	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	_cleanup_free_ char *text = NULL;
 	size_t len;
-	int r;
+	int r = fd < 0 ? fd : io_read_fd(fd, ROOTS_MAX, &text, &len);
+
+	if (r < 0) {
+		(void)snprintf(error->text, sizeof(error->text), "cannot read network.upstream_ca %s: %s", path,
+			       strerror(-r));
+		return r;
+	}
+	if (!strstr(text, "-----BEGIN ") || !strstr(text, "CERTIFICATE-----")) {
+		(void)snprintf(error->text, sizeof(error->text),
+			       "network.upstream_ca %s has no certificate in it; it must be a PEM file", path);
+		return -EINVAL;
+	}
+	*ret_text = steal_pointer(&text);
+	return 0;
+}
+
+int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read, struct policy_error *ret_error)
+{
+	const char *path = policy_net_upstream_ca(policy);
+	int r = 0;
+
+	*ret_read = (struct egress_read){NULL, NULL};
+	if (!policy_net_enabled(policy))
+		return 0;
+	if (secrets)
+		r = secrets_load(policy, &ret_read->secrets, ret_error);
+	if (r < 0)
+		return fail(ret_error, r, "read the policy's secrets");
+	return path ? read_upstream(path, &ret_read->upstream_ca, ret_error) : 0;
+}
+
+void egress_read_done(struct egress_read *read)
+{
+	secrets_free(read->secrets);
+	free(read->upstream_ca);
+	*read = (struct egress_read){NULL, NULL};
+}
+
+static int join_roots(struct baggage *baggage, const char *more)
+{
+	size_t len;
 
 	baggage->roots = egress_system_roots(&len);
-	if (path) {
-		r = io_read_file(AT_FDCWD, path, ROOTS_MAX, &more, &len);
-		if (r < 0) {
-			(void)snprintf(error->text, sizeof(error->text), "cannot read network.upstream_ca %s: %s", path,
-				       strerror(-r));
-			return r;
-		}
-		if (!strstr(more, "-----BEGIN ") || !strstr(more, "CERTIFICATE-----")) {
-			(void)snprintf(error->text, sizeof(error->text),
-				       "network.upstream_ca %s has no certificate in it; it must be a PEM file", path);
-			return -EINVAL;
-		}
-	}
 	if (!baggage->roots && !more)
 		return 0;
 	if (asprintf(&baggage->upstream, "%s\n%s", baggage->roots ? baggage->roots : "", more ? more : "") < 0) {
-		baggage->upstream = NULL;
+		baggage->upstream = NULL; /* undefined after a failure */
 		return -ENOMEM;
 	}
 	return 0;
@@ -95,23 +123,26 @@ static int read_roots(struct baggage *baggage, struct policy_error *error)
 static int pack(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
+	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
 	const char *why;
-	int r;
+	int r = 0;
 
 	baggage->parts = egress_parts(&why);
 	if (!baggage->parts) {
 		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
 		return -ELIBACC;
 	}
-	r = secrets_load(options->policy, &baggage->secrets, error);
+	if (!options->read)
+		r = egress_read(options->policy, true, &now, error);
+	baggage->secrets = steal_pointer(&read->secrets);
+	if (r == 0)
+		r = join_roots(baggage, read->upstream_ca);
+	egress_read_done(read);
 	if (r < 0)
-		return fail(error, r, "read the policy's secrets");
+		return fail(error, r, "read the system's certificates");
 	if (opens_any(options->policy))
 		r = baggage->parts->ca_create(options->run_id, &baggage->ca);
-	if (r < 0)
-		return fail(error, r, "make the run's certificate authority");
-	r = read_roots(baggage, error);
-	return r < 0 ? fail(error, r, "read the system's certificates") : 0;
+	return r < 0 ? fail(error, r, "make the run's certificate authority") : 0;
 }
 
 static void forget(struct baggage *baggage)
@@ -145,6 +176,8 @@ static _Noreturn void be_resolver(const struct baggage *baggage, struct confine 
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	int keep[] = {fd, confine->landlock_fd};
 
+	if (baggage->options->read)
+		secrets_forget(baggage->options->read->secrets); /* its copy of them */
 	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 2) < 0)
 		_exit(1);
 	layers_free(baggage->options->layers); /* shared memory: what it says of the run is not theirs to write */
@@ -278,8 +311,11 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 
 	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;
 	ret_error->text[0] = '\0';
-	if (!policy_net_enabled(options->policy))
+	if (!policy_net_enabled(options->policy)) {
+		if (options->read)
+			egress_read_done(options->read);
 		return 0;
+	}
 	ret_side->active = true;
 	r = start(&baggage, ret_side, ret_error);
 	unpack(&baggage);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "egress/secret.h"
 #include "policy/net.h"
 #include "supervisor/layers.h"
 #include "supervisor/privs.h"
@@ -21,10 +22,25 @@ struct egress_variable {
 	bool wins;          /* over what the policy says of that name: a secret's placeholder */
 };
 
+/* What is read from the host for a run with a network: once, before anything of the run starts. */
+struct egress_read {
+	struct secrets *secrets; /* owned; NULL: none */
+	char *upstream_ca;       /* the file's text, owned; NULL: none */
+};
+
+/*
+ * Reads it for a policy that has a network; for another one there is nothing to read. secrets: false where the run has
+ * them from its other phase. 0, or -errno with a message. egress_read_done releases.
+ */
+int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
+		struct policy_error *ret_error);
+void egress_read_done(struct egress_read *read);
+
 struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
+	struct egress_read *read; /* read already; taken from there and forgotten. NULL: it is read now */
 	struct privs_user user; /* who egress and resolver become, as the supervisor */
 };
 
@@ -68,8 +84,9 @@ struct egress_guest {
 	uint16_t dns_port;       /* at loopback: 53, or where that was refused another */
 	uint16_t sink_port;      /* UDP at loopback: sending there gives ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
+	int guard_fd; /* of the DNS, at a port that is not a privileged one: inet_fence_guard */
 };
-#define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1}
+#define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /* 0 or -errno with *ret_step (static). egress_guest_done releases in both cases. */
 int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
 			struct egress_guest *ret_guest, const char **ret_step);

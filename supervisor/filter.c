@@ -34,25 +34,35 @@ static const bool is_open = true;
 static const bool is_open = false;
 #endif
 
+/* What gets memory that no process shows. Native in a run without judge_memory, so that Linux caches it. */
+static bool is_memory(const struct syscall_row *row)
+{
+	return row->allow == allow_mmap || row->allow == allow_memfd_create || row->allow == allow_sendfile ||
+	       row->allow == allow_splice || row->allow == allow_vmsplice;
+}
+
 /* Rows whose terms this run does not go by, because their handlers count, or somebody has to know of the call. */
 static bool is_counted(const struct filter_options *options, const struct syscall_row *row)
 {
 	if (row->allow == allow_clone || row->allow == allow_fork || row->allow == allow_vfork)
-		return options->judge_forks;
+		return options->judge_forks || (row->allow == allow_clone && options->judge_memory);
 	if (row->allow == allow_sched_getaffinity || row->allow == allow_sched_setaffinity)
 		return options->hand_off;
-	if (row->allow == allow_fallocate || row->allow == allow_landlock_add_rule)
+	if (row->allow == allow_rt_sigreturn)
+		return options->restart;
+	if (row->allow == allow_fallocate)
 		return options->judge_disk;
 	if (row->allow == allow_sendmsg || row->allow == allow_sendmmsg) /* an address may be in them */
 		return options->judge_messages;
 	if (row->allow == allow_shutdown)
 		return options->judge_listeners;
-	return row->allow == allow_memfd_create && options->judge_memfds;
+	return is_memory(row) && options->judge_memory;
 }
 
 static bool is_native(const struct filter_options *options, const struct syscall_row *row)
 {
-	return row && (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc));
+	return row && (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc) ||
+		       (row->class == ROW_FILTER && is_memory(row) && !options->judge_memory));
 }
 
 static void add(struct bpf_leaf *leaf, bool wanted, const struct row_term *terms)
@@ -73,7 +83,12 @@ static struct bpf_leaf leaf_by_terms(const struct filter_options *options, const
 	add(&leaf, terms == allow_socket && options->inet, allow_socket_tcp);
 	add(&leaf, terms == allow_socket && options->inet_udp, allow_socket_udp);
 	add(&leaf, terms == allow_getsockopt && options->inet, allow_getsockopt_inet);
+	add(&leaf, terms == allow_clone && options->judge_memory && !options->judge_forks, allow_clone_sampled);
 	add(&leaf, terms == allow_setsockopt && options->inet, allow_setsockopt_inet);
+	add(&leaf, terms == allow_mmap && options->judge_memory, allow_mmap_sampled);
+	add(&leaf, terms == allow_setsockopt && !options->judge_memory, allow_setsockopt_buffers);
+	add(&leaf, terms == allow_fcntl && !options->judge_memory, allow_fcntl_pipes);
+	add(&leaf, terms == allow_setsockopt && !options->judge_listeners, allow_setsockopt_alone);
 	add(&leaf, terms == allow_ioctl && options->own_terminal, allow_ioctl_terminal);
 	return leaf;
 }
@@ -88,6 +103,34 @@ static struct bpf_leaf leaf(const void *ctx, int nr)
 	if (row && row->class == ROW_QUIET)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA)};
 	return row ? leaf_by_terms(options, row) : (struct bpf_leaf){.action = SECCOMP_RET_USER_NOTIF};
+}
+
+bool filter_may_notify(const struct filter_options *options, int nr)
+{
+	return !filter_is_open() && (nr < 0 || nr >= BPF_NR_END || leaf(options, nr).action == SECCOMP_RET_USER_NOTIF);
+}
+
+bool filter_notifies(const struct filter_options *options, int nr, const uint64_t arg[6])
+{
+	struct bpf_leaf verdict;
+
+	if (!filter_may_notify(options, nr))
+		return false;
+	if (nr < 0 || nr >= BPF_NR_END)
+		return true;
+	verdict = leaf(options, nr);
+	for (unsigned i = 0; i < verdict.lists; i++)
+		if (table_match(verdict.terms[i], arg))
+			return false;
+	return true;
+}
+
+bool filter_can_wait(void)
+{
+	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+
+	/* Unknown flags are EINVAL before the program is looked at, which is not there. */
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
 bool filter_is_open(void)

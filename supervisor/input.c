@@ -19,10 +19,21 @@ static int fail(struct policy_error *ret_error, const char *path, int error, con
 	return error;
 }
 
-static int copy_one(int workdir_fd, const char *path, const struct privs_user *user, struct policy_error *ret_error)
+/* O_NONBLOCK, so that a FIFO is refused rather than waited for. */
+static int open_file(const struct input_file *file)
 {
-	/* O_NONBLOCK, so that a FIFO is refused rather than waited for. */
-	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (file->path)
+		return io_open_plain(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* a descriptor's: no file */
+}
+
+static int copy_one(int workdir_fd, const struct input_file *file, const struct privs_user *user,
+		    struct policy_error *ret_error)
+{
+	const char *path = file->named;
+	_cleanup_close_ int from = open_file(file);
 	_cleanup_close_ int to = -1;
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -31,8 +42,13 @@ static int copy_one(int workdir_fd, const char *path, const struct privs_user *u
 	uint64_t copied;
 	int error;
 
+	if (from == -ELOOP)
+		return fail(ret_error, path, from,
+			    "has become a symbolic link, or lies behind one, since it was resolved");
+	if (from == -EINVAL)
+		return fail(ret_error, path, from, "is not a regular file");
 	if (from < 0 || fstat(from, &st) < 0)
-		return fail(ret_error, path, -errno, NULL);
+		return fail(ret_error, path, from < 0 ? from : -errno, NULL);
 	if (S_ISDIR(st.st_mode))
 		return fail(ret_error, path, -EISDIR, "is a directory; grant it with -r, or name its files");
 	if (!S_ISREG(st.st_mode))
@@ -54,12 +70,12 @@ static int copy_one(int workdir_fd, const char *path, const struct privs_user *u
 	return 0;
 }
 
-int input_copy(int workdir_fd, char *const *files, size_t count, const struct privs_user *user,
+int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = copy_one(workdir_fd, files[i], user, ret_error);
+		error = copy_one(workdir_fd, &files[i], user, ret_error);
 	return error;
 }

@@ -123,6 +123,7 @@ static int start_egress(struct keeper *keeper)
 	const struct egress_start_options wanted = {.policy = options->policy,
 						    .layers = options->layers,
 						    .run_id = options->scratch->id,
+						    .read = options->read,
 						    .user = options->user};
 	struct policy_error problem;
 	int error = egress_start(&wanted, &keeper->egress, &problem);

@@ -17,6 +17,8 @@
 #include "supervisor/scratch.h"
 #include "supervisor/status.h"
 
+struct egress_read;
+
 struct keeper_options {
 	struct policy *policy; /* sealed beside the supervisor's start */
 	struct scratch *scratch;
@@ -29,6 +31,7 @@ struct keeper_options {
 	const char *audit_beside; /* likewise */
 	const char *part;         /* of a run that has several, for the names of its files; NULL: it has one */
 	struct layers *layers;    /* shared page */
+	struct egress_read *read; /* see struct egress_start_options */
 	struct privs_user user;   /* whom everything is done as */
 	const struct custodian *custodian; /* with another user; its pid is 0 when there is none */
 	bool show;                /* the output goes to stdout and stderr as it comes; otherwise it is kept */

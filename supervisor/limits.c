@@ -9,6 +9,7 @@
 #include "audit/audit.h"
 #include "base/io.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/held.h"
 #include "supervisor/sample.h"
 #include "syscalls/call.h"
 #include "syscalls/disk.h"
@@ -33,6 +34,8 @@
 #define SAMPLE_COST_FACTOR 20 /* and no more than a twentieth of a processor is spent on it, but for a program */
 #define SAMPLE_COSTLY_NS (200 * NS_PER_MS) /* that makes looking costly: it is not to buy itself time by that */
 
+#define FILES_LEAST 256 /* opened, before they are counted again */
+
 struct limits {
 	struct limits_options options;
 	pid_t root_pid;
@@ -45,6 +48,8 @@ struct limits {
 	uint64_t sampled_ns;  /* when, last */
 	uint64_t lost_ns;     /* processor time that was used, as far as can be guessed, and not seen */
 	uint64_t cpu_step_ns; /* the longest until the next sample of the processor time */
+	uint64_t files_bytes;  /* with a control group: kernel memory of files that we opened, which is not in it */
+	uint64_t files_at;     /* so many opened, they are counted again */
 	bool sample_memory, sample_cpu;
 	bool alone;        /* nobody is left to be sampled */
 	bool sample_tasks; /* the kernel counts them (RLIMIT_NPROC) and does not tell */
@@ -69,6 +74,7 @@ int limits_create(const struct limits_options *options, pid_t root_pid, struct l
 	limits->options = *options;
 	limits->root_pid = root_pid;
 	limits->ended = LIMIT_MAX;
+	limits->files_at = FILES_LEAST;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
@@ -118,8 +124,8 @@ static void read_cgroup(struct limits *limits)
 		return;
 	cgroup_read(cgroup, &usage);
 	if (cgroup_has(cgroup, CGROUP_MEMORY)) {
-		set(&meter[LIMIT_MEMORY], usage.memory_bytes,
-		    usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes);
+		set(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
+		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
 		/* The kernel's own word: a program that kills itself, or is killed, has none. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			over(&meter[LIMIT_MEMORY]);
@@ -145,15 +151,26 @@ uint64_t limits_memory_bytes(void *opaque)
 
 /* ---- what sampling tells ---- */
 
+static uint64_t buffer_bytes(const struct limits *limits)
+{
+	const struct memfds *memfds = limits->options.memfds;
+
+	if (memfds && memfds_queues(memfds))
+		return HELD_BUFFER_QUEUE_BYTES;
+	return limits->options.inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
+}
+
 static int take(struct limits *limits, struct sample *ret_sample)
 {
 	const struct memfds *memfds = limits->options.memfds;
+	struct disk *disk = limits->options.disk;
 	const struct sample_wanted wanted = {
 		.root = limits->root_pid,
 		.alone = limits->alone,
 		.near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2 : UINT64_MAX,
+		.buffer_bytes = buffer_bytes(limits),
 		.enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-		.shared_bytes = memfds ? memfds_bytes(memfds) : 0};
+		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory(disk) : 0)};
 
 	return sample_take(&limits->sampler, &wanted, ret_sample);
 }
@@ -165,8 +182,8 @@ static bool is_over(const struct limits *limits, const struct sample *sample)
 }
 
 /*
- * Children whose parent ignores SIGCHLD leave their time to nobody. When there is much of that, samples are taken as often
- * as can be, and whatever is found running is taken to have run since the last one.
+ * Children whose parent ignores SIGCHLD leave their time to nobody. When there is much of that, samples are taken as
+ * often as can be, and whatever is found running is taken to have run since the last one.
  */
 static uint64_t guess_lost(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
@@ -284,6 +301,29 @@ static void look(struct limits *limits)
 	read_forks(limits);
 }
 
+/*
+ * The kernel charges an open file to who opened it: to us, outside of the run's control group. As many as the
+ * program holds by now, but no more than we have opened; counted when enough were opened since to take a quarter of
+ * what is left. They may take as much as the limit once more, not the rest of it: what the group uses includes the
+ * page cache, which may fill it at any time.
+ */
+static void read_files(struct limits *limits)
+{
+	struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
+	uint64_t opened = limits->options.notes ? limits->options.notes->files_opened : 0, held = 0, left;
+
+	if (!meter->limit || limits->sample_memory || opened < limits->files_at)
+		return;
+	if (opened > 0 && held_files(limits->root_pid, &held) < 0)
+		held = opened;
+	limits->files_bytes = (held < opened ? held : opened) * HELD_DESCRIPTOR_BYTES;
+	read_cgroup(limits);
+	if (limits->files_bytes > meter->limit)
+		over(meter);
+	left = limits->files_bytes < meter->limit ? meter->limit - limits->files_bytes : 0;
+	limits->files_at = opened + FILES_LEAST + left / 4 / HELD_DESCRIPTOR_BYTES;
+}
+
 /* What the disk's own meter says. */
 static void read_disk(struct limits *limits, uint64_t now_ns)
 {
@@ -294,7 +334,8 @@ static void read_disk(struct limits *limits, uint64_t now_ns)
 	if (!disk)
 		return;
 	ends = disk_tick(disk, now_ns);
-	set(meter, disk_used(disk), disk_peak(disk));
+	if (meter->limit)
+		set(meter, disk_used(disk), disk_peak(disk));
 	if (ends)
 		over(meter);
 }
@@ -340,6 +381,7 @@ enum limit_kind limits_tick(struct limits *limits, uint64_t now_ns)
 		return limits->ended;
 	read_disk(limits, now_ns);
 	read_audit(limits);
+	read_files(limits);
 	if (now_ns >= limits->next_ns) {
 		look(limits);
 		plan(limits, now_ns);

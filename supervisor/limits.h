@@ -46,6 +46,7 @@ struct limits_options {
 	const struct forks *forks;   /* borrowed; NULL: forks are not judged */
 	struct memfds *memfds; /* borrowed; NULL: memfds are not counted */
 	const struct audit *audit;             /* borrowed; NULL: no log is kept */
+	bool inet;             /* there are internet sockets */
 	const struct limit_notes *notes;       /* borrowed: what handlers saw */
 };
 

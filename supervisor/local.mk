@@ -10,6 +10,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/filter.c supervisor/filter.h \
 	supervisor/handoff.c supervisor/handoff-mask.c supervisor/handoff-together.c supervisor/handoff-homes.c \
 	supervisor/handoff-callers.c \
+	supervisor/interrupted.c supervisor/interrupted.h \
 	supervisor/handoff.h supervisor/handoff-private.h \
 	supervisor/killtree.c \
 	supervisor/killtree.h \
@@ -23,7 +24,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/notify.h \
 	supervisor/privs.c supervisor/privs-user.c \
 	supervisor/privs.h \
-	supervisor/scratch.c supervisor/scratch-inside.c \
+	supervisor/scratch.c supervisor/scratch-base.c supervisor/scratch-inside.c \
 	supervisor/scratch.h supervisor/scratch-private.h \
 	supervisor/supervise.c supervisor/supervise-loop.c \
 	supervisor/supervise.h supervisor/supervise-private.h \
@@ -40,6 +41,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace-fetch.c \
 	supervisor/trace-image.c \
 	supervisor/trace-later.c \
+	supervisor/trace-map.c \
 	supervisor/trace-pathfd.c \
 	supervisor/trace-private.h \
 	supervisor/trace-stop.c \
@@ -53,6 +55,9 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/environment.h \
 	supervisor/feed.c \
 	supervisor/feed.h \
+	supervisor/held-buffers.c \
+	supervisor/held.c \
+	supervisor/held.h \
 	supervisor/input.c \
 	supervisor/input.h \
 	supervisor/keeper.c \

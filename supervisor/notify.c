@@ -1,10 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/kernel.h"
 #include "supervisor/notify.h"
@@ -60,61 +59,54 @@ int notify_error(int listener_fd, uint64_t id, int error)
 	return respond(listener_fd, &response);
 }
 
-int notify_continue(int listener_fd, uint64_t id)
+static int go_on(int listener_fd, uint64_t id, bool may)
 {
 	struct seccomp_notif_resp response = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
 
-	return respond(listener_fd, &response);
+	if (may)
+		return respond(listener_fd, &response);
+	(void)notify_error(listener_fd, id, -EPERM); /* fails when nobody waits */
+	return -EPERM;
 }
 
-static int add_fd_undisturbed(int listener_fd, struct seccomp_notif_addfd *addfd)
+static bool may_continue(const struct syscall_row *row, enum continue_reason reason)
 {
-	return listener(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, addfd);
+	switch (row->basis) {
+	case BASIS_REGS:
+		return true;
+	case BASIS_EXEC:
+		return reason == CONTINUE_VERIFIED;
+	case BASIS_NETNS:
+	case BASIS_MOUNTNS:
+		return reason == CONTINUE_BOUNDED;
+	case BASIS_MEMORY:
+	default:
+		return false;
+	}
 }
 
-/*
- * Our own wake-ups (the watchdog's, a cancelled worker's) stay out of it: the kernel counts a call with ADDFD_FLAG_SEND as
- * answered before the task has taken the descriptor, and an interrupted wait for that takes the descriptor back but not
- * the answer, whose value then is 0 (seccomp_notify_addfd() in kernel/seccomp.c): the program would take it for its stdin.
- */
-static int add_fd(int listener_fd, struct seccomp_notif_addfd *addfd)
+int notify_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
 {
-	sigset_t wakeup, saved;
-	int r;
-
-	(void)sigemptyset(&wakeup);
-	(void)sigaddset(&wakeup, SIGUSR1);
-	(void)pthread_sigmask(SIG_BLOCK, &wakeup, &saved);
-	r = add_fd_undisturbed(listener_fd, addfd);
-	(void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return r;
+	return go_on(listener_fd, id, row && may_continue(row, reason));
 }
 
-static struct seccomp_notif_addfd answer(uint64_t id, int fd, bool cloexec)
+int notify_pass(int listener_fd, uint64_t id, const struct syscall_row *row, const __u64 *args)
 {
-	return (struct seccomp_notif_addfd){.id = id,
-					    .flags = SECCOMP_ADDFD_FLAG_SEND,
-					    .srcfd = (unsigned)fd,
-					    .newfd_flags = cloexec ? O_CLOEXEC : 0};
+	uint64_t arg[6];
+
+	memcpy(arg, args, sizeof(arg));
+	return go_on(listener_fd, id, row && table_allows(row, arg));
 }
 
-int notify_fd(int listener_fd, uint64_t id, int fd, bool cloexec)
+int notify_add(int listener_fd, uint64_t id, int fd, bool cloexec)
 {
-	struct seccomp_notif_addfd addfd = answer(id, fd, cloexec);
+	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0};
+	int number;
 
-	return add_fd(listener_fd, &addfd);
-}
-
-int notify_fd_undisturbed(int listener_fd, uint64_t id, int fd, bool cloexec)
-{
-	struct seccomp_notif_addfd addfd = answer(id, fd, cloexec);
-
-	return add_fd_undisturbed(listener_fd, &addfd);
-}
-
-int notify_add(int listener_fd, uint64_t id, int fd)
-{
-	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = O_CLOEXEC};
-
-	return add_fd(listener_fd, &addfd);
+	/* Interrupted (the watchdog's signal, a cancelled worker's), the kernel has taken the request back. */
+	do
+		number = listener(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	while (number == -EINTR);
+	(void)close(fd);
+	return number;
 }

@@ -28,17 +28,29 @@ static int open_below(int dirfd, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* Through no link: one that came in its way since it was judged would have it made elsewhere. 0 or -errno. */
+static int make_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	_cleanup_close_ int fd = parent ? io_open_plain(parent, O_PATH | O_DIRECTORY) : -ENOMEM;
+
+	if (fd < 0)
+		return fd;
+	if (slash && !slash[1])
+		return 0; /* the root */
+	return mkdirat(fd, slash ? slash + 1 : path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+}
+
 int output_open(const char *directory, struct policy_error *ret_error)
 {
-	int fd, error = 0;
+	int fd, error = make_directory(directory);
 
-	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
-		error = -errno;
-	fd = error < 0 ? -1 : open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = error < 0 ? error : io_open_plain(directory, O_RDONLY | O_DIRECTORY);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
 		return fd;
 	if (error == 0)
-		error = -errno;
+		error = fd < 0 ? fd : -errno;
 	cleanup_close(&fd);
 	(void)snprintf(ret_error->text, sizeof(ret_error->text),
 		       "--output %s: %s; name a directory that can be written", directory, strerror(-error));
@@ -186,8 +198,8 @@ static int keep_one(const struct output_options *options, int workdir_fd, const 
 int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error)
 {
-	_cleanup_close_ int workdir_fd = open(options->workdir_host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int kept = workdir_fd < 0 ? -errno : 0;
+	_cleanup_close_ int workdir_fd = io_open_plain(options->workdir_host, O_RDONLY | O_DIRECTORY);
+	int kept = workdir_fd < 0 ? workdir_fd : 0;
 	size_t files = 0, index;
 	const char *rest = "";
 	json_t *change;

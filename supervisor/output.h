@@ -19,7 +19,8 @@ struct output_options {
 	const struct custodian *custodian; /* who writes there, when we may not; NULL: we do */
 };
 
-/* Opens --output's directory, made when missing (its parent is not). A descriptor or -errno with a message. */
+/* Opens --output's directory (canonical), made when missing (its parent is not). A descriptor or -errno with a message.
+ */
 int output_open(const char *directory, struct policy_error *ret_error);
 
 /*

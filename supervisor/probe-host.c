@@ -173,8 +173,8 @@ void probe_scratch(struct doctor *doctor)
 	}
 	bytes = (uint64_t)room.f_bavail * room.f_frsize;
 	slow = fs.f_type == 0x6969 || fs.f_type == 0x65735546 || fs.f_type == 0x01021997;
-	probe_found(doctor, PROBE_SCRATCH, bytes < LITTLE_BYTES || slow ? FINDING_WARNS : FINDING_WORKS, 0,
-		    "%s: %s, %llu MiB free%s%s", scratch.base, filesystem_name(fs.f_type),
+	probe_found(doctor, PROBE_SCRATCH, bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, filesystem_name(fs.f_type),
 		    (unsigned long long)(bytes >> 20), bytes < LITTLE_BYTES ? ": little" : "",
 		    slow ? ": slow, a local TMPDIR is better" : "");
 	removed = scratch_remove(&scratch);

@@ -45,6 +45,11 @@ void probe_landlock(struct doctor *doctor)
 	_cleanup_close_ int fd = -1;
 	int error;
 
+	if (abi == -EOPNOTSUPP && doctor->traits & TRAIT_CALLGATE) {
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
+			    "a callgate run refuses it to its program, whose files come from the run's supervisor");
+		return;
+	}
 	if (abi < 0) {
 		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", absence(-abi));
 		return;
@@ -55,10 +60,7 @@ void probe_landlock(struct doctor *doctor)
 		return;
 	}
 	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && doctor->traits & TRAIT_CALLGATE)
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
-			    "a domain was entered, but files come from the run's supervisor");
-	else if (fd >= 0)
+	if (fd >= 0)
 		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES, "a domain was entered but refuses nothing");
 	else if (abi >= 6 && (kill(getppid(), 0) == 0 || errno != EPERM))
 		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EPERM, "a domain was entered but lets signals out");

@@ -138,11 +138,13 @@ static const char *converse(struct listener_page *page, int fd, pid_t pid, int *
 		return "a call could not be received and answered";
 	*ret_error = receive(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = notify_fd(listener, notification.id, fd, true);
+		*ret_error = notify_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+	if (*ret_error >= 0)
+		*ret_error = notify_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
 		*ret_error = probe_wait(pid, STEP_MS, &status);
 	if (*ret_error < 0)
-		return "a descriptor could not be injected (ADDFD with SEND, Linux 5.14)";
+		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
 	if (page->answer != ANSWER)
 		return "the answer did not arrive";

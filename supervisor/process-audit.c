@@ -9,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "policy/below.h"
 #include "supervisor/process-private.h"
 #include "supervisor/status.h"
@@ -75,9 +76,12 @@ int process_find_audit(struct process *process)
 		return 0;
 	slash = strrchr(options->audit_path, '/');
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
-	process->audit_dirfd = copy ? open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (process->audit_dirfd < 0 || asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
-						 slash ? slash + 1 : options->audit_path) < 0)
+	process->audit_dirfd = copy ? io_open_plain(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
+	if (process->audit_dirfd < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
+				    options->audit_path, strerror(-process->audit_dirfd));
+	if ( asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
+		     slash ? slash + 1 : options->audit_path) < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
 				    options->audit_path, strerror(errno));
 	return 0;

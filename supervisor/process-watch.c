@@ -89,13 +89,14 @@ static int build_filter(struct process *process, const struct fallback *fallback
 		.own_terminal = options->tty,
 		.fstat = process->fstat_native,
 		.judge_forks = fallback->forks,
-		.judge_memfds = fallback->memfds,
+		.judge_memory = fallback->memfds,
 		.hand_off = handoff_possible(),
+		.restart = filter_can_wait(),
 		.inet = inet,
-		.inet_udp = inet && (process->guest.own_netns || descriptor_direct()),
+		.inet_udp = inet && process->guest.own_netns,
 		.judge_messages = inet && descriptor_direct(),
 		.judge_listeners = inet && !process->guest.own_netns,
-		.judge_disk = policy_limits(options->policy)->disk_bytes > 0};
+		.judge_disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds};
 	error = filter_build(ret_filter, &process->filter);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",
@@ -124,6 +125,7 @@ static int live(struct process *process, const struct fallback *fallback, const 
 	char cwd_path[PATH_MAX];
 	struct supervise_options supervision = {
 		.launch = what_to_launch(process, find_cwd(process, cwd_path)),
+		.filter = filter,
 		.policy = options->policy,
 		.view = process->view,
 		.audit = process->audit,
@@ -132,7 +134,7 @@ static int live(struct process *process, const struct fallback *fallback, const 
 		.cgroup = options->cgroup,
 		.namespaces = options->namespaces,
 		.judge_forks = fallback->forks,
-		.judge_memfds = fallback->memfds,
+		.judge_memory = fallback->memfds,
 		.private_ipc = filter->private_ipc,
 		.hand_off = filter->hand_off,
 		.signals_bounded = signals_bounded(options->layers),

@@ -113,9 +113,10 @@ static json_t *usage_json(const struct supervise_report *report)
 
 static json_t *calls_json(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->judged, "allowed",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->judged, "allowed",
 			 (json_int_t)report->allowed, "denied", (json_int_t)report->denied, "expected",
-			 (json_int_t)report->expected, "by_syscall", by_syscall(report->by_row));
+			 (json_int_t)report->expected, "restarted", (json_int_t)report->restarted, "interrupted",
+			 (json_int_t)report->interrupted, "by_syscall", by_syscall(report->by_row));
 }
 
 static void set_changes(json_t *object, struct changes *changes, const struct view *view)

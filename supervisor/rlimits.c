@@ -9,9 +9,18 @@
  */
 #define DATA_LEAST_BYTES (UINT64_C(256) << 20)
 #define DATA_MOST_BYTES (UINT64_C(1) << 30)
-/* Of address space for a page of page tables; less than 1 GiB of them is not asked for: runtimes reserve 256 GiB (.NET). */
+/*
+ * Of address space for a page of page tables; less than 1 GiB of them is not asked for: runtimes reserve 256 GiB
+ * (.NET).
+ */
 #define SPACE_PER_TABLE 512
 #define TABLES_LEAST_BYTES (UINT64_C(1) << 30)
+/*
+ * A socket that is under way in another one shows in no process, with what is in it: 200 kB. The kernel lets a user
+ * have as many descriptors under way as one process may have open (unix_attach_fds).
+ */
+#define MEMORY_PER_DESCRIPTOR (UINT64_C(64) << 10)
+#define DESCRIPTORS_LEAST 1024
 #define OWN_TASKS 2 /* the supervisor and its watchdog are the same user's */
 
 /* Soft and hard: a program that raises its soft limit as far as it goes must end here. */
@@ -47,14 +56,32 @@ static struct launch_rlimit within_own(int resource, uint64_t limit)
 	return (struct launch_rlimit){.resource = resource, .limit = capped(limit, own.rlim_max)};
 }
 
+/* Of one process: as the policy says, else as callgate's own; fewer where memory is sampled. */
+static struct rlimit descriptors(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
+{
+	uint64_t most = limits->memory_bytes / MEMORY_PER_DESCRIPTOR;
+	struct rlimit capped_own = *own;
+
+	if (limits->open_files)
+		return capped(limits->open_files, own->rlim_max);
+	if (!sampled || !limits->memory_bytes)
+		return *own;
+	if (most < DESCRIPTORS_LEAST)
+		most = DESCRIPTORS_LEAST;
+	if (capped_own.rlim_cur > most)
+		capped_own.rlim_cur = most;
+	if (capped_own.rlim_max > most)
+		capped_own.rlim_max = most;
+	return capped_own;
+}
+
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
 		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX])
 {
 	struct launch_rlimit *at = ret_rlimit;
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
-				       .limit = limits->open_files ? capped(limits->open_files, open_files->rlim_max)
-								   : *open_files};
+				       .limit = descriptors(limits, open_files, fallback->memory)};
 	if (limits->file_size_bytes)
 		*at++ = within_own(RLIMIT_FSIZE, limits->file_size_bytes);
 	if (fallback->cpu && limits->cpu_ns)

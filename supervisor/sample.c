@@ -12,15 +12,16 @@
 
 #include "base/cleanup.h"
 #include "base/proctree.h"
+#include "supervisor/held.h"
 
 #include "base/banned.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define MAPS_BYTES (4u << 20) /* of one process: beyond 40,000 mappings the rest is not looked at */
 
 /* From /proc/PID/stat. */
 struct stat_line {
 	char state;
+	pid_t shown_by; /* the thread whose files in /proc show the memory: held_by */
 	pid_t parent;
 	uint64_t child_ticks; /* of children it reaped */
 	uint64_t threads, vsize_bytes, rss_pages;
@@ -46,7 +47,7 @@ static ssize_t read_leaf(pid_t pid, const char *leaf, char *text, size_t size)
 	return len;
 }
 
-static bool read_stat(pid_t pid, struct stat_line *ret_line)
+static bool read_stat_of(pid_t pid, struct stat_line *ret_line)
 {
 	char text[1024];
 	const char *fields;
@@ -62,10 +63,21 @@ static bool read_stat(pid_t pid, struct stat_line *ret_line)
 			      "%llu",
 			      &state, &parent, &ticks[0], &ticks[1], &threads, &vsize, &rss) != 7)
 		return false;
-	*ret_line = (struct stat_line){.state = state, .parent = parent,
+	*ret_line = (struct stat_line){.state = state, .shown_by = pid, .parent = parent,
 				       .child_ticks = ticks[0] + ticks[1], .threads = threads,
 				       .vsize_bytes = vsize, .rss_pages = rss};
 	return true;
+}
+
+/* A process whose first thread has ended shows its memory by another one alone. */
+static bool read_stat(pid_t pid, struct stat_line *ret_line)
+{
+	pid_t shown_by;
+
+	if (!read_stat_of(pid, ret_line))
+		return false;
+	shown_by = held_by(pid, ret_line->state, ret_line->threads);
+	return shown_by == pid || read_stat_of(shown_by, ret_line);
 }
 
 /* "Key:   123 kB" in bytes. */
@@ -80,8 +92,8 @@ static uint64_t kilobytes(const char *text, const char *key)
 }
 
 /*
- * A process that shares pages with others (after fork, most are shared) adds its part of them only. A process that cannot
- * be looked into (not dumpable) adds all.
+ * A process that shares pages with others (after fork, most are shared) adds its part of them only. A process that
+ * cannot be looked into (not dumpable) adds all.
  */
 static struct memory look_closely(pid_t pid)
 {
@@ -96,112 +108,107 @@ static struct memory look_closely(pid_t pid)
 	return (struct memory){0};
 }
 
-/* A vfork child runs in its parent's memory while that waits for it: the pages are counted there. */
-static bool borrows(const struct stat_line *line)
+/*
+ * A vfork child runs in its parent's memory while that waits for it: the pages are counted there. A parent waits for
+ * one child at a time; another child that has as much memory has it for itself.
+ */
+static bool borrows(const struct stat_line *line, pid_t *lender)
 {
 	struct stat_line parent;
 
-	return read_stat(line->parent, &parent) && parent.state == 'D' && parent.vsize_bytes == line->vsize_bytes &&
-	       parent.rss_pages == line->rss_pages;
+	if (line->parent == *lender || !read_stat(line->parent, &parent) || parent.state != 'D' ||
+	    parent.vsize_bytes != line->vsize_bytes || parent.rss_pages != line->rss_pages)
+		return false;
+	*lender = line->parent;
+	return true;
+}
+
+/* What is to be looked at closely: one entry for each memory. */
+struct closely {
+	pid_t *pid; /* as stat_line's shown_by. Owned */
+	size_t count;
+};
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct stat_line *one = a, *other = b;
+
+	return one->parent < other->parent ? -1 : one->parent > other->parent;
+}
+
+static int choose(const struct proctree *tree, struct closely *ret_chosen)
+{
+	struct stat_line *line = calloc(tree->count + 1, sizeof(*line));
+	struct closely chosen = {.pid = calloc(tree->count + 1, sizeof(pid_t))};
+	pid_t lender = 0;
+	size_t lines = 0;
+
+	if (!line || !chosen.pid) {
+		free(line);
+		free(chosen.pid);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->entry[i].place == PROCTREE_BELOW && read_stat(tree->entry[i].pid, &line[lines]))
+			lines++;
+	qsort(line, lines, sizeof(*line), by_parent);
+	for (size_t i = 0; i < lines; i++)
+		if (!borrows(&line[i], &lender))
+			chosen.pid[chosen.count++] = line[i].shown_by;
+	free(line);
+	*ret_chosen = chosen;
+	return 0;
 }
 
 /*
- * Page tables can be all a process has: reading one byte in each 2 MiB of nothing takes a page of them. Looking closely walks
- * them, which takes the longer the more there are.
+ * Page tables can be all a process has: reading one byte in each 2 MiB of nothing takes a page of them. Looking
+ * closely walks them, which takes the longer the more there are.
  */
-static uint64_t page_tables(const struct proctree *tree)
+static uint64_t page_tables(const struct closely *chosen)
 {
 	uint64_t sum = 0;
 	char text[4096];
 
-	for (size_t i = 0; i < tree->count; i++) {
-		pid_t pid = tree->entry[i].pid;
-		struct stat_line line;
-
-		if (tree->entry[i].place == PROCTREE_BELOW && read_stat(pid, &line) && !borrows(&line) &&
-		    read_leaf(pid, "status", text, sizeof(text)) > 0)
+	for (size_t i = 0; i < chosen->count; i++)
+		if (read_leaf(chosen->pid[i], "status", text, sizeof(text)) > 0)
 			sum += kilobytes(text, "VmPTE");
-	}
 	return sum;
 }
 
-/*
- * Shared anonymous memory outlives the pages in a process: MADV_DONTNEED takes them out of its tables and leaves them
- * allocated. So such a mapping counts with its whole size, once (by its inode).
- */
-struct mapped {
-	unsigned long *inode;
-	size_t count, cap;
-	uint64_t bytes;
-};
-
-static void add_mapping(struct mapped *mapped, unsigned long inode, uint64_t bytes)
+static uint64_t memory_closely(const struct closely *chosen, const struct sample_wanted *wanted)
 {
-	for (size_t i = 0; i < mapped->count; i++)
-		if (mapped->inode[i] == inode)
-			return;
-	if (mapped->count == mapped->cap) {
-		size_t cap = mapped->cap ? mapped->cap * 2 : 64;
-		unsigned long *more = reallocarray(mapped->inode, cap, sizeof(*more));
-
-		if (more) {
-			mapped->inode = more;
-			mapped->cap = cap;
-		}
-	}
-	if (mapped->count < mapped->cap)
-		mapped->inode[mapped->count++] = inode;
-	mapped->bytes += bytes; /* without memory to remember it, it counts again: that errs on the safe side */
-}
-
-static void add_mappings(struct mapped *mapped, pid_t pid, char *text)
-{
-	char path[48], *save = NULL;
-	_cleanup_close_ int fd = -1;
-	size_t len = 0;
-	ssize_t got;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && len < MAPS_BYTES - 1 && (got = read(fd, text + len, MAPS_BYTES - 1 - len)) > 0)
-		len += (size_t)got; /* a page at a time */
-	text[len] = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		unsigned long from, to, inode;
-
-		if (strstr(line, "/dev/zero (deleted)") &&
-		    sscanf(line, "%lx-%lx %*s %*s %*s %lu", &from, &to, &inode) == 3)
-			add_mapping(mapped, inode, to - from);
-	}
-}
-
-static uint64_t memory_closely(const struct proctree *tree, const struct sample_wanted *wanted)
-{
-	uint64_t tables = page_tables(tree), shared_bytes = wanted->shared_bytes;
+	uint64_t tables = page_tables(chosen), areas = 0;
 	struct memory sum = {0};
-	struct mapped mapped = {0};
-	_cleanup_free_ char *text = NULL;
 
 	if (tables > wanted->enough_bytes)
 		return tables;
-	text = malloc(MAPS_BYTES);
-	for (size_t i = 0; i < tree->count; i++) {
-		struct stat_line line;
-		struct memory one;
-		pid_t pid = tree->entry[i].pid;
+	for (size_t i = 0; i < chosen->count; i++) {
+		struct memory one = look_closely(chosen->pid[i]);
 
-		if (tree->entry[i].place != PROCTREE_BELOW || !read_stat(pid, &line) || borrows(&line))
-			continue;
-		one = look_closely(pid);
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
-		if (text)
-			add_mappings(&mapped, pid, text);
+		areas += held_areas(chosen->pid[i]);
 	}
-	free(mapped.inode);
 	/* What is mapped is among what exists, but which of it cannot be told: the larger of the two, not their sum. */
-	shared_bytes += mapped.bytes;
-	return tables + sum.private_bytes + (sum.shared_bytes > shared_bytes ? sum.shared_bytes : shared_bytes);
+	return tables + areas * HELD_AREA_BYTES + sum.private_bytes +
+	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
+}
+
+/* What pipes and sockets have in them. */
+static uint64_t buffered(const struct proctree *tree)
+{
+	struct held_buffers buffers = {0};
+	uint64_t bytes;
+
+	for (size_t i = 0; i < tree->count; i++) {
+		struct stat_line line;
+
+		if (tree->entry[i].place == PROCTREE_BELOW && read_stat(tree->entry[i].pid, &line))
+			held_buffers_add(&buffers, line.shown_by);
+	}
+	bytes = buffers.bytes;
+	held_buffers_done(&buffers);
+	return bytes;
 }
 
 static uint64_t reaped_ns(void)
@@ -234,7 +241,10 @@ static uint64_t own_ns(pid_t pid)
 	return clock_gettime(clock, &time) < 0 ? 0 : (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-/* Adds what each process has used since it was seen last; takes `now`. Both lists ascend; a number may be used again. */
+/*
+ * Adds what each process has used since it was seen last; takes `now`. Both lists ascend; a number may be used
+ * again.
+ */
 static void remember(struct sampler *sampler, struct sampler_seen *now, size_t count)
 {
 	for (size_t i = 0, old = 0; i < count; i++) {
@@ -252,15 +262,17 @@ static void remember(struct sampler *sampler, struct sampler_seen *now, size_t c
 }
 
 /*
- * The root's own sum first and then parents before their children (ascending numbers): whoever is reaped meanwhile is then
- * missed rather than counted twice.
+ * The root's own sum first and then parents before their children (ascending numbers): whoever is reaped meanwhile
+ * is then missed rather than counted twice.
  */
 int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
 	struct sample sample = {.cpu_ns = reaped_ns(), .memory_bytes = wanted->shared_bytes};
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), size = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sampler_seen *seen = NULL;
 	struct proctree tree = {.count = 0};
+	struct closely chosen = {0};
 	size_t count = 0;
 	int error = wanted->alone ? 0 : proctree_read(&tree);
 
@@ -270,6 +282,7 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 		error = seen ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; error == 0 && i < tree.count; i++) {
+		uint64_t process_most = 0;
 		struct stat_line line;
 
 		if (tree.entry[i].place != PROCTREE_BELOW || !read_stat(tree.entry[i].pid, &line))
@@ -277,13 +290,24 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 		seen[count] = (struct sampler_seen){.pid = tree.entry[i].pid, .ns = own_ns(tree.entry[i].pid)};
 		sample.cpu_ns += line.child_ticks * tick_ns + seen[count++].ns;
 		sample.tasks += line.threads;
+		if (wanted->near_bytes != UINT64_MAX)
+			descriptors += held_descriptors(line.shown_by, &process_most);
+		most += process_most;
 		sample.memory_bytes += line.rss_pages * page;
 		sample.running += line.state == 'R';
 		size += line.vsize_bytes;
 	}
 	/* Too little address space to hide more than that in shared mappings or swap, or looked at closely. */
+	/* No more of these can be full than there are. */
+	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
+	if (error == 0 && sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
+		kernel += buffered(&tree);
+	sample.memory_bytes += kernel;
 	if (error == 0 && (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes))
-		sample.memory_bytes = memory_closely(&tree, wanted);
+		error = choose(&tree, &chosen);
+	if (error == 0 && chosen.pid)
+		sample.memory_bytes = kernel + memory_closely(&chosen, wanted);
+	free(chosen.pid);
 	proctree_done(&tree);
 	if (error < 0)
 		return error;

@@ -15,6 +15,7 @@ struct sample_wanted {
 	bool alone;             /* it has none: only what it reaped is told */
 	uint64_t near_bytes;    /* memory beyond this is looked at closely: pages that processes share are counted once */
 	uint64_t enough_bytes;  /* page tables beyond this are answer enough: what they map is not looked at */
+	uint64_t buffer_bytes;  /* what one descriptor can hold at most: with fewer nobody looks at them one by one */
 	uint64_t shared_bytes;  /* shared memory that has no page in any process: memfds, see syscalls/memfds.h */
 };
 

@@ -10,6 +10,12 @@ int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 /* A descriptor owned by the caller, or -errno. */
 int scratch_open_dir(int dirfd, const char *name);
 
+/*
+ * scratch-base.c: finds or makes the directory of all runs. 0 with base, base_fd and perhaps notice set; -ENOENT:
+ * again; or -errno with a message. What is set is scratch_remove's.
+ */
+int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error);
+
 /* In the base. */
 const char *scratch_run_name(const struct scratch *scratch);
 

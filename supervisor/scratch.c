@@ -28,52 +28,6 @@
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
-/* ---- the base: in a directory where anybody may have been first ---- */
-
-static int check_own(int fd, const char *path, struct policy_error *ret_error)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-		return 0;
-	(void)snprintf(
-		ret_error->text, sizeof(ret_error->text),
-		"%s belongs to another user or is open to others (uid %u, mode %04o); remove it or set TMPDIR to a "
-		"directory of your own",
-		path, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
-	return -EPERM;
-}
-
-static int open_base(struct scratch *scratch, struct policy_error *ret_error)
-{
-	const char *tmpdir = getenv("TMPDIR");
-	_cleanup_free_ char *real = NULL;
-	int error;
-
-	if (!tmpdir || tmpdir[0] != '/')
-		tmpdir = "/tmp";
-	real = realpath(tmpdir, NULL);
-	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
-		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "again" */
-		scratch->base = NULL;                        /* asprintf leaves it undefined */
-		(void)snprintf(ret_error->text, sizeof(ret_error->text),
-			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
-		return error;
-	}
-	error = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
-	if (error == 0 || error == -EEXIST)
-		error = scratch->base_fd = scratch_open_dir(AT_FDCWD, scratch->base);
-	if (error >= 0)
-		error = check_own(scratch->base_fd, scratch->base, ret_error);
-	if (error < 0 && ret_error->text[0] == '\0')
-		(void)snprintf(ret_error->text, sizeof(ret_error->text),
-			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
-			       scratch->base, strerror(-error));
-	return error < 0 ? error : 0;
-}
-
 /*
  * Locks the base itself: shared while a run is being made, exclusively while judging which runs are dead. A descriptor
  * owned by the caller (closing unlocks) or -errno.
@@ -209,7 +163,7 @@ static void tell_full(const struct scratch *scratch, int error, struct policy_er
 /* -ENOENT: the base was removed meanwhile by a run that ended and left it empty. */
 static int try_create(struct scratch *scratch, struct policy_error *ret_error)
 {
-	int error = open_base(scratch, ret_error);
+	int error = scratch_open_base(scratch, ret_error);
 
 	if (error < 0)
 		return error;
@@ -319,6 +273,7 @@ int scratch_remove(struct scratch *scratch)
 	cleanup_close(&scratch->base_fd);
 	free(scratch->base);
 	free(scratch->path);
+	free(scratch->notice);
 	*scratch = (struct scratch){.base_fd = -1, .fd = -1};
 	return error;
 }

@@ -25,6 +25,7 @@ struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
 	char *base;               /* canonical host path of the directory of all runs */
 	char *path;               /* base/run-id */
+	char *notice;             /* NULL, or that and why the base has another name than usual: to be told once */
 	int base_fd;
 	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
 	bool may_stay;   /* if nothing was done to it, for the next run */
@@ -33,8 +34,8 @@ struct scratch {
 };
 
 /*
- * Makes the directory, or takes the one that an earlier run has left as it was made. The base must be a directory of ours that
- * nobody else can enter: in /tmp anybody may have made it. 0, or -errno with a message. scratch_remove releases.
+ * Makes the directory, or takes the one that an earlier run has left as it was made. The base is a directory of ours that nobody
+ * else can enter: where another user has its name, another one (`notice`). 0, or -errno with a message. scratch_remove releases.
  */
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 

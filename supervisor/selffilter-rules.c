@@ -33,6 +33,7 @@ static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
 /* The calls on the listener first, since each notification makes them; of new processes; what isatty(3) and --tty ask. */
 static const struct row_term ioctls[] = {
+	ONE(IS(1, FIONREAD)), /* what is in pipes, sockets and inotify descriptors: held-buffers.c */
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_CALL)), ONE(IS(1, PROCMAP_QUERY_CALL)),
@@ -127,7 +128,7 @@ static const struct self_rule rules[] = {
 	ANY(fchown, S) ANY(fchownat, S) ANY(chdir, S) ANY(fchdir, S) ANY(umask, S) RULE(unshare, S, own_umask)
 	ANY(setxattr, S) ANY(lsetxattr, S) ANY(fsetxattr, S) ANY(getxattr, S) ANY(lgetxattr, S) ANY(fgetxattr, S)
 	ANY(listxattr, S) ANY(llistxattr, S) ANY(flistxattr, K | S) ANY(removexattr, S) ANY(lremovexattr, S)
-	ANY(fremovexattr, S) ANY(file_getattr, S) ANY(file_setattr, S) ANY(inotify_add_watch, S) ANY(name_to_handle_at, S)
+	ANY(fremovexattr, S) ANY(file_getattr, S) ANY(file_setattr, S) ANY(inotify_add_watch, S) ANY(kcmp, S) ANY(name_to_handle_at, S)
 	ANY(mq_open, S) ANY(mq_unlink, S)
 
 	/* unix sockets by path; the errand's carrier; the custodian's line */
@@ -150,7 +151,7 @@ static const struct self_rule rules[] = {
 	NEVER(kexec_load) NEVER(kexec_file_load) NEVER(reboot) NEVER(swapon) NEVER(swapoff) NEVER(iopl) NEVER(ioperm)
 	NEVER(modify_ldt) NEVER(quotactl) NEVER(quotactl_fd) NEVER(acct) NEVER(settimeofday) NEVER(clock_settime)
 	NEVER(clock_adjtime) NEVER(adjtimex) NEVER(sethostname) NEVER(setdomainname) NEVER(fanotify_init) NEVER(memfd_secret)
-	NEVER(personality) NEVER(kcmp) NEVER(process_madvise)
+	NEVER(personality) NEVER(process_madvise)
 };
 /* clang-format on */
 

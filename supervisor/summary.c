@@ -1,27 +1,27 @@
 #include "supervisor/summary.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "base/text.h"
 
 #include "base/banned.h"
 
 #define SUMMARY_FIRST 5
 
-/* A path may hold escape sequences for the terminal it is shown on. */
-static void put_clean(FILE *out, const char *text)
+/* A part of a line: a path may hold what its terminal acts upon. */
+static void __attribute__((format(printf, 2, 3))) put(FILE *out, const char *format, ...)
 {
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
-		/* C1 controls are two bytes in UTF-8; the second one alone is a control where text is Latin-1 */
-		bool c1 = byte == 0xc2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0;
+	va_list args;
 
-		if (c1)
-			(void)fprintf(out, "\\x%02x\\x%02x", byte, (unsigned char)*++text);
-		else if (byte < 0x20 || byte == 0x7f)
-			(void)fprintf(out, "\\x%02x", byte);
-		else
-			(void)fputc(byte, out);
-	}
+	va_start(args, format);
+	(void)text_vprintf(out, false, format, args); /* nobody left to tell */
+	va_end(args);
+}
+
+static void end(FILE *out)
+{
+	(void)fputc('\n', out);
 }
 
 static const char *text_of(const json_t *object, const char *key, const char *otherwise)
@@ -36,21 +36,21 @@ static void print_denial(FILE *out, const json_t *denial)
 	json_int_t count = json_integer_value(json_object_get(denial, "count"));
 	const char *suggest = text_of(denial, "suggest", NULL);
 
-	(void)fprintf(out, "callgate: denied %s ", text_of(denial, "syscall", text_of(denial, "event", "?")));
-	put_clean(out, text_of(denial, "target", ""));
-	(void)fputs(": ", out);
+	put(out, "callgate: denied %s ", text_of(denial, "syscall", text_of(denial, "event", "?")));
+	put(out, "%s", text_of(denial, "target", ""));
+	put(out, ": ");
 	if (!text_of(denial, "event", NULL)) /* a refused request has no errno */
-		(void)fprintf(out, "%s, ", text_of(denial, "errno", "refused"));
+		put(out, "%s, ", text_of(denial, "errno", "refused"));
 	if (text_of(denial, "event", NULL) && text_of(denial, "rule", NULL)) /* the rule may be what allowed it */
-		(void)fprintf(out, "%s, ", text_of(denial, "reason", "refused"));
-	put_clean(out, text_of(denial, "rule", text_of(denial, "reason", "not granted")));
+		put(out, "%s, ", text_of(denial, "reason", "refused"));
+	put(out, "%s", text_of(denial, "rule", text_of(denial, "reason", "not granted")));
 	if (count > 1)
-		(void)fprintf(out, " (%" JSON_INTEGER_FORMAT " times)", count);
+		put(out, " (%" JSON_INTEGER_FORMAT " times)", count);
 	if (suggest) {
-		(void)fputs("; to allow: ", out);
-		put_clean(out, suggest);
+		put(out, "; to allow: ");
+		put(out, "%s", suggest);
 	}
-	(void)fputc('\n', out);
+	end(out);
 }
 
 static void print_denials(FILE *out, const json_t *result, size_t most)
@@ -59,8 +59,10 @@ static void print_denials(FILE *out, const json_t *result, size_t most)
 	size_t count = json_array_size(denials), i;
 
 	json_array_foreach(denials, i, denial) if (i < most) print_denial(out, denial);
-	if (count > most)
-		(void)fprintf(out, "callgate: … and %zu other denials; --events blocked shows all\n", count - most);
+	if (count > most) {
+		put(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
+		end(out);
+	}
 }
 
 static void print_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *second)
@@ -70,11 +72,11 @@ static void print_list(FILE *out, const json_t *list, const char *verb, const ch
 
 	json_array_foreach(list, i, item)
 	{
-		(void)fprintf(out, "callgate: %s ", verb);
-		put_clean(out, text_of(item, first, ""));
-		(void)fputs(" ", out);
-		put_clean(out, text_of(item, second, ""));
-		(void)fputc('\n', out);
+		put(out, "callgate: %s ", verb);
+		put(out, "%s", text_of(item, first, ""));
+		put(out, " ");
+		put(out, "%s", text_of(item, second, ""));
+		end(out);
 	}
 }
 
@@ -85,11 +87,11 @@ static void print_advice(FILE *out, const json_t *result)
 
 	json_array_foreach(list, i, item)
 	{
-		(void)fputs("callgate: ", out);
-		put_clean(out, text_of(item, "host", ""));
-		(void)fputs(": ", out);
-		put_clean(out, text_of(item, "advice", ""));
-		(void)fputc('\n', out);
+		put(out, "callgate: ");
+		put(out, "%s", text_of(item, "host", ""));
+		put(out, ": ");
+		put(out, "%s", text_of(item, "advice", ""));
+		end(out);
 	}
 }
 
@@ -108,9 +110,9 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 		print_list(out, json_object_get(result, "redirects"), "redirected", "from", "to");
 		print_list(out, json_object_get(result, "changes"), "changed", "kind", "path");
 	}
-	if (events == SUMMARY_ALL || denied > 0)
-		(void)fprintf(out,
-			      "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied\n",
-			      text_of(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")),
-			      denied);
+	if (events == SUMMARY_ALL || denied > 0) {
+		put(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied",
+		    text_of(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")), denied);
+		end(out);
+	}
 }

@@ -15,6 +15,7 @@
 #include "supervisor/supervise-private.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/disk.h"
+#include "syscalls/inet.h"
 
 #include "base/banned.h"
 
@@ -261,6 +262,8 @@ static int tick(struct supervisor *supervisor)
 	/* A descriptor that cannot be watched for room any more is looked at by the clock. */
 	if (supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		network = sooner(network, BLOCKING_TICK_MS);
+	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
+		network = sooner(network, INET_TICK_MS);
 	network = sooner(network, handoff_tick(supervisor->dispatch.handoff, supervisor->now_ns));
 	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }

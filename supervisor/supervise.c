@@ -73,15 +73,16 @@ static int prepare_limits(struct supervisor *supervisor)
 	const struct policy_limits *policy = policy_limits(options->policy);
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct limits_options wanted = {
-		.policy = policy, .cgroup = options->cgroup, .audit = options->audit, .notes = &sandbox->notes};
+		.policy = policy, .cgroup = options->cgroup, .audit = options->audit, .notes = &sandbox->notes,
+		.inet = options->egress && options->egress->active};
 	int r = 0;
 
-	if (policy->disk_bytes)
+	if (policy->disk_bytes || options->judge_memory)
 		r = disk_create(policy->disk_bytes, options->counters ? &options->counters->spilled_bytes : NULL,
 				&sandbox->disk);
 	if (r == 0 && options->judge_forks)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
-	if (r == 0 && options->judge_memfds)
+	if (r == 0 && options->judge_memory)
 		r = memfds_create(&sandbox->memfds);
 	wanted.disk = sandbox->disk;
 	wanted.forks = sandbox->forks;
@@ -132,6 +133,7 @@ static int prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
 	supervisor->dispatch.egress = supervisor->network.client;
+	supervisor->dispatch.interrupted.filter = options->filter;
 	if (r == 0)
 		r = prepare_limits(supervisor);
 	if (r == 0)
@@ -202,6 +204,7 @@ static void tidy(struct supervisor *supervisor)
 	memfds_free(supervisor->sandbox.memfds);
 	handoff_free(supervisor->dispatch.handoff);
 	tracer_free(supervisor->dispatch.tracer);
+	interrupted_done(&supervisor->dispatch.interrupted);
 	dispatch_done(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);
@@ -218,6 +221,8 @@ static void finish(struct supervisor *supervisor)
 	report->allowed = supervisor->dispatch.allowed;
 	report->denied = supervisor->dispatch.denied;
 	report->expected = supervisor->dispatch.expected;
+	report->restarted = supervisor->dispatch.interrupted.restarted;
+	report->interrupted = supervisor->dispatch.interrupted.left;
 	report->redirects = supervisor->dispatch.redirects;
 	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
 	report->processes = supervisor->sandbox.tree ? tree_seen(supervisor->sandbox.tree) : 0;

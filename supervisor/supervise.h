@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/sha256.h"
+#include "supervisor/filter.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/namespaces.h"
@@ -24,6 +25,7 @@ struct run_counters {
 
 struct supervise_options {
 	struct launch_options launch;
+	const struct filter_options *filter; /* as launch.filter was built */
 	const struct policy *policy;
 	struct view *view;
 	struct audit *audit;
@@ -32,7 +34,7 @@ struct supervise_options {
 	struct cgroup *cgroup;         /* what launch.cgroup_fd leads to; NULL: none */
 	struct namespaces *namespaces; /* entered; settled when the keeper can no longer disturb the start */
 	bool self_filter;               /* the supervisor puts itself under selffilter.h */
-	bool judge_forks, judge_memfds, private_ipc, hand_off; /* as the filter was built */
+	bool judge_forks, judge_memory, private_ipc, hand_off; /* as the filter was built */
 	bool signals_bounded;           /* see struct sandbox */
 	struct egress_side *egress;       /* NULL: there is no network. Its control_fd is taken */
 	const struct egress_guest *guest; /* … else what egress listens at */
@@ -50,6 +52,7 @@ struct supervise_report {
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte that ended the run; SIGKILL: the keeper died; 0: the program ended by itself */
 	uint64_t judged, allowed, denied, expected; /* expected: see struct dispatch */
+	uint64_t restarted, interrupted; /* see struct interrupted: restarted, left */
 	uint64_t *by_row; /* owned; indexed as table_rows(): judged calls */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */

@@ -141,18 +141,6 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t 
 	return 0;
 }
 
-int blob_for_chdir(const char *host, size_t *budget, struct trace_blob *ret_blob)
-{
-	struct trace_blob blob = {.len = strlen(host) + 1};
-	int r = blob_allocate(&blob, budget);
-
-	if (r < 0)
-		return r == -E2BIG ? -ENOMEM : r; /* which chdir(2) knows */
-	memcpy(blob.bytes, host, blob.len);
-	*ret_blob = blob;
-	return 0;
-}
-
 void blob_relocate(struct trace_blob *blob, uint64_t addr)
 {
 	for (size_t i = 0; i < blob->pointers; i++) {

@@ -24,10 +24,9 @@
 #define ERRAND_NS UINT64_C(250000000)
 #define STRAYS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
-/* A step ends in SIGTRAP, and what is forced on a task that blocks it kills that one or costs it its handler. */
-#define SYNCHRONOUS                                                                                                  \
-	(SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |  \
-	 SIGNAL_BIT(SIGSYS))
+/* What is forced on a task that blocks it kills it or costs it its handler. A step ends in SIGTRAP, always forced. */
+#define FAULTS                                                                                                       \
+	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
 /* Whether a step that takes this long may take longer. Nobody is to use up more than the limits because we wait. */
 static bool may_wait(const struct errand *errand, uint64_t begin_ns)
@@ -42,15 +41,17 @@ static bool may_wait(const struct errand *errand, uint64_t begin_ns)
 	return waited_ns < STEP_NS || (waited_ns < STARVED_NS && procstat_read(tid, &stat) == 0 && stat.state == 'R');
 }
 
-/* Waits for a stop. An exit is left to be reaped by whoever does that, and is -ESRCH; so is what takes too long. */
+/*
+ * Waits for a stop. An exit is left to be reaped by whoever does that, and is -ESRCH; so is what takes too long. It is
+ * the task's own stop: no other thread of its process is in an exec (trace-later.c).
+ */
 static int await_stop(const struct errand *errand, int *ret_status)
 {
 	pid_t tid = errand->pending->tid;
 	uint64_t begin_ns = io_now_ns();
+	siginfo_t info = {0};
 
 	for (unsigned tries = 0;; tries++) {
-		siginfo_t info = {0};
-
 		if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
 			return -ESRCH;
 		if (info.si_pid == tid)
@@ -62,9 +63,11 @@ static int await_stop(const struct errand *errand, int *ret_status)
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 	}
-	/* A stop may turn into an exit between the two, by SIGKILL: then the status is lost for the reaper, who asks again. */
-	if (waitpid(tid, ret_status, WSTOPPED | WNOHANG | __WALL) != tid || !WIFSTOPPED(*ret_status))
+	/* Not waitpid(2): a stop may turn into an exit between the two, by SIGKILL, and the exit is the reaper's. */
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != tid)
 		return -ESRCH;
+	*ret_status = W_STOPCODE(info.si_status);
 	return 0;
 }
 
@@ -73,12 +76,14 @@ static int step(struct errand *errand)
 {
 	pid_t tid = errand->pending->tid;
 	struct arch_regs now;
+	long pass = 0;
 
 	for (;;) {
-		int status, r;
+		int status = 0, r;
 
-		if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0)
+		if (ptrace(PTRACE_SINGLESTEP, tid, 0, pass) < 0)
 			return -errno;
+		pass = 0;
 		r = await_stop(errand, &status);
 		if (r < 0)
 			return r;
@@ -91,13 +96,21 @@ static int step(struct errand *errand)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop: reported again when the task is let go */
-		errand->held[(unsigned)WSTOPSIG(status) % ERRAND_SIGNALS] = true;
+		/* Sent again afterwards, a stop might come after the SIGCONT that was to end it. */
+		if (WSTOPSIG(status) == SIGSTOP)
+			pass = SIGSTOP;
+		else
+			errand->held[(unsigned)WSTOPSIG(status) % ERRAND_SIGNALS] = true;
 	}
 }
 
 int64_t errand_run(struct errand *errand, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
-	const uint64_t arg[6] = {a, b, c, 0, 0, 0};
+	return errand_run_six(errand, nr, (const uint64_t[6]){a, b, c, 0, 0, 0});
+}
+
+int64_t errand_run_six(struct errand *errand, long nr, const uint64_t arg[6])
+{
 	struct arch_regs regs = errand->behind;
 	int r;
 
@@ -113,11 +126,11 @@ int64_t errand_run(struct errand *errand, long nr, uint64_t a, uint64_t b, uint6
 /* Keeps signals that can wait from coming between the steps. */
 static int block_signals(pid_t tid, uint64_t *ret_before)
 {
-	uint64_t mask = ~SYNCHRONOUS, before;
+	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP)), before;
 
 	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(before), &before) < 0)
 		return -errno;
-	mask |= before & SYNCHRONOUS;
+	mask |= before & FAULTS;
 	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0)
 		return -errno;
 	*ret_before = before;

@@ -94,7 +94,7 @@ enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, in
 	}
 	near = pair[0];
 	far = pair[1];
-	r = pending_begin_carried(tracer, call, far, &pending);
+	r = pending_begin_carried(tracer, call, steal_fd(&far), &pending);
 	if (r < 0) {
 		*ret_error = r;
 		return TRACE_FAIL;

@@ -1,11 +1,13 @@
 /*
  * O_PATH descriptors. seccomp(2) injects none of them, sockets carry them: the task is given a socket with the descriptor
  * in its queue and, standing behind its open, is made to run recvmsg, dup3 and close by single steps. It then has the
- * lowest number, as from open(2). A chdir to what has no name in the program's root goes there by fchdir instead of the dup3.
+ * lowest number, as from open(2). A chdir goes there by fchdir instead of the dup3: with registers only, where its directory
+ * can be injected, because it may be read.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -35,6 +37,17 @@ int pathfd_carrier(int fd)
 	return steal_fd(&far);
 }
 
+int pathfd_directory(const struct call *call, int fd)
+{
+	const struct place *place = &call->place[0];
+	char path[32];
+
+	if (call->row->nr != __NR_chdir || place->magic || view_own_listing(place))
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+}
+
 /* The number the task received its descriptor under, or -errno. */
 static int64_t read_letter(const struct errand *errand, uint64_t addr)
 {
@@ -55,6 +68,16 @@ static int write_letter(const struct errand *errand, uint64_t addr)
 
 	letter_address(&letter, addr);
 	return stop_write(errand->tracer, errand->pending->tid, addr, &letter, sizeof(letter));
+}
+
+/* The directory is in the task's table already. */
+static int64_t enter(struct errand *errand)
+{
+	uint64_t directory = (uint64_t)errand->pending->carrier;
+	int64_t result = errand_run(errand, __NR_fchdir, directory, 0, 0);
+
+	(void)errand_run(errand, __NR_close, directory, 0, 0); /* fails only for a dead task */
+	return result;
 }
 
 static int64_t receive(struct errand *errand)
@@ -90,7 +113,7 @@ int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pendin
 
 	if (r < 0)
 		return r;
-	result = receive(&errand);
+	result = pending->direct ? enter(&errand) : receive(&errand);
 	arch_set_result(&errand.behind, result);
 	(void)errand_end(&errand); /* fails only for a dead task */
 	return result;

@@ -135,7 +135,7 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 	struct pending *pending = rekey(tracer, pid);
 	const char *reason = "exec_not_approved";
 
-	if (pending && pending->plan && pending->state == PENDING_RUNNING)
+	if (pending && pending_in_exec(pending))
 		reason = verify_exec(tracer->sandbox->guest, pid, pending->plan);
 	if (!reason) {
 		tree_exec(tracer->sandbox->tree, pid, pending->plan->virt);
@@ -215,9 +215,11 @@ static void stop_answered(struct tracer *tracer, struct pending *pending, int si
 
 	if (pending->carries)
 		r = pathfd_receive(tracer, pending);
+	else if (pending->maps)
+		r = map_carried(tracer, pending);
 	else
 		r = pending->fetches ? fetch_send(tracer, pending) : rewind_call(tracer, pending);
-	if (r == 0 && !pending->carries) {
+	if (r == 0 && !pending->carries && !pending->maps) {
 		pending->state = PENDING_REWOUND;
 		resume(pending->tid, signal, group_stop);
 		return;
@@ -261,6 +263,8 @@ void stop_other(struct tracer *tracer, pid_t pid, int status)
 	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
 	struct pending *pending = pending_find(tracer, pid);
 
+	if (pending && later_stop(tracer, pending, status))
+		return;
 	if (!pending) {
 		let_go(pid, signal);
 		return;

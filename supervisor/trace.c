@@ -59,6 +59,16 @@ struct pending *pending_find(const struct tracer *tracer, pid_t tid)
 	return pending;
 }
 
+bool pending_in_exec(const struct pending *pending)
+{
+	return pending->plan && pending->state == PENDING_RUNNING;
+}
+
+bool pending_outlived(const struct pending *pending)
+{
+	return pending && pending_in_exec(pending) && !pending->patient;
+}
+
 void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
 	audit_end(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
@@ -74,6 +84,8 @@ static void pending_clear(struct tracer *tracer, struct pending *pending)
 	pending->blob_addr = 0;
 	pending->patient = false;
 	pending->carries = false;
+	pending->direct = false;
+	pending->maps = false;
 	pending->others = 0;
 	if (pending->fetches) {
 		cleanup_close(&pending->near_fd);
@@ -200,7 +212,7 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 	int r;
 
 	if (later_needed(tracer, call))
-		return later_add(tracer, call, plan, NULL, ret_error);
+		return later_add(tracer, call, &(struct later_what){.plan = plan, .fd = -1}, ret_error);
 	r = plan->detour ? blob_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 	if (r == 0)
 		r = begin(tracer, call, state, &pending);
@@ -215,29 +227,9 @@ enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, str
 	return plan->detour ? TRACE_INTERRUPT : TRACE_CONTINUE;
 }
 
-enum trace_answer trace_chdir(struct tracer *tracer, const struct call *call, char *host, int *ret_error)
-{
-	_cleanup_free_ char *owned = host;
-	struct trace_blob blob = {0};
-	struct pending *pending;
-	int r;
-
-	if (later_needed(tracer, call))
-		return later_add(tracer, call, NULL, steal_pointer(&owned), ret_error);
-	r = blob_for_chdir(owned, &tracer->blob_bytes, &blob);
-	if (r == 0)
-		r = begin(tracer, call, PENDING_ANSWERED, &pending);
-	if (r != 0) {
-		blob_done(&blob);
-		*ret_error = r;
-		return TRACE_FAIL;
-	}
-	pending->blob = blob; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
-	return TRACE_INTERRUPT;
-}
-
 int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
 {
+	_cleanup_close_ int owned = carrier;
 	struct pending *pending;
 	int r;
 
@@ -247,7 +239,7 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 	r = begin(tracer, call, PENDING_ANSWERED, &pending);
 	if (r != 0)
 		return r;
-	r = notify_add(tracer->sandbox->listener_fd, call->id, carrier);
+	r = notify_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
 		pending->slot.seq = 0; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
 		pending_drop(tracer, pending);
@@ -261,20 +253,35 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error)
 {
 	_cleanup_close_ int owned = fd;
-	_cleanup_close_ int carrier = pathfd_carrier(owned);
+	_cleanup_close_ int carrier = -1;
 	struct pending *pending;
-	int r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, carrier, &pending);
+	bool direct;
+	int r;
 
+	if (later_needed(tracer, call))
+		return later_add(tracer, call, &(struct later_what){.fd = steal_fd(&owned), .cloexec = cloexec}, ret_error);
+	carrier = pathfd_directory(call, owned);
+	direct = carrier >= 0;
+	if (!direct)
+		carrier = pathfd_carrier(owned);
+	r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, steal_fd(&carrier), &pending);
 	if (r < 0) {
 		*ret_error = r;
 		return TRACE_FAIL;
 	}
 	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
+	pending->direct = direct;
 	pending->cloexec = cloexec;
 	return TRACE_INTERRUPT;
 }
 
 /* ---- the second round ---- */
+
+/* What the kernel may do by itself when it comes again: an exec, which is verified afterwards. All else is judged again. */
+static bool is_for_kernel(const struct pending *pending)
+{
+	return pending->plan && pending->row->basis == BASIS_EXEC;
+}
 
 static bool comes_again(const struct pending *pending, int nr, const __u64 *args)
 {
@@ -288,8 +295,10 @@ static bool comes_again(const struct pending *pending, int nr, const __u64 *args
 
 struct pending *pending_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
-	struct pending *match = tracer->pending, *newest;
+	struct pending *match = tracer->pending, *newest = pending_find(tracer, tid);
 
+	if (pending_outlived(newest))
+		return NULL;
 	while (match && !(match->tid == tid && comes_again(match, nr, args)))
 		match = match->next;
 	while (match && (newest = pending_find(tracer, tid)) != match) {
@@ -302,7 +311,7 @@ struct pending *pending_rerun(struct tracer *tracer, pid_t tid, int nr, const __
 /* A call of a seized task that is not the one that was to come again. */
 static void other_call(struct tracer *tracer, struct pending *pending)
 {
-	if (pending->state == PENDING_DROPPED)
+	if (pending->state == PENDING_DROPPED || pending_outlived(pending))
 		return;
 	/* A signal handler ran before the call was repeated and makes calls of its own; the call still comes. */
 	if (pending->state == PENDING_REWOUND && ++pending->others <= OTHERS_MAX)
@@ -316,6 +325,10 @@ bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 	struct pending *newest = tracer->pending ? pending_find(tracer, tid) : NULL;
 	struct pending *pending = newest ? pending_rerun(tracer, tid, nr, args) : NULL;
 
+	if (pending && !is_for_kernel(pending)) {
+		pending_drop(tracer, pending);
+		return false;
+	}
 	if (!pending) {
 		if (newest)
 			other_call(tracer, newest);
@@ -332,7 +345,18 @@ bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 
 /* ---- wait statuses ---- */
 
-/* A leader's exit is reported when its whole group is gone: also the thread whose exec was about to take its pid. */
+static void unhold(const struct tracer *tracer, pid_t pid)
+{
+	struct pending *leader = pending_find(tracer, pid);
+
+	if (leader)
+		leader->held = 0;
+}
+
+/*
+ * A leader's exit is reported when its whole group is gone: also the thread whose exec was about to take its pid. A thread in
+ * an exec does not die alone: its leader needs nothing any more, or is replaced already, and the exit is another task's.
+ */
 static void forget_group(struct tracer *tracer, pid_t pid)
 {
 	struct pending *next;
@@ -341,6 +365,8 @@ static void forget_group(struct tracer *tracer, pid_t pid)
 		next = pending->next;
 		if (pending->tid != pid && pending->tgid != pid)
 			continue;
+		if (pending_in_exec(pending))
+			unhold(tracer, pending->tgid);
 		pending_end(tracer, pending, -ESRCH);
 		pending_remove(tracer, pending);
 	}
@@ -364,7 +390,7 @@ void trace_forget(struct tracer *tracer, pid_t tid)
 	struct pending *pending = pending_find(tracer, tid);
 
 	/* An exec takes its thread's tid away without an exit: the entry is needed until the event or the group's exit. */
-	if (!pending || (pending->plan && pending->state == PENDING_RUNNING))
+	if (!pending || pending_in_exec(pending))
 		return;
 	pending_end(tracer, pending, -ESRCH);
 	pending_remove(tracer, pending);

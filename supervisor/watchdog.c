@@ -17,14 +17,13 @@
 #include "base/banned.h"
 
 /*
- * One word, so that of a signal and a call that must not be interrupted one comes first: whoever marks it keeps the other
- * from doing so until the mark is gone.
+ * One word, so that of a signal and the end of a turn one comes first: whoever marks it keeps the other from doing so until
+ * the mark is gone.
  */
 #define TURN_BUSY 1u    /* a notification is being handled */
-#define TURN_DEAF 2u    /* it must not be interrupted; the watched thread's mark */
-#define TURN_SENDING 4u /* a signal is being sent; the watcher's */
-#define TURN_SENT 8u    /* one was, and may not have been delivered yet; the watched thread takes it away */
-#define TURN_NEXT 16u   /* each notification has a number of its own */
+#define TURN_SENDING 2u /* a signal is being sent; the watcher's */
+#define TURN_SENT 4u    /* one was, and may not have been delivered yet; the watched thread takes it away */
+#define TURN_NEXT 8u    /* each notification has a number of its own */
 
 struct watchdog {
 	pthread_t watched;
@@ -42,7 +41,7 @@ static bool sleep_period(struct watchdog *watchdog)
 	return !atomic_load(&watchdog->stop);
 }
 
-/* Unless the turn is over, or deaf, by now. */
+/* Unless the turn is over by now. */
 static void interrupt(struct watchdog *watchdog, uint64_t turn)
 {
 	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
@@ -65,7 +64,7 @@ static void *watch_turns(void *argument)
 	while (sleep_period(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
-		if (turn & TURN_BUSY && !(turn & TURN_DEAF) && turn / TURN_NEXT == last)
+		if (turn & TURN_BUSY && turn / TURN_NEXT == last)
 			interrupt(watchdog, turn);
 		last = turn / TURN_NEXT;
 	}
@@ -130,14 +129,4 @@ void watchdog_busy(struct watchdog *watchdog)
 void watchdog_idle(struct watchdog *watchdog)
 {
 	change(watchdog, TURN_BUSY, TURN_NEXT);
-}
-
-void watchdog_deaf(struct watchdog *watchdog)
-{
-	change(watchdog, 0, TURN_DEAF);
-}
-
-void watchdog_hearing(struct watchdog *watchdog)
-{
-	change(watchdog, TURN_DEAF, 0);
 }

@@ -19,8 +19,4 @@ void watchdog_free(struct watchdog *watchdog);
 void watchdog_busy(struct watchdog *watchdog);
 void watchdog_idle(struct watchdog *watchdog);
 
-/* Around what must not be interrupted, while busy: no signal of ours comes in between. No system call but after one came. */
-void watchdog_deaf(struct watchdog *watchdog);
-void watchdog_hearing(struct watchdog *watchdog);
-
 #endif

@@ -131,7 +131,7 @@ void call_record(const struct call *call, struct audit_record *ret_record)
 	record->reason = call->decision.reason;
 	if (call->decision.verdict == VERDICT_DENY)
 		record->effect = AUDIT_REFUSED;
-	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC || kind == OUTCOME_CHDIR)
+	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)
 		record->effect = AUDIT_CONTINUED;
 	else
 		record->effect = AUDIT_PERFORMED;

@@ -23,6 +23,7 @@
 /* What handlers see of the limits that the kernel keeps for each process of the program's. */
 struct limit_notes {
 	uint64_t open_files;   /* the most descriptors that one had after a judged call made one, at least */
+	uint64_t files_opened; /* by us for the program; it may have closed them since */
 	bool open_files_full;  /* there was no room for one */
 	bool file_size_passed; /* EFBIG */
 };
@@ -84,11 +85,11 @@ struct call_net {
 enum outcome_kind {
 	OUTCOME_ERROR,    /* -errno in value */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by ADDFD|SEND, then closed here */
+	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then the call is answered */
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
-	OUTCOME_CHDIR,    /* detour: the call is rewound and run with the host path */
-	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it; or goes there */
+	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it; chdir: goes there */
+	OUTCOME_MAP,      /* mmap(2): the task maps fd, by a detour, where it asked for memory without a file (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
@@ -102,12 +103,11 @@ struct exec_plan; /* exec.h */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS, OUTCOME_INET: owned */
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_MAP, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS, OUTCOME_INET: owned */
 	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
-	char *host;        /* OUTCOME_CHDIR: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 	struct inet_work *work;   /* OUTCOME_INET: owned */
 };
@@ -125,6 +125,7 @@ struct call {
 	size_t text_len;
 	int text_error; /* -errno of the copy, as a path's */
 	bool committed; /* the decision is on record */
+	bool no_wait;   /* an open that was run again after a signal: EINTR where it would wait (interrupted.h) */
 	bool again;     /* OUTCOME_FETCH's second round: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
 	int fetched;
 	struct policy_decision decision;

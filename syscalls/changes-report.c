@@ -95,13 +95,18 @@ static bool compare(const struct touched *entry, struct change *ret_change, stru
 int changes_report(struct changes *changes, const struct view *view, void (*each)(void *ctx, const struct change *change),
 		   void *ctx)
 {
-	_cleanup_free_ struct touched **sorted = calloc(changes->count + 1, sizeof(struct touched *));
-	struct budget left = {.bytes = CHANGES_HASH_TOTAL_BYTES, .end_ns = io_now_ns() + CHANGES_HASH_NS};
+	_cleanup_free_ struct touched **sorted = NULL;
+	struct budget left = {.bytes = CHANGES_HASH_TOTAL_BYTES};
 	size_t count = 0;
+	int r = changes_list_moved(changes);
 
 	(void)view; /* entries keep their mounts, which live as long as the view */
+	if (r < 0)
+		return r;
+	sorted = calloc(changes->count + 1, sizeof(struct touched *));
 	if (!sorted)
 		return -ENOMEM;
+	left.end_ns = io_now_ns() + CHANGES_HASH_NS;
 	for (size_t i = 0; i < changes->slots; i++) {
 		if (changes->slot[i] && changes_reported(changes->slot[i]->mount))
 			sorted[count++] = changes->slot[i];

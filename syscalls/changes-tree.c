@@ -1,138 +1,131 @@
-/* A renamed directory moves everything below it: each name there goes away, each name below the new one appears. */
+/* What the run moved with its directories, listed once it has ended: each name there went away, or appeared. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/changes-private.h"
 
 #include "base/banned.h"
 
-/* Breadth first over entries of the set, whose addresses stay: one descriptor at a time, however deep the tree is. */
+/* Breadth first: one descriptor at a time, however deep the tree is. */
 struct walk {
 	struct changes *changes;
-	const struct place *to;
-	size_t from_len;
-	bool to_absent;
-	struct touched **queue; /* directories of the old tree; borrows */
-	size_t queued, cap, entries;
+	const struct move *move;
+	char **queue; /* directories: tails of move->to; owned */
+	size_t queued, done, cap, entries;
+	uint64_t end_ns;
 	struct place place; /* where the walk is; big, so not on the stack of every step */
 };
 
-/* Makes place base's path + `tail`, on the same mount. False when it would be too long. */
-static bool set_path(struct place *place, const struct place *base, const char *tail, size_t tail_len)
-{
-	size_t rest = base->rest >= base->virt && base->rest <= base->virt + base->virt_len ?
-			      (size_t)(base->rest - base->virt) : SIZE_MAX;
-
-	if (base->virt_len + tail_len >= sizeof(place->virt))
-		return false;
-	place->mount = base->mount;
-	place->magic = false;
-	memcpy(place->virt, base->virt, base->virt_len);
-	memcpy(place->virt + base->virt_len, tail, tail_len);
-	place->virt_len = base->virt_len + tail_len;
-	place->virt[place->virt_len] = '\0';
-	/* The base itself is no mount's root (those cannot be renamed), so its rest lies in its text. */
-	place->rest = rest == SIZE_MAX ? base->rest : place->virt + rest;
-	return true;
-}
-
-static int enqueue(struct walk *walk, struct touched *entry)
+static int enqueue(struct walk *walk, const char *tail)
 {
 	if (walk->queued == walk->cap) {
 		size_t cap = walk->cap ? walk->cap * 2 : 64;
-		struct touched **queue = realloc(walk->queue, cap * sizeof(struct touched *));
+		char **queue = realloc(walk->queue, cap * sizeof(*queue));
 
 		if (!queue)
 			return -ENOMEM;
 		walk->queue = queue;
 		walk->cap = cap;
 	}
-	walk->queue[walk->queued++] = entry;
-	return 0;
+	walk->queue[walk->queued] = strdup(tail);
+	return walk->queue[walk->queued] && ++walk->queued ? 0 : -ENOMEM;
 }
 
-/* One name of directory `dir`: its old path, its new one, and into the queue when it is a directory. */
-static int walk_name(struct walk *walk, const struct place *dir, const char *name, unsigned char type)
+static bool is_dir(int dirfd, const struct dirent *entry)
 {
-	char tail[NAME_MAX + 2];
-	size_t len = strlen(name), below;
-	struct touched *entry, *other;
+	struct stat status;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return fstatat(dirfd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+/*
+ * One name of a directory: as it was named first and as it is named now. A directory that came by itself is not gone
+ * into.
+ */
+static int walk_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+{
+	_cleanup_free_ char *tail = NULL;
 	int r;
 
-	tail[0] = '/';
-	memcpy(tail + 1, name, len + 1);
-	if (!set_path(&walk->place, dir, tail, len + 1)) {
+	if (asprintf(&tail, "%s/%s", dir, entry->d_name) < 0) {
+		tail = NULL;
+		return -ENOMEM;
+	}
+	if (!changes_spot_place(walk->move->to, tail, &walk->place)) {
 		walk->changes->unlisted++;
 		return 0;
 	}
-	r = changes_entry(walk->changes, &walk->place, false, &entry);
-	if (r < 0 || !entry)
+	r = changes_touch_moved(walk->changes, &walk->place);
+	if (r < 0 || !is_dir(dirfd, entry) || changes_find_move(walk->changes, walk->place.virt, true) != walk->move)
 		return r;
-	if (type == DT_DIR || (type == DT_UNKNOWN && (entry->state != TOUCHED_PRESENT || S_ISDIR(entry->mode))))
-		r = enqueue(walk, entry);
-	if (r < 0)
-		return r;
-	below = walk->from_len;
-	if (!set_path(&walk->place, walk->to, entry->path + below, entry->path_len - below)) {
-		walk->changes->unlisted++;
-		return 0;
-	}
-	return changes_entry(walk->changes, &walk->place, walk->to_absent, &other);
+	return enqueue(walk, tail);
 }
 
-static int walk_dir(struct walk *walk, const struct place *dir)
+static int walk_dir(struct walk *walk, const char *tail)
 {
-	int fd = view_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
-	_cleanup_closedir_ DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *name;
-	int r;
+	int fd = -1, r = 0;
 
+	if (changes_spot_place(walk->move->to, tail, &walk->place))
+		fd = view_open(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return 0; /* removed since then, name by name */
+	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		if (fd >= 0)
 			(void)close(fd);
 		walk->changes->unlisted++; /* it may be moved without being readable: what is inside stays unknown */
 		return 0;
 	}
-	while ((name = readdir(stream))) {
+	while (r == 0 && (name = readdir(stream))) {
 		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
 			continue;
-		if (++walk->entries > CHANGES_TREE_MAX) {
+		if (++walk->entries > CHANGES_TREE_MAX || io_now_ns() > walk->end_ns) {
 			walk->changes->unlisted++;
 			return 0;
 		}
-		r = walk_name(walk, dir, name->d_name, name->d_type);
-		if (r < 0)
-			return r;
+		r = walk_name(walk, fd, tail, name);
 	}
-	return 0;
+	return r;
 }
 
-int changes_touch_tree(struct changes *changes, const struct place *from, const struct place *to)
+static int walk_move(struct walk *walk)
 {
-	struct walk walk = {.changes = changes, .to = to, .from_len = from->virt_len};
-	struct touched *entry = NULL;
-	struct place dir;
-	int r = changes_touch(changes, to);
+	int r = enqueue(walk, "");
 
-	if (r == 0)
-		r = changes_touch(changes, from);
-	if (r == 0 && (changes_reported(from->mount) || changes_reported(to->mount))) {
-		int fd = view_open(to, O_PATH | O_NOFOLLOW, 0);
-
-		walk.to_absent = fd == -ENOENT;
-		if (fd >= 0)
-			(void)close(fd);
-		r = walk_dir(&walk, from);
+	for (; walk->done < walk->queued; walk->done++) {
+		if (r == 0)
+			r = walk_dir(walk, walk->queue[walk->done]);
+		free(walk->queue[walk->done]);
 	}
-	for (size_t i = 0; r == 0 && i < walk.queued; i++) {
-		entry = walk.queue[i];
-		changes_place(entry, &dir);
-		r = walk_dir(&walk, &dir);
+	walk->queued = walk->done = 0;
+	return r;
+}
+
+int changes_list_moved(struct changes *changes)
+{
+	uint64_t begin_ns = io_now_ns();
+	struct walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
+		walk.move = &changes->move[i];
+		if (walk.move->to && changes_find_move(changes, walk.move->to->path, true) == walk.move)
+			r = walk_move(&walk);
 	}
 	free(walk.queue);
+	changes_forget_moves(changes);
+	changes->listing_ns += io_now_ns() - begin_ns;
+	if (changes->listing_ns > CHANGES_TREE_NS)
+		changes->listing_ns = CHANGES_TREE_NS;
 	return r;
 }

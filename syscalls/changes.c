@@ -28,6 +28,7 @@ void changes_free(struct changes *changes)
 	for (size_t i = 0; i < changes->slots; i++)
 		free(changes->slot[i]);
 	free(changes->slot);
+	changes_forget_moves(changes);
 	free(changes);
 }
 
@@ -71,8 +72,11 @@ static void take_state(struct touched *entry, const struct place *place)
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
-		/* Anything but "not there" (a directory that may not be searched, a name that just changed) says nothing. */
-		entry->state = fd == -ENOENT || fd == -ENOTDIR ? TOUCHED_ABSENT : TOUCHED_UNKNOWN;
+		/*
+		 * Anything but "not there" (a directory that may not be searched, a name just changed) says nothing.
+		 * ELOOP: a link is on the way, and nothing has its place below a link.
+		 */
+		entry->state = fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? TOUCHED_ABSENT : TOUCHED_UNKNOWN;
 		return;
 	}
 	entry->state = TOUCHED_PRESENT;
@@ -117,7 +121,8 @@ bool changes_reported(const struct mount *mount)
 	return mount && !(mount->flags & never);
 }
 
-int changes_entry(struct changes *changes, const struct place *place, bool known_absent, struct touched **ret_entry)
+int changes_entry(struct changes *changes, const struct place *place, const struct place *source,
+		  struct touched **ret_entry)
 {
 	uint64_t hash = texthash(&changes->hash, 0, place->virt, place->virt_len);
 	struct touched **slot, *entry;
@@ -142,8 +147,8 @@ int changes_entry(struct changes *changes, const struct place *place, bool known
 	entry = new_entry(place, hash);
 	if (!entry)
 		return -ENOMEM;
-	if (!known_absent)
-		take_state(entry, place);
+	if (source)
+		take_state(entry, source);
 	*find_slot(changes->slot, changes->slots, hash, entry->path, entry->path_len) = entry;
 	changes->count++;
 	changes->bytes += entry->path_len;
@@ -155,5 +160,7 @@ int changes_touch(struct changes *changes, const struct place *place)
 {
 	struct touched *entry;
 
-	return changes_reported(place->mount) && !place->magic ? changes_entry(changes, place, false, &entry) : 0;
+	if (changes->moves && place->mount && !place->magic)
+		return changes_touch_moved(changes, place);
+	return changes_reported(place->mount) && !place->magic ? changes_entry(changes, place, place, &entry) : 0;
 }

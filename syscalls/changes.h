@@ -21,7 +21,8 @@ struct change {
 
 #define CHANGES_MAX 500000       /* paths kept; further ones are only counted */
 #define CHANGES_BYTES_MAX (24u << 20) /* of their texts; the report, which the keeper must hold, escapes them */
-#define CHANGES_TREE_MAX 200000  /* entries one directory rename walks */
+#define CHANGES_TREE_MAX 200000  /* entries of renamed directories that are listed at once */
+#define CHANGES_TREE_NS 3000000000u /* and the time for all of a run's: nothing else is answered meanwhile */
 #define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* a file past it is reported without its hash: it may be sparse */
 #define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* of one report */
 #define CHANGES_HASH_NS UINT64_C(5000000000)  /* likewise: the keeper's patience after a timeout is twice that */
@@ -34,10 +35,13 @@ void changes_free(struct changes *changes);
  * already. Places that are not reported (private scratch space, /proc, /dev, provided files) are 0 at once. 0 or -ENOMEM.
  */
 int changes_touch(struct changes *changes, const struct place *place);
-/* The same for the two and everything below: before a directory is renamed from `from` to `to`. */
-int changes_touch_tree(struct changes *changes, const struct place *from, const struct place *to);
+/*
+ * To be called right after a successful rename of two touched places: from_dir, to_dir tell which of the objects that moved
+ * (the second one only by RENAME_EXCHANGE) are directories. Lists nothing; what it cannot remember is counted as unlisted.
+ */
+void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir, bool to_dir);
 
-/* How many touches found no room (CHANGES_MAX, _BYTES_MAX, _TREE_MAX): when not 0, the report is not complete. */
+/* How many touches found no room or time (CHANGES_MAX, _BYTES_MAX, _TREE_MAX, _TREE_NS): not 0: the report is incomplete. */
 uint64_t changes_unlisted(const struct changes *changes);
 
 /* Compares with the present and calls `each` in path order; the change is valid during the call. 0 or -errno. */

@@ -1,10 +1,11 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call.h"
+#include "syscalls/file-act.h"
 #include "syscalls/file.h"
 #include "syscalls/handlers.h"
 #include "syscalls/native.h"
@@ -12,43 +13,33 @@
 #include "base/banned.h"
 
 /*
- * Grants nothing: wherever the program ends up, its cwd is mapped back into the view at every use. So the kernel may read
- * the path a second time, and a task that swaps it merely stands where no relative path resolves.
+ * Where the kernel's names are the view's it may read the path a second time: a task that swaps it stands elsewhere in the
+ * view, which grants nothing, because the cwd is mapped back into the view at every use. Elsewhere it would stand, and look
+ * around by "/proc/self/cwd" and getcwd(2), anywhere on the host: it is led to the pinned directory by fchdir(2).
  */
-static void chdir_detour(struct call *call)
+static bool may_go_by_name(struct call *call, const struct stat *status)
 {
-	char host[PATH_MAX];
-	int r = view_host(&call->place[0], host, sizeof(host));
+	const struct place *place = &call->place[0];
 
-	if (r < 0) {
-		call_fail(call, r);
-		return;
-	}
-	call->outcome.host = strdup(host);
-	if (!call->outcome.host) {
-		call_fail(call, -ENOMEM);
-		return;
-	}
-	call->outcome.kind = OUTCOME_CHDIR;
+	return view_is_root(call->sandbox->view) && !view_is_nameless(place) &&
+	       native_same(call, AT_FDCWD, call->path[0].text, 0, status);
 }
 
 void sys_chdir(struct call *call)
 {
 	_cleanup_close_ int pin = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
+	struct stat status;
 
 	if (pin < 0)
 		return;
-	if (fstat(pin, &st) < 0) {
+	if (fstat(pin, &status) < 0) {
 		call_fail(call, -errno);
-		return;
-	}
-	if (view_is_nameless(&call->place[0])) {
+	} else if (may_go_by_name(call, &status)) {
+		call_continue(call);
+	} else if (access(file_link(pin).path, X_OK) < 0) {
+		call_fail(call, -errno); /* fchdir(2) says the same, but has to be made for it */
+	} else {
 		call->outcome.kind = OUTCOME_PATHFD;
 		call->outcome.fd = steal_fd(&pin);
-	} else if (native_same(call, AT_FDCWD, call->path[0].text, 0, &st)) {
-		call_continue(call);
-	} else {
-		chdir_detour(call);
 	}
 }

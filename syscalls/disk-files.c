@@ -35,9 +35,12 @@ static uint64_t growth(const struct disk_file *file)
 
 static void set_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
-	files->bytes -= growth(file);
+	uint64_t before = growth(file);
+
 	file->bytes = bytes;
-	files->bytes += growth(file);
+	files->bytes += growth(file) - before; /* unsigned: it comes out right where it shrinks */
+	if (file->in_memory)
+		files->memory_bytes += growth(file) - before;
 }
 
 /* Inode numbers are mostly consecutive: Fibonacci hashing spreads them. */
@@ -83,7 +86,7 @@ static int grow(struct disk_files *files)
 	return 0;
 }
 
-int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes,
+int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
 		   struct disk_file **ret_file)
 {
 	struct disk_file *file, **into;
@@ -96,7 +99,8 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 		return -ENOMEM;
 	into = bucket_of(files->bucket, files->buckets, status->st_dev, status->st_ino);
 	*file = (struct disk_file){
-		.next = *into, .dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes, .fd = -1};
+		.next = *into, .dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
+		.in_memory = in_memory, .fd = -1};
 	*into = file;
 	files->count++;
 	set_bytes(files, file, blocks_of(status));
@@ -171,11 +175,6 @@ static bool is_open(int fd, int lease)
 	return false;
 }
 
-static bool is_pinned(const struct disk_files *files, const struct disk_file *file)
-{
-	return files->pinned || file->pinned;
-}
-
 /*
  * Nobody can write it any more, nor has it open when its last name is gone: then it is no business of ours. What may be
  * mapped unseen can still fill its holes, as no mapping makes a file longer; and be there without a name.
@@ -185,7 +184,7 @@ static void settle(struct disk_files *files, struct disk_file *file, nlink_t nam
 	struct stat status;
 
 	file->unused = false;
-	if (names == 0 && !is_pinned(files, file)) {
+	if (names == 0 && !file->pinned) {
 		file->unused = !is_open(file->fd, F_WRLCK);
 		if (file->unused && !file->hides)
 			forget(files, file);
@@ -208,7 +207,7 @@ static bool any_unused(struct disk_files *files)
 		struct disk_file *file = files->held[i];
 
 		if (file->unused)
-			file->unused = !is_pinned(files, file) && !is_open(file->fd, F_WRLCK);
+			file->unused = !file->pinned && !is_open(file->fd, F_WRLCK);
 		any = any || file->unused;
 	}
 	return any;

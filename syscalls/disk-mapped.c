@@ -39,6 +39,13 @@ bool disk_hides_mappings(int fd)
 	return true;
 }
 
+bool disk_is_memory(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) == 0 && (status.f_type == 0x01021994 || (uint32_t)status.f_type == 0x858458f6);
+}
+
 /* A process whose first thread has ended shows no mappings, while the other threads have them. */
 static bool has_threads(pid_t pid)
 {

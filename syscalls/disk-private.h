@@ -17,6 +17,7 @@ struct disk_file {
 	size_t held_at;      /* its index in held, when fd is there */
 	uint64_t ask_ns;     /* not to be asked about before */
 	uint64_t patience_ns;
+	bool in_memory; /* on a tmpfs: disk_is_memory */
 	bool hides;  /* its file system hides who has it mapped: disk_hides_mappings */
 	bool pinned; /* the program was given an O_PATH descriptor: what has no name may be there as long as the run */
 	bool unused; /* without a name and not open; it may be mapped */
@@ -29,7 +30,7 @@ struct disk_files {
 	struct disk_file **held; /* those with a descriptor */
 	size_t held_count, held_room, held_max;
 	uint64_t bytes; /* all of them together have grown by this */
-	bool pinned;    /* any of them may be there as long as the run */
+	uint64_t memory_bytes; /* of it, those on a tmpfs */
 	uint64_t search_ns; /* no search through the mappings before */
 };
 
@@ -38,7 +39,7 @@ void disk_files_done(struct disk_files *files);
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
 /* The file's entry, made when it is new. base_bytes: what of it is not the run's. 0 or -ENOMEM. */
-int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes,
+int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
 		   struct disk_file **ret_file);
 
 /* Keeps a descriptor of its own for the file that `fd` stands for. 0, -ENFILE (too many can grow at once) or -errno. */
@@ -60,6 +61,8 @@ void disk_files_settle(struct disk_files *files);
 
 /* Whether a lease on a file of this file system may be granted while it is mapped. */
 bool disk_hides_mappings(int fd);
+/* Whether it is on a file system that has nothing but memory. */
+bool disk_is_memory(int fd);
 /*
  * Whether a process below the calling one has a file mapped that has no name any more, or it cannot be told. By text in
  * /proc: one that moves its mappings about just while they are read can be missed.

@@ -27,6 +27,7 @@ struct disk {
 	struct disk_files files;
 	uint64_t limit_bytes;
 	const volatile uint64_t *outside;
+	bool only_memory; /* there is no limit: just what is in memory is wanted */
 	uint64_t names_bytes; /* made, less those removed */
 	uint64_t attributes_bytes;
 	uint64_t peak_bytes;
@@ -44,7 +45,8 @@ int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct d
 	if (!disk)
 		return -ENOMEM;
 	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
-	disk->limit_bytes = limit_bytes;
+	disk->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
+	disk->only_memory = !limit_bytes;
 	disk->outside = outside;
 	disk->files.held_max = descriptors.rlim_cur / 2 < HELD_MOST ? descriptors.rlim_cur / 2 : HELD_MOST;
 	*ret_disk = disk;
@@ -64,6 +66,16 @@ void disk_free(struct disk *disk)
 uint64_t disk_own(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
+}
+
+uint64_t disk_memory(struct disk *disk)
+{
+	struct stat status;
+
+	for (size_t i = 0; i < disk->files.held_count; i++)
+		if (disk->files.held[i]->in_memory && fstat(disk->files.held[i]->fd, &status) == 0)
+			disk_files_changed(&disk->files, &status);
+	return disk->files.memory_bytes;
 }
 
 uint64_t disk_used(const struct disk *disk)
@@ -164,7 +176,7 @@ static void look_soon(struct disk *disk)
 }
 
 /* The entry of a file, made when it is new: base_bytes of it are not the run's. NULL: the call is answered. */
-static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes)
+static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file = disk_files_find(&disk->files, status);
@@ -177,10 +189,19 @@ static struct disk_file *count_file(struct call *call, const struct stat *status
 		call_refuse(call, -EDQUOT, NULL, "disk_files");
 		return NULL;
 	}
-	r = disk_files_add(&disk->files, status, base_bytes, &file);
+	r = disk_files_add(&disk->files, status, base_bytes, in_memory, &file);
 	if (r < 0)
 		call_fail(call, r);
 	return r < 0 ? NULL : file;
+}
+
+/* Whether the file behind fd counts, with its status and whether it is on a tmpfs. */
+static bool is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
+{
+	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
+		return false;
+	*ret_in_memory = disk_is_memory(fd);
+	return *ret_in_memory || !disk->only_memory;
 }
 
 int disk_watch(struct call *call, int fd, bool made)
@@ -188,11 +209,12 @@ int disk_watch(struct call *call, int fd, bool made)
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;
 	struct stat status;
+	bool in_memory;
 	int r;
 
-	if (!disk || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+	if (!is_counted(disk, fd, &status, &in_memory))
 		return 0;
-	file = count_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512);
+	file = count_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	if (made)
@@ -210,20 +232,15 @@ int disk_pin(struct call *call, int fd)
 {
 	struct disk_file *file;
 	struct stat status;
+	bool in_memory;
 
-	if (!call->sandbox->disk || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+	if (!is_counted(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
-	file = count_file(call, &status, (uint64_t)status.st_blocks * 512);
+	file = count_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	file->pinned = true;
 	return 0;
-}
-
-void disk_pin_any(struct call *call)
-{
-	if (call->sandbox->disk)
-		call->sandbox->disk->files.pinned = true;
 }
 
 bool disk_counts(const struct call *call, const struct stat *status)

@@ -20,6 +20,7 @@
 struct disk;
 
 /*
+ * limit_bytes: 0: none, only files in memory are counted, for the limit of memory (disk_memory).
  * outside: bytes that another process writes for the run (spilled output), read at each look; may be NULL. 0 with
  * disk_free to be called, or -ENOMEM. The process must ignore SIGIO: see is_open in disk-files.c.
  */
@@ -37,6 +38,8 @@ bool disk_tick(struct disk *disk, uint64_t now_ns);
 int disk_wait_ms(const struct disk *disk, uint64_t now_ns);
 /* As of the last look, and the most so far. */
 uint64_t disk_used(const struct disk *disk);
+/* Of it, files in memory (tmpfs), as of now. */
+uint64_t disk_memory(struct disk *disk);
 /* The same without what was written outside. */
 uint64_t disk_own(const struct disk *disk);
 uint64_t disk_peak(const struct disk *disk);
@@ -62,9 +65,6 @@ int disk_watch(struct call *call, int fd, bool made);
  * last name is gone and cannot be seen. 0, or -1 with the call failed.
  */
 int disk_pin(struct call *call, int fd);
-
-/* The call may keep the blocks of any file: from now on nothing that was removed is given back. */
-void disk_pin_any(struct call *call);
 
 /* The call ended: when its outcome is a success, a name of this type (S_IF*) was made; S_IFLNK: with call->text in it. */
 void disk_made(struct call *call, mode_t type);

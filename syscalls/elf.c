@@ -69,7 +69,7 @@ static int read_header(struct source *source, Elf64_Ehdr *ehdr)
 	return 0;
 }
 
-/* The text at PT_INTERP as the kernel takes it: 2..PATH_MAX bytes, the last one NUL. */
+/* The text at PT_INTERP as the kernel takes it: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
 static int read_interp(const struct source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
 {
 	size_t want = (size_t)phdr->p_filesz;
@@ -79,7 +79,7 @@ static int read_interp(const struct source *source, const Elf64_Phdr *phdr, char
 		return -ENOEXEC;
 	r = read_exactly(source, text, want, phdr->p_offset);
 	if (r < 0)
-		return r;
+		return r == -ENOEXEC ? -EIO : r;
 	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
 }
 

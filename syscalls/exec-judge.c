@@ -226,7 +226,9 @@ static int find_loader(struct call *call, const char *interp, struct exec_loader
 	if (r == 0)
 		r = exec_image_of(fd, &st, &ret_loader->image);
 	if (r < 0) {
-		call_fail(call, r == -ENOEXEC || r == -ENOTSUP ? -ELIBBAD : r);
+		if (r == -ENOEXEC || r == -ENOTSUP)
+			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
+		call_fail(call, r);
 		return -1;
 	}
 	/* No detour can change what PT_INTERP says, so the kernel must get there by itself. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "policy/move.h"
 #include "syscalls/changes.h"
 #include "syscalls/decode.h"
 #include "syscalls/fdinfo.h"
@@ -74,6 +75,21 @@ int file_pin_meta_fd(struct call *call, int fd)
 	return file_refuse_foreign(call, file_pin_fd(call, fd, POLICY_WRITE));
 }
 
+/* True when a mount of the view shows this very object, or one below it, under another name: a redirect's target. */
+static bool is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
+{
+	char origin[PATH_MAX];
+
+	if (!place->mount || place->magic || place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
+		return false;
+	if (view_origin(place, origin) < 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (mount[i].host && path_below(mount[i].host, origin))
+			return true;
+	return false;
+}
+
 bool file_holds_mount(const struct call *call, const struct place *place)
 {
 	size_t count;
@@ -82,7 +98,34 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	for (size_t i = 0; i < count; i++)
 		if (path_below(mount[i].virt, place->virt))
 			return true;
-	return view_holds_node(call->sandbox->view, place->virt);
+	return view_holds_node(call->sandbox->view, place->virt) || is_shown_elsewhere(place, mount, count);
+}
+
+int file_check_link_text(struct call *call, const struct place *place, const char *text)
+{
+	const char *rule;
+
+	if (file_holds_mount(call, place)) {
+		call_refuse(call, -EBUSY, NULL, "holds_mount");
+		return -1;
+	}
+	if (policy_link_allowed(call->sandbox->policy, place->virt, text, &rule))
+		return 0;
+	call_refuse(call, -EACCES, rule, "leads_to_denied");
+	return -1;
+}
+
+int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+
+	if (len < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	text[len] = '\0';
+	return file_check_link_text(call, place, text);
 }
 
 int file_begin(struct call *call, unsigned i)

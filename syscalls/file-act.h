@@ -25,8 +25,8 @@ int file_pin_meta(struct call *call, unsigned at_flags);
 int file_refuse_foreign(struct call *call, int fd);
 
 /*
- * For the calls on a descriptor (fchmod, fsetxattr, utimensat without a path): as file_pin_meta; one opened with O_PATH is
- * EBADF, as the kernel's fdget() says.
+ * For the calls on a descriptor (fchmod, fsetxattr, utimensat without a path): as file_pin_meta; one opened with O_PATH
+ * is EBADF, as the kernel's fdget() says.
  */
 int file_pin_meta_fd(struct call *call, int fd);
 
@@ -34,10 +34,19 @@ int file_pin_meta_fd(struct call *call, int fd);
 bool file_fd_is_path(const struct call *call, int fd);
 
 /*
- * True when a mount of the view stands at the place or below it: it cannot be renamed, replaced or removed then (EBUSY),
- * for the name the mount's grant speaks of would lead elsewhere.
+ * True when a mount of the view stands at the place or below it, or shows what is there (a redirect's target): it
+ * cannot be renamed, replaced or removed then (EBUSY), for the name the mount's grant speaks of would lead elsewhere.
  */
 bool file_holds_mount(const struct call *call, const struct place *place);
+
+/*
+ * Before a symbolic link gets the name of the place: other programs would follow it. EACCES when it would lead what
+ * they take for a denied name elsewhere (policy_link_allowed), EBUSY on the way to a mount of the view, which shows
+ * something else there. The text is given, or read from the link `name` of dirfd ("": dirfd is the link). 0, or -1 with
+ * the outcome set.
+ */
+int file_check_link_text(struct call *call, const struct place *place, const char *text);
+int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name);
 
 /*
  * Right before the first effect on place[i]: its state is remembered for the result's `changes`, the decision is put on

@@ -43,7 +43,7 @@ static bool source_allowed(struct call *call, int object)
 		call_fail(call, -EXDEV);
 		return false;
 	}
-	return true;
+	return !S_ISLNK(status.st_mode) || file_check_link(call, to, object, "") == 0;
 }
 
 /* Between two mounts of the view that are one of the host. */

@@ -92,7 +92,10 @@ void sys_mknodat(struct call *call)
 	make_node(call, call_uint(call, 2), call_uint(call, 3));
 }
 
-/* The text of a link grants nothing: it is resolved in the view, by whoever follows it, when it is followed. */
+/*
+ * The text of a link grants nothing here: it is resolved in the view when it is followed. Programs outside follow it
+ * elsewhere, so it may not stand on the way to a denied name.
+ */
 static void make_symlink(struct call *call)
 {
 	_cleanup_close_ int parent = -1;
@@ -103,7 +106,8 @@ static void make_symlink(struct call *call)
 		return;
 	}
 	parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_begin(call, 0) < 0)
+	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
+	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_begin(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
 	disk_made(call, S_IFLNK);

@@ -13,6 +13,7 @@
 #include "syscalls/file-open.h"
 #include "syscalls/file-room.h"
 #include "syscalls/file.h"
+#include "syscalls/memfds.h"
 #include "syscalls/meminfo.h"
 
 #include "base/banned.h"
@@ -256,6 +257,8 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
+	} else if (memfds_evades(call, &status, (int)flags)) {
+		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_begin(call, 0) < 0)) {
 		return;

@@ -1,4 +1,8 @@
-/* rename(2): two names, both judged; a directory takes everything below it along, and that is judged too. */
+/*
+ * rename(2): two names, both judged. A directory takes everything below it along: no name there may be judged
+ * differently at the new place. That is decided from the rules (policy/move.h); only what they leave open is looked
+ * for in the tree.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "policy/below.h"
+#include "policy/move.h"
 #include "syscalls/changes.h"
 #include "syscalls/disk.h"
 #include "syscalls/file-act.h"
@@ -18,7 +24,7 @@
 
 #include "base/banned.h"
 
-#define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is looked through */
+#define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
 
 struct end {
 	int parent;
@@ -26,6 +32,9 @@ struct end {
 	char plain[NAME_MAX + 1]; /* without trailing slashes, so that looking at it follows no link */
 	bool exists;
 	bool dir;
+	bool link;
+	dev_t dev;
+	ino_t ino;
 };
 
 /* A pair of names that the same object has before and after. */
@@ -33,23 +42,12 @@ struct pair {
 	const struct policy *policy;
 	char from[PATH_MAX], to[PATH_MAX];
 	size_t from_len, to_len;
+	const char *rule; /* by which they differ; NULL: none, or unknown */
 };
 
-/*
- * What a program cannot read or write under its old name it must not get under the new one. (That it could run it
- * there is no gain: whoever may read a file and write there may copy it.)
- */
-static bool pair_gains(const struct pair *pair)
+static bool add_name(char *path, size_t *len, const char *name, size_t name_len)
 {
-	unsigned from = policy_rights(pair->policy, pair->from, pair->from_len);
-	unsigned to = policy_rights(pair->policy, pair->to, pair->to_len);
-
-	return to & ~from & (POLICY_READ | POLICY_WRITE);
-}
-
-static bool add_name(char *path, size_t *len, const char *name)
-{
-	int added = snprintf(path + *len, PATH_MAX - *len, "/%s", name);
+	int added = snprintf(path + *len, PATH_MAX - *len, "/%.*s", (int)name_len, name);
 
 	if (added < 0 || *len + (size_t)added >= PATH_MAX)
 		return false;
@@ -57,13 +55,61 @@ static bool add_name(char *path, size_t *len, const char *name)
 	return true;
 }
 
-/* Looks through the directory `name` of dirfd. True when everything below may move. What cannot be read may not. */
-static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+/* Both ways: nothing denied gets a name that is not, and nothing comes to stand where the program could not make it. */
+static bool pair_may_move(struct pair *pair)
+{
+	if (!policy_move_differs(pair->policy, pair->from, pair->to))
+		return true;
+	pair->rule = policy_decide(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
+	if (policy_rights(pair->policy, pair->from, pair->from_len))
+		pair->rule = policy_decide(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
+	return false;
+}
+
+static bool link_may_move(struct pair *pair, int dirfd, const char *name)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+
+	if (len < 0)
+		return false;
+	text[len] = '\0';
+	return policy_link_allowed(pair->policy, pair->to, text, &pair->rule);
+}
+
+static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
+
+/* One entry of the directory dirfd, which need not exist, with everything below it. */
+static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+{
+	struct stat status;
+
+	if (fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	if (!pair_may_move(pair))
+		return false;
+	if (S_ISLNK(status.st_mode))
+		return link_may_move(pair, dirfd, name);
+	return !S_ISDIR(status.st_mode) || (depth < RENAME_DEPTH_MAX && tree_may_move(pair, dirfd, name, depth + 1));
+}
+
+static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
+{
+	const size_t from_len = pair->from_len, to_len = pair->to_len;
+	bool may = add_name(pair->from, &pair->from_len, name, len) && add_name(pair->to, &pair->to_len, name, len) &&
+		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
+
+	pair->from[pair->from_len = from_len] = '\0';
+	pair->to[pair->to_len = to_len] = '\0';
+	return may;
+}
+
+/* What cannot be read may not move. */
+static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const size_t from_len = pair->from_len, to_len = pair->to_len;
-	struct dirent *entry;
+	const struct dirent *entry;
 	bool may = true;
 
 	if (!dir) {
@@ -71,36 +117,68 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 			(void)close(fd);
 		return false;
 	}
-	while (may && (entry = readdir(dir))) {
-		struct stat status;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		may = add_name(pair->from, &pair->from_len, entry->d_name) &&
-		      add_name(pair->to, &pair->to_len, entry->d_name) && !pair_gains(pair);
-		if (may && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode))
-			may = depth < RENAME_DEPTH_MAX && tree_may_move(pair, fd, entry->d_name, depth + 1);
-		pair->from[pair->from_len = from_len] = '\0';
-		pair->to[pair->to_len = to_len] = '\0';
+	while (may && (errno = 0, entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			may = name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
 	}
+	return may && errno == 0;
+}
+
+/* Looks for what may not move below the directory `name` of dirfd: where no rule tells names apart, nowhere. */
+static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+{
+	_cleanup_close_ int fd = -1;
+	struct policy_move below;
+	bool may = true;
+
+	policy_move_below(pair->policy, pair->from, pair->to, &below);
+	if (below.kind == POLICY_MOVE_SAME)
+		return true;
+	if (below.kind == POLICY_MOVE_ANY)
+		return list_may_move(pair, dirfd, name, depth);
+	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (size_t i = 0; may && i < below.count; i++)
+		may = fd >= 0 && name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
 	return may;
 }
 
+/* What goes to the run's scratch space ends with the run: nothing may be in it that a rule protects. */
+static bool ends_with_run(const struct call *call, const struct place *from, const struct place *to)
+{
+	return to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
+	       !policy_sees_whole(call->sandbox->policy);
+}
+
 /*
- * EBUSY for the way to a mount; EXDEV, after which mv copies what it may read, when something below would gain
- * rights.
+ * 0, or -1 with the outcome set: EBUSY for the way to a mount; EXDEV, after which mv copies what it may read and
+ * make, when something below would be judged differently.
  */
-static int check_dir(const struct call *call, const struct end *end, const struct place *from, const struct place *to)
+static int check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
 {
 	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
 
-	if (!end->dir)
-		return 0;
-	if (file_holds_mount(call, from) || file_holds_mount(call, to))
-		return -EBUSY;
+	if (file_holds_mount(call, from) || file_holds_mount(call, to)) {
+		call_refuse(call, -EBUSY, NULL, "holds_mount");
+		return -1;
+	}
+	if (ends_with_run(call, from, to)) {
+		call_refuse(call, -EXDEV, NULL, "ends_with_run");
+		return -1;
+	}
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);
-	return tree_may_move(&pair, end->parent, end->plain, 0) ? 0 : -EXDEV;
+	if (tree_may_move(&pair, end->parent, end->plain, 0))
+		return 0;
+	call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
+	return -1;
+}
+
+/* What a name's object brings to its new place. 0, or -1 with the outcome set. */
+static int check_end(struct call *call, const struct end *end, unsigned from, unsigned to)
+{
+	if (end->dir)
+		return check_dir(call, end, &call->place[from], &call->place[to]);
+	return end->link ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
 }
 
 static void look(struct end *end)
@@ -116,13 +194,15 @@ static void look(struct end *end)
 		return; /* EBUSY, the kernel says */
 	end->exists = fstatat(end->parent, end->plain, &status, AT_SYMLINK_NOFOLLOW) == 0;
 	end->dir = end->exists && S_ISDIR(status.st_mode);
+	end->link = end->exists && S_ISLNK(status.st_mode);
+	end->dev = end->exists ? status.st_dev : 0;
+	end->ino = end->exists ? status.st_ino : 0;
 }
 
-static int remember(struct call *call, const struct end *end, unsigned from, unsigned to)
+/* The kernel then does nothing, and says 0. */
+static bool is_same(const struct end end[2])
 {
-	if (end->dir)
-		return changes_touch_tree(call->sandbox->changes, &call->place[from], &call->place[to]);
-	return changes_touch(call->sandbox->changes, &call->place[from]);
+	return end[0].exists && end[1].exists && end[0].dev == end[1].dev && end[0].ino == end[1].ino;
 }
 
 /* Everything that speaks against it or has to be remembered. 0, or -1 with the outcome set. */
@@ -136,16 +216,11 @@ static int prepare(struct call *call, struct end end[2], unsigned flags)
 	look(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists))
 		return call_commit(call) < 0 ? -1 : 0; /* the kernel knows which errno this is */
-	r = check_dir(call, &end[0], &call->place[0], &call->place[1]);
-	if (r == 0 && exchange)
-		r = check_dir(call, &end[1], &call->place[1], &call->place[0]);
-	if (r < 0) {
-		call_refuse(call, r, NULL, r == -EBUSY ? "holds_mount" : "would_gain_rights");
+	if (check_end(call, &end[0], 0, 1) < 0 || (exchange && check_end(call, &end[1], 1, 0) < 0))
 		return -1;
-	}
-	r = remember(call, &end[0], 0, 1);
+	r = changes_touch(call->sandbox->changes, &call->place[0]);
 	if (r == 0)
-		r = exchange ? remember(call, &end[1], 1, 0) : changes_touch(call->sandbox->changes, &call->place[1]);
+		r = changes_touch(call->sandbox->changes, &call->place[1]);
 	if (r < 0) {
 		call_fail(call, r);
 		return -1;
@@ -188,7 +263,12 @@ static void rename_path(struct call *call, unsigned flags)
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
 		replaced = disk_removing(call, to, end[1].plain);
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
-	file_end(call, r < 0 && errno == EXDEV ? rename_on_host(call, end, flags) : r);
+	if (r < 0 && errno == EXDEV)
+		r = rename_on_host(call, end, flags);
+	if (r == 0 && !is_same(end))
+		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], end[0].dir,
+			      flags & RENAME_EXCHANGE && end[1].dir);
+	file_end(call, r);
 	disk_removed(call, &replaced);
 }
 

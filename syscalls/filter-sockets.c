@@ -16,7 +16,7 @@
 const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 
-/* TCP and UDP, nothing else: an unbound and unconnected socket grants nothing. Above type only the two known flags. */
+/* TCP and UDP, nothing else: an unbound and unconnected socket grants nothing; but see inet-fence.h. Above type only the two known flags. */
 #define TYPE_ALL (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 #define INET(family, type, protocol) THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
 
@@ -64,14 +64,14 @@ const struct row_term allow_getsockopt[] = {
 	END,
 };
 
+/* Not where memory is sampled: what is in a socket shows in no process. */
+const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
+
 const struct row_term allow_setsockopt[] = {
-	OPTION(SO_SNDBUF),
-	OPTION(SO_RCVBUF),
 	OPTION(SO_RCVTIMEO),
 	OPTION(SO_SNDTIMEO),
 	OPTION(SO_LINGER),
 	OPTION(SO_KEEPALIVE),
-	OPTION(SO_REUSEADDR),
 	OPTION(SO_RCVLOWAT),
 	OPTION(SO_PEEK_OFF),
 	OPTION(SO_PASSCRED),
@@ -144,7 +144,6 @@ const struct row_term allow_setsockopt_inet[] = {
 	AT(IPPROTO_IP, IP_TOS),
 	AT(IPPROTO_IP, IP_TTL),
 	AT(IPPROTO_IP, IP_MTU_DISCOVER),
-	AT(IPPROTO_IP, IP_RECVERR),
 	AT(IPPROTO_IP, IP_PKTINFO),
 	AT(IPPROTO_IP, IP_RECVTOS),
 	AT(IPPROTO_IP, IP_RECVTTL),
@@ -152,9 +151,15 @@ const struct row_term allow_setsockopt_inet[] = {
 	AT(IPPROTO_IPV6, IPV6_TCLASS),
 	AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
 	AT(IPPROTO_IPV6, IPV6_MTU_DISCOVER),
-	AT(IPPROTO_IPV6, IPV6_RECVERR),
 	AT(IPPROTO_IPV6, IPV6_RECVPKTINFO),
 	AT(IPPROTO_IPV6, IPV6_RECVTCLASS),
 	AT(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
+	END,
+};
+
+const struct row_term allow_setsockopt_alone[] = {
+	OPTION(SO_REUSEADDR),
+	AT(IPPROTO_IP, IP_RECVERR),
+	AT(IPPROTO_IPV6, IPV6_RECVERR),
 	END,
 };

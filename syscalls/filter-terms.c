@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 
@@ -42,7 +43,6 @@ const struct row_term allow_fcntl[] = {
 	ONE(IS(1, F_OFD_SETLKW)),
 	ONE(IS(1, F_OFD_GETLK)),
 	ONE(IS(1, F_GETPIPE_SZ)),
-	ONE(IS(1, F_SETPIPE_SZ)),
 	ONE(IS(1, F_ADD_SEALS)),
 	ONE(IS(1, F_GET_SEALS)),
 	ONE(IS(1, F_GETOWN)),
@@ -55,6 +55,9 @@ const struct row_term allow_fcntl[] = {
 	ONE(IS(1, F_CREATED_QUERY)),
 	END,
 };
+
+/* Not where memory is sampled: a pipe's buffers show in no process. */
+const struct row_term allow_fcntl_pipes[] = {ONE(IS(1, F_SETPIPE_SZ)), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
 #define TCGETS2_COMMON 0x802c542a
@@ -137,13 +140,34 @@ const struct row_term allow_clone[] = {
 	END,
 };
 
-/* Always; with filter.h's judge_forks and judge_memfds never. */
+/*
+ * With judge_memory: who waits for a vforked child has its memory in common with it (supervisor/sample.c: borrows).
+ */
+#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
+const struct row_term allow_clone_sampled[] = {
+	ONE(NONE(0, CLONE_HELD | CLONE_VFORK)),
+	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_VM), CLONE_VM)),
+	END,
+};
+
+/* Always; with filter.h's judge_forks never. */
 const struct row_term allow_fork[] = {ONE(MASKED(0, 0, 0)), END};
 const struct row_term allow_vfork[] = {ONE(MASKED(0, 0, 0)), END};
+/* Always; with filter.h's judge_memory never. */
 const struct row_term allow_memfd_create[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_sendfile[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_splice[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_vmsplice[] = {ONE(MASKED(0, 0, 0)), END};
+const struct row_term allow_mmap[] = {ONE(MASKED(0, 0, 0)), END};
+
+/* With judge_memory: private memory, and files. The kernel looks at these bits of an unsigned long. */
+const struct row_term allow_mmap_sampled[] = {
+	ONE(MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
+	ONE(MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
+	END,
+};
 /* Always; with filter.h's judge_disk never. */
 const struct row_term allow_fallocate[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_landlock_add_rule[] = {ONE(MASKED(0, 0, 0)), END};
 
 const struct row_term allow_unshare[] = {
 	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
@@ -251,6 +275,7 @@ const struct row_term allow_prlimit64[] = {
 const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_sched_getaffinity[] = {ONE(MASKED(0, 0, 0)), END}; /* always; filter.h: hand_off */
+const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* always; filter.h: restart */
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
@@ -266,12 +291,15 @@ static bool holds(const struct row_term *term, const uint64_t *arg)
 	return true;
 }
 
-bool table_allows(const struct syscall_row *row, const uint64_t *arg)
+bool table_match(const struct row_term *terms, const uint64_t *arg)
 {
-	if (row->class != ROW_FILTER)
-		return false;
-	for (const struct row_term *term = row->allow; term->count; term++)
+	for (const struct row_term *term = terms; term->count; term++)
 		if (holds(term, arg))
 			return true;
 	return false;
+}
+
+bool table_allows(const struct syscall_row *row, const uint64_t *arg)
+{
+	return row->class == ROW_FILTER && table_match(row->allow, arg);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "syscalls/file-act.h"
+#include "syscalls/inet-fence.h"
 #include "syscalls/inet-private.h"
 #include "syscalls/target.h"
 
@@ -39,12 +40,20 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address real = real_address(inet, &socket->kind, asked);
-	int r = inet_bind_to(socket, &real);
+	int r = !inet->options.own_netns && !asked->port ? inet_unshare(socket) : 0;
 
+	if (r == -EADDRNOTAVAIL)
+		r = -EINVAL; /* it is bound */
+	if (r == 0)
+		r = inet_bind_to(socket, &real);
 	if (r == -EADDRINUSE && !inet->options.own_netns) {
 		inet_listeners_prune(inet->listeners, call);
 		r = inet_bind_to(socket, &real);
 	}
+	/* Of TCP listen(2) is judged; a datagram socket is reached from here on, if its port is granted. */
+	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
+	    policy_net_listen(inet->options.policy, asked->port).allow)
+		r = inet_fence_open(socket->fd);
 	if (r == 0 && !inet_same(&real, asked))
 		inet_name(inet, socket, asked, NULL);
 	return r;
@@ -67,7 +76,6 @@ static bool judge_port(struct call *call, unsigned port)
 static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address bound = {.family = AF_UNSPEC};
 	int r;
 
 	inet_note(call, asked, NULL, !socket->kind.stream);
@@ -78,13 +86,6 @@ static void bind_judged(struct call *call, const struct inet_socket *socket, con
 	}
 	if (!judge_port(call, asked->port))
 		return;
-	r = inet_bound(socket, &bound);
-	if (r == 0 && bound.port)
-		r = -EINVAL;
-	if (r < 0) {
-		call_fail(call, r);
-		return;
-	}
 	if (call_commit(call) < 0)
 		return;
 	r = perform_bind(call, socket, asked);
@@ -149,12 +150,13 @@ static bool is_private(const struct inet *inet, const struct inet_address *bound
 static int perform_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
-	int r = 0;
+	unsigned judged = bound->port;
+	int r = bind_any(call, socket);
 
-	if (!bound->port)
-		r = bind_any(call, socket);
-	if (r == 0)
+	if (r == 0 || r == -EINVAL) /* it is bound now, or was */
 		r = inet_bound(socket, bound);
+	if (r == 0 && bound->port != judged && !policy_net_listen(inet->options.policy, 0).allow)
+		r = -EADDRINUSE; /* what was judged is a port that it had once */
 	if (r == 0 && !is_private(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_int(call, 1)) < 0)

@@ -32,8 +32,12 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 {
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
 	struct inet_address bound = {.family = AF_UNSPEC};
-	int r = inet_bind_own(inet, socket);
+	int r = 0;
 
+	if (!inet->options.own_netns) /* whoever had the port as well would pass for the program */
+		r = inet_unshare(socket);
+	if (r == 0)
+		r = inet_bind_own(inet, socket);
 	if (r == 0)
 		r = inet_bound(socket, &bound);
 	if (r < 0)

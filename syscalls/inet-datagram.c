@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/inet-fence.h"
 #include "syscalls/inet-private.h"
+#include "syscalls/inet-work.h"
 #include "syscalls/target.h"
 
 #include "base/banned.h"
+
+#define GUARD_TRIES 32 /* ports that somebody has at another address */
 
 /* ---- endpoints ---- */
 
@@ -21,7 +25,7 @@ static int announce(const struct inet *inet, const struct inet_endpoint *endpoin
 }
 
 /* Replies come from where datagrams went to: the synthetic address itself, where that is local. */
-static int make_socket(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
+static int bind_socket(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
 {
 	struct inet_address at = inet->options.own_netns ? *address : inet_own(inet, false, 0);
 	struct inet_socket made = {.kind = {.domain = at.family}};
@@ -38,6 +42,29 @@ static int make_socket(const struct inet *inet, const struct inet_address *addre
 		return r;
 	*ret_at = at;
 	return steal_fd(&fd);
+}
+
+/* 0, or -errno with nothing made. */
+static int make_sockets(const struct inet *inet, const struct inet_address *address, struct inet_endpoint *endpoint)
+{
+	int r = -EADDRINUSE;
+
+	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
+		r = endpoint->fd = bind_socket(inet, address, &endpoint->at);
+		if (r < 0 || inet->options.own_netns)
+			break;
+		r = endpoint->guard_fd = inet_fence_guard(endpoint->fd);
+		if (r < 0)
+			inet_endpoint_done(endpoint);
+	}
+	return r < 0 ? r : 0;
+}
+
+void inet_endpoint_done(struct inet_endpoint *endpoint)
+{
+	cleanup_close(&endpoint->fd);
+	cleanup_close(&endpoint->guard_fd);
+	endpoint->fd = endpoint->guard_fd = -1;
 }
 
 int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at)
@@ -57,14 +84,14 @@ int inet_endpoint(struct inet *inet, const char *host, const struct inet_address
 	if (inet->endpoints == INET_ENDPOINTS_MAX)
 		return -ENOBUFS;
 	endpoint = &inet->endpoint[inet->endpoints];
-	*endpoint = (struct inet_endpoint){.port = address->port};
+	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
 	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
-	r = endpoint->fd = make_socket(inet, address, &endpoint->at);
+	r = make_sockets(inet, address, endpoint);
 	if (r < 0)
 		return r;
 	r = announce(inet, endpoint, address->family);
 	if (r < 0) {
-		(void)close(endpoint->fd);
+		inet_endpoint_done(endpoint);
 		return r;
 	}
 	inet->endpoints++;
@@ -139,13 +166,33 @@ static const struct net_verdict *rule_of(const struct inet_route *route)
 	return route->place == INET_ENDPOINT ? &route->verdict : NULL;
 }
 
+/* A send without a peer fails, but has bound the socket to every address: it is moved, with its port, as far as that is free. */
+static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
+{
+	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
+	int r = inet_bound(socket, &bound);
+
+	if (r < 0 || !bound.port || !inet_is_any(&bound))
+		return r;
+	inet_disconnect(socket->fd);
+	at.port = bound.port;
+	r = inet_bind_to(socket, &at);
+	return r == -EADDRINUSE ? 0 : r;
+}
+
 /* Also a v6only socket is to reach what is at an IPv4 address: that can be told before it is bound only. */
 static int prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
+	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+	int r;
 
-	if (!inet->options.own_netns)
-		return inet_bind_own(inet, socket);
+	if (!inet->options.own_netns) {
+		r = leave_autobind(socket, &own);
+		if (r == 0)
+			r = inet_bind_near(socket, &own);
+		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
+	}
 	if (socket->kind.v6only && at->family == AF_INET)
 		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* the next call tells */
 	return 0;

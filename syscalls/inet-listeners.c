@@ -36,6 +36,7 @@ struct inet_listeners {
 	size_t count;
 	struct waiting waiting[INET_LINGER_MAX];
 	size_t lingers;
+	uint64_t tick_ns; /* when they are looked at next */
 };
 
 int inet_listeners_create(struct inet_listeners **ret_listeners)
@@ -243,6 +244,15 @@ bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int 
 	listeners->waiting[listeners->lingers++] =
 		(struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
+}
+
+bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
+{
+	if (listeners->lingers > 0 && now_ns >= listeners->tick_ns) {
+		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
+		end_lingering(listeners);
+	}
+	return listeners->lingers > 0;
 }
 
 bool inet_listeners_release(struct inet_listeners *listeners)

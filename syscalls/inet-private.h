@@ -13,6 +13,7 @@ struct inet_endpoint {
 	char host[NET_HOST_MAX];
 	uint16_t port;
 	int fd;                 /* owned; egress has a duplicate */
+	int guard_fd;           /* owned: has the port at other addresses, on a shared loopback (inet-fence.h) */
 	struct inet_address at; /* where datagrams to it go */
 };
 
@@ -40,7 +41,11 @@ int inet_tcp_state(int socket_fd);
 /* Whether the socket may be made to listen no more; without a namespace not while a connect waits for a listener. */
 bool inet_may_unlisten(const struct inet *inet, int socket_fd);
 
-/* The address the socket is bound to; port 0: it is not. */
+/*
+ * The address the socket is bound to; port 0: it is not. Of TCP the port may be a former one: the kernel tells it still
+ * when a connect has failed or was taken back (inet_put_port() leaves inet_sport). Only bind(2) tells, by EINVAL, that
+ * it is bound.
+ */
 int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address);
 
 /* Binds a socket that is not bound yet so that nothing outside the run can reach it. 0 or -errno of bind(2). */
@@ -48,6 +53,12 @@ int inet_bind_own(const struct inet *inet, const struct inet_socket *socket);
 
 /* The same at this address, and a port of the kernel's. */
 int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address);
+
+/*
+ * Nobody else may bind the port that the socket is about to get, or has. 0; -EADDRNOTAVAIL: it has been shared
+ * (SO_REUSEADDR) since it was bound; or another -errno.
+ */
+int inet_unshare(const struct inet_socket *socket);
 
 /* Notes what a bound socket is called in the program's eyes (inet-names.h). */
 void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
@@ -101,6 +112,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 
 /* Where datagrams for a judged endpoint go: made when it is asked for the first time. 0 or -errno. */
 int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at);
+void inet_endpoint_done(struct inet_endpoint *endpoint);
 /*
  * Makes those that have exact names, for runs in whose own namespace messages are native (descriptor.h), so that nobody
  * would be asked for them later.

@@ -42,10 +42,15 @@ void inet_free(struct inet *inet)
 	if (!inet)
 		return;
 	for (size_t i = 0; i < inet->endpoints; i++)
-		(void)close(inet->endpoint[i].fd);
+		inet_endpoint_done(&inet->endpoint[i]);
 	inet_names_free(inet->names);
 	inet_listeners_free(inet->listeners);
 	free(inet);
+}
+
+bool inet_tick(struct inet *inet, uint64_t now_ns)
+{
+	return inet && inet_listeners_tick(inet->listeners, now_ns);
 }
 
 bool inet_bounded(const struct inet *inet)
@@ -130,13 +135,12 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 
 int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address)
 {
-	struct inet_address bound = {.family = AF_UNSPEC}, own = *address;
-	int r = inet_bound(socket, &bound);
+	struct inet_address own = *address;
+	int r;
 
-	if (r < 0 || bound.port)
-		return r;
 	own.port = 0;
-	return inet_bind_to(socket, &own);
+	r = inet_bind_to(socket, &own);
+	return r == -EINVAL ? 0 : r;
 }
 
 int inet_bind_own(const struct inet *inet, const struct inet_socket *socket)

@@ -1,5 +1,5 @@
 /*
- * Internet sockets of the program's: made by the program itself, and led by bind(2) and connect(2) on a duplicate to where
+ * Internet sockets of the program's: made by the program itself (but see inet-socket.c), and led by bind(2) and connect(2) on a duplicate to where
  * the policy says. Nothing of the real network is reachable with them: TCP goes to egress' listener, announced by its
  * source port; datagrams to sockets of egress; all else on the run's own loopback.
  */
@@ -13,6 +13,8 @@
 #include "egress/control.h"
 #include "egress/pool.h"
 #include "syscalls/call.h"
+
+#define INET_TICK_MS 10 /* so late is seen that a connect which did not wait is over */
 
 struct inet;
 
@@ -38,11 +40,19 @@ void inet_free(struct inet *inet);
  * approved endpoint with OUTCOME_EGRESS: outcome.fd is the bound duplicate, outcome.egress (owned) tells what to do.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
+/* Whether this socket(2) is one that has to be made for the program; inet_make() makes it. */
+bool inet_makes(const struct call *call);
+void inet_make(struct call *call);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
+/* Whether this setsockopt(2) is one that others could get in by; inet_setsockopt() decides. */
+bool inet_judges_option(const struct call *call);
+void inet_setsockopt(struct call *call);
 void inet_shutdown(struct call *call, int copy);
 /* Whether the kernel keeps whatever is sent within the run: a network namespace of its own. NULL: no. */
 bool inet_bounded(const struct inet *inet);
+/* At each turn of the supervisor's loop. True: to be called again within INET_TICK_MS. NULL: nothing to do. */
+bool inet_tick(struct inet *inet, uint64_t now_ns);
 /* Names as the program knows them. True when that changed the address. peer: getpeername(2). */
 bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);

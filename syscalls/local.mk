@@ -57,6 +57,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file.c syscalls/file-name.c \
 	syscalls/file.h syscalls/file-private.h \
 	syscalls/filter-sockets.c syscalls/filter-terms.c syscalls/terms.h \
+	syscalls/frame-aarch64.c syscalls/frame-x86_64.c syscalls/frame.h \
 	syscalls/guest.c \
 	syscalls/guest.h \
 	syscalls/handlers.h \
@@ -64,14 +65,18 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/inet-bind.c \
 	syscalls/inet-connect.c \
 	syscalls/inet-datagram.c \
+	syscalls/inet-fence.c syscalls/inet-fence.h \
 	syscalls/inet-listeners.c syscalls/inet-listeners.h \
 	syscalls/inet-message.c syscalls/inet-message.h \
 	syscalls/inet-names.c syscalls/inet-names.h \
 	syscalls/inet-private.h \
 	syscalls/inet-send.c syscalls/inet-send.h \
+	syscalls/inet-option.c \
+	syscalls/inet-socket.c \
 	syscalls/inet-transfer.c syscalls/inet-transfer.h \
 	syscalls/inet-work.c syscalls/inet-work.h \
 	syscalls/inet.c syscalls/inet.h \
+	syscalls/insn-aarch64.c syscalls/insn-x86_64.c syscalls/insn.h \
 	syscalls/mqueue.c \
 	syscalls/native.c \
 	syscalls/native.h \
@@ -118,7 +123,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/view.c \
 	syscalls/view.h
 libcallgate_syscalls_a_SOURCES += \
-	syscalls/changes-private.h \
+	syscalls/changes-moves.c syscalls/changes-private.h \
 	syscalls/changes-report.c \
 	syscalls/changes-tree.c \
 	syscalls/disk.c syscalls/disk.h \
@@ -131,6 +136,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/texthash.h
 libcallgate_syscalls_a_SOURCES += \
 	syscalls/forks.c syscalls/forks.h \
-	syscalls/memfds.c syscalls/memfds.h \
+	syscalls/memfds.c syscalls/memfds.h syscalls/sendfile.c \
 	syscalls/meminfo.c syscalls/meminfo.h
 EXTRA_DIST += syscalls/README.md

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call.h"
+#include "syscalls/denials.h"
 #include "syscalls/handlers.h"
 #include "syscalls/target.h"
 
@@ -25,6 +27,7 @@ struct memfds {
 	/* From so many or so much on, those nobody has any more are looked for: they take memory only because of us. */
 	size_t sweep_at;
 	uint64_t sweep_bytes;
+	bool queues; /* memfds_queues */
 };
 
 int memfds_create(struct memfds **ret_memfds)
@@ -46,6 +49,17 @@ void memfds_free(struct memfds *memfds)
 	for (size_t i = 0; i < memfds->count; i++)
 		(void)close(memfds->fd[i]);
 	free(memfds);
+}
+
+void memfds_set_queues(struct memfds *memfds)
+{
+	if (memfds)
+		memfds->queues = true;
+}
+
+bool memfds_queues(const struct memfds *memfds)
+{
+	return memfds->queues;
 }
 
 uint64_t memfds_bytes(const struct memfds *memfds)
@@ -71,8 +85,9 @@ static int reopen(int fd, int flags)
 }
 
 /*
- * A write lease is given to the only one who has a file open (fcntl(2)), mappings and descriptors under way included. An
- * O_PATH descriptor does not count there, and could open it again: so it is emptied, or, sealed against that, kept.
+ * A write lease is given to the only one who has a file open (fcntl(2)), mappings and descriptors under way
+ * included. An O_PATH descriptor does not count there, and could open it again: so it is emptied, or, sealed against
+ * that, kept.
  */
 static bool is_orphan(int fd)
 {
@@ -108,8 +123,8 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * The program's descriptor is one of its own, not a duplicate of ours: only what is opened (open(2), not memfd_create) is
- * counted among the writers a lease asks about. 0 with both, or -errno.
+ * The program's descriptor is one of its own, not a duplicate of ours: only what is opened (open(2), not
+ * memfd_create) is counted among the writers a lease asks about. 0 with both, or -errno.
  */
 static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
 {
@@ -130,7 +145,18 @@ static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs
 	return 0;
 }
 
-/* Notified only when there is somebody to count (filter.h: judge_memfds). */
+/*
+ * Whether there may be one more. Those that nobody has any more go first: they may be many, and what they take is
+ * the next sample's.
+ */
+static bool has_room(struct memfds *memfds)
+{
+	if (memfds->count >= memfds->sweep_at || memfds_bytes(memfds) >= memfds->sweep_bytes)
+		memfds_sweep(memfds);
+	return memfds->count < MEMFDS_MAX;
+}
+
+/* Notified only when there is somebody to count (filter.h: judge_memory). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
@@ -141,9 +167,7 @@ void sys_memfd_create(struct call *call)
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 		return;
 	}
-	if (memfds->count >= memfds->sweep_at || memfds_bytes(memfds) >= memfds->sweep_bytes)
-		memfds_sweep(memfds);
-	if (memfds->count == MEMFDS_MAX) {
+	if (!has_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
 		return;
 	}
@@ -158,4 +182,99 @@ void sys_memfd_create(struct call *call)
 	}
 	memfds->fd[memfds->count++] = ours;
 	call_give_fd(call, theirs, flags & MFD_CLOEXEC);
+}
+
+/* ---- mmap ---- */
+
+/* A file for shared memory of `len` bytes. Its descriptor for the program, or -errno as mmap(2) has it. */
+static int make_shared(struct memfds *memfds, uint64_t len)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int ours = -1, theirs = -1, error;
+
+	if (len == 0)
+		return -EINVAL;
+	if (len > INT64_MAX - page)
+		return -ENOMEM;
+	error = make("shared", 0, &ours, &theirs);
+	if (error < 0)
+		return error;
+	if (ftruncate(theirs, (off_t)((len + page - 1) / page * page)) < 0) {
+		(void)close(ours);
+		(void)close(theirs);
+		return -ENOMEM;
+	}
+	memfds->fd[memfds->count++] = ours;
+	return theirs;
+}
+
+/* Of shared anonymous memory: what mmap(2) would find wrong before it looks at the rest. */
+static bool is_misaligned(const struct call *call)
+{
+	return call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0;
+}
+
+static void map_shared(struct call *call)
+{
+	struct memfds *memfds = call->sandbox->memfds;
+	int fd;
+
+	if (!has_room(memfds)) {
+		call_refuse(call, -ENOMEM, NULL, "memfds_limit");
+		return;
+	}
+	target_allow(call);
+	if (call_commit(call) < 0)
+		return;
+	fd = is_misaligned(call) ? -EINVAL : make_shared(memfds, call->arg[1]);
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
+	call->outcome.kind = OUTCOME_MAP;
+	call->outcome.fd = fd;
+}
+
+/*
+ * Notified only with judge_memory, and then only for shared anonymous memory, huge pages, and types the kernel may
+ * know and filter-terms.c does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
+ * memfd's.
+ */
+void sys_mmap(struct call *call)
+{
+	uint64_t flags = call->arg[3];
+
+	if (!call->sandbox->memfds) {
+		call_refuse(call, -EPERM, NULL, "refused_syscall");
+	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
+		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* no sample sees them; as if the machine had none */
+	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
+		map_shared(call);
+	} else {
+		target_allow(call);
+		call_continue(call);
+	}
+}
+
+/* ---- what else would hold memory where no process shows it ---- */
+
+bool memfds_evades(const struct call *call, const struct stat *status, int flags)
+{
+	return call->sandbox->memfds && S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 5) &&
+	       (flags & O_ACCMODE) == O_RDWR;
+}
+
+void memfds_refuse_pages(struct call *call)
+{
+	call_refuse(call, -EINVAL, NULL, DENIAL_EXPECTED);
+}
+
+void sys_splice(struct call *call)
+{
+	memfds_refuse_pages(call);
+}
+
+void sys_vmsplice(struct call *call)
+{
+	memfds_refuse_pages(call);
 }

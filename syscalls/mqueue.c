@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,29 @@ static bool may_use(struct call *call)
 	}
 	target_allow(call);
 	return true;
+}
+
+/*
+ * The kernel counts a new queue against the RLIMIT_MSGQUEUE of whoever opens it (mqueue_get_inode() in ipc/mqueue.c), which is
+ * us: for so long ours is the program's. One thread of ours makes queues. A descriptor or -errno.
+ */
+static int open_under_limit(struct call *call, int flags, struct mq_attr *given)
+{
+	struct rlimit own, theirs;
+	int fd;
+
+	if (prlimit(call->tid, RLIMIT_MSGQUEUE, NULL, &theirs) < 0 || prlimit(0, RLIMIT_MSGQUEUE, NULL, &own) < 0)
+		return -errno;
+	theirs.rlim_max = own.rlim_max;
+	if (theirs.rlim_cur > own.rlim_max)
+		theirs.rlim_cur = own.rlim_max;
+	if (prlimit(0, RLIMIT_MSGQUEUE, &theirs, NULL) < 0)
+		return -errno;
+	fd = (int)syscall(SYS_mq_open, call->text, flags, call_uint(call, 2), given);
+	if (fd < 0)
+		fd = -errno;
+	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit: cannot fail */
+	return fd;
 }
 
 void sys_mq_open(struct call *call)
@@ -48,9 +72,9 @@ void sys_mq_open(struct call *call)
 	}
 	if (file_refuse_setid(call, call_uint(call, 2)) || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
-	fd = (int)syscall(SYS_mq_open, call->text, flags & known, call_uint(call, 2), given);
+	fd = open_under_limit(call, flags & known, given);
 	if (fd < 0)
-		call_fail(call, -errno);
+		call_fail(call, fd);
 	else
 		call_give_fd(call, fd, true); /* always so (ipc/mqueue.c) */
 }

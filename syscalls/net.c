@@ -1,18 +1,20 @@
 /*
  * Sockets: what the filter does not let pass. Unix stream and seqpacket sockets exist. One is bound to a path where the
- * policy lets a file be made, and connected to by members of the run alone. Internet sockets, when the policy has a network:
- * inet.h. Other addresses are not granted.
+ * policy lets a file be made, and connected to by members of the run alone. Internet sockets, when the policy has a
+ * network: inet.h. Other addresses are not granted.
  */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "syscalls/denials.h"
 #include "syscalls/file-act.h"
 #include "syscalls/handlers.h"
+#include "syscalls/memfds.h"
 #include "syscalls/inet.h"
 #include "syscalls/inet-send.h"
 #include "syscalls/net-address.h"
@@ -56,7 +58,10 @@ static void refuse_socket(struct call *call)
 
 void sys_socket(struct call *call)
 {
-	refuse_socket(call);
+	if (inet_makes(call))
+		inet_make(call);
+	else
+		refuse_socket(call);
 }
 
 void sys_socketpair(struct call *call)
@@ -75,6 +80,57 @@ static bool check_socket(struct call *call)
 	return r == 0;
 }
 
+void sys_setsockopt(struct call *call)
+{
+	if (!inet_judges_option(call))
+		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
+	else if (check_socket(call))
+		inet_setsockopt(call);
+}
+
+/* It stays so for good: also when the peer has gone. */
+static bool is_connected(int socket_fd)
+{
+	struct sockaddr_un name;
+	socklen_t len = sizeof(name);
+
+	return getpeername(socket_fd, (struct sockaddr *)&name, &len) == 0;
+}
+
+/* How many may wait, each with all that its end has sent: no more than are counted where memory is sampled. */
+static int backlog(const struct call *call)
+{
+	unsigned wanted = call_uint(call, 1); /* as the kernel compares it with somaxconn */
+
+	return (int)(call->sandbox->memfds && wanted > MEMFDS_BACKLOG_MAX ? MEMFDS_BACKLOG_MAX : wanted);
+}
+
+static void start_listening(struct call *call, int copy)
+{
+	memfds_set_queues(call->sandbox->memfds);
+	file_end(call, listen(copy, backlog(call)));
+}
+
+/*
+ * A unix socket listens at a path, which was judged at bind(2). The kernel binds one by itself to an abstract name,
+ * which anybody finds: in a connect, even one that fails, when SO_PASSCRED is set (net/unix/af_unix.c: unix_autobind).
+ * A name stays for good.
+ */
+static void listen_unix(struct call *call, int copy)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNSPEC};
+	socklen_t len = sizeof(name);
+
+	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
+		call_fail(call, -errno);
+	else if (len <= offsetof(struct sockaddr_un, sun_path) || is_connected(copy))
+		call_fail(call, -EINVAL); /* as the kernel has it */
+	else if (!name.sun_path[0])
+		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
+	else if (call_commit(call) == 0)
+		start_listening(call, copy);
+}
+
 void sys_listen(struct call *call)
 {
 	_cleanup_close_ int copy = -1;
@@ -82,12 +138,11 @@ void sys_listen(struct call *call)
 
 	if (!check_socket(call))
 		return;
-	/* A unix socket has to be bound first, which was judged; without a name the kernel says EINVAL. */
 	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
 		inet_listen(call, copy);
-	else if (copy >= 0 && call_commit(call) == 0)
-		file_end(call, listen(copy, call_int(call, 1)));
+	else if (copy >= 0)
+		listen_unix(call, copy);
 }
 
 void sys_shutdown(struct call *call)

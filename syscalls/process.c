@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "syscalls/decode.h"
-#include "syscalls/disk.h"
 #include "syscalls/file-room.h"
 #include "syscalls/handlers.h"
 #include "syscalls/target.h"
@@ -168,11 +167,4 @@ void sys_prctl(struct call *call)
 		call_refuse(call, -EINVAL, NULL, "not_offered");
 		break;
 	}
-}
-
-/* The file of a rule is there as long as the ruleset. Which one it is stands in memory that can change. */
-void sys_landlock_add_rule(struct call *call)
-{
-	disk_pin_any(call);
-	call_continue(call);
 }

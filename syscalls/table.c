@@ -10,17 +10,23 @@
 #define NR_MAX 512 /* above every number either architecture assigns; x32's start at 0x40000000 and are foreign */
 
 #define ARG(kind_, name_) {.kind = ARG_##kind_, .name = #name_}
-#define ENTRY(name_, class_, basis_, error_, allow_, perform_, ...)                                             \
-	{.nr = __SNR_##name_, .name = #name_, .class = class_, .basis = basis_, .error = error_, .allow = allow_, \
-	 .perform = perform_, .arg = {__VA_ARGS__}},
+#define ENTRY(name_, class_, basis_, eintr_, error_, allow_, perform_, ...) \
+	{.nr = __SNR_##name_, .name = #name_, .class = class_, .basis = basis_, .eintr = EINTR_##eintr_, .error = error_, \
+	 .allow = allow_, .perform = perform_, .arg = {__VA_ARGS__}},
 
-#define NATIVE(name) ENTRY(name, ROW_NATIVE, BASIS_REGS, 0, NULL, NULL)
-#define FILTER(name, error, ...) ENTRY(name, ROW_FILTER, BASIS_REGS, error, allow_##name, NULL, __VA_ARGS__)
-#define JUDGE(name, basis, ...) ENTRY(name, ROW_FILTER, basis, EPERM, allow_##name, sys_##name, __VA_ARGS__)
-#define ROW(name, basis, ...) ENTRY(name, ROW_NOTIFY, basis, 0, NULL, sys_##name, __VA_ARGS__)
-#define REFUSE(name, error, ...) ENTRY(name, ROW_REFUSE, BASIS_REGS, error, NULL, NULL, __VA_ARGS__)
-#define PRIVATE(name, error, ...) ENTRY(name, ROW_PRIVATE, BASIS_REGS, error, NULL, NULL, __VA_ARGS__)
-#define QUIET(name, error) ENTRY(name, ROW_QUIET, BASIS_REGS, error, NULL, NULL)
+#define NATIVE(name) ENTRY(name, ROW_NATIVE, BASIS_REGS, NEVER, 0, NULL, NULL)
+#define FILTER(name, error, ...) ENTRY(name, ROW_FILTER, BASIS_REGS, NEVER, error, allow_##name, NULL, __VA_ARGS__)
+#define JUDGE_ENTRY(name, basis, eintr, ...) \
+	ENTRY(name, ROW_FILTER, basis, eintr, EPERM, allow_##name, sys_##name, __VA_ARGS__)
+#define JUDGE(name, basis, ...) JUDGE_ENTRY(name, basis, NEVER, __VA_ARGS__)
+#define JUDGE_WAITS(name, basis, ...) JUDGE_ENTRY(name, basis, MAY, __VA_ARGS__)
+#define ROW_ENTRY(name, basis, eintr, ...) ENTRY(name, ROW_NOTIFY, basis, eintr, 0, NULL, sys_##name, __VA_ARGS__)
+#define ROW(name, basis, ...) ROW_ENTRY(name, basis, NEVER, __VA_ARGS__)
+#define ROW_OPENS(name, basis, ...) ROW_ENTRY(name, basis, OPEN, __VA_ARGS__)
+#define ROW_WAITS(name, basis, ...) ROW_ENTRY(name, basis, MAY, __VA_ARGS__)
+#define REFUSE(name, error, ...) ENTRY(name, ROW_REFUSE, BASIS_REGS, NEVER, error, NULL, NULL, __VA_ARGS__)
+#define PRIVATE(name, error, ...) ENTRY(name, ROW_PRIVATE, BASIS_REGS, NEVER, error, NULL, NULL, __VA_ARGS__)
+#define QUIET(name, error) ENTRY(name, ROW_QUIET, BASIS_REGS, NEVER, error, NULL, NULL)
 
 static const struct syscall_row rows[] = {
 #include "syscalls/syscalls.def"
@@ -29,7 +35,10 @@ static const struct syscall_row rows[] = {
 #undef NATIVE
 #undef FILTER
 #undef JUDGE
+#undef JUDGE_WAITS
 #undef ROW
+#undef ROW_OPENS
+#undef ROW_WAITS
 #undef REFUSE
 #undef PRIVATE
 #undef QUIET
@@ -39,7 +48,10 @@ static const struct syscall_row rows[] = {
 #define NATIVE(name) PLACE(name)
 #define FILTER(name, ...) PLACE(name)
 #define JUDGE(name, ...) PLACE(name)
+#define JUDGE_WAITS JUDGE
 #define ROW(name, ...) PLACE(name)
+#define ROW_OPENS ROW
+#define ROW_WAITS ROW
 #define REFUSE(name, ...) PLACE(name)
 #define PRIVATE(name, ...) PLACE(name)
 #define QUIET(name, ...) PLACE(name)

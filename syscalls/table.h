@@ -31,7 +31,14 @@ enum row_basis {
 	BASIS_MEMORY,
 	BASIS_EXEC, /* CONTINUE, then verified at PTRACE_EVENT_EXEC before the image runs an instruction */
 	BASIS_NETNS, /* memory; CONTINUE only where that cannot matter: without internet sockets, or in a network namespace */
-	BASIS_CWD,  /* chdir: grants nothing, the cwd is derived again at every use */
+	BASIS_MOUNTNS, /* memory; CONTINUE only where the kernel's names are the view's, in a mount namespace */
+};
+
+/* Whether natively a signal whose handler lacks SA_RESTART may end the call with EINTR. */
+enum row_eintr {
+	EINTR_NEVER, /* before it is received it may: then it is run again (supervisor/interrupted.h) */
+	EINTR_OPEN,  /* of a FIFO, while it waits for the other end: run again, and then not waiting any more */
+	EINTR_MAY,   /* it may wait: left as it is */
 };
 
 /* How decode treats a register and what the audit calls it. */
@@ -77,6 +84,7 @@ struct syscall_row {
 	const char *name;
 	enum row_class class;
 	enum row_basis basis;
+	enum row_eintr eintr; /* of what is notified; what the filter allows never comes to us */
 	int error;
 	const struct row_term *allow; /* ROW_FILTER */
 	syscall_fn *perform;
@@ -92,7 +100,10 @@ const struct syscall_row *table_rows(size_t *ret_count);
 /* The row of a number of the native architecture, or NULL when it is not listed (then it is ENOSYS). O(1). */
 const struct syscall_row *table_find(int nr);
 
-/* True when these registers match a ROW_FILTER row's own terms. */
+/* True when these registers match one of the terms. */
+bool table_match(const struct row_term *terms, const uint64_t *arg);
+
+/* True when they match a ROW_FILTER row's own terms. */
 bool table_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/below.h"
@@ -74,30 +75,44 @@ static int refuse_procfs(const struct build *build, int fd, const char *host)
 	return -EPERM;
 }
 
+/* The policy has the canonical name: a link there is younger than the policy. */
+static int changed(const struct build *build, const char *host)
+{
+	(void)snprintf(build->error->text, sizeof(build->error->text),
+		       "%s has become a symbolic link, or lies behind one, since the policy was read: nothing was run",
+		       host);
+	return -ELOOP;
+}
+
 /* The directory of a grant, O_PATH. -errno, with a message when there is more to say. */
 static int open_dir(const struct build *build, const char *host)
 {
-	_cleanup_close_ int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = io_open_plain(host, O_PATH | O_DIRECTORY);
 	int r;
 
+	if (fd == -ELOOP)
+		return changed(build, host);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = refuse_procfs(build, fd, host);
 	return r < 0 ? r : steal_fd(&fd);
 }
 
 int view_build_copy(const struct build *build, const char *virt, const char *host, unsigned flags, mode_t *ret_mode)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, at = -1;
 	struct stat st;
 
 	if (!build->options || build->options->tmpfs_fd < 0)
 		return -ENOSYS;
-	fd = mounts_clone_as(AT_FDCWD, host, view_restrictions(build->view, flags, host, virt));
+	at = io_open_plain(host, O_PATH);
+	if (at < 0)
+		return at;
+	fd = mounts_clone_as(at, "", view_restrictions(build->view, flags, host, virt));
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode)) /* the host put a link there: opening it follows that */
-		return -ELOOP;
+	if (fstat(fd, &st) < 0)
+		return -errno;
 	*ret_mode = st.st_mode;
 	return steal_fd(&fd);
 }

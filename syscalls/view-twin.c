@@ -14,15 +14,21 @@
 
 #include "base/banned.h"
 
-/* The host's path of a place, or of the directory it is in. */
-static int origin_of(const struct place *place, bool parent, char out[PATH_MAX])
+int view_origin(const struct place *place, char out[PATH_MAX])
 {
 	const struct mount *mount = place->mount;
 	const char *rest = mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
 	int len = snprintf(out, PATH_MAX, "%s%s", mount->origin[1] ? mount->origin : "", rest);
+
+	return len <= 0 || len >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* The host's path of a place, or of the directory it is in. */
+static int origin_of(const struct place *place, bool parent, char out[PATH_MAX])
+{
 	char *slash;
 
-	if (len <= 0 || len >= PATH_MAX)
+	if (view_origin(place, out) < 0)
 		return -EXDEV;
 	slash = strrchr(out, '/');
 	if (parent)

@@ -106,8 +106,8 @@ int view_place(const struct view *view, struct place *place)
 }
 
 /*
- * Finds the first of the view's links in the path. Returns the length of the prefix it is, or 0, and then *ret_node, the
- * deepest node.
+ * Finds the first of the view's links in the path. Returns the length of the prefix it is, or 0, and then *ret_node,
+ * the deepest node.
  */
 static size_t find_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
 			const char **ret_target, char buffer[64], const struct node **ret_node)
@@ -188,6 +188,12 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 	return -ELOOP;
 }
 
+void place_rebase(struct place *copy, const struct place *from)
+{
+	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
+		copy->rest = copy->virt + (from->rest - from->virt);
+}
+
 bool view_own_listing(const struct place *place)
 {
 	const struct mount *mount = place->mount;
@@ -246,7 +252,11 @@ int view_open(const struct place *place, int flags, mode_t mode)
 		return open_magic(place, flags);
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return open_terminal(place->mount->view, flags);
-	/* Where the kernel knows the name, a directory that is merely passed through or gone to is the kernel's. */
+	/*
+	 * Where the kernel knows the name, a directory that is merely passed through or gone to is the kernel's.
+	 * Whoever does with an O_PATH descriptor what tells of entries has to ask view_own_listing first (file-watch.c
+	 * is the only one).
+	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
 		int fd = open_stand_in(place, flags);

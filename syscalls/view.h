@@ -61,6 +61,9 @@ struct place {
 	char virt[PATH_MAX];
 };
 
+/* Of a copy of `from`: its rest, where that lies in the text of `from`, leads into its own. */
+void place_rebase(struct place *copy, const struct place *from);
+
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* a final symbolic link is followed */
 	VIEW_ABSENT = 1 << 1, /* the final name need not exist (a dangling final link gives its target) */
@@ -124,6 +127,9 @@ bool view_host_lacks(const struct view *view, const char *virt, size_t len);
  * True for a place in the skeleton where certainly nothing is: ENOENT, whatever is asked. False says nothing.
  */
 bool view_lacks(const struct place *place);
+
+/* The host's own path of a place that has a mount, wherever that is mounted by now. 0 or -ENAMETOOLONG. */
+int view_origin(const struct place *place, char out[PATH_MAX]);
 
 /*
  * Of a descriptor of a place (with parent: of the directory the place is in) the same object in the host's own
