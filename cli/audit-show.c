@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
 
@@ -25,7 +26,7 @@ static void show_text(const json_t *line, const char *before, const char *key)
 	_cleanup_free_ char *text = audit_printable(line, key);
 
 	if (text)
-		(void)printf("%s%s", before, text);
+		(void)text_printf(stdout, "%s%s", before, text);
 }
 
 static void show_outcome(const json_t *line)
@@ -33,11 +34,11 @@ static void show_outcome(const json_t *line)
 	const json_t *error = json_object_get(line, "errno"), *ret = json_object_get(line, "ret");
 
 	if (json_is_string(error))
-		(void)printf(" = %.20s", json_string_value(error));
+		(void)text_printf(stdout, " = %.20s", json_string_value(error));
 	else if (json_is_integer(error) || json_is_integer(ret))
-		(void)printf(" = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
+		(void)text_printf(stdout, " = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
 	else
-		(void)printf(" = ?"); /* the writer died before the call came back */
+		(void)text_printf(stdout, " = ?"); /* the writer died before the call came back */
 }
 
 static void show_args(const json_t *line)
@@ -49,9 +50,9 @@ static void show_args(const json_t *line)
 	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
 		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
 			continue; /* no name of the table's: somebody edited the log */
-		(void)printf(" %s=", key);
+		(void)text_printf(stdout, " %s=", key);
 		if (json_is_integer(value))
-			(void)printf("%lld", (long long)json_integer_value(value));
+			(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
 		else
 			show_text(args, "", key);
 	}
@@ -63,7 +64,7 @@ static void show_number(const json_t *line, const char *before, const char *key)
 	const json_t *value = json_object_get(line, key);
 
 	if (json_is_integer(value))
-		(void)printf("%s%lld", before, (long long)json_integer_value(value));
+		(void)text_printf(stdout, "%s%lld", before, (long long)json_integer_value(value));
 }
 
 /* What a record about a connection has: who it is with, then what was asked, then what came of it. */
@@ -78,7 +79,7 @@ static void show_net(const json_t *line)
 	show_text(line, " ", "method");
 	show_text(line, " ", "path");
 	if (json_is_true(json_object_get(line, "truncated")))
-		(void)printf("...");
+		(void)text_printf(stdout, "...");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		(void)snprintf(before, sizeof(before), " %s=", texts[i]);
 		show_text(line, before, texts[i]);
@@ -104,7 +105,7 @@ static void show_record(const json_t *line)
 	const char *time = json_string_value(json_object_get(line, "time"));
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
-	(void)printf("%7lld %.*s %7lld %-8.8s", (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
+	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
 		     time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
 		     verdict ? verdict : "");
 	show_text(line, " ", event ? "event" : "syscall");
@@ -116,7 +117,7 @@ static void show_record(const json_t *line)
 	show_outcome(line);
 	show_text(line, "  ", "reason");
 	show_text(line, "  [", "rule");
-	(void)printf("%s\n", json_object_get(line, "rule") ? "]" : "");
+	(void)text_printf(stdout, "%s\n", json_object_get(line, "rule") ? "]" : "");
 }
 
 static void show_end(const json_t *line)
@@ -126,10 +127,10 @@ static void show_end(const json_t *line)
 	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
 	show_text(line, " at ", "time");
 	if (!header)
-		(void)printf(", %lld records", (long long)json_integer_value(json_object_get(line, "records")));
+		(void)text_printf(stdout, ", %lld records", (long long)json_integer_value(json_object_get(line, "records")));
 	show_text(json_object_get(line, "policy"), ", policy ", "name");
 	show_text(line, ", workdir ", "workdir");
-	(void)printf("\n");
+	(void)text_printf(stdout, "\n");
 }
 
 static void show_line(void *ctx, const struct audit_line *line)

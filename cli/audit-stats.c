@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
 
@@ -165,11 +166,11 @@ static void print_counters(const char *title, json_t *counters)
 	rows = sorted(counters, &found);
 	if (!rows || found == 0)
 		return;
-	(void)printf("\n%s\n", title);
+	(void)text_printf(stdout, "\n%s\n", title);
 	for (size_t i = 0; i < found && i < TOP_MAX; i++)
-		(void)printf("%9lld  %s\n", (long long)rows[i].count, rows[i].name);
+		(void)text_printf(stdout, "%9lld  %s\n", (long long)rows[i].count, rows[i].name);
 	if (found > TOP_MAX)
-		(void)printf("           and %zu more\n", found - TOP_MAX);
+		(void)text_printf(stdout, "           and %zu more\n", found - TOP_MAX);
 }
 
 static void print_calls(const char *title, json_t *counters)
@@ -180,11 +181,11 @@ static void print_calls(const char *title, json_t *counters)
 	rows = sorted(counters, &found);
 	if (!rows || found == 0)
 		return;
-	(void)printf("\n    %s   denied    mean us     max us  %s\n", strcmp(title, "event") == 0 ? "count" : "calls", title);
+	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n", strcmp(title, "event") == 0 ? "count" : "calls", title);
 	for (size_t i = 0; i < found; i++) {
 		double total = (double)json_integer_value(json_object_get(rows[i].value, "ns_total"));
 
-		(void)printf("%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
+		(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
 			     (long long)json_integer_value(json_object_get(rows[i].value, "denied")),
 			     total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
 			     (double)json_integer_value(json_object_get(rows[i].value, "ns_max")) / 1000.0, rows[i].name);
@@ -204,14 +205,14 @@ static void print_hosts(json_t *hosts)
 
 	json_object_foreach(hosts, name, entry) {
 		if (shown++ == 0)
-			(void)printf("\n    conns requests   denied     bytes up   bytes down  host\n");
+			(void)text_printf(stdout, "\n    conns requests   denied     bytes up   bytes down  host\n");
 		if (shown <= TOP_MAX)
-			(void)printf("%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)value_of(entry, "connections"),
+			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)value_of(entry, "connections"),
 				     (long long)value_of(entry, "requests"), (long long)value_of(entry, "denied"),
 				     (long long)value_of(entry, "bytes_up"), (long long)value_of(entry, "bytes_down"), name);
 	}
 	if (shown > TOP_MAX)
-		(void)printf("           and %zu more\n", shown - TOP_MAX);
+		(void)text_printf(stdout, "           and %zu more\n", shown - TOP_MAX);
 }
 
 static void print_people(const struct stats *stats)
@@ -219,12 +220,12 @@ static void print_people(const struct stats *stats)
 	_cleanup_free_ char *run = audit_printable(stats->header, "run");
 	_cleanup_free_ char *status = audit_printable(stats->trailer, "status");
 
-	(void)printf("run %s: %s\n%llu records, %llu denied", run ? run : "?",
+	(void)text_printf(stdout, "run %s: %s\n%llu records, %llu denied", run ? run : "?",
 		     status ? status : "no trailer: it still goes on, or its end was not recorded",
 		     (unsigned long long)stats->records, (unsigned long long)stats->denied);
 	if (stats->unfinished > 0)
-		(void)printf(", %llu without outcome", (unsigned long long)stats->unfinished);
-	(void)printf("\n");
+		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
+	(void)text_printf(stdout, "\n");
 	print_calls("system call", stats->by_syscall);
 	print_calls("event", stats->by_event);
 	print_hosts(stats->by_host);

@@ -113,7 +113,7 @@ static int parse_options(int argc, char **argv, struct audit_options *options)
 	};
 	int opt, status = CLI_OK;
 
-	while (status == CLI_OK && (opt = getopt_long(argc, argv, "", longs, NULL)) != -1)
+	while (status == CLI_OK && (opt = cli_getopt(argc, argv, "", longs)) != -1)
 		status = take_option(options, opt, optarg);
 	return status;
 }

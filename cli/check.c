@@ -47,7 +47,7 @@ static void warn(struct policy *const policies[POLICY_PHASE_MAX])
 		while (at < count && strcmp(text[at], other[i]) != 0)
 			at++;
 		if (at == count)
-			(void)fprintf(stderr, "%s\n", other[i]); /* nobody left to tell */
+			cli_note("%s", other[i]);
 	}
 }
 
@@ -68,7 +68,7 @@ static int check(const char *name)
 	if (ret == 0)
 		warn(policies);
 	for (size_t i = 0; i < errors.count; i++)
-		(void)fprintf(stderr, "%s\n", errors.item[i].text); /* nobody left to tell */
+		cli_note("%s", errors.item[i].text);
 	if (ret == -ENOMEM)
 		cli_error("check", "out of memory");
 	policy_errors_done(&errors);
@@ -84,8 +84,7 @@ int cli_check(int argc, char **argv)
 	const char *why;
 	int opt, bad = 0;
 
-	opterr = 1;
-	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+	while ((opt = cli_getopt(argc, argv, "", longs)) != -1) {
 		if (opt == CLI_OPT_HELP)
 			return cli_print("check", help);
 		if (opt == CLI_OPT_VERSION)

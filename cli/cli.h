@@ -23,6 +23,13 @@ int cli_doctor(int argc, char **argv);
 /* One line on stderr: "callgate VERB: message". */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* One line on stderr as it is. Text of others is made harmless here and in cli_error and cli_print (text_show). */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* getopt_long(3), whose own messages would show argv as it is: '?' after a line on stderr that begins with argv[0]. */
+struct option;
+int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs);
+
 /* Every message of the list on stderr, one a line, as "callgate VERB: file:line: key: …". */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 

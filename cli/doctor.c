@@ -252,7 +252,7 @@ int cli_doctor(int argc, char **argv)
 	int opt, error, status;
 
 	argv[0] = name;
-	while ((opt = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
+	while ((opt = cli_getopt(argc, argv, "+", longs)) != -1) {
 		if (opt == CLI_OPT_HELP)
 			return print_help();
 		if (opt == CLI_OPT_VERSION)

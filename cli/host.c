@@ -11,11 +11,15 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/shared.h"
 #include "cli/account.h"
+#include "cli/cli.h"
 #include "cli/host.h"
 #include "cli/interpreter.h"
+#include "cli/places.h"
 #include "cli/program.h"
+#include "policy/errors.h"
 
 #include "base/banned.h"
 
@@ -77,6 +81,58 @@ static int before_reading(const char *path)
 	return shared_program(&why) == 0 ? 0 : -ELIBACC;
 }
 
+struct descriptor_way {
+	bool in_proc; /* the last link on the way is one of /proc */
+};
+
+static void note_link(void *ctx, const char *link)
+{
+	struct descriptor_way *way = ctx;
+
+	way->in_proc = path_below(link, "/proc");
+}
+
+/* A file below directories that we may pass but not look at, if it has no other name than the one written. */
+static int open_unseen(const char *path)
+{
+	char here[PATH_MAX], rooted[PATH_MAX], link[sizeof("/proc/self/fd/") + 10], name[PATH_MAX];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	bool lexical;
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, name, sizeof(name));
+	if (!getcwd(here, sizeof(here)) || path_join(here, path, rooted, sizeof(rooted), &lexical) != len ||
+	    memcmp(rooted, name, (size_t)len) != 0)
+		return -ESTALE;
+	return steal_fd(&fd);
+}
+
+/* By its canonical name, through no link; or a descriptor ("-p /dev/fd/63"), which has no name. */
+static int open_policy(struct cli_host *host, const char *path)
+{
+	struct descriptor_way way = {false};
+	_cleanup_free_ char *real = cli_real_way(&host->real, path, note_link, &way);
+	int fd;
+
+	if (real)
+		return io_open_plain(real, O_RDONLY | O_NOCTTY);
+	if (way.in_proc) {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		return fd < 0 ? -errno : fd;
+	}
+	return open_unseen(path); /* for the reason, where there is nothing */
+}
+
+static int read_text(struct cli_host *host, const char *path, char **ret_text, size_t *ret_len)
+{
+	_cleanup_close_ int fd = open_policy(host, path);
+
+	return fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, ret_text, ret_len);
+}
+
 static int read_policy(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
 {
 	const char *known = find_file(host, path);
@@ -85,7 +141,7 @@ static int read_policy(struct cli_host *host, const char *path, char **ret_text,
 	int ret = known ? 0 : before_reading(path);
 
 	if (ret == 0 && !known)
-		ret = io_read_file(AT_FDCWD, path, POLICY_BYTES_MAX, &text, &len);
+		ret = read_text(host, path, &text, &len);
 
 	if (ret < 0)
 		return ret;
@@ -133,6 +189,21 @@ static int load_file(struct cli_host *host, const char *name, const char *from, 
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
 	return read_policy(host, path, ret_text, ret_path);
+}
+
+int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
+{
+	int ret = 0;
+
+	for (const struct cli_file *file = host->files; file; file = file->next) {
+		struct places_why why = {""};
+
+		if (places_judge(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
+			continue;
+		policy_errors_add(errors, "%s: %s", file->path, why.text);
+		ret = -EPERM;
+	}
+	return ret;
 }
 
 /* ---- files about the caller ---- */
@@ -226,9 +297,70 @@ static const char *const *host_interpreter(void *ctx)
 {
 	struct cli_host *host = ctx;
 
+	const struct interpreter_places places = {.home = host->home, .workdir = host->workdir};
+
 	if (!host->interpreter)
-		host->interpreter = interpreter_find(cli_host_program(host));
+		host->interpreter = interpreter_find(cli_host_program(host), &places);
 	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
+}
+
+struct cli_refused {
+	struct cli_refused *next;
+	char *path, *why;
+	bool told;
+};
+
+static bool host_refused(void *ctx, const char *path)
+{
+	const struct cli_host *host = ctx;
+	const struct cli_refused *refused = host->refused;
+
+	while (refused && strcmp(refused->path, path) != 0)
+		refused = refused->next;
+	return refused;
+}
+
+static void free_refused(struct cli_refused *refused)
+{
+	while (refused) {
+		struct cli_refused *next = refused->next;
+
+		free(refused->path);
+		free(refused->why);
+		free(refused);
+		refused = next;
+	}
+}
+
+int cli_host_refuse(struct cli_host *host, const char *path, const char *why)
+{
+	bool known = host_refused(host, path);
+	struct cli_refused *refused = known ? NULL : calloc(1, sizeof(*refused));
+
+	if (!refused)
+		return known ? 0 : -ENOMEM;
+	*refused = (struct cli_refused){.path = strdup(path), .why = strdup(why)};
+	if (!refused->path || !refused->why) {
+		free_refused(refused);
+		return -ENOMEM;
+	}
+	refused->next = host->refused;
+	host->refused = refused;
+	return 1;
+}
+
+void cli_host_tell(struct cli_host *host)
+{
+	const char *note = host->interpreter && !host->noted ? interpreter_note(host->interpreter) : NULL;
+
+	if (note)
+		cli_note("callgate: %s", note);
+	host->noted = host->noted || host->interpreter;
+	for (struct cli_refused *refused = host->refused; refused; refused = refused->next) {
+		if (!refused->told)
+			cli_note("callgate: not granted: %s %s", refused->path, refused->why);
+		refused->told = true;
+	}
 }
 
 /* HOME, else the account's directory, else the root, as for accounts without one. */
@@ -256,6 +388,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 		.ctx = host,
 		.load = host_load,
 		.realpath = host_realpath,
+		.refused = host_refused,
 		.interpreter = host_interpreter,
 		.env = host_env,
 		.home = host->home,
@@ -266,6 +399,8 @@ int cli_host_init(struct cli_host *host, const char *program)
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
 {
 	cli_real_done(&host->real); /* a setup may have made links since the last policy */
+	policy_free(host->other);
+	host->other = NULL;
 	free(host->scratch);
 	free(host->workdir);
 	host->workdir = NULL;
@@ -286,6 +421,8 @@ void cli_host_done(struct cli_host *host)
 {
 	interpreter_free(host->interpreter);
 	free_files(host->files);
+	free_refused(host->refused);
+	policy_free(host->other);
 	cli_real_done(&host->real);
 	free(host->login);
 	free(host->program);

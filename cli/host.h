@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "cli/places.h"
 #include "cli/real.h"
 #include "policy/policy.h"
 
@@ -13,7 +14,7 @@ struct cli_file;
 struct cli_host {
 	struct policy_host policy; /* what policy_load wants */
 	struct cli_interpreter *interpreter; /* found at first use; owned */
-	struct cli_file *files;    /* what was read already: a pipe can be read but once, and a file may change; owned */
+	struct cli_file *files;              /* what was read already: each file is read once in a run; owned */
 	struct cli_real real;      /* for one policy: cli_host_place forgets it */
 	char *login;               /* the name of uid's account, once asked for */
 	uid_t uid;                 /* "the caller" of account:passwd and account:group: ours, until set otherwise */
@@ -23,6 +24,9 @@ struct cli_host {
 	char *home;
 	char *workdir;
 	char *scratch;
+	struct cli_refused *refused; /* grants that are void; owned */
+	bool noted;                  /* what is to be said of @interpreter is said */
+	struct policy *other; /* the last policy's other phase, where some file speaks of phases; NULL: none; owned */
 };
 
 /*
@@ -37,6 +41,18 @@ void cli_host_done(struct cli_host *host);
  * for it, with workdir NULL scratch/work does. Before each policy. 0 or -ENOMEM.
  */
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch);
+
+/*
+ * From now on a rule's grant of this path is void; `why` follows the path in cli_host_tell(). 1, 0: it was so already,
+ * -ENOMEM.
+ */
+int cli_host_refuse(struct cli_host *host, const char *path, const char *why);
+
+/* Says on stderr what @interpreter and profiles do without; each once. */
+void cli_host_tell(struct cli_host *host);
+
+/* Judges the files read for policies (places.h). A message in `errors` for each that is refused. 0 or -EPERM. */
+int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors);
 
 /*
  * The program's real path: PATH searched, version-manager shims (pyenv, rbenv, nodenv, asdf) resolved to what they would

@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/interpreter.h"
+#include "cli/managers.h"
 #include "cli/program.h"
 
 #include "base/banned.h"
@@ -18,7 +20,10 @@
 
 struct cli_interpreter {
 	char *root[ROOTS_MAX + 1]; /* owned */
+	char *place[ROOTS_MAX];	   /* see interpreter_place(); owned */
 	size_t count;
+	char *home, *workdir; /* canonical, owned; NULL: none */
+	char *note;           /* owned; the first */
 };
 
 struct family {
@@ -69,8 +74,11 @@ static const struct family *family_of(const char *path)
 	return NULL;
 }
 
-static void add_root(struct cli_interpreter *found, const char *path)
+/* Takes the place by which it was found; NULL: none. */
+static void add_root(struct cli_interpreter *found, const char *path, char *of)
 {
+	_cleanup_free_ char *place = of;
+
 	if (found->count == ROOTS_MAX || access(path, F_OK) != 0)
 		return;
 	for (size_t i = 0; i < found->count; i++)
@@ -78,7 +86,35 @@ static void add_root(struct cli_interpreter *found, const char *path)
 			return;
 	found->root[found->count] = strdup(path);
 	if (found->root[found->count])
-		found->count++;
+		found->place[found->count++] = steal_pointer(&place);
+}
+
+__attribute__((format(printf, 2, 3))) static void note(struct cli_interpreter *found, const char *format, ...)
+{
+	va_list arguments;
+
+	if (found->note)
+		return;
+	va_start(arguments, format);
+	if (vasprintf(&found->note, format, arguments) < 0)
+		found->note = NULL; /* undefined after a failure */
+	va_end(arguments);
+}
+
+/* A root that is not the system's own: only where interpreters are installed, or the workdir's own. */
+static void add_found(struct cli_interpreter *found, const char *path)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	char *place;
+
+	if (real && managers_may_grant(real, found->home, found->workdir, &place))
+		add_root(found, path, place);
+	else
+		note(found,
+		     "@interpreter does not stand for %s, which is no place of the system's or of a known version "
+		     "manager; "
+		     "grant it by its name (-r, -x) if it is meant",
+		     real ? real : path);
 }
 
 static bool is_system_prefix(const char *prefix)
@@ -116,9 +152,9 @@ static void add_parts(struct cli_interpreter *found, const struct family *family
 				   mark ? version : "", mark ? mark + 2 : "");
 
 		if (len > 0 && (size_t)len < sizeof(path))
-			add_root(found, path);
+			add_root(found, path, NULL);
 	}
-	add_root(found, real);
+	add_root(found, real, NULL);
 }
 
 /* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
@@ -153,36 +189,59 @@ static bool python_in(const char *dir, char out[PATH_MAX])
 	return false;
 }
 
-static void add_installation(struct cli_interpreter *found, const struct family *family, const char *program,
-			     unsigned depth)
+static void add_installation(struct cli_interpreter *found, const char *program, unsigned depth)
 {
 	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];
 	_cleanup_free_ char *real = realpath(program, NULL);
+	const struct family *family = real ? family_of(real) : NULL;
 
 	if (!real)
 		return;
 	if (depth < BASES_MAX && prefix_of(program, prefix) && venv_home(prefix, home)) {
-		add_root(found, prefix);
+		add_found(found, prefix);
 		if (python_in(home, base))
-			add_installation(found, family, base, depth + 1);
+			add_installation(found, base, depth + 1);
 	}
-	if (!prefix_of(real, prefix))
-		add_root(found, real); /* not installed in the usual way: the program alone */
+	if (!family)
+		note(found, "@interpreter does not stand for %s, to which %s leads: that is no interpreter known here",
+		     real, program);
+	else if (!prefix_of(real, prefix))
+		add_found(found, real); /* not installed in the usual way: the program alone */
 	else if (is_system_prefix(prefix))
 		add_parts(found, family, prefix, real);
 	else
-		add_root(found, prefix);
+		add_found(found, prefix);
 }
 
-struct cli_interpreter *interpreter_find(const char *program)
+static struct cli_interpreter *create(const struct interpreter_places *places)
 {
 	struct cli_interpreter *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return NULL;
+	found->home = places->home ? realpath(places->home, NULL) : NULL;
+	found->workdir = places->workdir ? realpath(places->workdir, NULL) : NULL;
+	return found;
+}
+
+struct cli_interpreter *interpreter_find(const char *program, const struct interpreter_places *places)
+{
+	struct cli_interpreter *found = create(places);
 	const struct family *family = program ? family_of(program) : NULL;
-	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program) : NULL;
+	bool unknown = false;
+	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program, &unknown) : NULL;
 	const char *named = script ? script : program;
 
 	if (!found)
 		return NULL;
+	if (unknown) {
+		note(found,
+		     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that are not "
+		     "understood; name "
+		     "the interpreter there",
+		     program);
+		return found;
+	}
 	if (script)
 		family = family_of(script);
 	if (family) {
@@ -191,14 +250,14 @@ struct cli_interpreter *interpreter_find(const char *program)
 
 		/* as text: following the link bin/python3 of a virtual environment would lose the environment */
 		if (getcwd(cwd, sizeof(cwd)) && path_join(cwd, named, path, sizeof(path), &unused) > 0)
-			add_installation(found, family, path, 0);
+			add_installation(found, path, 0);
 		return found;
 	}
 	for (size_t i = 0; i < FAMILIES; i++) {
 		_cleanup_free_ char *usual = program_find(families[i].usual);
 
-		if (usual)
-			add_installation(found, &families[i], usual, 0);
+		if (usual && usual[0] == '/') /* relative: whatever lies where callgate was started */
+			add_installation(found, usual, 0);
 	}
 	return found;
 }
@@ -207,12 +266,30 @@ void interpreter_free(struct cli_interpreter *interpreter)
 {
 	if (!interpreter)
 		return;
-	for (size_t i = 0; i < interpreter->count; i++)
+	for (size_t i = 0; i < interpreter->count; i++) {
 		free(interpreter->root[i]);
+		free(interpreter->place[i]);
+	}
+	free(interpreter->home);
+	free(interpreter->workdir);
+	free(interpreter->note);
 	free(interpreter);
 }
 
 const char *const *interpreter_roots(const struct cli_interpreter *interpreter)
 {
 	return (const char *const *)interpreter->root;
+}
+
+const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path)
+{
+	for (size_t i = 0; i < interpreter->count; i++)
+		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
+			return interpreter->place[i];
+	return NULL;
+}
+
+const char *interpreter_note(const struct cli_interpreter *interpreter)
+{
+	return interpreter->note;
 }

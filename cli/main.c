@@ -1,5 +1,6 @@
 /* callgate: picks the verb. */
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,13 +33,23 @@ static const struct verb verbs[] = {
 
 void cli_error(const char *verb, const char *format, ...)
 {
-	char message[2048];
+	va_list args;
+
+	(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb); /* nobody left to tell */
+	va_start(args, format);
+	(void)text_vprintf(stderr, false, format, args);
+	va_end(args);
+	(void)fputc('\n', stderr);
+}
+
+void cli_note(const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(message, sizeof(message), format, args); /* a longer one is cut */
+	(void)text_vprintf(stderr, false, format, args); /* nobody left to tell */
 	va_end(args);
-	(void)fprintf(stderr, "callgate%s%s: %s\n", *verb ? " " : "", verb, message); /* nobody left to tell */
+	(void)fputc('\n', stderr);
 }
 
 void cli_policy_errors(const char *verb, const struct policy_errors *errors)
@@ -56,19 +67,51 @@ void cli_policy_warnings(const char *verb, const struct policy *policy)
 		if (verb)
 			cli_error(verb, "%s", text[i]);
 		else
-			(void)fprintf(stderr, "%s\n", text[i]); /* nobody left to tell */
+			cli_note("%s", text[i]);
 	}
+}
+
+/* Whether it was by this word, "--name" or "--name=...", that optopt was given, and not by its letter. */
+static bool is_long(const char *word, const struct option *longs)
+{
+	size_t len = strcspn(word, "=");
+
+	for (; longs->name; longs++)
+		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 && strncmp(word + 2, longs->name, len - 2) == 0)
+			return true;
+	return false;
+}
+
+int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs)
+{
+	const char *known;
+	int opt;
+
+	opterr = 0;
+	opt = getopt_long(argc, argv, shorts, longs, NULL);
+	if (opt != '?')
+		return opt;
+	if (optopt == 0)
+		cli_note("%s: unrecognized option '%s'", argv[0], argv[optind - 1]);
+	else if (is_long(argv[optind - 1], longs))
+		cli_note("%s: option '%s' %s", argv[0], argv[optind - 1],
+			 strchr(argv[optind - 1], '=') ? "doesn't allow an argument" : "requires an argument");
+	else if ((known = strchr(shorts, optopt)) && known[1] == ':')
+		cli_note("%s: option requires an argument -- '%c'", argv[0], optopt);
+	else
+		cli_note("%s: invalid option -- '%c'", argv[0], optopt);
+	return opt;
 }
 
 int cli_usage_error(const char *verb)
 {
-	(void)fprintf(stderr, "Try \"callgate%s%s --help\".\n", *verb ? " " : "", verb);
+	cli_note("Try \"callgate%s%s --help\".", *verb ? " " : "", verb);
 	return CLI_ERROR;
 }
 
 int cli_print(const char *verb, const char *text)
 {
-	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+	if (text_print(stdout, text, true) == 0 && fflush(stdout) == 0)
 		return CLI_OK;
 	cli_error(verb, "cannot write to standard output: %s", strerror(errno));
 	return CLI_ERROR;

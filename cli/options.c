@@ -10,8 +10,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/interpreter.h"
 #include "cli/options.h"
+#include "policy/errors.h"
 #include "policy/layer-names.h"
+#include "policy/ways.h"
 
 #include "base/banned.h"
 
@@ -88,8 +91,21 @@ void cli_policy_options_done(struct cli_policy_options *options)
 /* ---- one option ---- */
 
 /*
+ * Whether the text without ".." means what the kernel makes of the value. Only the text is kept: which links are on the
+ * way is judged when it is known who could have made them (cli/places.h).
+ */
+static bool is_same(const char *value, const char *text)
+{
+	struct cli_real real = {0};
+	_cleanup_free_ char *meant = cli_real_path(&real, value), *found = cli_real_path(&real, text);
+
+	cli_real_done(&real);
+	return meant && found && strcmp(meant, found) == 0;
+}
+
+/*
  * A path on the command line may be relative to where the user is. Only the text is made absolute, so that a link's own
- * name can be granted; ".." behind a name is for the kernel to resolve. Variables pass as they are.
+ * name can be granted; ".." behind a link is refused. Variables pass as they are.
  */
 static int take_path(struct cli_list *list, const char *verb, const char *option, const char *value)
 {
@@ -105,11 +121,12 @@ static int take_path(struct cli_list *list, const char *verb, const char *option
 		return -EINVAL;
 	}
 	ret = path_join(cwd, value, path, sizeof(path), &lexical);
-	if (ret > 0 && lexical)
+	if (ret > 0 && (lexical || is_same(value, path)))
 		return cli_list_take(list, strdup(path));
-	if (ret > 0 && realpath(value, path))
-		return cli_list_take(list, strdup(path));
-	cli_error(verb, "%s %s: %s", option, value, strerror(ret < 0 ? -ret : errno));
+	if (ret > 0 && access(value, F_OK) == 0)
+		cli_error(verb, "%s %s: has a \"..\" behind a symbolic link; write the path without", option, value);
+	else
+		cli_error(verb, "%s %s: %s", option, value, strerror(ret < 0 ? -ret : errno));
 	return -EINVAL;
 }
 
@@ -141,6 +158,7 @@ static int take_workdir(struct cli_policy_options *options, const char *verb, co
 	}
 	free(options->workdir);
 	options->workdir = path;
+	options->workdir_named = value;
 	return 0;
 }
 
@@ -314,12 +332,99 @@ static int grant_program(const struct cli_policy_options *options, struct cli_ho
 	return rule ? cli_list_take(exec, rule) : 0;
 }
 
+struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+				const struct policy *policy, const struct policy *further)
+{
+	return (struct places){
+		.policy = {policy, host->other, further}, .workdir = options->workdir, .real = &host->real};
+}
+
+/* Where some file speaks of phases: what the other one may write counts as well. */
+static int load_other(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
+		      const struct policy *policy, struct policy_errors *errors)
+{
+	struct policy_cli other = *cli;
+
+	other.phase = cli->phase == POLICY_PHASE_RUN ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
+	other.draft = NULL;
+	policy_free(host->other);
+	host->other = NULL;
+	if (!policy_has_phase(policy, POLICY_PHASE_RUN) && !policy_has_phase(policy, POLICY_PHASE_SETUP))
+		return 0;
+	return policy_load(names, &other, &host->policy, &host->other, errors);
+}
+
+static int load_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
+		       struct policy **ret_policy, struct policy_errors *errors)
+{
+	int ret = policy_load(names, cli, &host->policy, ret_policy, errors);
+
+	return ret < 0 ? ret : load_other(names, cli, host, *ret_policy, errors);
+}
+
+/* The way to what a profile or @interpreter names, and to the version manager that made it an interpreter's. */
+static int judge_optional(const struct places *places, const struct cli_host *host, const char *path,
+			  struct places_why *ret_why)
+{
+	const char *manager = host->interpreter ? interpreter_place(host->interpreter, path) : NULL;
+	struct places_why why = {""};
+
+	if (manager && places_judge(places, PLACES_GRANT, manager, NULL, &why) < 0) {
+		(void)snprintf(ret_why->text, sizeof(ret_why->text), "is in %.400s, which %.500s", manager, why.text);
+		return -EPERM;
+	}
+	return places_judge(places, PLACES_GRANT, path, NULL, ret_why);
+}
+
+/*
+ * What profiles and @interpreter name by a link that a run may have made is not granted: where /etc may be written,
+ * say, /etc/localtime. The user did not write it, and could not leave it out. 1: the policy has to be loaded again; 0,
+ * -ENOMEM.
+ */
+static int do_without(const struct cli_policy_options *options, struct cli_host *host, const struct policy *policy)
+{
+	const struct places places = cli_policy_places(options, host, policy, NULL);
+	int again = 0;
+	size_t count;
+	const struct policy_way *way = policy_ways(policy, &count);
+
+	for (size_t i = 0; i < count && again >= 0; i++) {
+		struct places_why why = {""};
+		int refused = 0;
+
+		if (way[i].optional && judge_optional(&places, host, way[i].text, &why) < 0)
+			refused = cli_host_refuse(host, way[i].text, why.text);
+		again = refused < 0 ? refused : refused || again;
+	}
+	return again;
+}
+
+/* That no program has chosen what the policy leads to. -EINVAL with messages. */
+static int judge_places(const struct cli_policy_options *options, struct cli_host *host, const struct policy *policy,
+			struct policy_errors *errors)
+{
+	const struct places places = cli_policy_places(options, host, policy, NULL);
+	struct places_why why = {""};
+	int ways = places_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
+
+	if (host->other && ways == 0) /* most of what they name they have in common */
+		other = places_judge_policy(&places, host->other, errors);
+	files = cli_host_judge_files(host, &places, errors);
+	if (options->workdir)
+		workdir = places_judge(&places, PLACES_GRANT, options->workdir_named, NULL, &why);
+	if (workdir < 0)
+		policy_errors_add(errors, "-w %s: %s", options->workdir_named, why.text);
+	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
+}
+
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy)
 {
 	static const char *const usual[] = {CLI_DEFAULT_PROFILE, NULL};
+	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
 	struct policy_errors errors = {0};
 	struct cli_list exec = {0};
+	struct policy *policy = NULL;
 	struct policy_cli cli;
 	int ret = cli_host_place(host, options->workdir, scratch);
 
@@ -342,8 +447,18 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		.draft = options->draft,
 	};
 	if (ret == 0)
-		ret = policy_load(options->names.count ? (const char *const *)options->names.item : usual, &cli,
-				  &host->policy, ret_policy, &errors);
+		ret = load_phases(names, &cli, host, &policy, &errors);
+	while (ret == 0 && (ret = do_without(options, host, policy)) > 0) {
+		policy_free(policy);
+		policy = NULL;
+		ret = load_phases(names, &cli, host, &policy, &errors);
+	}
+	if (ret == 0)
+		ret = judge_places(options, host, policy, &errors);
+	if (ret == 0)
+		*ret_policy = policy;
+	else
+		policy_free(policy);
 	cli_policy_errors(verb, &errors);
 	if (ret == -ENOMEM)
 		cli_error(verb, "out of memory");

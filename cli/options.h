@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "cli/host.h"
+#include "cli/places.h"
 #include "policy/policy.h"
 
 #define CLI_DEFAULT_PROFILE "minimal"
@@ -106,6 +107,7 @@ struct cli_policy_options {
 	enum policy_phase phase;
 	bool phase_given;
 	struct policy_draft *draft; /* what was read of the policy already; NULL: nothing; the caller's */
+	const char *workdir_named;  /* -w as it was written, in main's argv */
 	char *workdir;         /* -w: canonical host directory, NULL when not given */
 	struct policy_limits limits; /* -t, -m, --cpu, … */
 	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */
@@ -124,9 +126,15 @@ void cli_policy_options_done(struct cli_policy_options *options);
  * Composes and compiles. `program` is argv[0] of what is to run (for @interpreter) or NULL. `scratch` is the run's
  * scratch directory (canonical host path); the workdir is -w's directory or scratch/work. With scratch NULL (show, why)
  * a name that does not exist stands in for it. `host` comes from cli_host_init.
- * 0 with an owned policy, or -errno with the messages printed already.
+ * Refuses what a program may have chosen: cli/places.h. 0 with an owned policy, or -errno with the messages printed
+ * already.
  */
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy);
+
+/* Where a program may write by the policy loaded last, by its other phase, and by `further` (NULL: nothing). Borrows.
+ */
+struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+				const struct policy *policy, const struct policy *further);
 
 #endif

@@ -10,8 +10,11 @@
  */
 char *program_find(const char *name);
 
-/* What runs a script: the path in its "#!" line, or what PATH has for "#!/usr/bin/env NAME". Owned; NULL: no script. */
-char *program_script_interpreter(const char *path);
+/*
+ * What runs a script: the path in its "#!" line, or what PATH has for "#!/usr/bin/env NAME", also behind env's options
+ * as env(1) has them. Owned; NULL: no script, not found, or with *ret_unknown options that are not understood here.
+ */
+char *program_script_interpreter(const char *path, bool *ret_unknown);
 
 bool program_is_file(const char *path); /* an executable regular file */
 

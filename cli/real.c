@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "policy/tree.h"
 
 #include "base/banned.h"
@@ -18,7 +18,7 @@ enum found {
 	FOUND_PLAIN,  /* it is there and is no link */
 	FOUND_LINK,
 	FOUND_NONE,
-	FOUND_STRANGE, /* realpath(3) shall tell */
+	FOUND_STRANGE, /* too long, too many links, not for us to search: nothing there that can be used */
 };
 
 /* A name below a directory whose own way here has no links. */
@@ -37,6 +37,8 @@ struct way {
 	size_t len;
 	const struct cli_real_name *at; /* the name done ends in; NULL: the root */
 	unsigned links;
+	void (*passed)(void *ctx, const char *link); /* NULL: not asked for */
+	void *ctx;
 };
 
 /* ---- what is known ---- */
@@ -130,18 +132,9 @@ static void leave(struct way *way)
 	way->at = way->at->parent;
 }
 
-/* Whether no part of it is "", "." or "..". */
-static bool is_plain(const char *path)
-{
-	for (const char *at = path; *at; at++)
-		if (*at == '/' && (at[1] == '/' || !at[1] || (at[1] == '.' && (at[2] == '/' || !at[2] || at[2] == '.'))))
-			return path[1] == '\0';
-	return path[0] == '/';
-}
-
 static enum found walk(struct cli_real *real, struct way *way, const char *path);
 
-/* On from where the link lies, so that "../" needs no look at what it leads out of. */
+/* On from where the link lies. */
 static enum found follow(struct cli_real *real, struct way *way, const char *target)
 {
 	char rooted[PATH_MAX];
@@ -155,7 +148,7 @@ static enum found follow(struct cli_real *real, struct way *way, const char *tar
 		way->done[0] = '\0';
 		return walk(real, way, target);
 	}
-	while (strncmp(target, "../", 3) == 0) {
+	while (strncmp(target, "../", 3) == 0) { /* from a directory, so that it needs no look */
 		leave(way);
 		target += 3;
 	}
@@ -167,55 +160,96 @@ static enum found follow(struct cli_real *real, struct way *way, const char *tar
 	return walk(real, way, rooted);
 }
 
-/* Adds the components of a path that begins with a slash. */
-static enum found walk(struct cli_real *real, struct way *way, const char *path)
+/* "", "." and "..", which want a directory before them: "file/" and "file/.." are nothing. */
+static enum found turn(struct way *way, const char *text, size_t len)
 {
-	const char *end;
+	char path[PATH_MAX + 2];
 
-	if (!is_plain(path))
-		return FOUND_STRANGE;
-	for (path++; *path; path = *end ? end + 1 : end) {
-		const struct cli_real_name *name;
-		size_t before = way->len, len;
-		enum found found;
-
-		end = strchrnul(path, '/');
-		len = (size_t)(end - path);
-		if (way->len + len + 2 > sizeof(way->done))
-			return FOUND_STRANGE;
-		way->done[way->len++] = '/';
-		memcpy(way->done + way->len, path, len);
-		way->len += len;
-		way->done[way->len] = '\0';
-		name = name_at(real, way, path, len);
-		found = name ? name->found : FOUND_STRANGE;
-		if (found == FOUND_PLAIN) {
-			way->at = name;
-			continue;
-		}
-		way->len = before;
-		way->done[before] = '\0';
-		if (found == FOUND_LINK)
-			found = follow(real, way, name->target);
-		if (found != FOUND_PLAIN)
-			return found;
-	}
+	(void)snprintf(path, sizeof(path), "%s/.", way->done);
+	if (way->at && access(path, F_OK) < 0 && errno != EACCES) /* it is one that we may not search */
+		return FOUND_NONE;
+	if (len == 2 && text[0] == '.')
+		leave(way);
 	return FOUND_PLAIN;
 }
 
-char *cli_real_path(struct cli_real *real, const char *path)
+static bool is_turn(const char *text, size_t len)
+{
+	return len == 0 || (text[0] == '.' && (len == 1 || (len == 2 && text[1] == '.')));
+}
+
+/* Adds one component that is a name. */
+static enum found step(struct cli_real *real, struct way *way, const char *text, size_t len)
+{
+	const struct cli_real_name *name;
+	size_t before = way->len;
+	enum found found;
+
+	if (way->len + len + 2 > sizeof(way->done))
+		return FOUND_STRANGE;
+	way->done[way->len++] = '/';
+	memcpy(way->done + way->len, text, len);
+	way->len += len;
+	way->done[way->len] = '\0';
+	name = name_at(real, way, text, len);
+	found = name ? name->found : FOUND_STRANGE;
+	if (found == FOUND_PLAIN) {
+		way->at = name;
+		return found;
+	}
+	if (found == FOUND_LINK && way->passed)
+		way->passed(way->ctx, way->done);
+	way->len = before;
+	way->done[before] = '\0';
+	return found == FOUND_LINK ? follow(real, way, name->target) : found;
+}
+
+/* Adds the components of a path that begins with a slash. */
+static enum found walk(struct cli_real *real, struct way *way, const char *path)
+{
+	enum found found = FOUND_PLAIN;
+	const char *end;
+
+	for (path++; found == FOUND_PLAIN; path = end + 1) {
+		size_t len;
+
+		end = strchrnul(path, '/');
+		len = (size_t)(end - path);
+		found = is_turn(path, len) ? turn(way, path, len) : step(real, way, path, len);
+		if (!*end)
+			break;
+	}
+	return found;
+}
+
+/* At the current directory, whose name from the kernel has no links. */
+static bool begin_here(struct cli_real *real, struct way *way)
+{
+	char here[PATH_MAX];
+
+	return getcwd(here, sizeof(here)) && here[0] == '/' && walk(real, way, here) == FOUND_PLAIN;
+}
+
+char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx)
 {
 	struct way way;
-	enum found found;
 
 	way.len = 0;
 	way.at = NULL;
 	way.links = 0;
 	way.done[0] = '\0';
-	found = walk(real, &way, path);
-	if (found == FOUND_STRANGE)
-		return realpath(path, NULL);
-	return found == FOUND_PLAIN ? strdup(way.len ? way.done : "/") : NULL;
+	way.passed = passed;
+	way.ctx = ctx;
+	if (!*path || (path[0] != '/' && !begin_here(real, &way)))
+		return NULL;
+	if ((path[0] == '/' ? walk(real, &way, path) : follow(real, &way, path)) != FOUND_PLAIN)
+		return NULL;
+	return strdup(way.len ? way.done : "/");
+}
+
+char *cli_real_path(struct cli_real *real, const char *path)
+{
+	return cli_real_way(real, path, NULL, NULL);
 }
 
 void cli_real_done(struct cli_real *real)

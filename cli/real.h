@@ -16,8 +16,11 @@ struct cli_real {
 	size_t names; /* in it */
 };
 
-/* As realpath(path, NULL), of an absolute path. Owned. */
+/* As realpath(path, NULL); NULL: nothing there. Owned. */
 char *cli_real_path(struct cli_real *real, const char *path);
+/* The same, and `passed` is called with the canonical name of each symbolic link on the way, also when it leads
+ * nowhere. */
+char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx);
 void cli_real_done(struct cli_real *real);
 
 #endif

@@ -176,7 +176,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options, in
 	argv[0] = name;
 	*options = (struct run_options){.status_fd = -1};
 	*ret_exit = CLI_ERROR;
-	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS "iqv", longs, NULL)) != -1) {
+	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS "iqv", longs)) != -1) {
 		if (opt == CLI_OPT_HELP || opt == CLI_OPT_VERSION) {
 			*ret_exit = opt == CLI_OPT_HELP ? help() : cli_version();
 			return 1;

@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
@@ -47,7 +48,9 @@ static int check_workdir(struct run *run, int *ret_fd)
 		return 0; /* it will be ours */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
-	*ret_fd = open(run->workdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret_fd = io_open_plain(run->workdir, O_RDONLY | O_DIRECTORY);
+	if (*ret_fd < 0)
+		errno = -*ret_fd;
 	if (*ret_fd < 0 || faccessat(*ret_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
 		return run_refuse(run, "workdir_unusable", "-w %s: %s; name a directory that %s can read", run->workdir,
 				  strerror(errno), who);
@@ -121,53 +124,13 @@ static int warn_workdir(struct run *run)
 		return 0;
 	error = privs_borrow(&run->user, &before);
 	if (error == 0 && faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
-		(void)fprintf(stderr, "callgate: -w %s: user %u may not write there (%s), whatever the policy grants\n",
-			      run->workdir, run->user.uid, strerror(errno));
+		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
+			 run->user.uid, strerror(errno));
 	if (error == 0)
 		error = privs_return(&before);
 	return error == 0
 		       ? 0
 		       : run_refuse(run, "user_failed", "cannot become user %u: %s", run->user.uid, strerror(-error));
-}
-
-const char *run_log_path(const struct run *run)
-{
-	return run->options.audit ? run->options.audit : policy_audit_file(run->policy);
-}
-
-/* With another user: the log is the caller's, where only he may be able to make it. Otherwise the supervisor does. */
-static int make_log(struct run *run, const char *path, int *ret_fd, char **ret_path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	_cleanup_free_ char *parent = path ? strndup(path, slash ? (size_t)(slash - path) + 1 : 0) : NULL, *real = NULL;
-
-	if (!path || !run->user.set)
-		return 0;
-	*ret_fd = audit_make(path);
-	if (*ret_fd == -EEXIST)
-		return run_refuse(run, "audit_failed", "the log %s exists; remove it or name another file", path);
-	if (*ret_fd < 0)
-		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", path, strerror(-*ret_fd));
-	real = parent ? realpath(*parent ? parent : ".", NULL) : NULL;
-	if (!real || asprintf(ret_path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0) {
-		*ret_path = NULL; /* undefined after a failure */
-		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", path, strerror(errno));
-	}
-	return 0;
-}
-
-/* The setup's log is one of its own, beside the program's. */
-static int make_logs(struct run *run)
-{
-	const char *path = run_log_path(run);
-
-	if (path && run->options.setup && asprintf(&run->setup_log, "%s.setup", path) < 0) {
-		run->setup_log = NULL; /* undefined after a failure */
-		return run_refuse(run, "out_of_memory", "out of memory");
-	}
-	if (make_log(run, path, &run->audit_fd, &run->audit) != 0)
-		return CLI_ERROR;
-	return make_log(run, run->setup_log, &run->setup_audit_fd, &run->setup_audit);
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
@@ -194,10 +157,160 @@ static int load_policies(struct run *run)
 	return 0;
 }
 
-static void warn_of_policies(const struct run *run)
+/* ---- paths of the command line ---- */
+
+static struct places places_of(struct run *run)
+{
+	return cli_policy_places(&run->options.policy, &run->host, run->policy, run->setup_policy);
+}
+
+/*
+ * Judges the way to what is to be made or opened, and names it by its directory's canonical path: what the name itself
+ * is, nobody follows. *ret_path is owned; NULL: its directory is not there. 0, or an exit status with the end told.
+ */
+static int judge_parent(struct run *run, const char *what, const char *path, char **ret_path)
+{
+	const struct places places = places_of(run);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
+	struct places_why why = {""};
+
+	if (dir && places_judge(&places, PLACES_GRANT, dir, &real, &why) < 0)
+		return run_refuse(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
+	*ret_path = NULL;
+	if (dir && real && asprintf(ret_path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name) < 0)
+		*ret_path = NULL; /* undefined after a failure */
+	return dir && (!real || *ret_path) ? 0 : run_refuse(run, "out_of_memory", "out of memory");
+}
+
+/* --output's directory, which may be there already. */
+static int open_output(struct run *run)
+{
+	const struct places places = places_of(run);
+	const char *named = run->options.output;
+	size_t len = strlen(named);
+	_cleanup_free_ char *path = NULL, *trimmed = NULL;
+	struct policy_error error = {""};
+	struct places_why why = {""};
+
+	if (places_judge(&places, PLACES_GRANT, named, &path, &why) < 0)
+		return run_refuse(run, "path_refused", "--output %s %s", named, why.text);
+	while (len > 1 && named[len - 1] == '/')
+		len--;
+	trimmed = strndup(named, len);
+	if (!trimmed)
+		return run_refuse(run, "out_of_memory", "out of memory");
+	if (!path && judge_parent(run, "--output", trimmed, &path) != 0)
+		return CLI_ERROR;
+	if (!path)
+		return run_refuse(run, "output_failed", "--output %s: %s; name a directory that can be written", named,
+				  strerror(ENOENT));
+	run->output_fd = output_open(path, &error);
+	return run->output_fd < 0 ? run_refuse(run, "output_failed", "%s", error.text) : 0;
+}
+
+static void note_link(void *ctx, const char *link)
+{
+	bool *linked = ctx;
+
+	(void)link;
+	*linked = true;
+}
+
+/* Where a link is on the way to an input, what the run may write has to be known before it is copied. */
+static int judge_inputs(struct run *run, struct input_file *file, size_t count)
+{
+	struct places_why why = {""};
+	int exit_code = load_policies(run);
+
+	for (size_t i = 0; i < count && exit_code == 0; i++) {
+		const struct places places = places_of(run);
+
+		free(file[i].path);
+		file[i].path = NULL;
+		if (places_judge(&places, PLACES_GRANT, file[i].named, &file[i].path, &why) < 0)
+			exit_code = run_refuse(run, "path_refused", "--input %s %s", file[i].named, why.text);
+	}
+	policy_free(run->policy);
+	policy_free(run->setup_policy);
+	run->policy = run->setup_policy = NULL;
+	return exit_code;
+}
+
+static int copy_inputs(struct run *run, int workdir_fd)
+{
+	const struct cli_list *named = &run->options.input;
+	_cleanup_free_ struct input_file *file = calloc(named->count + 1, sizeof(*file));
+	struct policy_error error = {""};
+	bool linked = false;
+	int exit_code = 0;
+
+	if (!file)
+		return run_refuse(run, "out_of_memory", "out of memory");
+	for (size_t i = 0; i < named->count; i++) {
+		file[i].named = named->item[i];
+		file[i].path = cli_real_way(&run->host.real, named->item[i], note_link, &linked);
+	}
+	if (linked)
+		exit_code = judge_inputs(run, file, named->count);
+	if (exit_code == 0 && input_copy(workdir_fd, file, named->count, &run->user, &error) < 0)
+		exit_code = run_refuse(run, "input_failed", "%s", error.text);
+	for (size_t i = 0; i < named->count; i++)
+		free(file[i].path);
+	return exit_code;
+}
+
+/* ---- the log ---- */
+
+/* With another user: the log is the caller's, where only he may be able to make it. Otherwise the supervisor does. */
+static int make_log(struct run *run, const char *named, const char *path, int *ret_fd, char **ret_path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	_cleanup_free_ char *dir = path ? strndup(path, (size_t)(slash - path) + 1) : NULL, *name = NULL;
+	_cleanup_close_ int dirfd = -1;
+
+	if (!path || !run->user.set)
+		return 0;
+	dirfd = dir ? io_open_plain(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
+	if (dirfd >= 0 && asprintf(&name, "/proc/self/fd/%d/%s", dirfd, slash + 1) < 0)
+		name = NULL; /* undefined after a failure */
+	*ret_fd = dirfd < 0 ? dirfd : name ? audit_make(name) : -ENOMEM;
+	if (*ret_fd == -EEXIST)
+		return run_refuse(run, "audit_failed", "the log %s exists; remove it or name another file", named);
+	if (*ret_fd < 0)
+		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", named, strerror(-*ret_fd));
+	*ret_path = strdup(path);
+	return *ret_path ? 0 : run_refuse(run, "out_of_memory", "out of memory");
+}
+
+/* The setup's log is one of its own, beside the program's. */
+static int make_logs(struct run *run)
+{
+	const char *named = run->options.audit ? run->options.audit : policy_audit_file(run->policy);
+
+	if (!named)
+		return 0;
+	if (judge_parent(run, "the log", named, &run->log) != 0)
+		return CLI_ERROR;
+	if (!run->log)
+		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
+	if (run->options.setup && asprintf(&run->setup_log, "%s.setup", run->log) < 0) {
+		run->setup_log = NULL; /* undefined after a failure */
+		return run_refuse(run, "out_of_memory", "out of memory");
+	}
+	if (make_log(run, named, run->log, &run->audit_fd, &run->audit) != 0)
+		return CLI_ERROR;
+	return make_log(run, run->setup_log, run->setup_log, &run->setup_audit_fd, &run->setup_audit);
+}
+
+/* ---- all of it ---- */
+
+static void warn_of_policies(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
+	if (!options->quiet)
+		cli_host_tell(&run->host);
 	if (options->verbose)
 		cli_policy_warnings("run", run->policy);
 	if (options->verbose && options->setup)
@@ -243,7 +356,6 @@ static int load_as_shared(struct run *run)
 
 int run_prepare(struct run *run)
 {
-	struct policy_error error = {""};
 	_cleanup_close_ int workdir_fd = -1;
 	const struct run_options *options = &run->options;
 
@@ -254,14 +366,11 @@ int run_prepare(struct run *run)
 	    prepare_as_user(run, &workdir_fd) != 0)
 		return CLI_ERROR;
 	/* Before the policy, whose rules may name them (-x @workdir/tool). */
-	if (input_copy(workdir_fd, options->input.item, options->input.count, &run->user, &error) < 0)
-		return run_refuse(run, "input_failed", "%s", error.text);
+	if (options->input.count && copy_inputs(run, workdir_fd) != 0)
+		return CLI_ERROR;
 	if (load_as_shared(run) != 0 || confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
 		return CLI_ERROR;
-	if (options->output) {
-		run->output_fd = output_open(options->output, &error);
-		if (run->output_fd < 0)
-			return run_refuse(run, "output_failed", "%s", error.text);
-	}
+	if (options->output && open_output(run) != 0)
+		return CLI_ERROR;
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;
 }

@@ -10,6 +10,7 @@
 #include "cli/inherited.h"
 #include "cli/run-options.h"
 #include "supervisor/custodian.h"
+#include "supervisor/egress-start.h"
 #include "supervisor/layers.h"
 #include "supervisor/privs.h"
 #include "supervisor/scratch.h"
@@ -27,10 +28,13 @@ struct run {
 	struct policy_draft *draft; /* of the policy, where it had to be looked into first */
 	struct policy *policy;
 	struct policy *setup_policy;
+	struct egress_read read,
+		setup_read;   /* with --setup: what both need, read before the setup. The secrets are in the first */
 	bool in_setup;        /* this process is the setup's; see run-setup.c */
 	int result_fd;        /* where it leaves its result, whether that is to be shown or not; -1: it is not */
 	json_t *setup_result; /* what it left */
-	char *setup_log;      /* as named */
+	char *log;            /* by its directory's canonical path; NULL: none is kept */
+	char *setup_log;      /* likewise */
 	int setup_audit_fd;
 	char *setup_audit; /* its path, when it is open */
 	char *workdir; /* host path */
@@ -62,8 +66,5 @@ bool run_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to whoever started the setup. CLI_OK or CLI_ERROR. */
 int run_put_result(const struct run *run, const json_t *result);
-
-/* Where the log goes, as it was named; NULL: none is kept. Borrowed. */
-const char *run_log_path(const struct run *run);
 
 #endif

@@ -35,7 +35,18 @@ struct setup {
 	sigset_t mask; /* as it was before */
 	int signal;    /* the last that was to end the run; 0: none */
 	int status;    /* of waitpid(2) */
+	bool dumpable; /* before it */
 };
+
+/* What was read ahead is for the policy of a phase, which the other one's may be freed after; without a network it is
+ * gone. */
+static int hand_over(struct run *run, const struct policy *policy)
+{
+	if (policy_net_enabled(policy))
+		return secrets_adopt(run->read.secrets, policy);
+	egress_read_done(&run->read);
+	return 0;
+}
 
 /* ---- in the setup's process ---- */
 
@@ -47,6 +58,10 @@ static int take_over(struct run *run, pid_t waiting)
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup; /* of main's argv, which nobody writes to */
+	if (hand_over(run, run->setup_policy) < 0)
+		return run_refuse(run, "setup_failed", "the secrets of the setup cannot be handed over");
+	free(run->read.upstream_ca);
+	run->read.upstream_ca = steal_pointer(&run->setup_read.upstream_ca);
 	policy_free(run->policy);
 	run->policy = run->setup_policy;
 	run->setup_policy = NULL;
@@ -54,7 +69,9 @@ static int take_over(struct run *run, pid_t waiting)
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
 	run->options.output = NULL;
-	run->options.audit = run->setup_log;
+	free(run->log);
+	run->log = run->setup_log;
+	run->setup_log = NULL;
 	free(run->audit);
 	run->audit = run->setup_audit;
 	run->setup_audit = NULL;
@@ -222,25 +239,6 @@ static int tell_failure(struct run *run, const struct setup *setup)
 	return exit_code;
 }
 
-/*
- * The files with secrets and authorities are read when they are needed: a setup that may write where one lies could make it a
- * link to any file its user can read. Both policies have canonical names, so that would show.
- */
-static bool same_files(const struct policy *before, const struct policy *now)
-{
-	const char *ca_before = policy_net_upstream_ca(before), *ca_now = policy_net_upstream_ca(now);
-	size_t count, count_now;
-	const struct net_secret *secret = policy_net_secrets(before, &count);
-	const struct net_secret *secret_now = policy_net_secrets(now, &count_now);
-
-	if (count != count_now || !ca_before != !ca_now || (ca_before && strcmp(ca_before, ca_now) != 0))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(secret[i].from, secret_now[i].from) != 0)
-			return false;
-	return true;
-}
-
 /* The program's policy once more: its rules name what is there now. What @interpreter stands for was settled before. */
 static int look_again(struct run *run)
 {
@@ -249,13 +247,35 @@ static int look_again(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
-	if (!same_files(run->policy, policy)) {
+	if (hand_over(run, policy) < 0) {
 		policy_free(policy);
 		return run_refuse(run, "policy_changed",
-				  "the setup has led a secret's file or upstream_ca elsewhere; keep them where it cannot write");
+				  "the policy's secrets have changed since they were read; try again");
 	}
 	policy_free(run->policy);
 	run->policy = policy;
+	return 0;
+}
+
+/*
+ * What both phases read from the host: before the setup, which could have it read something else, and once, since a
+ * descriptor can be read but once. The secrets of both are the same.
+ */
+static int read_ahead(struct run *run)
+{
+	struct policy_error error = {""};
+	bool network = policy_net_enabled(run->policy);
+	int r;
+
+	/* Others must not look at them, nor at the environment of one that waits beside code that nobody trusts. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* has no way to fail */
+	r = egress_read(run->policy, true, &run->read, &error);
+	if (r == 0)
+		r = egress_read(run->setup_policy, !network, &run->setup_read, &error);
+	if (r < 0)
+		return run_refuse(run, "setup_failed", "%s", error.text);
+	if (!network)
+		run->read.secrets = steal_pointer(&run->setup_read.secrets);
 	return 0;
 }
 
@@ -274,10 +294,12 @@ static int start(struct run *run, struct setup *setup)
 	setup->pid = fork();
 	if (setup->pid < 0)
 		return -errno;
-	if (setup->pid == 0)
+	if (setup->pid == 0) {
+		if (setup->dumpable)
+			(void)prctl(PR_SET_DUMPABLE, 1, 0, 0,
+				    0); /* what a keeper starts with: it opens files of its own */
 		setup_main(run, waiting, &setup->mask);
-	/* With secrets in its environment, and the same user's as the supervisor of code that nobody trusts. */
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* has no way to fail */
+	}
 	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
 	if (setup->pidfd >= 0)
 		return 0;
@@ -289,9 +311,8 @@ static int start(struct run *run, struct setup *setup)
 
 bool run_setup(struct run *run, int *ret_exit)
 {
-	struct setup setup = {.pidfd = -1, .signal_fd = -1};
+	struct setup setup = {.pidfd = -1, .signal_fd = -1, .dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	const struct run_options *options = &run->options;
-	const int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 	bool good = false;
 	int error;
 
@@ -300,6 +321,9 @@ bool run_setup(struct run *run, int *ret_exit)
 			run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
 		return false;
 	}
+	*ret_exit = read_ahead(run);
+	if (*ret_exit != 0)
+		return false;
 	error = start(run, &setup);
 	if (error < 0) {
 		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
@@ -314,7 +338,7 @@ bool run_setup(struct run *run, int *ret_exit)
 	cleanup_close(&setup.signal_fd);
 	cleanup_close(&run->result_fd);
 	run->result_fd = -1;
-	if (dumpable == 1)
+	if (setup.dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* what the keeper starts with: it opens files of its own */
 	if (setup.signal_fd >= 0)
 		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);

@@ -44,12 +44,15 @@ static void run_done(struct run *run)
 	if (!ending_is_tidy)
 		return;
 	policy_draft_free(run->draft);
+	egress_read_done(&run->read);
+	egress_read_done(&run->setup_read);
 	policy_free(run->policy);
 	policy_free(run->setup_policy);
 	json_decref(run->setup_result);
 	cleanup_close(&run->setup_audit_fd);
 	free(run->setup_audit);
 	free(run->setup_log);
+	free(run->log);
 	if (run->host_ready)
 		cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
@@ -146,7 +149,7 @@ static void keep_artifacts(struct run *run, json_t *result)
 		cli_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
-		(void)fprintf(stderr, "callgate: kept %zu files in %s\n", files, run->options.output);
+		cli_note("callgate: kept %zu files in %s", files, run->options.output);
 	}
 }
 
@@ -158,8 +161,8 @@ static void check_stream(struct run *run, json_t *result, const char *name, cons
 	(void)snprintf(key, sizeof(key), "%s_path", name);
 	path = json_string_value(json_object_get(result, key));
 	if (capture->truncated && !run->options.quiet && !run->options.json)
-		(void)fprintf(stderr, "callgate: %s passed its limit; %s%s\n", name,
-			      path ? "all of it is in " : "the rest could not be kept", path ? path : "");
+		cli_note("callgate: %s passed its limit; %s%s", name,
+			 path ? "all of it is in " : "the rest could not be kept", path ? path : "");
 	if (capture->forward_error == 0 || capture->reader_gone)
 		return;
 	(void)snprintf(message, sizeof(message), "%s could not be written (%s): a part of the program's output is lost",
@@ -209,7 +212,7 @@ static int finish(struct run *run, const struct keeper_options *keeper, struct k
 		exit_code = CLI_ERROR;
 	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
-		(void)fputs("callgate: denied to the setup:\n", stderr); /* nobody left to tell */
+		cli_note("callgate: denied to the setup:");
 	if (!run->options.json)
 		summary_print(stderr, result, run->options.events);
 	if (run->options.status_fd >= 0 && result_status_end(run->options.status_fd, result) < 0)
@@ -236,11 +239,12 @@ int run_watch(struct run *run)
 		.argv = options->argv,
 		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = run->audit ? run->audit : run_log_path(run),
+		.audit_path = run->audit ? run->audit : run->log,
 		.audit_fd = run->audit_fd,
 		.audit_beside = run->in_setup ? NULL : run->setup_audit ? run->setup_audit : run->setup_log,
 		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
+		.read = options->setup ? &run->read : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.show = !options->json,
@@ -299,6 +303,8 @@ static int prepare(struct run *run)
 	shared_program_undo(undo_scratch, run);
 	exit_code = run_prepare(run);
 	shared_program_settled();
+	if (run->scratch.notice && !run->options.quiet)
+		cli_note("callgate: %s", run->scratch.notice);
 	return exit_code;
 }
 

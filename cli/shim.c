@@ -171,7 +171,7 @@ static char *listed(const char *path, const char *root, const char *name)
 
 		if (strncmp(line, mark, sizeof(mark) - 1) != 0 ||
 		    sscanf(line + sizeof(mark) - 1, "%127s %127s", plugin, version) != 2 || strchr(plugin, '/') ||
-		    strchr(version, '/'))
+		    strchr(version, '/') || strcmp(plugin, "..") == 0 || strcmp(version, "..") == 0)
 			continue;
 		if (asprintf(&found, "%s/installs/%s/%s/bin/%s", root, plugin, version, name) < 0) {
 			found = NULL;

@@ -31,7 +31,7 @@ int cli_show(int argc, char **argv)
 	struct policy *policy;
 	int opt, ret;
 
-	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS, longs, NULL)) != -1) {
+	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS, longs)) != -1) {
 		if (opt == CLI_OPT_HELP)
 			return print_help();
 		if (opt == CLI_OPT_VERSION)
@@ -48,6 +48,7 @@ int cli_show(int argc, char **argv)
 	}
 	if (cli_policy_load(&options, "show", &host, NULL, &policy) < 0)
 		return CLI_ERROR;
+	cli_host_tell(&host);
 	text = policy_show(policy);
 	policy_free(policy);
 	if (text)

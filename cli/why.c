@@ -215,7 +215,7 @@ static int parse(int argc, char **argv, struct cli_policy_options *options, stru
 	int opt, ret;
 
 	*ret_exit = CLI_ERROR;
-	while ((opt = getopt_long(argc, argv, "+" CLI_POLICY_SHORTS, longs, NULL)) != -1) {
+	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS, longs)) != -1) {
 		ret = cli_policy_option(options, "why", opt, optarg);
 		if (ret > 0)
 			continue;
@@ -257,6 +257,7 @@ int cli_why(int argc, char **argv)
 	}
 	if (cli_policy_load(&options, "why", &host, NULL, &policy) < 0)
 		return CLI_ERROR;
+	cli_host_tell(&host);
 	exit_code = CLI_ERROR;
 	if (question.endpoint)
 		exit_code = why_net(policy, question.endpoint, question.url, question.json);
