@@ -59,12 +59,34 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 		{options->inet_udp, "socket", allow_socket_udp},
 		{options->inet, "getsockopt", allow_getsockopt_inet},
 		{options->inet, "setsockopt", allow_setsockopt_inet},
+		{options->judge_memory, "mmap", allow_mmap_sampled},
+		{options->judge_memory && !options->judge_forks, "clone", allow_clone_sampled},
+		{!options->judge_memory, "setsockopt", allow_setsockopt_buffers},
+		{!options->judge_memory, "fcntl", allow_fcntl_pipes},
+		{!options->judge_listeners, "setsockopt", allow_setsockopt_alone},
 	};
 	static const struct row_term none[] = {{0, {{0, 0, 0}}}};
 
 	if (i == sizeof(more) / sizeof(more[0]))
 		return NULL;
 	return more[i].on && strcmp(row->name, more[i].name) == 0 ? more[i].terms : none;
+}
+
+/* What gets memory that no process shows. */
+static bool oracle_memory(const struct syscall_row *row)
+{
+	static const char *const names[] = {"mmap", "memfd_create", "sendfile", "splice", "vmsplice"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(row->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool oracle_native(const struct filter_options *options, const struct syscall_row *row)
+{
+	return row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc) ||
+	       (!options->judge_memory && oracle_memory(row));
 }
 
 /* Whether its own terms do not count. */
@@ -75,8 +97,14 @@ static bool oracle_judged(const struct filter_options *options, const struct sys
 	for (size_t i = 0; options->hand_off && i < sizeof(masks) / sizeof(masks[0]); i++)
 		if (strcmp(row->name, masks[i]) == 0)
 			return true;
+	if (strcmp(row->name, "rt_sigreturn") == 0)
+		return options->restart;
 	if (strcmp(row->name, "shutdown") == 0)
 		return options->judge_listeners;
+	if (options->judge_memory && oracle_memory(row))
+		return true;
+	if (options->judge_memory && strcmp(row->name, "clone") == 0)
+		return true;
 	return options->judge_messages && (strcmp(row->name, "sendmsg") == 0 || strcmp(row->name, "sendmmsg") == 0);
 }
 
@@ -85,7 +113,7 @@ static int oracle_add_row(scmp_filter_ctx filter, const struct filter_options *o
 {
 	int r = 0;
 
-	if (row->class == ROW_NATIVE || (row->class == ROW_PRIVATE && options->private_ipc))
+	if (oracle_native(options, row))
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, row->nr, 0, NULL);
 	if (row->class == ROW_QUIET)
 		return seccomp_rule_add_exact_array(filter, SCMP_ACT_ERRNO((uint32_t)row->error), row->nr, 0, NULL);

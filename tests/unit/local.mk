@@ -29,6 +29,9 @@ tests_unit_test_proctree_LDADD = libcallgate_base.a $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_notify
+tests_unit_test_notify_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS) -lpthread
+
 UNIT_TESTS += tests/unit/test_watchdog
 tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
 
@@ -86,6 +89,9 @@ tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_egress.a lib
 UNIT_TESTS += tests/unit/test_inet_address
 tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_inet_fence
+tests_unit_test_inet_fence_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/test_inet_judge
 tests_unit_test_inet_judge_SOURCES = tests/unit/test_inet_judge.c $(POLICY_RIG)
 tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
@@ -95,6 +101,10 @@ UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h tests/unit/old-kernel.h
 tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/test_continue tests/unit/test_insn
+tests_unit_test_continue_LDADD = $(tests_unit_test_trace_LDADD)
+tests_unit_test_insn_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace_blob
 tests_unit_test_trace_blob_LDADD = $(tests_unit_test_trace_LDADD)
@@ -135,9 +145,16 @@ tests_unit_test_policy_peek_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_real
 tests_unit_test_real_SOURCES = tests/unit/test_real.c cli/real.c cli/real.h
 tests_unit_test_real_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_places
+tests_unit_test_places_SOURCES = tests/unit/test_places.c cli/places-command.c cli/places.c cli/places.h \
+	cli/real.c cli/real.h
+tests_unit_test_places_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_policy_below
 tests_unit_test_policy_below_SOURCES = tests/unit/test_policy_below.c $(POLICY_RIG)
 tests_unit_test_policy_below_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_policy_move
+tests_unit_test_policy_move_SOURCES = tests/unit/test_policy_move.c $(POLICY_RIG)
+tests_unit_test_policy_move_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_decide_SOURCES = tests/unit/test_policy_decide.c $(POLICY_RIG)
 tests_unit_test_policy_decide_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_test_policy_errors_SOURCES = tests/unit/test_policy_errors.c $(POLICY_RIG)

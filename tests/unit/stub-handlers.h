@@ -14,6 +14,9 @@
 #define FILTER(name, error, ...)
 #define JUDGE(name, basis, ...) STUB(name)
 #define ROW(name, basis, ...) STUB(name)
+#define JUDGE_WAITS JUDGE
+#define ROW_OPENS ROW
+#define ROW_WAITS ROW
 #define REFUSE(name, error, ...)
 #define PRIVATE(name, error, ...)
 #define QUIET(name, error)
@@ -24,7 +27,10 @@
 #undef NATIVE
 #undef FILTER
 #undef JUDGE
+#undef JUDGE_WAITS
 #undef ROW
+#undef ROW_OPENS
+#undef ROW_WAITS
 #undef REFUSE
 #undef PRIVATE
 #undef QUIET

@@ -142,6 +142,18 @@ static void exchange(void)
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 }
 
+/* The same after a request with a body, which was the last of its upstream connection. */
+static void exchange_anew(void)
+{
+	ck_assert_int_eq(hear_all(upstream), 0);
+	(void)close(upstream);
+	say(program, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	upstream = erig_accept(server);
+	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+}
+
 START_TEST(requests_are_recorded_and_forwarded_anew)
 {
 	struct control_record record;
@@ -189,7 +201,7 @@ START_TEST(bodies_pass_both_ways_however_they_come)
 		(void)usleep(500); /* so that it does come in pieces */
 	}
 	/* Chunks of its own, whose sizes depend on how it read: their content is what counts. */
-	hear(upstream, "POST /p HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n");
+	hear(upstream, "POST /p HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
 	for (const char *left = "hello!"; *left;) {
 		char size[3], content[3];
 
@@ -203,7 +215,7 @@ START_TEST(bodies_pass_both_ways_however_they_come)
 	hear(upstream, "0\r\n\r\n");
 	say(upstream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nY: z\r\n\r\n");
 	hear(program, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
-	exchange();
+	exchange_anew();
 	ck_assert_int_eq(erig_done(rig, 0).result, 200);
 	end();
 }
@@ -213,14 +225,14 @@ START_TEST(a_client_may_wait_for_continue)
 {
 	begin("");
 	say(program, "PUT /p HTTP/1.1\r\nHost: @\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
-	hear(upstream, "PUT /p HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+	hear(upstream, "PUT /p HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n");
 	say(upstream, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
 	hear(program, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
 	say(program, "body");
 	hear(upstream, "body");
 	say(upstream, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
 	hear(program, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
-	exchange();
+	exchange_anew();
 	end();
 }
 END_TEST
@@ -294,9 +306,12 @@ START_TEST(requests_sent_ahead_wait_for_their_turn)
 	hear(upstream, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\n");
 	silent(upstream);
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1");
-	hear(upstream, "POST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\n\r\nabc");
+	hear(upstream, "POST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc");
 	silent(upstream);
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2");
+	ck_assert_int_eq(hear_all(upstream), 0);
+	(void)close(upstream);
+	upstream = erig_accept(server);
 	hear(upstream, "GET /3 HTTP/1.1\r\nHost: @\r\n\r\n");
 	(void)shutdown(program, SHUT_WR); /* and still hears the answer */
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
@@ -359,19 +374,21 @@ static bool drain(int fd, bool chunked)
 START_TEST(big_bodies_arrive_whole)
 {
 	const char *framing = _i ? "Transfer-Encoding: chunked" : "Content-Length: 25165824";
-	char head[256], wrong[256];
+	char head[256], anew[256], wrong[256];
 	pid_t writer, echo;
 	int status;
 
 	begin("");
 	(void)snprintf(head, sizeof(head), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\n\r\n", port, framing);
+	(void)snprintf(anew, sizeof(anew), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\nConnection: close\r\n\r\n", port,
+		       framing);
 	(void)snprintf(wrong, sizeof(wrong), "HTTP/1.1 200 OK\r\n%s\r\n\r\n", framing);
 	writer = fork();
 	if (writer == 0) {
 		pour(program, head, _i);
 		_exit(0);
 	}
-	hear(upstream, head);
+	hear(upstream, anew);
 	echo = fork();
 	if (echo == 0) {
 		pour(upstream, wrong, _i); /* an answer that does not wait for the request's end */
@@ -382,7 +399,7 @@ START_TEST(big_bodies_arrive_whole)
 	ck_assert(drain(program, _i));
 	ck_assert_int_eq(waitpid(writer, &status, 0), writer);
 	ck_assert_int_eq(waitpid(echo, &status, 0), echo);
-	exchange();
+	exchange_anew();
 	ck_assert_uint_ge(erig_done(rig, 0).bytes_up, BIG);
 	ck_assert_uint_ge(erig_done(rig, 0).bytes_down, BIG);
 	end();
@@ -518,7 +535,7 @@ START_TEST(a_body_that_turns_bad_ends_everything)
 {
 	begin("");
 	say(program, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
-	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\n");
 	say(program, "5;x=\"\r\nworld\r\n0\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
 	hear_status(400, "smuggling");
@@ -638,7 +655,7 @@ START_TEST(an_answer_may_come_before_all_was_asked)
 {
 	begin("");
 	say(program, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 100000000\r\n\r\nbegun");
-	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 100000000\r\n\r\nbegun");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 100000000\r\nConnection: close\r\n\r\nbegun");
 	say(upstream, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
 	(void)shutdown(upstream, SHUT_WR);
 	hear(program, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
@@ -652,7 +669,7 @@ START_TEST(a_client_that_goes_takes_its_request_along)
 {
 	begin("");
 	say(program, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 10\r\n\r\nbegun");
-	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 10\r\n\r\nbegun");
+	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 10\r\nConnection: close\r\n\r\nbegun");
 	(void)close(program);
 	program = -1;
 	ck_assert_int_eq(hear_all(upstream), -ECONNRESET); /* no orderly end of what is not whole */
@@ -811,7 +828,185 @@ START_TEST(nothing_that_is_said_brings_it_down)
 		ck_assert_int_ge(program, 0);
 		upstream = erig_accept(server);
 	}
-	exchange();
+	/* What was sent ahead of an end has its connection, too. */
+	say(program, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	while (!readable(upstream, 500) || recv(upstream, heard, 10, MSG_PEEK) != 10 || memcmp(heard, "GET /again", 10) != 0) {
+		(void)close(upstream);
+		upstream = erig_accept(server);
+	}
+	end();
+}
+END_TEST
+
+/* ---- bodies that a server may take for requests ---- */
+
+START_TEST(methods_without_a_body_get_none)
+{
+	static const char *const methods[] = {"GET", "HEAD", "DELETE", "OPTIONS", "get"};
+	static const char *const bodies[] = {"Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
+	char text[256];
+
+	for (size_t i = 0; i < 2; i++) {
+		begin("");
+		(void)snprintf(text, sizeof(text), "%s /a HTTP/1.1\r\nHost: @\r\n%s", methods[_i], bodies[i]);
+		say(program, text);
+		ck_assert_int_eq(hear_all(program), 0);
+		ck_assert_ptr_nonnull(strstr(heard, " 403 "));
+		ck_assert_int_eq(request(0).status, 403);
+		ck_assert_str_eq(request(0).reason, "body_not_granted");
+		ck_assert_int_eq(hear_all(upstream), 0);
+		ck_assert_str_eq(heard, "");
+		end();
+	}
+	begin(", \"any_body\": true");
+	(void)snprintf(text, sizeof(text), "%s /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi", methods[_i]);
+	say(program, text);
+	(void)snprintf(text, sizeof(text), "%s /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", methods[_i]);
+	hear(upstream, text);
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	exchange_anew();
+	end();
+}
+END_TEST
+
+/* The server answers the body as well: that answer is nobody's. */
+START_TEST(an_answer_to_a_body_is_not_the_next_requests)
+{
+	begin("");
+	say(program, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhiGET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	hear(upstream, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	(void)send(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof", 43, MSG_NOSIGNAL);
+	(void)close(upstream);
+	upstream = erig_accept(server);
+	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	end();
+}
+END_TEST
+
+START_TEST(an_endpoint_that_is_gone_becomes_502)
+{
+	begin("");
+	say(program, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi");
+	hear(upstream, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+	(void)close(server);
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	say(program, "GET /b HTTP/1.1\r\nHost: @\r\n\r\n");
+	ck_assert_int_eq(hear_all(program), 0);
+	ck_assert_ptr_nonnull(strstr(heard, "HTTP/1.1 502 "));
+	ck_assert_int_eq(request(1).status, 502);
+	ck_assert_str_eq(request(1).reason, "connect_failed");
+	server = -1;
+	end();
+}
+END_TEST
+
+/* ---- names of fields ---- */
+
+static const char *const other_names[] = {"X_Original_URL: /no", "X.Original.URL: /no", "x_http-method~override: DELETE",
+					  "Script_Name: /no", "X-Forwarded_Host: b.test", "forwarded: host=b.test",
+					  "x-amz-copy-source: /no", "X_Ms_Copy_Source: https://b.test/no", "X-Goog-Copy-Source: no/no",
+					  "x-ms-rename-source: /no", "X-Copy-From: /no"};
+
+START_TEST(an_override_by_another_spelling_is_one)
+{
+	char text[256];
+
+	begin(RULES);
+	(void)snprintf(text, sizeof(text), "GET /ok/1 HTTP/1.1\r\nHost: @\r\n%s\r\n\r\n", other_names[_i]);
+	say(program, text);
+	(void)shutdown(program, SHUT_WR);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(403, "override_not_granted");
+	ck_assert_str_eq(request(0).reason, "override_not_granted");
+	end();
+}
+END_TEST
+
+START_TEST(a_length_by_another_spelling_is_refused)
+{
+	static const char *const names[] = {"Content_Length: 5", "content.length: 5", "Transfer_Encoding: chunked", "Transfer+Encoding: x"};
+	char text[256];
+
+	begin(RULES);
+	(void)snprintf(text, sizeof(text), "POST /ok/1 HTTP/1.1\r\nHost: @\r\n%s\r\n\r\n", names[_i]);
+	say(program, text);
+	(void)shutdown(program, SHUT_WR);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(400, "smuggling");
+	end();
+}
+END_TEST
+
+/* What curl, git, npm, pip, aws, gRPC, browsers and SDKs send is no other spelling of anything. */
+START_TEST(honest_fields_pass)
+{
+	static const char fields[] =
+		"User-Agent: git/2.47\r\nAccept: */*\r\nGit-Protocol: version=2\r\nX_Forwarded_For: 1.2.3.4\r\n"
+		"X-Forwarded-Proto: https\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors\r\nnpm-session: 1\r\nnpm-command: ci\r\n"
+		"npm-scope: x\r\nx-amz-date: 1\r\nx-amz-content-sha256: 0\r\namz-sdk-request: attempt=1\r\nX-Amz-Target: a.b\r\n"
+		"grpc-timeout: 1S\r\ngrpc-accept-encoding: gzip\r\nX-Stainless-Lang: python\r\nOpenAI-Organization: x\r\n"
+		"X-GitHub-Api-Version: 1\r\nReferer: https://a.test/\r\nOrigin: https://a.test\r\nRange: bytes=0-1\r\n"
+		"If-None-Match: x\r\nCookie: a=b\r\nAuthorization: Bearer x\r\nX-Requested-With: XMLHttpRequest\r\n"
+		"traceparent: 00-0-0-0\r\nx-ms-version: 1\r\nX-Goog-Api-Client: x\r\nDepth: 1\r\nPriority: u=1\r\n\r\n";
+	char text[2048];
+
+	begin(RULES);
+	(void)snprintf(text, sizeof(text), "GET /ok/1 HTTP/1.1\r\nHost: @\r\n%s", fields);
+	say(program, text);
+	hear(upstream, text);
+	end();
+}
+END_TEST
+
+/* ---- an upstream connection after another ---- */
+
+/* What a connection has used up, the next one of the same client has not anew. */
+START_TEST(budgets_outlive_an_upstream_connection)
+{
+	begin(", \"max_requests\": 2, \"max_connections\": 1");
+	for (int i = 0; i < 2; i++) {
+		say(program, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi");
+		if (i)
+			upstream = erig_accept(server);
+		hear(upstream, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+		say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+		hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+		ck_assert_int_eq(hear_all(upstream), 0);
+		(void)close(upstream);
+	}
+	say(program, "GET /b HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n");
+	upstream = erig_accept(server);
+	ck_assert_int_eq(hear_all(program), 0);
+	hear_status(429, "cap_requests");
+	ck_assert_int_eq(hear_all(upstream), 0);
+	ck_assert_str_eq(heard, "");
+	end();
+}
+END_TEST
+
+/* A server that answers as soon as it is connected to again: that is no answer. */
+START_TEST(an_answer_before_the_request_is_none)
+{
+	static const char early[] = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none"
+				    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof";
+	begin("");
+	say(program, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi");
+	hear(upstream, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	ck_assert_int_eq(hear_all(upstream), 0);
+	(void)close(upstream);
+	say(program, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\nGET /2 HTTP/1.1\r\nHost: @\r\n\r\n");
+	upstream = erig_accept(server);
+	(void)send(upstream, early, sizeof(early) - 1, MSG_NOSIGNAL);
+	(void)hear_all(program);
+	ck_assert_ptr_null(strstr(heard, "spoof"));
 	end();
 }
 END_TEST
@@ -847,6 +1042,15 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_websocket_becomes_a_relay);
 	tcase_add_test(tcase, a_server_may_decline_a_websocket);
 	tcase_add_test(tcase, other_upgrades_are_not_passed_on);
+	tcase_add_loop_test(tcase, methods_without_a_body_get_none, 0, 5);
+	tcase_add_test(tcase, an_answer_to_a_body_is_not_the_next_requests);
+	tcase_add_test(tcase, an_endpoint_that_is_gone_becomes_502);
+	tcase_add_loop_test(tcase, an_override_by_another_spelling_is_one, 0,
+			    (int)(sizeof(other_names) / sizeof(other_names[0])));
+	tcase_add_loop_test(tcase, a_length_by_another_spelling_is_refused, 0, 4);
+	tcase_add_test(tcase, honest_fields_pass);
+	tcase_add_test(tcase, budgets_outlive_an_upstream_connection);
+	tcase_add_test(tcase, an_answer_before_the_request_is_none);
 	tcase_add_loop_test(tcase, nothing_that_is_said_brings_it_down, 0, 10);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -207,7 +207,7 @@ START_TEST(absolute_targets_go_where_they_say)
 	say(program, "POST http://b.test:$ HTTP/1.1\r\nHost: b.test:$\r\nContent-Length: 2\r\n\r\nhi");
 	b = erig_accept(other);
 	ck_assert_int_eq(hear_all(a), 0); /* is done with */
-	hear(b, "POST / HTTP/1.1\r\nHost: b.test:$\r\nContent-Length: 2\r\n\r\nhi");
+	hear(b, "POST / HTTP/1.1\r\nHost: b.test:$\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
 	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb");
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb");
 	ck_assert_str_eq(record(CONTROL_EVENT_OPEN, 1).host, "b.test");

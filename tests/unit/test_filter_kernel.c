@@ -152,7 +152,7 @@ static void run_sweep(void (*sweep)(void))
 	int status;
 	pid_t pid;
 
-	ck_assert_int_eq(filter_build(&(struct filter_options){.private_ipc = false}, &program), 0);
+	ck_assert_int_eq(filter_build(&(struct filter_options){.judge_memory = true}, &program), 0);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(shared, MAP_FAILED);
 	shared->listener = -1;

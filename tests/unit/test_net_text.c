@@ -38,10 +38,17 @@ static const struct pair paths[] = {
 	{"/", "/"}, {"/a/b", "/a/b"}, {"/a/./b", "/a/b"}, {"/a/../b", "/b"}, {"/a/b/..", "/a/"}, {"/a/.", "/a/"}, {"/a/b/../../c", "/c"}, {"/a//b", "/a//b"},
 	{"/a//../b", "/a/b"}, {"/%7euser/%41", "/~user/A"}, {"/a%2fb", "/a%2Fb"}, {"/@types%2fnode", "/@types%2Fnode"}, {"/a%3ab", "/a%3Ab"}, {"/a%2A", "/a%2A"},
 	{"/%c3%bc", "/%C3%BC"}, {"/\xc3\xbc", "/%C3%BC"}, {"/a{b}|\"<>^`", "/a%7Bb%7D%7C%22%3C%3E%5E%60"}, {"/a?b/../c", "/a"}, {"/?x=%zz", "/"}, {"/...", "/..."}, {"/..a", "/..a"},
-	{"/.git", "/.git"}, {"/a.%2e", "/a.."}, {"/%252e%252e/x", "/%252e%252e/x"}, {"/a;b=c/d", "/a;b=c/d"},
+	{"/.git", "/.git"}, {"/a.%2e", "/a.."}, {"/a%252eb/x", "/a%252eb/x"},
+	{"/job/a%252fb", "/job/a%252fb"}, {"/%c3%80%c0%af", "/%C3%80%C0%AF"}, {"/..a%3b", "/..a%3B"}, {"/a;b=c/d", "/a;b=c/d"},
 	{"", NULL}, {"a", NULL}, {"*", NULL}, {"?x", NULL}, {"/..", NULL}, {"/a/../..", NULL}, {"/../a", NULL}, {"/%2e%2e/a", NULL}, {"/a/%2e/b", NULL}, {"/.%2e/a", NULL},
 	{"/a\\b", NULL}, {"/a%5cb", NULL}, {"/a%00", NULL}, {"/a%0a", NULL}, {"/a%7f", NULL}, {"/a b", NULL}, {"/a\tb", NULL}, {"/a\x7f", NULL}, {"/a#b", NULL}, {"/a?b#c", NULL}, {"/a?b c", NULL},
 	{"/a%", NULL}, {"/a%4", NULL}, {"/a%4g", NULL}, {"/a%%41", NULL}, {"/x/..;/y", NULL}, {"/x/..%3b/y", NULL}, {"/x/.;a", NULL},
+	{"/%252e%252e/x", NULL}, {"/%252e/x", NULL}, {"/%25252e%25252e/x", NULL}, {"/%25%32%65%252e/x", NULL}, {"/x/..%252f..%252fy", NULL},
+	{"/x/..%255cy", NULL}, {"/%c0%ae%c0%ae/x", NULL}, {"/%c0%ae./x", NULL}, {"/..%253bx/y", NULL}, {"/..%2500/x", NULL},
+	{"/%e0%80%ae%e0%80%ae/x", NULL}, {"/%f0%80%80%ae./x", NULL}, {"/%f8%80%80%80%ae/x", NULL}, {"/%fc%80%80%80%80%ae./x", NULL},
+	{"/x/..%e0%80%afy", NULL}, {"/%25e0%2580%25ae/x", NULL}, {"/%e2%80%ae/x", "/%E2%80%AE/x"}, {"/%e0%a4%ae/x", "/%E0%A4%AE/x"},
+	{"/%f0%9f%80%ae", "/%F0%9F%80%AE"}, {"/%80%ae/x", "/%80%AE/x"}, {"/100%2525", "/100%2525"}, {"/bucket/a%252Fb%252f.c", "/bucket/a%252Fb%252f.c"},
+	{"/@scope%2fname", "/@scope%2Fname"},
 	{"/x/..%2fy", NULL}, {"/x/a%2f..", NULL}, {"/x/a%2f..%2fb", NULL}, {"/x/%2e%2e%2fb", NULL}, {"/x/a%2f.%2fb", NULL},
 };
 

@@ -7,6 +7,7 @@
 
 #include "policy-rig.h"
 #include "policy/policy.h"
+#include "policy/ways.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -263,6 +264,28 @@ START_TEST(test_may_hold)
 }
 END_TEST
 
+/* The host's own /work is not the workdir, which the view shows by that name. */
+START_TEST(test_host_writable)
+{
+	static const struct {
+		const char *host;
+		bool writable;
+	} cases[] = {
+		{"/scratch/run/work", true}, {"/scratch/run/work/x", true}, {"/work", false}, {"/work/x", false}, {"/data/x", true},
+		{"/usr", false},
+	};
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/\"], \"write\": [\"@workdir\", \"/data\"]}}", NULL,
+				  &policy), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(policy_host_writable(policy, cases[i].host) == cases[i].writable, "%s", cases[i].host);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("policy decide");
@@ -273,6 +296,7 @@ int main(void)
 	tcase_add_test(tcase, test_degenerate_paths);
 	tcase_add_test(tcase, test_long_alias_fails_closed);
 	tcase_add_test(tcase, test_may_hold);
+	tcase_add_test(tcase, test_host_writable);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }

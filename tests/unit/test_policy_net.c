@@ -230,7 +230,7 @@ START_TEST(test_values)
 	struct policy *policy = load_with(
 		"{'network': {'allow': [{'host': 'db.test', 'port': 5432, 'private': true, 'dns': 'real', 'max_bytes_up': '64K',"
 		" 'max_bytes_down': 5, 'max_bytes_per_second': '1M', 'max_connections': 3, 'reason': 'because'},"
-		" {'host': 'h.test', 'requests_per_minute': 60, 'max_requests': '7', 'max_bytes_up': 'none'}],"
+		" {'host': 'h.test', 'requests_per_minute': 60, 'max_requests': '7', 'max_bytes_up': 'none', 'any_body': true}],"
 		" 'resolve': {'DB.test': ['127.0.0.1', '::1'], 'h.test': '8.8.8.8'}, 'upstream_ca': './ca.pem', 'proxy': 'env',"
 		" 'pool': {'v4': '10.9.0.0/16'}}}", NULL);
 	struct sockaddr_storage addresses[NET_ADDRESSES_MAX];
@@ -248,6 +248,7 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[0].budget.connections, 3);
 	ck_assert(rules[0].dns_real && rules[0].private_addresses && rules[0].proto == NET_TCP && !rules[0].is_address);
 	ck_assert_str_eq(rules[0].reason, "because");
+	ck_assert(rules[1].any_body && !rules[0].any_body);
 	ck_assert_uint_eq(rules[1].budget.requests_per_minute, 60);
 	ck_assert_uint_eq(rules[1].budget.requests, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
@@ -448,6 +449,7 @@ static const struct mistake mistakes[] = {
 	{"{'network': {'allow': [{'host': 'a.test', 'credential': {'header': 'A', 'value': 'x {A}'}}, {'host': 'b.test'}]}, 'secrets': {'A': {'from': 'env:A', 'hosts': ['b.test']}}}", "the secret A may not be sent to a.test; add it to secrets.A.hosts"},
 	{"{'network': {'allow': [{'host': '*.a.test', 'credential': {'header': 'A', 'value': '{A}'}}]}, 'secrets': {'A': {'from': 'env:A', 'hosts': ['b.a.test']}}}", "may not be sent to *.a.test"},
 	{"{'network': {'allow': [{'host': 'a.test', 'port': 80}]}, 'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}", "secrets.A: a.test is reached by http only, without TLS"},
+	{ALLOW("'host': 'a.test', 'any_body': 'yes'"), "any_body: must be true or false"}, {ALLOW("'host': 'a.test', 'port': 22, 'any_body': true"), "has \"any_body\" where no HTTP is spoken"},
 	{ALLOW("'host': 'a.test', 'private': 1"), "private: must be true or false"}, {ALLOW("'host': '8.8.8.8', 'private': true"), "\"private\" without effect"}, {ALLOW("'host': '10.0.0.1'"), "not public (private); add \"private\": true"}, {ALLOW("'host': '127.0.0.1', 'port': 22"), "not public (loopback)"},
 	{ALLOW("'host': '169.254.169.254', 'private': true"), "never connected to (metadata)"}, {ALLOW("'host': '0.0.0.0', 'private': true"), "never connected to (unspecified)"}, {ALLOW("'host': '::ffff:169.254.169.254', 'private': true"), "never connected to (metadata)"},
 	{ALLOW("'host': '8.8.8.8', 'dns': 'real'"), "\"dns\" for an address"}, {ALLOW("'host': 'a.test', 'dns': 'no'"), "dns: must be \"synthetic\" or \"real\""}, {ALLOW("'host': 'a.test', 'max_bytes_up': 'lots'"), "max_bytes_up: must be a size"}, {ALLOW("'host': 'a.test', 'max_bytes_down': 0"), "max_bytes_down: must be a size"},

@@ -86,6 +86,12 @@ START_TEST(test_like_realpath)
 	same(&real, "/");
 	same(&real, "//");
 	same(&real, "/..");
+	same(&real, "");
+	ck_assert_int_eq(chdir(top), 0);
+	same(&real, "a/up-slash/./odd/../file");
+	same(&real, "a/near/../c");
+	same(&real, ".");
+	same(&real, "../tmp");
 	cli_real_done(&real);
 	remove_all();
 }

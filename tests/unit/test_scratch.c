@@ -270,21 +270,67 @@ START_TEST(test_keep)
 }
 END_TEST
 
-/* In /tmp anybody may have made the directory, or a link of its name, first. */
-START_TEST(test_foreign_base)
+static void squat_link(void)
 {
-	struct scratch scratch;
-	int created;
-
 	ck_assert_int_eq(symlink("/", base), 0);
-	created = scratch_create(&scratch, &error);
-	ck_assert_int_lt(created, 0);
-	ck_assert_ptr_nonnull(strstr(error.text, "TMPDIR"));
-	ck_assert_int_eq(unlink(base), 0);
+}
+
+static void squat_dangling(void)
+{
+	ck_assert_int_eq(symlink("nowhere", base), 0);
+}
+
+static void squat_file(void)
+{
+	ck_assert_int_eq(mknod(base, S_IFREG | 0600, 0), 0);
+}
+
+static void squat_open(void)
+{
 	ck_assert_int_eq(mkdir(base, 0700), 0);
 	ck_assert_int_eq(chmod(base, 0770), 0);
-	ck_assert_int_eq(scratch_create(&scratch, &error), -EPERM);
-	ck_assert_ptr_nonnull(strstr(error.text, "open to others"));
+}
+
+static void (*const squats[])(void) = {squat_link, squat_dangling, squat_file, squat_open};
+
+/* In /tmp anybody may have made the directory, or a link of its name, first: then it is another one, the same for all runs. */
+START_TEST(test_foreign_base)
+{
+	char others[PATH_MAX + 64], kept[PATH_MAX + 64];
+	struct scratch first, second;
+	pid_t pid;
+
+	squats[_i]();
+	(void)snprintf(others, sizeof(others), "%s-AAAAAA", base); /* of another's making: open to all */
+	ck_assert_int_eq(mkdir(others, 0700), 0);
+	ck_assert_int_eq(chmod(others, 0777), 0);
+	(void)snprintf(others, sizeof(others), "%s-AAAAAB", base);
+	ck_assert_int_eq(symlink("/", others), 0);
+	begin(&first);
+	ck_assert_ptr_nonnull(first.notice);
+	ck_assert_ptr_nonnull(strstr(first.notice, base));
+	ck_assert_ptr_nonnull(strstr(first.notice, first.base));
+	ck_assert_uint_eq(strlen(first.base), strlen(base) + 7);
+	ck_assert_int_eq(scratch_create(&second, &error), 0);
+	ck_assert_str_eq(first.base, second.base);
+	(void)snprintf(kept, sizeof(kept), "%s", first.base);
+	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert_int_eq(access(kept, F_OK), 0);
+	ck_assert_int_eq(scratch_remove(&first), 0);
+	ck_assert_int_eq(entries(kept), 1); /* its directories are the next one's */
+	pid = fork();
+	if (pid == 0)
+		_exit(scratch_create(&first, &error) == 0 ? 0 : 1);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(entries(kept), 2);
+	begin(&second);
+	ck_assert_str_eq(second.base, kept);
+	ck_assert_int_eq(entries(kept), 2); /* the spare one is taken */
+	scratch_sweep(&second);
+	ck_assert_int_eq(entries(kept), 1); /* and the dead one's is gone */
+	second.ended_well = false;
+	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert_int_eq(access(kept, F_OK), -1);
 }
 END_TEST
 
@@ -315,7 +361,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_bad_spare, 0, 4);
 	tcase_add_loop_test(tcase, test_touched, 0, 4 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
-	tcase_add_test(tcase, test_foreign_base);
+	tcase_add_loop_test(tcase, test_foreign_base, 0, (int)(sizeof(squats) / sizeof(squats[0])));
 	tcase_add_test(tcase, test_no_tmpdir);
 	return unit_run(suite);
 }

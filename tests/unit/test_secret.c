@@ -117,13 +117,13 @@ START_TEST(test_sources)
 	say("E2", "env:GIVEN"); /* the same once more */
 	say("F", from_file);
 	say("D", from_fd);
-	say("C", "command:printf '%s\\n' of-a-command");
+	say("C", "command:printf '%s%s\\n' of-a-command \"$(pwd)\""); /* in no directory that a run may write */
 	secrets = loaded();
 	(void)unlink(path);
 	ck_assert_uint_eq(secrets_count(secrets), 5);
 	ck_assert_str_eq(secrets_name(secrets, 2), "F");
 	filled(secrets, "{E}|{E2}|{F}|{D}|{C}",
-	       "of-the-environment|of-the-environment|of-a-file|of-a-pipe|of-a-command");
+	       "of-the-environment|of-the-environment|of-a-file|of-a-pipe|of-a-command/");
 	ck_assert_ptr_null(getenv("GIVEN"));
 	ck_assert(fcntl(pipe_fd[0], F_GETFD) < 0 && errno == EBADF);
 	secrets_lock(secrets);
@@ -367,6 +367,7 @@ int main(void)
 	TCase *tcase = tcase_create("secret");
 
 	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60); /* one waits the 10 seconds that a command has */
 	tcase_add_test(tcase, test_none);
 	tcase_add_test(tcase, test_sources);
 	tcase_add_test(tcase, test_bad_sources);

@@ -187,6 +187,8 @@ START_TEST(classes_are_as_documented)
 		{"ptrace", ROW_REFUSE, EPERM},       {"pidfd_getfd", ROW_REFUSE, EPERM},
 		{"process_vm_writev", ROW_REFUSE, EPERM}, {"open_by_handle_at", ROW_REFUSE, EPERM},
 		{"name_to_handle_at", ROW_REFUSE, EOPNOTSUPP}, {"bpf", ROW_REFUSE, EPERM},
+		{"landlock_create_ruleset", ROW_REFUSE, EOPNOTSUPP}, {"landlock_add_rule", ROW_REFUSE, EOPNOTSUPP},
+		{"landlock_restrict_self", ROW_REFUSE, EOPNOTSUPP}, {"pkey_alloc", ROW_REFUSE, ENOSPC},
 		{"read", ROW_NATIVE, 0},             {"fchdir", ROW_NATIVE, 0},
 	};
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ static const struct escape_case escapes[] = {
 	{"\xc2\x85", "\\u0085"},		      /* a C1 control */
 	{"\xc2\xa0", "\xc2\xa0"},		      /* the first past them */
 	{"\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029"}, /* line ends for some readers */
+	{"a\xe2\x80\xae" "b", "a\\u202eb"},	     /* what follows would be shown from right to left */
+	{"\xf3\xa0\x81\x81", "\\udb40\\udc41"}, /* a tag: nothing is shown of it */
 	{"\xff", "\\\\xff"},
 	{"\x80", "\\\\x80"},
 	{"\xc3", "\\\\xc3"},			     /* cut short */
@@ -45,6 +48,47 @@ START_TEST(test_escape)
 	out[text_escape(out, c->bytes, len)] = '\0';
 	ck_assert_str_eq(out, c->want);
 	free(out);
+}
+END_TEST
+
+static const struct escape_case shown[] = {
+	{"/plain \"path\" \\", "/plain \"path\" \\"},
+	{"gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80"},
+	{"\x1b[2J\r\n\t\x7f", "\\u001b[2J\\u000d\\u000a\\u0009\\u007f"},
+	{"\xc2\x9b" "2J\xc2\xa0", "\\u009b2J\xc2\xa0"},
+	{"a\xe2\x80\xae" "b\xe2\x81\xa6\xd8\x9c", "a\\u202eb\\u2066\\u061c"},
+	{"\xc2\xad\xe2\x80\x8b\xef\xbb\xbf\xe3\x85\xa4", "\\u00ad\\u200b\\ufeff\\u3164"},
+	{"\xf3\xa0\x81\x81\xff\xe2\x80", "\\udb40\\udc41\\xff\\xe2\\x80"},
+};
+
+START_TEST(test_show)
+{
+	const struct escape_case *c = &shown[_i];
+	char *out = malloc(strlen(c->bytes) * TEXT_ESCAPE_MAX + 1);
+
+	out[text_show(out, c->bytes, strlen(c->bytes), false)] = '\0';
+	ck_assert_str_eq(out, c->want);
+	out[text_show(out, "\n\t", 2, true)] = '\0';
+	ck_assert_str_eq(out, "\n\t");
+	free(out);
+}
+END_TEST
+
+/* In pieces it is the same, wherever they end. */
+START_TEST(test_print)
+{
+	char text[5000], all[sizeof(text) * TEXT_ESCAPE_MAX], *printed = NULL;
+	size_t len, size;
+	FILE *out = open_memstream(&printed, &size);
+
+	for (len = (size_t)_i; len + 4 < sizeof(text); len += 4)
+		memcpy(text + len, len % 8 < 4 ? "\xf3\xa0\x81\x81" : "\xf0\x9f\x98\x80", 5);
+	memset(text, 'x', (size_t)_i);
+	ck_assert_int_eq(text_print(out, text, true), 0);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_uint_eq(text_show(all, text, strlen(text), true), size);
+	ck_assert_mem_eq(all, printed, size);
+	free(printed);
 }
 END_TEST
 
@@ -191,6 +235,8 @@ int main(void)
 	TCase *tcase = tcase_create("text");
 
 	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, test_show, 0, (int)(sizeof(shown) / sizeof(shown[0])));
+	tcase_add_loop_test(tcase, test_print, 0, 4);
 	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
 	tcase_add_test(tcase, test_round_trip);
 	tcase_add_test(tcase, test_utf8);

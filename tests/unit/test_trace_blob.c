@@ -61,28 +61,12 @@ START_TEST(exec_blobs_end)
 }
 END_TEST
 
-START_TEST(chdir_blobs_end)
-{
-	size_t budget = LIMIT - 5;
-	struct trace_blob blob = {0};
-
-	ck_assert_int_eq(blob_for_chdir("/home", &budget, &blob), -ENOMEM);
-	ck_assert_uint_eq(budget, LIMIT - 5);
-	ck_assert_int_eq(blob_for_chdir("/usr", &budget, &blob), 0);
-	ck_assert_uint_eq(budget, LIMIT);
-	ck_assert_str_eq(blob.bytes, "/usr");
-	blob_done(&blob);
-	ck_assert_uint_eq(budget, LIMIT - 5);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("trace-blob");
 	TCase *tests = tcase_create("trace-blob");
 
 	tcase_add_test(tests, exec_blobs_end);
-	tcase_add_test(tests, chdir_blobs_end);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

@@ -43,7 +43,7 @@ static const struct syscall_row row_execveat = {
 	.arg = {{ARG_DIRFD, "dirfd"}, {ARG_PATH, "path"}, {ARG_PTR, "argv"}, {ARG_PTR, "envp"}, {ARG_ATFLAGS, "flags"}},
 };
 static const struct syscall_row row_chdir = {
-	.nr = SYS_chdir, .name = "chdir", .basis = BASIS_CWD, .arg = {{ARG_PATH, "path"}},
+	.nr = SYS_chdir, .name = "chdir", .basis = BASIS_MOUNTNS, .arg = {{ARG_PATH, "path"}},
 };
 
 /* ---- the host directory behind /virt ---- */
@@ -168,14 +168,19 @@ static void reply(struct loop *loop, __u64 id, int error, bool go_on)
 
 static enum trace_answer judge(struct loop *loop, int *ret_error)
 {
+	static const struct mount plain = {.virt = NULL};
 	struct call *call = &loop->call;
 	char host[PATH_MAX];
 	struct exec_plan *plan;
+	int fd;
 
 	if (call->row == &row_chdir) {
 		if (!to_host(loop->rig, call->path[0].text, host))
 			return TRACE_CONTINUE;
-		return trace_chdir(loop->tracer, call, strdup(host), ret_error);
+		fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		*ret_error = -errno;
+		call->place[0].mount = &plain;
+		return fd < 0 ? TRACE_FAIL : trace_pathfd(loop->tracer, call, fd, false, ret_error);
 	}
 	plan = calloc(1, sizeof(*plan));
 	ck_assert_ptr_nonnull(plan);
