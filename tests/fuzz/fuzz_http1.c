@@ -24,12 +24,20 @@ static bool within(const char *at, size_t len, const char *data, size_t size)
 	return at >= data && len <= size && (size_t)(at - data) <= size - len;
 }
 
-/* ---- the second reader ---- */
+/* ---- the second reader: whoever is lenient ---- */
 
 struct opinion {
 	unsigned lengths, codings, hosts;
 	const char *length, *coding;
 };
+
+/* As servers behind CGI see a name, RFC 3875, 4.1.18. */
+static char fold(char byte)
+{
+	if (byte >= 'A' && byte <= 'Z')
+		return (char)(byte | 0x20);
+	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ? byte : '-';
+}
 
 static bool is_named(const char *line, size_t len, const char *name)
 {
@@ -42,7 +50,7 @@ static bool is_named(const char *line, size_t len, const char *name)
 	if (len != strlen(name))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if ((line[i] == '_' ? '-' : line[i] | 0x20) != name[i])
+		if (fold(line[i]) != name[i])
 			return false;
 	return true;
 }
@@ -85,6 +93,89 @@ static void check_lines(const char *text, size_t len)
 	}
 }
 
+/* ---- the third, who takes nothing but what RFC 9112 has writers write ---- */
+
+/* Whether a field may stand in a message that is sent on, and how often. */
+static void check_name(const char *name, size_t len, bool response, unsigned seen[4])
+{
+	static const char *const never[] = {"te", "trailer", "upgrade", "keep-alive", "proxy-connection", "http2-settings", "alt-svc"};
+	static const char *const once[4] = {"host", "content-length", "transfer-encoding", "connection"};
+
+	promise(len > 0 && strspn(name, REQUEST_TOKEN) >= len);
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		promise(!is_named(name, len, never[i]));
+	for (size_t i = response; i < 4; i++) /* of a response "Host" is nothing */
+		if (is_named(name, len, once[i]))
+			promise(http1_is(name, len, once[i]) && ++seen[i] == 1);
+}
+
+static const char *check_line(const char *line, const char *stop, bool response, unsigned seen[4])
+{
+	const char *colon = memchr(line, ':', (size_t)(stop - line));
+
+	promise(colon && colon[1] == ' ');
+	check_name(line, (size_t)(colon - line), response, seen);
+	promise(colon + 2 == stop || (colon[2] != ' ' && colon[2] != '\t' && stop[-1] != ' ' && stop[-1] != '\t'));
+	for (const char *at = colon; at < stop; at++)
+		promise((unsigned char)*at >= 0x20 || *at == '\t');
+	return stop + 2;
+}
+
+static void read_strictly(const struct buf *out, bool response)
+{
+	unsigned seen[4] = {0}, spaces = 0;
+	const char *line = out->data, *end = out->data + out->len, *stop = strstr(line, "\r\n");
+
+	for (; line < stop; line++)
+		spaces += *line == ' ';
+	promise(response || (spaces == 2 && memcmp(stop - 9, " HTTP/1.1", 9) == 0));
+	for (line = stop + 2; line < end - 2; line = check_line(line, stop, response, seen)) {
+		stop = strstr(line, "\r\n");
+		promise(stop && stop > line);
+	}
+	promise(seen[1] + seen[2] <= 1 && (response || seen[0] == 1));
+}
+
+/* Whether what is left of a path after decoding has dots for a segment: without parameters, by either slash. */
+static bool leads_elsewhere(const char *plain)
+{
+	for (const char *at = plain; *at; at += *at != '\0') {
+		size_t name = strcspn(at, "/\\;");
+
+		if ((name == 1 && at[0] == '.') || (name == 2 && at[0] == '.' && at[1] == '.'))
+			return true;
+		at += strcspn(at, "/\\");
+	}
+	return false;
+}
+
+/* What servers may make of a path that was judged, which decode it once, twice or three times. */
+static void check_path(const char *path)
+{
+	char again[NET_PATH_MAX], plain[NET_PATH_MAX];
+
+	promise(net_path_normalise(path, strlen(path), again, NULL) == 0 && strcmp(path, again) == 0);
+	memcpy(plain, path, strlen(path) + 1);
+	for (unsigned times = 0; times < 4; times++) {
+		size_t len = 0;
+
+		promise(!leads_elsewhere(plain));
+		for (const char *at = plain; *at; at++) {
+			unsigned byte = (unsigned char)*at;
+
+			if (*at == '%' && at[1] && at[2] && strspn(at + 1, "0123456789abcdefABCDEF") >= 2) {
+				char digits[3] = {at[1], at[2], '\0'};
+
+				byte = (unsigned)strtoul(digits, NULL, 16);
+				at += 2;
+			}
+			promise(times || (byte >= 0x20 && byte != 0x7f && byte != '\\'));
+			plain[len++] = (char)byte;
+		}
+		plain[len] = '\0';
+	}
+}
+
 /* ---- heads ---- */
 
 static int parse(const char *data, size_t len, bool response, const char *method, struct http1_head *ret_head)
@@ -92,20 +183,32 @@ static int parse(const char *data, size_t len, bool response, const char *method
 	return response ? http1_response(data, len, method, ret_head) : http1_request(data, len, ret_head);
 }
 
+/* As mode_http1 has it: a request with a body is its upstream connection's last. */
+static bool is_last(const struct http1_head *head, bool response)
+{
+	return !head->keep_alive || (!response && head->framing != HTTP1_NO_BODY);
+}
+
 static void write_head(struct buf *out, const struct http1_head *head, bool response)
 {
-	char method[NET_METHOD_MAX] = "";
+	char method[NET_METHOD_MAX] = "", path[NET_PATH_MAX] = "/";
+	const char *query = NULL;
 
 	if (response) {
 		http1_write_response(out, head);
 	} else {
 		memcpy(method, head->method, head->method_len);
-		http1_write_request(out, method, "/", "", 0, "host.test");
+		if (net_path_normalise(head->target, head->target_len, path, &query) == 0)
+			check_path(path);
+		else
+			memcpy(path, "/", 2); /* refused: the rest is tried all the same */
+		http1_write_request(out, method, path, query,
+				    query ? (size_t)(head->target + head->target_len - query) : 0, "host.test");
 	}
 	for (size_t i = 0; i < head->fields; i++)
 		if (http1_field_passes(head, &head->field[i], response))
 			http1_write_field(out, &head->field[i]);
-	http1_write_end(out, head->framing, head, head->keep_alive ? NULL : "close");
+	http1_write_end(out, head->framing, head, is_last(head, response) ? "close" : NULL);
 }
 
 static void check_anew(const struct http1_head *head, bool response, const char *method)
@@ -119,6 +222,7 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 	write_head(&out, head, response);
 	promise(!out.failed);
 	check_lines(out.data, out.len);
+	read_strictly(&out, response);
 	opinion = read_leniently(out.data, out.len);
 	promise(opinion.lengths + opinion.codings <= 1);
 	promise((opinion.codings == 1) == (head->framing == HTTP1_CHUNKED));
@@ -134,7 +238,7 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 		return;
 	promise(parse(out.data, out.len, response, method, &second) == 0);
 	promise(second.framing == head->framing && second.length == head->length);
-	promise(second.keep_alive == head->keep_alive || (response && head->minor == 0));
+	promise(second.keep_alive != is_last(head, response) || (response && head->minor == 0));
 	write_head(&again, &second, response);
 	promise(again.len == out.len && memcmp(again.data, out.data, out.len) == 0);
 }
