@@ -9,6 +9,7 @@ command -v "$callgate" >/dev/null || {
 }
 # shellcheck source=doc/callgate.bash-completion
 . "${top_srcdir:-.}/doc/callgate.bash-completion"
+export CALLGATE_PROFILES=${CALLGATE_PROFILES:-${top_srcdir:-.}/policy/profiles} # none need be installed
 passed=0 failed=0
 
 # offers WANTED WORD...: with these words typed, the last one unfinished, WANTED is among what is offered.

@@ -92,6 +92,10 @@ LC_ALL=C awk -v order="$*" '
 		if (header !~ /[.]def$/) last_quoted = header
 	}
 	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
+	# That the kernel performs a call is said in one place, which asks the row whether it may.
+	/SECCOMP_USER_NOTIF_FLAG_CONTINUE/ && now !~ /^supervisor\/(notify|probe-seccomp)[.]c$/ {
+		complain(now ": only supervisor/notify.c continues a call")
+	}
 	/not sorted:/ { free = 1 }
 	/included many times/ { many = 1 }
 	# A number of a system call outside the table is a second list in the making. The __NR_ macros are for the raw system

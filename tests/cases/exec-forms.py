@@ -1,5 +1,5 @@
 """Every form of exec, with its errno or what the new image saw: the same natively and inside, where /tmp is redirected."""
-import ctypes, os, re, shutil, stat, sys
+import ctypes, os, re, shutil, stat, struct, sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD, EMPTY, NOFOLLOW, CHECK = -100, 0x1000, 0x100, 0x10000
@@ -109,6 +109,75 @@ def by_descriptor():
     os.close(busy)
 
 
+class Image:
+    """echo, with other headers."""
+
+    def __init__(self):
+        self.data = bytearray(open("/bin/echo", "rb").read())
+        self.phoff, = struct.unpack_from("<Q", self.data, 32)
+        self.heads = [self.phoff + 56 * i for i in range(struct.unpack_from("<H", self.data, 56)[0])]
+        self.loader = self.first(3)
+        offset, = struct.unpack_from("<Q", self.data, self.loader + 8)
+        size, = struct.unpack_from("<Q", self.data, self.loader + 32)
+        self.text = bytes(self.data[offset:offset + size])
+
+    def first(self, kind):
+        return next(at for at in self.heads if struct.unpack_from("<I", self.data, at)[0] == kind)
+
+    def put(self, form, at, value):
+        struct.pack_into(form, self.data, at, value)
+        return self
+
+    def names(self, text, at=None, size=None):
+        """Makes a header name a loader."""
+        at = at or self.loader
+        self.put("<I", at, 3).put("<Q", at + 8, len(self.data)).put("<Q", at + 32, size or len(text))
+        self.data += text
+        return self
+
+
+def images():
+    own = Image().text
+    shutil.copy(own[:-1].decode(), "ld")
+    os.mkfifo("fifo", 0o755)
+    absolute = (base + "/ld").encode() + b"\0"
+    kept = Image().first(6)  # PT_PHDR comes first
+    last = Image().heads[-1]
+    load = Image().first(1)
+    made = {
+        "loader rel": Image().names(b"ld\0"), "loader abs": Image().names(absolute),
+        "loader dots": Image().names(b"sub/.././ld\0"), "loader nul": Image().names(own + b"/nothing\0"),
+        "loader no nul": Image().names(own[:-1]), "loader empty": Image().names(b"\0\0"), "loader one": Image().names(b"\0"),
+        "loader 4096": Image().names(b"/" * 4095 + b"\0"), "loader 4097": Image().names(b"/" * 4096 + b"\0"),
+        "loader beyond": Image().names(own, size=400), "loader itself": Image().names(b"loader itself\0"),
+        "loader script": Image().names(b"show\0"), "loader dir": Image().names(b"sub\0"), "loader fifo": Image().names(b"fifo\0"),
+        "loader plain": Image().names(b"plain\0"),
+        "two, first bad": Image().names(b"nothing\0", kept), "two, last bad": Image().names(b"nothing\0", last),
+        "phoff beyond": Image().put("<Q", 32, 1 << 40), "phoff negative": Image().put("<Q", 32, (1 << 64) - 64),
+        "phnum 0": Image().put("<H", 56, 0), "phnum most": Image().put("<H", 56, 65535), "phentsize": Image().put("<H", 54, 57),
+        "core": Image().put("<H", 16, 4), "no load": Image().put("<I", load, 0),
+        "filesz": Image().put("<Q", load + 40, 1), "vaddr": Image().put("<Q", load + 16, 1 << 63),
+        "align": Image().put("<Q", load + 48, 3), "offset": Image().put("<Q", load + 8, 1),
+    }
+    if "loaders" not in sys.argv[2:]:
+        del made["loader abs"]
+    for name, image in made.items():
+        write(name, bytes(image.data))
+        show(name, lambda: os.execve(name, ["zero", "one"], {}))
+        show("abs " + name, lambda: os.execve(base + "/" + name, ["zero", "one"], {}))
+    os.link("echo", "hard")
+    write("hard-interp", "#!%s/hard h\n" % base)
+    for name in ("fifo", "hard", "hard-interp", "/dev/null", "/dev/fd", "/proc/self/task"):
+        show(name, lambda: os.execve(name, ["zero", "one"], {}))
+    for name in ("echo", "show", "link", "fifo", "sub", "hard-interp"):
+        path = os.open(name, os.O_PATH | os.O_NOFOLLOW)
+        os.set_inheritable(path, True)
+        show("path " + name, lambda: at(path, "", EMPTY))
+        show("path proc " + name, lambda: os.execve("/proc/self/fd/%d" % path, ["zero", "one"], {}))
+        show("path dev " + name, lambda: os.execve("/dev/fd/%d" % path, ["zero", "one"], {}))
+        show("path nofollow " + name, lambda: at(path, "", EMPTY | NOFOLLOW))
+
+
 def directories():
     for name in [base, ".", "sub", "..", "/", "/usr", "/usr/bin/..", base + "/sub/../..", "nothing", "echo", "loop", "", "/proc/self",
                  "/proc/self/cwd", "/proc/self/fd", "/dev", "x" * 256, "x/" * 2100]:
@@ -126,5 +195,6 @@ os.mkdir(base)
 prepare()
 by_path()
 by_descriptor()
+images()
 directories()
 shutil.rmtree(base)

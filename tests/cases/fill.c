@@ -115,26 +115,6 @@ static void pinned(void)
 	}
 }
 
-/* A rule of Landlock's keeps its file. */
-static void ruled(void)
-{
-	uint64_t rights = 4; /* LANDLOCK_ACCESS_FS_READ_FILE */
-	int rules = must((int)syscall(444, &rights, sizeof(rights), 0), "landlock_create_ruleset");
-
-	for (long i = 0; i < most; i++) {
-		int fd = make("rule");
-		struct {
-			uint64_t rights;
-			int fd;
-		} __attribute__((packed)) rule = {rights, fd};
-
-		fill(fd, 1);
-		must((int)syscall(445, rules, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0), "landlock_add_rule");
-		(void)close(fd);
-		must(unlink("rule"), "unlink");
-	}
-}
-
 static void allocated(void)
 {
 	int fd = make("alloc");
@@ -232,7 +212,6 @@ int main(int argc, char **argv)
 		    {"mapped", mapped},
 		    {"mapped-unlinked", mapped_unlinked},
 		    {"pinned", pinned},
-		    {"ruled", ruled},
 		    {"falloc", allocated},
 		    {"falloc-once", allocated_at_once},
 		    {"dirs", directories},

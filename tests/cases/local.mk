@@ -8,12 +8,13 @@ tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-nr.h tests/
 	tests/cases/diff-sock.h tests/cases/diff-sock-use.c tests/cases/diff-sock.c tests/cases/diff-task.c tests/cases/diff-watch.c
 tests_cases_cases_diff_LDADD = -lpthread
 tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
-	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-race.c \
+	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-promises.c \
+	tests/cases/threat-race.c \
 	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
 	tests/cases/threat-unix.c tests/cases/threat-inet.c
 tests_cases_cases_threat_LDADD = -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
-EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py
+EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py tests/cases/rename-random.py
 EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 
 # Internet sockets, natively and inside.
@@ -21,6 +22,11 @@ check_PROGRAMS += tests/cases/cases-inet
 tests_cases_cases_inet_SOURCES = tests/cases/inet.c
 tests_cases_cases_inet_LDADD = -lpthread
 EXTRA_DIST += tests/cases/net-loopback.py
+
+# Signals that come before a call was received.
+check_PROGRAMS += tests/cases/cases-interrupted
+tests_cases_cases_interrupted_SOURCES = tests/cases/interrupted.c
+tests_cases_cases_interrupted_LDADD = -lpthread
 
 # Masks of CPUs, looked at from everywhere.
 check_PROGRAMS += tests/cases/cases-affinity
@@ -30,6 +36,10 @@ tests_cases_cases_affinity_LDADD = -lpthread
 # fstat, and what is passed in its place.
 check_PROGRAMS += tests/cases/cases-fstat
 tests_cases_cases_fstat_SOURCES = tests/cases/fstat.c
+
+# What ends with the last descriptor of a file.
+check_PROGRAMS += tests/cases/cases-last-close
+tests_cases_cases_last_close_SOURCES = tests/cases/last-close.c
 
 # A container's filter in one call.
 check_PROGRAMS += tests/cases/cases-without
@@ -56,7 +66,9 @@ tests_cases_cases_second_lock_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_cases_cases_second_lock_LDFLAGS = -static
 
 # Attacks that worked once, and random calls.
-check_PROGRAMS += tests/cases/cases-attack tests/cases/attack-fuzz
+check_PROGRAMS += tests/cases/cases-attack tests/cases/cases-exec tests/cases/attack-fuzz
+tests_cases_cases_exec_SOURCES = tests/cases/exec.c
+tests_cases_cases_exec_LDADD = -lpthread
 tests_cases_cases_attack_SOURCES = tests/cases/attack.c
 tests_cases_cases_attack_LDADD = -lpthread
 tests_cases_attack_fuzz_SOURCES = tests/cases/attack-fuzz.c
@@ -66,6 +78,9 @@ tests_cases_attack_fuzz_LDADD = -lpthread
 check_PROGRAMS += tests/cases/cases-bomb
 tests_cases_cases_bomb_SOURCES = tests/cases/bomb.c
 tests_cases_cases_bomb_LDADD = -lpthread
+check_PROGRAMS += tests/cases/cases-hoard
+tests_cases_cases_hoard_SOURCES = tests/cases/hoard.c
+tests_cases_cases_hoard_LDADD = -lpthread
 
 # What uses up the disk.
 check_PROGRAMS += tests/cases/cases-fill

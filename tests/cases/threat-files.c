@@ -82,6 +82,143 @@ int threat_alias(char **arg)
 	return threat_result();
 }
 
+static void put(const char *path)
+{
+	threat_works(path, close(open(path, O_WRONLY | O_CREAT, 0600)));
+}
+
+static void tree(const char *const *dir)
+{
+	for (; *dir; dir++)
+		threat_works(*dir, mkdir(*dir, 0700));
+}
+
+/* By every call that gives an object another name: `from` must not come to stand at `to`, where nothing is. */
+static void no_way(const char *from, const char *to)
+{
+	char text[64];
+	int fd = open(from, O_PATH | O_NOFOLLOW);
+
+	threat_refused(from, rename(from, to), 0);
+	threat_refused(from, renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE), 0);
+	threat_refused(from, linkat(AT_FDCWD, from, AT_FDCWD, to, 0), 0);
+	threat_refused(from, linkat(fd, "", AT_FDCWD, to, AT_EMPTY_PATH), 0);
+	(void)snprintf(text, sizeof(text), "/proc/self/fd/%d", fd);
+	threat_refused(from, linkat(AT_FDCWD, text, AT_FDCWD, to, AT_SYMLINK_FOLLOW), 0);
+	(void)close(fd);
+	/* in exchange for a file and for a directory, and over an empty directory */
+	put(to);
+	threat_refused(from, renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE), 0);
+	threat_refused(from, renameat2(AT_FDCWD, to, AT_FDCWD, from, RENAME_EXCHANGE), 0);
+	threat_works(to, unlink(to));
+	threat_works(to, mkdir(to, 0700));
+	threat_refused(from, renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE), 0);
+	threat_refused(from, renameat2(AT_FDCWD, to, AT_FDCWD, from, RENAME_EXCHANGE), 0);
+	threat_refused(from, rename(from, to), 0);
+	threat_works(to, rmdir(to));
+}
+
+/* Names that a rule denies and that are not there yet. In the workdir, which is empty. */
+static void appear(void)
+{
+	static const char *const dirs[] = {"x",	  "x/hooks", "y",   "y/a", "q", "q/p", "q/p/priv", "z", "z/hg", "z/hg/store",
+					   "src", "m",	     "m/n", "w",   NULL};
+	int fd;
+
+	tree(dirs);
+	put("x/hooks/post-checkout");
+	put("y/a/key");
+	put("m/n/k.pem");
+	no_way("x", ".git");	   /* @workdir/.git/hooks */
+	no_way("y", "deep");	   /* @workdir/deep/a/key */
+	no_way("q/p", "p");	   /* priv in any directory of the workdir */
+	no_way("z/hg", "z/.hg");   /* .hg/store anywhere */
+	no_way("m", "src/m");	   /* any .pem below @workdir/src */
+	/* a link in their place, made, renamed and linked */
+	threat_refused("symlink", symlink("x", ".git"), EACCES);
+	threat_refused("symlink", symlink("/nowhere/at/all", ".git"), EACCES);
+	threat_refused("symlink to be made later", symlinkat("later", AT_FDCWD, "deep"), EACCES);
+	threat_refused("symlink below a glob", symlink("q/p", "p"), EACCES);
+	threat_refused("symlink at a floating name", symlink("hg", "z/.hg"), EACCES);
+	threat_works("a link with another name", symlink("x", "link"));
+	no_way("link", ".git");
+	no_way("link", "deep");
+	/* a link on the way within the tree that is moved */
+	threat_works("a link within", symlink("../y/a", "w/a"));
+	no_way("w", "deep");
+	/* where a decoy and a redirect show something else than other programs see */
+	threat_refused("symlink to a decoy's directory", symlink("x", "conf"), 0);
+	threat_refused("symlink to a redirect's directory", symlink("x", "red"), 0);
+	threat_refused("a tree to a decoy's directory", rename("x", "conf"), EBUSY);
+	threat_refused("a tree to a redirect's directory", rename("x", "red"), EBUSY);
+	threat_refused("a link to a decoy's directory", rename("link", "conf"), EBUSY);
+	threat_refused("a link to a redirect's directory", link("link", "red"), EBUSY);
+	/* out of a directory below which a glob denies names */
+	threat_refused("symlink out of src", symlink("../m/n", "src/out"), EACCES);
+	threat_refused("symlink out of src", symlink("no/../../m", "src/out"), EACCES);
+	/* what a redirect shows is judged by its target's name as well, so that one stays: else this would be later/secret */
+	threat_refused("a redirect's target", rename("target", "later"), EBUSY);
+	threat_refused("a redirect's target", renameat2(AT_FDCWD, "target", AT_FDCWD, "x", RENAME_EXCHANGE), EBUSY);
+	threat_refused("a redirect's target", rename("above", "later"), EBUSY);
+	threat_refused("a redirect's target", rmdir("target"), EBUSY);
+	threat_tries(close(open("shown/secret", O_WRONLY | O_CREAT, 0600)));
+	threat_tries(close(open("shown2/secret", O_WRONLY | O_CREAT, 0600)));
+	/* a file without a name */
+	threat_works(".git", mkdir(".git", 0700));
+	fd = open(".", O_TMPFILE | O_WRONLY, 0700);
+	threat_refused("O_TMPFILE", linkat(fd, "", AT_FDCWD, ".git/hooks", AT_EMPTY_PATH), EACCES);
+	threat_works(".git", rmdir(".git"));
+}
+
+/* What is no denied name may move as it does natively. */
+static void harmless(void)
+{
+	threat_works("a link to a name beside it", symlink("q", "beside"));
+	threat_works("a link elsewhere", symlink("../q/p", "q/elsewhere"));
+	threat_works("a link within src", symlink("../src/m", "src/within"));
+	threat_works("a link out of src to what cannot be written", symlink("/usr/bin", "src/usr"));
+	threat_works("rmdir", rmdir("x/hooks") < 0 ? unlink("x/hooks/post-checkout") : 0);
+	threat_works("rmdir", rmdir("x/hooks"));
+	threat_works("without hooks", rename("x", ".git"));
+	threat_works("and away", rename(".git", "x"));
+	threat_works("without k.pem", unlink("m/n/k.pem"));
+	threat_works("without k.pem", rename("m", "src/m"));
+	threat_works("a tree with a link", rename("w", "w2"));
+	threat_works("in exchange", renameat2(AT_FDCWD, "w2", AT_FDCWD, "y", RENAME_EXCHANGE));
+}
+
+/*
+ * appear: no call makes a denied name appear, by itself or by what other programs would follow. For the rules see
+ * threat-22-alias.sh. carried [DIR]: none takes what is denied to another name, in DIR.
+ */
+int threat_appear(char **arg)
+{
+	(void)arg;
+	appear();
+	harmless();
+	return threat_result();
+}
+
+int threat_carried(char **arg)
+{
+	if (arg[0])
+		threat_works(arg[0], chdir(arg[0]));
+	no_way(".git", "old");
+	threat_refused("the denied", open(".git/hooks/new", O_WRONLY | O_CREAT, 0600), EACCES);
+	threat_refused("the denied", open("deep/a/key", O_RDONLY), EACCES);
+	threat_refused("the denied", open("src/m/n/k.pem", O_RDONLY), EACCES);
+	no_way("deep", "old");
+	no_way("deep/a", "old");
+	no_way("p", "src/p");
+	no_way("z/.hg", "old");
+	no_way("src", "old");
+	no_way("src/m", "old");
+	threat_works("the same names are denied there", rename("p", "p2") == 0 ? rename("p2", "p") : -1);
+	threat_works("the same names are denied there", rename("z", "z2") == 0 ? rename("z2", "z") : -1);
+	threat_works("the same names are denied there", rename("src/m", "src/m2") == 0 ? rename("src/m2", "src/m") : -1);
+	return threat_result();
+}
+
 static void look_for(const char *path, const char *secret)
 {
 	if (threat_reads(path, secret))

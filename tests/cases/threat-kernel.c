@@ -124,6 +124,8 @@ static const struct refusal refusals[] = {
 	CALL(syslog, EPERM),	       CALL(vhangup, EPERM),	CALL(settimeofday, EPERM), CALL(clock_settime, EPERM),
 	CALL(adjtimex, EPERM),	       CALL(clock_adjtime, EPERM), CALL(migrate_pages, EPERM),
 	CALL(name_to_handle_at, EOPNOTSUPP),
+	{"landlock_create_ruleset", 444, EOPNOTSUPP}, {"landlock_add_rule", 445, EOPNOTSUPP},
+	{"landlock_restrict_self", 446, EOPNOTSUPP}, CALL(pkey_alloc, ENOSPC),
 #ifdef SYS_modify_ldt
 	CALL(modify_ldt, ENOSYS), CALL(iopl, EPERM), CALL(ioperm, EPERM),
 #endif

@@ -36,7 +36,7 @@ static void *flip(void *arg)
 }
 
 /* Opens the flipping path until the time is over; what is opened must never hold the secret. */
-static void opens(char *path, double end)
+static void opens(const char *path, double end)
 {
 	unsigned long good = 0, refused = 0;
 	char buf[256];
@@ -62,8 +62,27 @@ static void opens(char *path, double end)
 		threat_missed("the flipper flipped nothing: try longer");
 }
 
+/* Each place it gets to is printed: the record has to say the same. */
+static void enters(const char *path, double end)
+{
+	char cwd[4096];
+	unsigned long count = 0;
+
+	while (threat_now() < end && count < 20000) {
+		if (chdir(path) < 0)
+			continue;
+		count++;
+		if (syscall(SYS_getcwd, cwd, sizeof(cwd)) < 0)
+			threat_got("a chdir to where no name leads: %s", strerrorname_np(errno));
+		else
+			printf("cwd %s\n", cwd);
+	}
+	if (!count)
+		threat_missed("no chdir: try longer");
+}
+
 /* flip SECONDS ALLOWED DENIED: two paths that differ in one byte. */
-static int flip_with(char **arg, bool shared)
+static int flip_with(char **arg, bool shared, void (*use)(const char *path, double end))
 {
 	char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	size_t at = 0;
@@ -84,7 +103,7 @@ static int flip_with(char **arg, bool shared)
 	} else if (pthread_create(&thread, NULL, flip, &f) != 0) {
 		return 2;
 	}
-	opens(path, threat_now() + strtod(arg[0], NULL));
+	use(path, threat_now() + strtod(arg[0], NULL));
 	if (pid > 0)
 		kill(pid, SIGKILL);
 	return threat_result();
@@ -92,12 +111,56 @@ static int flip_with(char **arg, bool shared)
 
 int threat_flip(char **arg)
 {
-	return flip_with(arg, false);
+	return flip_with(arg, false, opens);
 }
 
 int threat_flip_shared(char **arg)
 {
-	return flip_with(arg, true);
+	return flip_with(arg, true, opens);
+}
+
+/* flip-chdir SECONDS DIR OTHER: as flip, and goes there. */
+int threat_flip_chdir(char **arg)
+{
+	return flip_with(arg, false, enters);
+}
+
+/* Reads whatever directory has the number, again and again. */
+static void *list_descriptor(void *arg)
+{
+	const int fd = *(const int *)arg;
+	char buf[4096], *name;
+	long len;
+
+	for (;;) {
+		len = syscall(SYS_getdents64, fd, buf, sizeof(buf));
+		name = len > 0 ? memmem(buf, (size_t)len, "hidden", strlen("hidden")) : NULL;
+		if (name)
+			threat_got("a listing that names %s", name);
+	}
+	return NULL;
+}
+
+/*
+ * list-chdir SECONDS DIR: only globs grant in DIR, which has an entry that is called hidden. A chdir to it, by names that
+ * mean another directory to the supervisor, is watched by a thread for descriptors that come and go.
+ */
+int threat_list_chdir(char **arg)
+{
+	const double end = threat_now() + strtod(arg[0], NULL);
+	char way[2][64] = {"", "/proc/self/cwd"};
+	int dir = open(arg[1], O_PATH | O_DIRECTORY), next = dup(dir);
+	pthread_t thread;
+
+	threat_works("open of the directory", dir);
+	threat_works("chdir", chdir(arg[1]));
+	(void)snprintf(way[0], sizeof(way[0]), "/proc/self/fd/%d", dir);
+	(void)close(next);
+	if (pthread_create(&thread, NULL, list_descriptor, &next) != 0)
+		return 2;
+	for (unsigned i = 0; threat_now() < end && threat_result() == 0; i++)
+		threat_works(way[i % 2], chdir(way[i % 2]));
+	return threat_result();
 }
 
 /* memory: rights of pages hold for who acts on the program's behalf; stalling pages do not exist. */

@@ -165,6 +165,75 @@ static void be_reached(int type)
 	threat_works("unlink", unlink("inside"));
 }
 
+/* Every option there is: those that are allowed are set. */
+static void set_options(int fd)
+{
+	static const int levels[] = {SOL_SOCKET, 0, 1};
+	const int on = 1;
+
+	for (size_t l = 0; l < sizeof(levels) / sizeof(levels[0]); l++)
+		for (int name = 0; name < 128; name++)
+			if (name != SO_RCVTIMEO && name != 66) /* 66: the same with wider seconds */
+				threat_tries(setsockopt(fd, levels[l], name, &on, sizeof(on)));
+}
+
+/* Tells the outsider the abstract name that the kernel chose, if it did. */
+static void tell_name(int fd)
+{
+	union address address = {.any = {.sa_family = AF_UNSPEC}};
+	socklen_t len = sizeof(address);
+	int file = open("abstract.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	threat_works("getsockname", getsockname(fd, &address.any, &len));
+	if (len <= HEAD || address.local.sun_path[0])
+		threat_missed("the kernel chose no name");
+	else
+		threat_works("write", write(file, address.local.sun_path, len - HEAD));
+	close(file);
+	threat_works("rename", rename("abstract.new", "abstract"));
+}
+
+/*
+ * The kernel binds a socket with SO_PASSCRED to an abstract name by itself, in a connect that fails (way 0) and in one that
+ * succeeds, and in a send of a pair's (ways 1 and 2); nobody may get at it by that.
+ */
+static void be_bound(int type, int way)
+{
+	int listener = bind_path("own", type), other = bind_path("other", SOCK_STREAM + SOCK_SEQPACKET - type), pair[2] = {socket(AF_UNIX, type, 0), -1}, fd;
+	union address address;
+	struct pollfd ready;
+
+	if (way == 2) {
+		close(pair[0]);
+		threat_works("socketpair", socketpair(AF_UNIX, type, 0, pair));
+	}
+	fd = pair[0];
+	threat_refused("listen without a name", listen(fd, 5), EINVAL);
+	set_options(fd);
+	threat_refused("listen after every option", listen(fd, 5), EINVAL);
+	if (way == 0)
+		threat_refused("connect to another type", connect(fd, &address.any, unix_address(&address, "other")), EPROTOTYPE);
+	else if (way == 1)
+		threat_works("connect", connect(fd, &address.any, unix_address(&address, "own")));
+	else if (type == SOCK_SEQPACKET)
+		threat_works("send", send(fd, "x", 1, 0));
+	else /* a send does not bind a stream, but a connect does, though it fails */
+		threat_refused("connect again", connect(fd, &address.any, unix_address(&address, "own")), EISCONN);
+	tell_name(fd);
+	threat_refused("listen at an abstract name", listen(fd, 5), way == 0 ? EACCES : EINVAL);
+	ready = (struct pollfd){.fd = fd, .events = way == 0 ? POLLIN : 0};
+	if (poll(&ready, 1, 150) > 0 && ready.revents & POLLIN)
+		threat_got("somebody connected to an abstract name");
+	threat_refused("accept", accept4(fd, NULL, NULL, SOCK_NONBLOCK), EINVAL);
+	close(fd);
+	close(pair[1]);
+	close(listener);
+	close(other);
+	threat_tries(unlink("own"));
+	threat_tries(unlink("other"));
+	threat_tries(unlink("abstract"));
+}
+
 /* No number above those it had: nothing came in. */
 static void check_numbers(int first)
 {
@@ -187,6 +256,10 @@ int threat_unix(char **arg)
 	race(flip, "a rewritten address");
 	be_reached(SOCK_STREAM);
 	be_reached(SOCK_SEQPACKET);
+	for (int way = 0; way < 3; way++) {
+		be_bound(SOCK_STREAM, way);
+		be_bound(SOCK_SEQPACKET, way);
+	}
 	check_numbers(first);
 	return threat_result();
 }

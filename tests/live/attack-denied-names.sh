@@ -40,6 +40,80 @@ EOF2
 cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -B "$T/w/ask.py" "$T" >"$T/out" 2>&1 || fail "it ended with $?"
 [ -s "$T/out" ] && fail "it can tell names apart: $(head -n 20 "$T/out")"
 
+# Where only globs grant, nothing tells of the other names: no watch, however the directory is named, and no call on a descriptor of it.
+cat >"$T/w/watch.py" <<'EOF2'
+import ctypes, errno, os, select, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+top, ready = sys.argv[1], sys.argv[2]
+inotify = libc.inotify_init1(os.O_NONBLOCK)
+IN_ALL = 0xfff
+
+def watch(path, mask=IN_ALL):
+    r = libc.inotify_add_watch(inotify, os.fsencode(path), mask)
+    return r if r >= 0 else errno.errorcode[ctypes.get_errno()]
+
+glob = top + "/g"
+held = os.open(glob, os.O_PATH)
+listed = os.open(glob, os.O_RDONLY)
+os.symlink(glob, top + "/w/way")
+os.chdir(glob)
+for path in (glob, glob + "/", glob + "/.", ".", "dir.txt/..", top + "/w/way", top + "/w/way/", "/proc/self/cwd",
+        f"/proc/self/fd/{held}", f"/proc/self/fd/{listed}", f"/dev/fd/{held}/.", f"/proc/thread-self/fd/{held}"):
+    for mask in (IN_ALL, IN_ALL | 0x01000000, 0x100):
+        said = watch(path, mask)
+        if said != "EACCES":
+            print("watch", path, hex(mask), said)
+# What may be watched: a file that a glob grants, and a directory that is granted, the denied entries of which it lists as well.
+file = watch(glob + "/seen.txt")
+granted = watch(top + "/w/sub")
+if not isinstance(file, int) or not isinstance(granted, int):
+    print("not watched:", file, granted)
+# Neither entries nor their number come out of any descriptor of it.
+for name in ("listdir", "listxattr", "statvfs", "stat"):
+    for fd in (held, listed):
+        try:
+            said = str(getattr(os, name)(fd))
+        except OSError as error:
+            said = errno.errorcode[error.errno]
+        if "'file'" in said or "appeared" in said:
+            print(name, said)
+open(ready, "w").close()
+while not os.path.exists(ready + ".go"):
+    select.select([], [], [], 0.02)
+events = b""
+while True:
+    try:
+        events += os.read(inotify, 65536)
+    except BlockingIOError:
+        break
+if b"appeared" in events or b"/g" in events:
+    print("told of", events)
+if b"made-in-sub" not in events:
+    print("the granted directory told nothing")
+print("listed:", sorted(os.listdir(glob)), "appeared" in os.listdir(listed))
+EOF2
+for without in none mountns namespaces; do
+	rm -rf "$T/audit" "$T/w/ready" "$T/w/ready.go" "$T/w/way" "$T/w/sub" "$T/g/appeared"
+	mkdir "$T/w/sub"
+	echo seen >"$T/g/seen.txt"
+	options=()
+	[ $without = none ] || options=(--without "$without")
+	(for _ in $(seq 400); do
+		[ -e "$T/w/ready" ] && break
+		sleep 0.02
+	done
+	for name in appeared appeared.too; do
+		echo x >"$T/g/$name" && mv "$T/g/$name" "$T/g/$name.moved" && rm "$T/g/$name.moved"
+	done
+	touch "$T/g/appeared" "$T/w/sub/made-in-sub" "$T/w/ready.go") &
+	cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" "${options[@]}" -- "$PYTHON" -B "$T/w/watch.py" "$T" "$T/w/ready" >"$T/out" 2>&1 ||
+		fail "$without: watching ended with $?"
+	wait
+	grep -vFx "listed: ['dir.txt', 'seen.txt'] False" "$T/out" && fail "$without: a watch tells names, see above"
+	audit_has '.syscall == "inotify_add_watch" and .verdict == "deny" and .errno == "EACCES" and .reason == "names_not_granted"'
+	audit_none '.syscall == "inotify_add_watch" and .verdict == "allow" and (.resolved // .path | endswith("/g"))'
+done
+
 # Through a link, and on from there: denied, and said so.
 for path in link link/ link/. link/x link/.. link/../dir; do
 	rm -f "$T/audit"

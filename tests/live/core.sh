@@ -15,7 +15,9 @@ if [ "${1:-}" = copy ]; then
 	[ ! -x "$top_builddir/callgate-shared" ] || cp "$top_builddir/callgate-shared" "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
 	# slow to build, and not everywhere
-	[ ! -x "$top_builddir/tests/cases/net-go" ] || cp "$top_builddir/tests/cases/net-go" "$2/built/tests/cases/"
+	for slow in net-go net-corpus-go; do
+		[ ! -x "$top_builddir/tests/cases/$slow" ] || cp "$top_builddir/tests/cases/$slow" "$2/built/tests/cases/"
+	done
 	for folder in base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 | tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
@@ -45,11 +47,47 @@ one()
 # What waits for a crowded machine waits longer.
 [ -z "${CORE_TIMEOUT:-}" ] || export LIVE_TIMEOUT=$((CORE_TIMEOUT - 20))
 export LIMITED_TESTS="workload-git workload-sqlite diff-open"
+export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-}
 # Races, which need many seconds, were run at length outside.
 export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} KILL_SECONDS=${KILL_SECONDS:-2}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
-for name in affinity.sh diff-*.sh exec-*.sh fstat.sh keeper.sh signals.sh terminal.sh bad-input.sh doctor.sh examples.sh ipc-private.sh least-privilege.sh limits-*.sh second-lock.sh namespaces.sh net-{curl,files,git,http2,loopback,secrets,smoke,static}.sh threat-*.sh user.sh workload-*.sh; do
+names="
+affinity.sh
+attack-denied-names.sh
+attack-host-names.sh
+bad-input.sh
+diff-*.sh
+doctor.sh
+examples.sh
+exec-*.sh
+fstat.sh
+interrupted.sh
+ipc-private.sh
+keeper.sh
+least-privilege.sh
+limits-*.sh
+namespaces.sh
+net-corpus.sh
+net-curl.sh
+net-files.sh
+net-git.sh
+net-http2.sh
+net-loopback.sh
+net-secrets.sh
+net-smoke.sh
+net-static.sh
+rename-random.sh
+rename-trees.sh
+second-lock.sh
+self-restriction.sh
+signals.sh
+terminal.sh
+threat-*.sh
+user.sh
+workload-*.sh
+"
+for name in $names; do
 	case $name in
 	# its list of refusals has callgate's errnos
 	diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;

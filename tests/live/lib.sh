@@ -69,7 +69,7 @@ live_done()
 {
 	local status=$? left
 	trap - EXIT
-	left=$(find "$T/tmp/callgate-$(id -u)" -mindepth 1 ! -path '*/lock' ! -path '*/results*' ! -path '*/spare' \
+	left=$(find "$T/tmp/callgate-$(id -u)"* -mindepth 1 ! -path '*/lock' ! -path '*/results*' ! -path '*/spare' \
 		! -path '*/spare/work' ! -path '*/spare/tmp' ! -path '*/spare/shm' ! -path '*/spare/var-tmp' 2>/dev/null | head -n 5)
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"

@@ -45,9 +45,6 @@ fi
 for way in one many unlinked mapped mapped-unlinked pinned falloc falloc-once dirs links copy tmpfile shm rename ignore rest; do
 	filled $way
 done
-if jq -e .enforcement.landlock.active "$T/result" >/dev/null; then # or there may be no Landlock at all
-	filled ruled
-fi
 
 # what is refused when nothing is left is on record, with its reason
 filled dirs --audit "$T/audit"

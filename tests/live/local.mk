@@ -8,6 +8,7 @@ LIVE_TESTS = \
 	tests/live/attack-net-listener.sh \
 	tests/live/attack-ipc-memory.sh \
 	tests/live/attack-glob-write.sh \
+	tests/live/attack-host-names.sh \
 	tests/live/attack-oom.sh \
 	tests/live/attack-output.sh \
 	tests/live/attack-procfs.sh \
@@ -31,6 +32,7 @@ LIVE_TESTS = \
 	tests/live/diff-pair.sh \
 	tests/live/diff-path.sh \
 	tests/live/diff-inet.sh \
+	tests/live/diff-last-close.sh \
 	tests/live/diff-sock.sh \
 	tests/live/diff-task.sh \
 	tests/live/doctor.sh \
@@ -38,12 +40,14 @@ LIVE_TESTS = \
 	tests/live/egress-life.sh \
 	tests/live/examples.sh \
 	tests/live/exec-again.sh \
+	tests/live/exec-attacks.sh \
 	tests/live/exec-forms.sh \
 	tests/live/in-container.sh \
 	tests/live/keeper.sh \
 	tests/live/fetch.sh \
 	tests/live/fstat.sh \
 	tests/live/hot-calls.sh \
+	tests/live/interrupted.sh \
 	tests/live/ipc-private.sh \
 	tests/live/kill-supervisor.sh \
 	tests/live/landlock-rules.sh \
@@ -53,6 +57,7 @@ LIVE_TESTS = \
 	tests/live/limits-cpu.sh \
 	tests/live/limits-disk.sh \
 	tests/live/limits-files.sh \
+	tests/live/limits-hoard.sh \
 	tests/live/limits-memory.sh \
 	tests/live/limits-pids.sh \
 	tests/live/limits-workloads.sh \
@@ -60,6 +65,7 @@ LIVE_TESTS = \
 	tests/live/links.sh \
 	tests/live/namespaces.sh \
 	tests/live/net-answers.sh \
+	tests/live/net-corpus.sh \
 	tests/live/net-curl.sh \
 	tests/live/net-db.sh \
 	tests/live/net-git.sh \
@@ -85,9 +91,13 @@ LIVE_TESTS = \
 	tests/live/net-secrets.sh \
 	tests/live/net-tls.sh \
 	tests/live/phases.sh \
+	tests/live/rename-random.sh \
+	tests/live/rename-trees.sh \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
+	tests/live/self-restriction.sh \
 	tests/live/shared.sh \
+	tests/live/shown-text.sh \
 	tests/live/signals.sh \
 	tests/live/terminal.sh \
 	tests/live/threat-01-clone.sh \
@@ -106,6 +116,7 @@ LIVE_TESTS = \
 	tests/live/threat-13-arches.sh \
 	tests/live/threat-14-high-bits.sh \
 	tests/live/threat-15-refusals.sh \
+	tests/live/threat-16-chdir.sh \
 	tests/live/threat-16-flip.sh \
 	tests/live/threat-17-memory.sh \
 	tests/live/threat-18-stall.sh \
@@ -128,7 +139,9 @@ LIVE_TESTS = \
 	tests/live/threat-34-fastopen.sh \
 	tests/live/threat-34-38-network.sh \
 	tests/live/threat-35-mptcp.sh \
+	tests/live/threat-36-datagrams.sh \
 	tests/live/threat-36-messages.sh \
+	tests/live/threat-36-outsiders.sh \
 	tests/live/threat-37-families.sh \
 	tests/live/threat-38-addresses.sh \
 	tests/live/threat-39-unix.sh \
@@ -156,9 +169,10 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
-EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py
+EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py tests/cases/threat-outsiders.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
-CLEANFILES += tests/cases/net-go
+EXTRA_DIST += tests/cases/net-corpus.py tests/cases/net_corpus.py tests/cases/net_corpus_h2.py tests/cases/http-servers
+CLEANFILES += tests/cases/net-go tests/cases/net-corpus-go

@@ -51,7 +51,7 @@ refused()
 mkdir "$T/bin"
 cp "$CALLGATE" "$T/bin/callgate"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -- true || fail "without the module nothing runs"
-installed=$(strings -a "$CALLGATE" | grep '/callgate$' | head -n 1)
+installed=$(strings -a "$CALLGATE" | grep -m 1 '^/[^ ]*/callgate$')
 if [ -n "$SHARED" ]; then
 	if ! [ -e "$installed/callgate-shared" ]; then
 		refused "no program with shared libraries" 'callgate-shared, which cannot be started' \
@@ -87,10 +87,52 @@ cp "$T/bin/callgate-net.so" "$T/other.so"
 "$T/bin/callgate" check "$T/wild.json" 2>&1 | grep -q "$shown" || fail "not loaded at all"
 chmod o+w "$T/bin/callgate-net.so"
 untrusted "what everybody may write"
+# A group's: who is in it could not replace the program. Where the group may write that as well, it may do so here.
+chmod g+w "$T/bin/callgate-net.so"
+chgrp 54321 "$T/bin/callgate-net.so" 2>/dev/null || group=none
+if [ "${group:-}" != none ]; then
+	programs=("$T/bin/callgate" ${SHARED:+"$T/bin/callgate-shared"}) # the second one loads it, where there are two
+	chgrp 54321 "${programs[@]}"
+	chmod g+w "${programs[@]}"
+	"$T/bin/callgate" check "$T/wild.json" 2>&1 | grep -q "$shown" || fail "what the program's own group may write is not loaded"
+	chmod g-w "${programs[@]}"
+	chgrp 54321 "$T/bin"
+	chmod g+w "$T/bin"
+	"$T/bin/callgate" check "$T/wild.json" 2>&1 | grep -q "$shown" || fail "what the directory's group may write is not loaded"
+	chmod +t "$T/bin" # and now they cannot replace the program
+	untrusted "what a group may write, in a directory where it cannot replace the program"
+	chmod 755 "$T/bin" && chgrp "$(id -g)" "$T/bin" "${programs[@]}"
+	chmod g+w "$T/bin/callgate-net.so" && chgrp 54321 "$T/bin/callgate-net.so"
+	untrusted "what a group may write"
+	chmod g+w "${programs[@]}"
+	if setfacl -m u:54322:rw "$T/bin/callgate-net.so" 2>/dev/null; then
+		untrusted "what a list of rights lets another user write"
+	fi
+	chmod g-w "${programs[@]}"
+fi
 ln -sf "$T/other.so" "$T/bin/callgate-net.so"
 untrusted "what a link leads to"
 if [ "$(id -u)" = 0 ]; then
 	chown 54321 "$T/bin/callgate-net.so"
 	untrusted "another user's"
+fi
+
+# Where it is installed, each directory up to "/" counts. Over a copy of that place, in a mount namespace of the test's own.
+if [ "$(id -u)" = 0 ] && [ -d "$(dirname "$installed")" ] && unshare -m true 2>/dev/null; then
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare -m bash -c '
+		set -e
+		mount -t tmpfs none "$(dirname "$1")"
+		mkdir "$1"
+		cp "$2" "$1/callgate-net.so"
+		[ -z "$3" ] || cp "$3" "$1/callgate-shared"
+		rm -f "$4/callgate-net.so" "$4/callgate-shared"
+		"$4/callgate" check "$5" || { echo "FAIL: not used where it is installed"; exit 1; }
+		chmod 775 "$(dirname "$1")" && chgrp 54321 "$(dirname "$1")"
+		"$4/callgate" check "$5" >"$6" 2>&1 && { echo "FAIL: used where a group may put another"; exit 1; }
+		grep -q "may be written by others" "$6" || { cat "$6"; exit 1; }
+		chgrp 54321 "$4" && chmod 775 "$4"
+		"$4/callgate" check "$5" >"$6" 2>&1 || { echo "FAIL: where the same group may replace the program: $(cat "$6")"; exit 1; }
+	' sh "$installed" "$MODULE" "$SHARED" "$T/bin" "$T/wild.json" "$T/out" >"$T/said" 2>&1 || fail "installed: $(cat "$T/said")"
 fi
 exit $live_failed

@@ -50,7 +50,8 @@ def get(url, headers):
     assert urllib.request.urlopen(request, timeout=60).read() == b"ok\n"
 
 headers = {"X-" + n: "<%s>" % e[n] for n in names if n != "PINNED"}
-headers["X-Key"] = "Key of the program's own"
+for own in ("X-Key", "X_Key", "X.Key"): # one variable to a server behind CGI
+    headers[own] = "Key of the program's own"
 headers["X-All"] = ",".join(e[n] for n in names)
 headers["Authorization"] = "Basic " + base64.b64encode(b"user:" + os.fsencode(e[names[0]])).decode()
 for url in ("https://open.test:$https/ok?a", "https://other.test:$https/ok", "https://both.test:$https/ok", "http://both.test:$http/ok"):
@@ -177,6 +178,9 @@ for without in "" netns namespaces; do
 		[ "$(lookup "open.test:$https" "X-$name")" = "<${value[$name]}>" ] || fail "${where}$name: $(lookup "open.test:$https" "X-$name")"
 	done
 	[ "$(lookup "open.test:$https" X-Key)" = "Key ${value[PINNED]}" ] || fail "${where}the credential: $(lookup "open.test:$https" X-Key)"
+	for own in X_Key X.Key; do
+		[ -z "$(lookup "open.test:$https" $own)" ] || fail "${where}beside the credential: $own: $(lookup "open.test:$https" $own)"
+	done
 	[ "$(lookup "open.test:$https" Authorization)" = "Basic $(printf 'user:%s' "${value[ENVIRON]}" | base64 -w 0)" ] ||
 		fail "${where}Basic: $(lookup "open.test:$https" Authorization)"
 	[ "$(lookup "open.test:$https" X-All)" = "${value[ENVIRON]},${value[FILED]},${value[OPENED]},${value[ASKED]},${value[PINNED]}" ] ||

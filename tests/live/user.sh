@@ -161,13 +161,27 @@ kill -0 "$sleeper" 2>/dev/null && fail "the program lives on"
 mkdir "$BASE"
 chown $OTHER "$BASE"
 chmod 700 "$BASE"
-refused foreign-base "callgate-$RUN_UID" as_user -- /usr/bin/true
+# squatted WHAT: the run has another directory, says so once, and leaves nothing; what is there stays as it was.
+squatted()
+{
+	as_user -- /usr/bin/true >"$T/out" 2>&1 || fail "$1: the run ended with $?: $(cat "$T/out")"
+	[ "$(grep -c "$BASE cannot be used as scratch space: .*; this run has $BASE-......" "$T/out")" = 1 ] || fail "$1: $(cat "$T/out")"
+	as_user --quiet -- /usr/bin/true >"$T/out" 2>&1 || fail "$1, quiet: the run ended with $?"
+	[ -s "$T/out" ] && fail "$1: said in spite of --quiet: $(cat "$T/out")"
+	[ -z "$(find "$BASE"-* -mindepth 1 ! -path '*/spare' ! -path '*/spare/*' 2>/dev/null)" ] || fail "$1: left: $(find "$BASE"-*)"
+	[ -z "$(find "$T/tmp" -path "$BASE-*" ! -uid $RUN_UID)" ] || fail "$1: not the user's: $(find "$T/tmp" -path "$BASE-*" -ls)"
+}
+squatted foreign-base
+[ "$(stat -c '%u %a' "$BASE")" = "$OTHER 700" ] || fail "another's directory was changed: $(stat -c '%u %a' "$BASE")"
 rmdir "$BASE"
 mkdir -m 777 "$T/victim"
 ln -s "$T/victim" "$BASE"
-refused linked-base "callgate-$RUN_UID" as_user -- /usr/bin/true
+squatted linked-base
 [ -z "$(ls -A "$T/victim")" ] || fail "made through a link: $(ls -A "$T/victim")"
 rm "$BASE"
+echo x >"$BASE"
+squatted file
+rm -rf "$BASE" "$BASE"-*
 mkdir -m 700 "$T/closed"
 TMPDIR=$T/closed refused closed-tmpdir "TMPDIR" as_user -- /usr/bin/true
 
