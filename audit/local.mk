@@ -5,11 +5,11 @@ libcallgate_audit_a_SOURCES += \
 	audit/clock.c \
 	audit/clock.h \
 	audit/compact.c \
-	audit/encode.c \
-	audit/encode.h \
 	audit/digits.h \
 	audit/encode-net.c \
 	audit/encode-private.h \
+	audit/encode.c \
+	audit/encode.h \
 	audit/expand.c \
 	audit/expand.h \
 	audit/fields.c \

@@ -1,22 +1,41 @@
 libcallgate_base_a_SOURCES += \
 	base/banned.h \
-	base/beside.c base/beside.h \
-	base/buf.c base/buf.h \
+	base/beside.c \
+	base/beside.h \
+	base/buf.c \
+	base/buf.h \
 	base/cleanup.h \
-	base/code.c base/code.h \
+	base/code.c \
+	base/code.h \
+	base/elf-machine.h \
 	base/ending.h \
-	base/io.c base/io.h \
-	base/kernel.c base/kernel.h \
-	base/module.c base/module.h \
-	base/mounts.c base/mounts.h \
-	base/path.c base/path.h \
-	base/procstat.c base/procstat.h \
-	base/proctree.c base/proctree.h \
+	base/fdinfo.c \
+	base/fdinfo.h \
+	base/io.c \
+	base/io.h \
+	base/kernel.c \
+	base/kernel.h \
+	base/module.c \
+	base/module.h \
+	base/mounts.c \
+	base/mounts.h \
+	base/path.c \
+	base/path.h \
+	base/pidinfo.h \
+	base/procmap.h \
+	base/procstat.c \
+	base/procstat.h \
+	base/proctree.c \
+	base/proctree.h \
 	base/remove.c \
-	base/shared.c base/shared.h \
-	base/sha256.c base/sha256.h \
+	base/sha256.c \
+	base/sha256.h \
+	base/shared.c \
+	base/shared.h \
 	base/shown.c \
-	base/text.c base/text.h \
+	base/text.c \
+	base/text.h \
+	base/texthash.h \
 	base/units.c
 EXTRA_DIST += base/README.md
 

@@ -6,7 +6,7 @@
 #define CALLGATE_BASE_MODULE_H
 
 enum module_part {
-	MODULE_NAMES,  /* struct net_names, policy/net-names.h */
+	MODULE_NAMES,  /* struct net_names, policy/network/names.h */
 	MODULE_EGRESS, /* struct egress_parts, egress/parts.h */
 	MODULE_PARTS,
 };

@@ -17,10 +17,10 @@
 #include "audit/audit.h"
 #include "base/io.h"
 #include "bench/judged-calls.h"
-#include "syscalls/call.h"
-#include "syscalls/decode.h"
-#include "syscalls/denials.h"
-#include "syscalls/view-private.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/call/call.h"
+#include "syscalls/call/decode.h"
+#include "view/private.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "policy/policy.h"
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 #define JUDGED_MEMORY 0x10000u /* where the program's text is, a page boundary */
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
-#include "policy/net.h"
+#include "policy/network/net.h"
 #include "policy/policy.h"
 
 #include "base/banned.h"

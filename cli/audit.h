@@ -7,7 +7,7 @@
 
 #include "audit/read.h"
 #include "policy/arena.h"
-#include "policy/glob.h"
+#include "policy/paths/glob.h"
 
 /* Which records are meant; all conditions must hold. */
 struct audit_filter {

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/doctor.h"
-#include "supervisor/killtree.h"
-#include "supervisor/probe.h"
+#include "doctor/probe.h"
+#include "supervisor/limits/killtree.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "supervisor/doctor.h"
+#include "doctor/doctor.h"
 
 /* What one real run, of true under the profile minimal, ended with. doctor_run_done releases. */
 struct doctor_run {

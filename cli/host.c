@@ -19,7 +19,7 @@
 #include "cli/interpreter.h"
 #include "cli/places.h"
 #include "cli/program.h"
-#include "policy/errors.h"
+#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 

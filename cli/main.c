@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "config.h"
-#include "supervisor/filter.h"
+#include "confine/filter.h"
 
 #include "base/banned.h"
 

@@ -12,9 +12,9 @@
 #include "cli/cli.h"
 #include "cli/interpreter.h"
 #include "cli/options.h"
-#include "policy/errors.h"
-#include "policy/layer-names.h"
-#include "policy/ways.h"
+#include "policy/parse/errors.h"
+#include "policy/parse/layer-names.h"
+#include "policy/paths/ways.h"
 
 #include "base/banned.h"
 

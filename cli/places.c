@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "policy/errors.h"
-#include "policy/ways.h"
+#include "policy/parse/errors.h"
+#include "policy/paths/ways.h"
 
 #include "base/banned.h"
 

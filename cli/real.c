@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "policy/tree.h"
+#include "policy/paths/tree.h"
 
 #include "base/banned.h"
 

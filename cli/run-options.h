@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
-#include "supervisor/summary.h"
+#include "keeper/summary.h"
 
 /* Zero-initialise by run_options_parse; run_options_done releases. */
 struct run_options {

@@ -13,10 +13,10 @@
 #include "cli/cli.h"
 #include "cli/run-private.h"
 #include "cli/user.h"
-#include "policy/net.h"
-#include "supervisor/input.h"
-#include "supervisor/output.h"
-#include "supervisor/selffilter.h"
+#include "confine/selffilter.h"
+#include "keeper/input.h"
+#include "keeper/output.h"
+#include "policy/network/net.h"
 
 #include "base/banned.h"
 

@@ -9,11 +9,11 @@
 #include "cli/host.h"
 #include "cli/inherited.h"
 #include "cli/run-options.h"
-#include "supervisor/custodian.h"
-#include "supervisor/egress-start.h"
-#include "supervisor/layers.h"
-#include "supervisor/privs.h"
-#include "supervisor/scratch.h"
+#include "confine/layers.h"
+#include "confine/privs.h"
+#include "keeper/custodian.h"
+#include "keeper/scratch.h"
+#include "supervisor/gateway/start.h"
 
 /* One run's things, so that each is released whatever failed. */
 struct run {

@@ -20,8 +20,8 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
-#include "policy/net.h"
-#include "supervisor/result.h"
+#include "keeper/result.h"
+#include "policy/network/net.h"
 
 #include "base/banned.h"
 

@@ -13,10 +13,10 @@
 #include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
-#include "policy/net.h"
-#include "supervisor/keeper.h"
-#include "supervisor/output.h"
-#include "supervisor/result.h"
+#include "keeper/keeper.h"
+#include "keeper/output.h"
+#include "keeper/result.h"
+#include "policy/network/net.h"
 
 #include "base/banned.h"
 

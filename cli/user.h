@@ -2,8 +2,8 @@
 #ifndef CALLGATE_CLI_USER_H
 #define CALLGATE_CLI_USER_H
 
+#include "confine/privs.h"
 #include "policy/policy.h"
-#include "supervisor/privs.h"
 
 /*
  * Looks up "UID[:GID]", either of them as a number or a name; without a group the account's own, or the user's number

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/why-net.h"
-#include "policy/net.h"
+#include "policy/network/net.h"
 
 #include "base/banned.h"
 

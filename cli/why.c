@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/why-net.h"
-#include "policy/explain.h"
+#include "policy/paths/explain.h"
 
 #include "base/banned.h"
 

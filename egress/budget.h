@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/net.h"
+#include "policy/network/net.h"
 
 struct budgets;
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/net.h"
+#include "policy/network/net.h"
 
 #define CONTROL_VERSION 1u
 

@@ -5,9 +5,9 @@
 #ifndef CALLGATE_EGRESS_EGRESS_H
 #define CALLGATE_EGRESS_EGRESS_H
 
-#include "egress/ca.h"
-#include "egress/secret.h"
-#include "policy/net.h"
+#include "egress/secrets/secret.h"
+#include "egress/tls/ca.h"
+#include "policy/network/net.h"
 
 struct egress_options {
 	const struct policy *policy;
@@ -17,7 +17,7 @@ struct egress_options {
 	struct secrets *secrets;   /* Taken; NULL: none */
 	char *upstream_roots;      /* PEM text to verify servers with (system's and policy's); taken; NULL: none */
 	size_t upstream_roots_len;
-	int (*lock_down)(void *ctx); /* called once everything is open: seccomp and Landlock, supervisor/egress-start.c. 0 or -errno */
+	int (*lock_down)(void *ctx); /* called once everything is open: seccomp and Landlock, supervisor/gateway/start.c. 0 or -errno */
 	void *lock_ctx;
 };
 

@@ -1,5 +1,5 @@
 #include "egress/parts.h"
-#include "egress/truststore.h"
+#include "egress/tls/truststore.h"
 
 #include "base/banned.h"
 

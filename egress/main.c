@@ -7,15 +7,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "egress/conn-table.h"
-#include "egress/dns-server.h"
+#include "egress/conn/guest.h"
+#include "egress/conn/line.h"
+#include "egress/conn/table.h"
+#include "egress/conn/udp.h"
+#include "egress/dns/resolver.h"
+#include "egress/dns/server.h"
 #include "egress/egress.h"
-#include "egress/guest.h"
-#include "egress/line.h"
-#include "egress/resolver.h"
 #include "egress/state.h"
-#include "egress/tls.h"
-#include "egress/udp.h"
+#include "egress/tls/context.h"
 
 #include "base/banned.h"
 

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "base/module.h"
 #include "egress/parts.h"
-#include "policy/net-names.h"
+#include "policy/network/names.h"
 
 #include "base/banned.h"
 

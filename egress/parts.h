@@ -2,8 +2,8 @@
 #ifndef CALLGATE_EGRESS_PARTS_H
 #define CALLGATE_EGRESS_PARTS_H
 
-#include "egress/ca.h"
 #include "egress/egress.h"
+#include "egress/tls/ca.h"
 
 /* Each the function of that name. */
 struct egress_parts {

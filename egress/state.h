@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #include "egress/budget.h"
-#include "egress/conn.h"
+#include "egress/conn/conn.h"
+#include "egress/conn/loop.h"
+#include "egress/conn/pool.h"
 #include "egress/egress.h"
-#include "egress/loop.h"
-#include "egress/pool.h"
 
 struct control_line; /* line.h: the queue towards the supervisor and the records that wait for an answer */
 struct conn_table;   /* conn-table.h: by number and by source port */

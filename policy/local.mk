@@ -1,16 +1,72 @@
+libcallgate_policy_a_SOURCES += \
+	policy/arena.c \
+	policy/arena.h \
+	policy/limits.c \
+	policy/model.h \
+	policy/network/address.c \
+	policy/network/agree.c \
+	policy/network/check.c \
+	policy/network/cli.c \
+	policy/network/compile.c \
+	policy/network/compile.h \
+	policy/network/http.c \
+	policy/network/idna.c \
+	policy/network/judge.c \
+	policy/network/names.c \
+	policy/network/names.h \
+	policy/network/net.h \
+	policy/network/network.h \
+	policy/network/path.c \
+	policy/network/pattern.c \
+	policy/network/show.c \
+	policy/network/text.c \
+	policy/network/warn.c \
+	policy/parse/errors.c \
+	policy/parse/errors.h \
+	policy/parse/keys.c \
+	policy/parse/keys.h \
+	policy/parse/layer-names.c \
+	policy/parse/layer-names.h \
+	policy/parse/limits.c \
+	policy/parse/lists.c \
+	policy/parse/load.c \
+	policy/parse/locate.c \
+	policy/parse/locate.h \
+	policy/parse/net-rule.c \
+	policy/parse/net.h \
+	policy/parse/network.c \
+	policy/parse/parse.c \
+	policy/parse/parser.c \
+	policy/parse/parser.h \
+	policy/parse/rules.c \
+	policy/parse/secrets.c \
+	policy/parse/settings.c \
+	policy/parse/source.c \
+	policy/parse/source.h \
+	policy/parse/vars.c \
+	policy/paths/below.c \
+	policy/paths/below.h \
+	policy/paths/borders.c \
+	policy/paths/canon.c \
+	policy/paths/decide.c \
+	policy/paths/decoy.c \
+	policy/paths/decoy.h \
+	policy/paths/explain.c \
+	policy/paths/explain.h \
+	policy/paths/glob.c \
+	policy/paths/glob.h \
+	policy/paths/index.c \
+	policy/paths/mounts.c \
+	policy/paths/move.c \
+	policy/paths/move.h \
+	policy/paths/tree.c \
+	policy/paths/tree.h \
+	policy/paths/ways.c \
+	policy/paths/ways.h \
+	policy/policy.c \
+	policy/policy.h \
+	policy/show.c
 EXTRA_DIST += policy/README.md
-libcallgate_policy_a_SOURCES += policy/policy.h \
-	policy/arena.c policy/arena.h policy/below.c policy/below.h policy/borders.c policy/canon.c policy/decide.c policy/decoy.c policy/decoy.h \
-	policy/errors.c policy/errors.h policy/explain.c policy/explain.h policy/glob.c policy/glob.h policy/index.c policy/keys.c policy/keys.h \
-	policy/layer-names.c policy/layer-names.h \
-	policy/limits.c policy/load.c policy/locate.c policy/locate.h policy/model.h policy/mounts.c policy/move.c policy/move.h policy/net.h policy/parse-limits.c policy/parse-lists.c policy/parse.c policy/parser.c policy/parser.h policy/policy.c \
-	policy/rules.c policy/settings.c policy/show.c policy/source.c policy/source.h policy/tree.c policy/tree.h \
-	policy/vars.c policy/ways.c policy/ways.h
-libcallgate_policy_a_SOURCES += policy/network.h policy/net-address.c policy/net-idna.c policy/net-judge.c policy/net-path.c \
-	policy/net-agree.c policy/net-check.c policy/net-cli.c policy/net-compile.c policy/net-compile.h policy/net-http.c \
-	policy/net-names.c policy/net-names.h \
-	policy/net-pattern.c policy/net-show.c policy/net-text.c policy/net-warn.c policy/parse-net-rule.c policy/parse-net.h \
-	policy/parse-network.c policy/parse-secrets.c
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json
 dist_profiles_DATA += policy/profiles/debian.json policy/profiles/github-read.json policy/profiles/npm.json \

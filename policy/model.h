@@ -8,12 +8,12 @@
 
 #include "base/sha256.h"
 #include "policy/arena.h"
-#include "policy/glob.h"
-#include "policy/network.h"
+#include "policy/network/network.h"
+#include "policy/parse/source.h"
+#include "policy/paths/glob.h"
+#include "policy/paths/tree.h"
+#include "policy/paths/ways.h"
 #include "policy/policy.h"
-#include "policy/source.h"
-#include "policy/tree.h"
-#include "policy/ways.h"
 
 /* Where a rule's text begins. */
 enum rule_place {

@@ -52,7 +52,7 @@ struct policy_host {
 	 * nothing but keeps denying).
 	 */
 	char *(*realpath)(void *ctx, const char *path);
-	/* True for a path as a rule names it whose grant is void, although it is there: see policy/ways.h. NULL: none
+	/* True for a path as a rule names it whose grant is void, although it is there: see policy/paths/ways.h. NULL: none
 	 * is. */
 	bool (*refused)(void *ctx, const char *path);
 	/* The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the program. */
@@ -143,7 +143,7 @@ struct policy_cli {
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
 	unsigned limits_given;    /* which of them: POLICY_LIMIT_BITs */
 	const char *user;         /* --user, NULL: not given */
-	unsigned required;        /* --require: LAYER_BITs of policy/layer-names.h */
+	unsigned required;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
@@ -208,7 +208,7 @@ const struct policy_mount *policy_mounts(const struct policy *policy, size_t *re
 /* What one rule of filesystem.exec (or -x) names. */
 struct policy_exec {
 	const char *virt;        /* canonical virtual path: a file, or a directory with all below it */
-	const struct glob *glob; /* not NULL: only what matches it below virt; see policy/glob.h */
+	const struct glob *glob; /* not NULL: only what matches it below virt; see policy/paths/glob.h */
 };
 
 /*
@@ -239,7 +239,7 @@ bool policy_env_passes(const struct policy *policy, const char *name);
 
 const struct policy_limits *policy_limits(const struct policy *policy);
 
-/* LAYER_BITs of policy/layer-names.h: those that any of the files or the command line insists on. */
+/* LAYER_BITs of policy/parse/layer-names.h: those that any of the files or the command line insists on. */
 unsigned policy_required(const struct policy *policy);
 
 const char *policy_workdir(const struct policy *policy); /* virtual path */

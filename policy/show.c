@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "policy/layer-names.h"
 #include "policy/model.h"
+#include "policy/parse/layer-names.h"
 
 #include "base/banned.h"
 

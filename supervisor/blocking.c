@@ -15,9 +15,9 @@
 #include "base/io.h"
 #include "supervisor/blocking.h"
 #include "supervisor/notify.h"
-#include "syscalls/file.h"
-#include "syscalls/inet-work.h"
-#include "syscalls/sockets.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/inet-work.h"
+#include "syscalls/net/sockets.h"
 
 #include "base/banned.h"
 

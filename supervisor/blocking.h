@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 /*
  * More than 64 blocked FIFOs are a normal shell's work, a thousand are not: past the cap the call gets EMFILE or EAGAIN. The

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 #include "supervisor/blocking.h"
-#include "supervisor/egress-client.h"
-#include "supervisor/handoff.h"
+#include "supervisor/cpu/cpu.h"
+#include "supervisor/gateway/client.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/redirects.h"
-#include "supervisor/trace.h"
+#include "supervisor/trace/trace.h"
 #include "supervisor/watchdog.h"
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 struct dispatch {
 	struct sandbox *sandbox;

@@ -3,7 +3,7 @@
 #define CALLGATE_SUPERVISOR_ENVIRONMENT_H
 
 #include "policy/policy.h"
-#include "supervisor/egress-start.h"
+#include "supervisor/gateway/start.h"
 
 /*
  * NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. What the network adds stands

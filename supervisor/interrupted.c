@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/kernel.h"
-#include "syscalls/frame.h"
-#include "syscalls/table.h"
+#include "syscalls/arch/frame.h"
+#include "syscalls/table/table.h"
 
 #include "base/banned.h"
 

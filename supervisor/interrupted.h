@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "supervisor/filter.h"
-#include "syscalls/guest.h"
+#include "confine/filter.h"
+#include "syscalls/call/memory.h"
 
 #define INTERRUPTED_OPENS 64u
 

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/filter.h"
-#include "supervisor/landlock.h"
-#include "supervisor/privs.h"
+#include "confine/filter.h"
+#include "confine/landlock.h"
+#include "confine/privs.h"
 
 #include "base/banned.h"
 

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "supervisor/aside.h"
+#include "confine/aside.h"
 
 /* A resource limit of the program, which is set from outside: see set_rlimits in launch.c. */
 struct launch_rlimit {

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "policy/policy.h"
-#include "syscalls/view.h"
+#include "view/view.h"
 
 enum lookup_result {
 	LOOKUP_FOUND,   /* there, executable and granted */

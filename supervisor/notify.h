@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "syscalls/table.h"
+#include "syscalls/table/table.h"
 
 /* Asks for wake-ups that keep both ends on one CPU (Linux 6.6); without it everything is only slower. */
 void notify_prepare(int listener_fd);

@@ -10,7 +10,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "policy/below.h"
+#include "policy/paths/below.h"
 #include "supervisor/process-private.h"
 #include "supervisor/status.h"
 
@@ -91,7 +91,7 @@ static int open_audit(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *layers = enforcement_text(options->layers);
-	const struct audit_header header = {.run_id = options->scratch->id,
+	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
 					    .policy_name = policy_name(options->policy),
 					    .policy_sha256 = options->counters->policy_sha256,

@@ -29,7 +29,7 @@ int process_await_scratch(struct process *process)
 		return process_fail(
 			process, RUN_EXIT_ERROR, "scratch_failed",
 			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
-			process->options->scratch->base, strerror(-error));
+			process->options->scratch.base, strerror(-error));
 	return 0;
 }
 

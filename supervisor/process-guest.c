@@ -5,7 +5,7 @@
 
 #include "supervisor/process-private.h"
 #include "supervisor/status.h"
-#include "syscalls/descriptor.h"
+#include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
 

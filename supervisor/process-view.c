@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "confine/landlock.h"
 #include "supervisor/environment.h"
-#include "supervisor/landlock.h"
 #include "supervisor/lookup.h"
 #include "supervisor/process-private.h"
 #include "supervisor/status.h"
@@ -14,9 +14,9 @@
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
-	const struct view_options view_options = {.scratch_fd = options->scratch->fd,
-						  .scratch_host = options->scratch->path,
-						  .scratch_base = options->scratch->base,
+	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
+						  .scratch_host = options->scratch.path,
+						  .scratch_base = options->scratch.base,
 						  .workdir_host = options->workdir_host,
 						  .provide = options->egress->provide,
 						  .provides = options->egress->provides,

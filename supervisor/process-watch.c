@@ -4,16 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/cgroup.h"
-#include "supervisor/filter.h"
-#include "supervisor/handoff.h"
-#include "supervisor/landlock.h"
+#include "confine/cgroup.h"
+#include "confine/filter.h"
+#include "confine/landlock.h"
+#include "supervisor/cpu/cpu.h"
+#include "supervisor/limits/rlimits.h"
 #include "supervisor/process-private.h"
 #include "supervisor/report.h"
-#include "supervisor/rlimits.h"
 #include "supervisor/status.h"
 #include "supervisor/supervise.h"
-#include "syscalls/descriptor.h"
+#include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
 
@@ -129,7 +129,7 @@ static int live(struct process *process, const struct fallback *fallback, const 
 		.policy = options->policy,
 		.view = process->view,
 		.audit = process->audit,
-		.scratch_fd = options->scratch->fd,
+		.scratch_fd = options->scratch.fd,
 		.counters = options->counters,
 		.cgroup = options->cgroup,
 		.namespaces = options->namespaces,

@@ -2,17 +2,24 @@
 #ifndef CALLGATE_SUPERVISOR_PROCESS_H
 #define CALLGATE_SUPERVISOR_PROCESS_H
 
+#include "confine/layers.h"
+#include "confine/namespaces.h"
+#include "confine/privs.h"
 #include "policy/policy.h"
-#include "supervisor/egress-start.h"
-#include "supervisor/layers.h"
-#include "supervisor/namespaces.h"
-#include "supervisor/privs.h"
-#include "supervisor/scratch.h"
+#include "supervisor/gateway/start.h"
 #include "supervisor/supervise.h"
+
+/* The run's own directory, which the keeper made (keeper/scratch.h): borrowed. */
+struct process_scratch {
+	const char *run_id; /* of the result and the log */
+	const char *base;   /* canonical host path of the directory of all runs */
+	const char *path;   /* canonical host path */
+	int fd;
+};
 
 struct process_options {
 	const struct policy *policy;
-	const struct scratch *scratch;
+	struct process_scratch scratch;
 	int furnished_fd; /* tells when its directories are there, then when the policy is sealed: an int, 0 or -errno */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "syscalls/denial-text.h"
+#include "syscalls/account/denial-text.h"
 
 #include "base/banned.h"
 

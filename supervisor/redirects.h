@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 #define REDIRECTS_MAX 64 /* further ones are judged and recorded like any, but not summed up */
 

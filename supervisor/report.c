@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "syscalls/changes.h"
-#include "syscalls/denials.h"
-#include "syscalls/table.h"
+#include "syscalls/account/changes.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/table/table.h"
 
 #include "base/banned.h"
 

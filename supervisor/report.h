@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "supervisor/supervise.h"
-#include "syscalls/view.h"
+#include "view/view.h"
 
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "syscalls/denials.h"
+#include "syscalls/account/denials.h"
 
 #include "base/banned.h"
 

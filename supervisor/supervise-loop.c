@@ -9,13 +9,13 @@
 
 #include "base/io.h"
 #include "supervisor/blocking.h"
-#include "supervisor/handoff.h"
-#include "supervisor/limits.h"
+#include "supervisor/cpu/cpu.h"
+#include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
 #include "supervisor/supervise-private.h"
 #include "supervisor/watchdog.h"
-#include "syscalls/disk.h"
-#include "syscalls/inet.h"
+#include "syscalls/account/disk.h"
+#include "syscalls/net/inet.h"
 
 #include "base/banned.h"
 

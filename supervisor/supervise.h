@@ -6,13 +6,13 @@
 #include <sys/resource.h>
 
 #include "base/sha256.h"
-#include "supervisor/filter.h"
+#include "confine/filter.h"
+#include "confine/namespaces.h"
+#include "supervisor/gateway/network.h"
 #include "supervisor/launch.h"
-#include "supervisor/limits.h"
-#include "supervisor/namespaces.h"
+#include "supervisor/limits/limits.h"
 #include "supervisor/redirects.h"
-#include "supervisor/supervise-network.h"
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 /* A page shared with the keeper: the policy's digest, its status line, what each of the two adds to the disk. */
 struct run_counters {

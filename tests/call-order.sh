@@ -13,7 +13,7 @@ names=$(sed -n 's/^ *\*(\(.*\))$/\1/p' "$order" | tr ' ' '\n' | sed 's/^\.text\.
 }
 bad=0
 for name in $names; do
-	grep -rqE "(^|[^a-z0-9_])$name\(" --include='*.c' --include='*.h' base policy audit syscalls supervisor ||
+	grep -rqE "(^|[^a-z0-9_])$name\(" --include='*.c' --include='*.h' base policy audit view syscalls confine supervisor ||
 		{ echo "call-order: there is no $name" && bad=1; }
 done
 [ "$bad" = 0 ] || exit 1

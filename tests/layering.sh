@@ -5,7 +5,7 @@
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
-set -- base policy audit egress syscalls supervisor cli
+set -- base policy audit egress view syscalls confine supervisor keeper doctor cli
 
 # shellcheck disable=SC2046 # names without blanks
 LC_ALL=C awk -v order="$*" '
@@ -21,7 +21,7 @@ LC_ALL=C awk -v order="$*" '
 	# What the rules say of a whole file, when the next one begins.
 	function end_of(file,    guard) {
 		if (file == "" || file ~ /[.]def$/) return
-		if (numbers > 2 && file !~ /^syscalls\/(table|arch)/)
+		if (numbers > 2 && file !~ /^syscalls\/(table|arch)\//)
 			complain(file ": " numbers " system call numbers; the syscall table is the one list")
 		if (makefile[folder] !~ escaped(file) "([^a-z]|$)")
 			complain(file ": is not listed in " folder "/local.mk")
@@ -93,7 +93,7 @@ LC_ALL=C awk -v order="$*" '
 	}
 	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
 	# That the kernel performs a call is said in one place, which asks the row whether it may.
-	/SECCOMP_USER_NOTIF_FLAG_CONTINUE/ && now !~ /^supervisor\/(notify|probe-seccomp)[.]c$/ {
+	/SECCOMP_USER_NOTIF_FLAG_CONTINUE/ && now !~ /^supervisor\/notify[.]c$|^doctor\/seccomp[.]c$/ {
 		complain(now ": only supervisor/notify.c continues a call")
 	}
 	/not sorted:/ { free = 1 }
@@ -108,4 +108,4 @@ LC_ALL=C awk -v order="$*" '
 		if (!failed) print "layering: " found " files keep to the include rules"
 		exit failed
 	}
-' $(for folder; do ls "$folder"/*.[ch] "$folder"/*.def 2>/dev/null; done)
+' $(find "$@" -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort)

@@ -1,5 +1,5 @@
 /*
- * What a program sees of its CPU masks while the supervisor hands it descriptors (supervisor/handoff.h): nothing.
+ * What a program sees of its CPU masks while the supervisor hands it descriptors (supervisor/cpu/cpu.h): nothing.
  *
  *     affinity FILE [MASK]    all cases; FILE is opened over and over. The mask must be MASK (as in /proc/PID/status)
  *     affinity mask MASK      only says whether that is the mask, by getaffinity and by /proc/self/status

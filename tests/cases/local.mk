@@ -48,7 +48,7 @@ tests_cases_cases_without_SOURCES = tests/cases/without.c
 # The table with everything its rows point at, so that the test's list cannot differ from the program's.
 check_PROGRAMS += tests/cases/cases-rows
 tests_cases_cases_rows_SOURCES = tests/cases/rows.c
-tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+tests_cases_cases_rows_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(POLICY_LIBS)
 
 # What never ends by itself, and what a neighbour notices of it.
@@ -58,7 +58,7 @@ tests_cases_cases_storm_LDADD = -lpthread
 
 # The second lock alone: callgate with an open filter, and what tries to get by the lock, without a loader or a library.
 check_PROGRAMS += tests/cases/callgate-open tests/cases/cases-second-lock
-tests_cases_callgate_open_SOURCES = supervisor/filter.c
+tests_cases_callgate_open_SOURCES = confine/filter.c
 tests_cases_callgate_open_CPPFLAGS = $(AM_CPPFLAGS) -DCALLGATE_OPEN_FILTER
 tests_cases_callgate_open_LDADD = $(SHARED_PROGRAM) $(POLICY_LIBS) $(EGRESS_LINKED)
 tests_cases_cases_second_lock_SOURCES = tests/cases/second-lock.c tests/cases/second-lock-net.c tests/cases/second-lock.h

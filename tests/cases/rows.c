@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "syscalls/table.h"
+#include "syscalls/table/table.h"
 
 #include "base/banned.h"
 

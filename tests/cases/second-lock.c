@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "syscalls/elf-machine.h"
+#include "base/elf-machine.h"
 
 #include "base/banned.h"
 

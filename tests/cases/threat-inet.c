@@ -134,7 +134,7 @@ static void try_datagrams(int domain, const union address *address, socklen_t le
 	int fd = with_flags(domain, SOCK_DGRAM, 0);
 
 	if (fd < 0)
-		return; /* not offered: see syscalls/descriptor.h */
+		return; /* not offered: see syscalls/call/descriptor.h */
 	send_to(fd, address, len, 0);
 	threat_tries(connect(fd, &address->any, len));
 	threat_tries(send(fd, "canary", 6, QUIET));

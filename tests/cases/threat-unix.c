@@ -313,7 +313,7 @@ int threat_crowd(char **arg)
 	return threat_result();
 }
 
-/* ---- the errand by which a descriptor is fetched, see supervisor/trace-fetch.c ---- */
+/* ---- the errand by which a descriptor is fetched, see supervisor/trace/fetch.c ---- */
 
 static void send_two(int to, int fd)
 {

@@ -12,11 +12,11 @@ command -v gcov >/dev/null || {
 	echo "coverage: gcov is not installed (package: gcc)" >&2
 	exit 1
 }
-for folder in base policy audit syscalls supervisor cli; do
+for folder in base policy audit egress view syscalls confine supervisor keeper doctor cli; do
 	[ ! -d "$folder" ] || find "$folder" -name '*.gcno'
 done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" '
 	/^File / { file = $2; gsub("\047", "", file); sub(top, "", file); next }
-	/^Lines executed:/ && file ~ /^(base|policy|audit|syscalls|supervisor|cli)\/.*[.]c$/ {
+	/^Lines executed:/ && file ~ /^(base|policy|audit|egress|view|syscalls|confine|supervisor|keeper|doctor|cli)\/.*[.]c$/ {
 		split($0, part, /[:% ]+/)
 		# "Lines executed:83.33% of 12"
 		percent = part[3]; lines = part[5]

@@ -30,7 +30,7 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-find base policy audit egress syscalls supervisor cli -name '*.c' | LC_ALL=C sort |
+find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.c' | LC_ALL=C sort |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file; do
 		mkdir -p "$out/${file%/*}"

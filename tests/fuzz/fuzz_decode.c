@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "syscalls/decode.h"
+#include "syscalls/call/decode.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "egress/dns.h"
+#include "egress/dns/message.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/elf.h"
-#include "syscalls/shebang.h"
+#include "syscalls/exec/elf.h"
+#include "syscalls/exec/shebang.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "egress/hello.h"
+#include "egress/tls/hello.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

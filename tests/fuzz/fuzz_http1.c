@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "egress/http1.h"
+#include "egress/http/http1.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

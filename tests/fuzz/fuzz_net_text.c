@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "policy/net.h"
-#include "policy/network.h"
+#include "policy/network/net.h"
+#include "policy/network/network.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

@@ -13,9 +13,9 @@
 
 #include "base/io.h"
 #include "base/path.h"
-#include "policy/below.h"
-#include "syscalls/view-private.h"
+#include "policy/paths/below.h"
 #include "tests/fuzz/fuzz.h"
+#include "view/private.h"
 
 #include "base/banned.h"
 

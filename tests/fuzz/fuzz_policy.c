@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/net.h"
+#include "policy/network/net.h"
 #include "policy/policy.h"
 #include "tests/fuzz/fuzz.h"
 

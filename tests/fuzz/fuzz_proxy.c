@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/http1.h"
-#include "egress/socks.h"
+#include "egress/conn/socks.h"
+#include "egress/http/http1.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "base/banned.h"

@@ -10,12 +10,12 @@ TESTS += $(FUZZ_TESTS)
 fuzz_main = tests/fuzz/fuzz.h tests/fuzz/replay.c
 libfuzzer_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
 
-fuzz_decode_libs = libcallgate_syscalls.a libcallgate_base.a
+fuzz_decode_libs = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a
 FUZZ_TESTS += tests/fuzz/fuzz_decode
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
 tests_fuzz_fuzz_decode_LDADD = $(fuzz_decode_libs)
 
-fuzz_elf_libs = libcallgate_syscalls.a libcallgate_base.a
+fuzz_elf_libs = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a
 FUZZ_TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
 tests_fuzz_fuzz_elf_LDADD = $(fuzz_elf_libs)
@@ -50,7 +50,7 @@ tests_fuzz_libfuzzer_audit_SOURCES = tests/fuzz/fuzz_audit.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_audit_LDADD = $(fuzz_audit_libs)
 tests_fuzz_libfuzzer_audit_LDFLAGS = $(libfuzzer_flags)
 
-fuzz_path_libs = libcallgate_syscalls.a libcallgate_base.a
+fuzz_path_libs = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a
 FUZZ_TESTS += tests/fuzz/fuzz_path
 tests_fuzz_fuzz_path_SOURCES = tests/fuzz/fuzz_path.c $(fuzz_main)
 tests_fuzz_fuzz_path_LDADD = $(fuzz_path_libs)

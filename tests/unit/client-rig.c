@@ -23,7 +23,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/notify.h"
-#include "syscalls/denials.h"
+#include "syscalls/account/denials.h"
 
 #include "base/banned.h"
 

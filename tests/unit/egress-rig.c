@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "egress/dns/resolver.h"
 #include "egress/egress.h"
-#include "egress/resolver.h"
 #include "policy-rig.h"
 
 #include "base/banned.h"

@@ -18,9 +18,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "egress/ca.h"
 #include "egress/control.h"
-#include "egress/secret.h"
+#include "egress/secrets/secret.h"
+#include "egress/tls/ca.h"
 #include "policy/policy.h"
 
 #define ERIG_WAIT_MS 20000

@@ -1,4 +1,4 @@
-/* The same filter made by libseccomp: the second opinion supervisor/filter.c is held against. */
+/* The same filter made by libseccomp: the second opinion confine/filter.c is held against. */
 #ifndef CALLGATE_TESTS_FILTER_ORACLE_H
 #define CALLGATE_TESTS_FILTER_ORACLE_H
 
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/filter.h"
-#include "syscalls/handlers.h"
+#include "confine/filter.h"
+#include "syscalls/table/handlers.h"
 
 static void oracle_cleanup(scmp_filter_ctx *filter)
 {

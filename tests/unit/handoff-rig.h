@@ -1,13 +1,13 @@
 #ifndef TESTS_UNIT_HANDOFF_RIG_H
 #define TESTS_UNIT_HANDOFF_RIG_H
-/* Processes of the test's own, for the tests of supervisor/handoff.h, which keeps them on CPUs and lets them go. */
+/* Processes of the test's own, for the tests of supervisor/cpu/cpu.h, which keeps them on CPUs and lets them go. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "supervisor/handoff.h"
-#include "syscalls/tree.h"
+#include "supervisor/cpu/cpu.h"
+#include "view/tree.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

@@ -30,14 +30,14 @@ UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_notify
-tests_unit_test_notify_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS) -lpthread
+tests_unit_test_notify_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS) -lpthread
 
 UNIT_TESTS += tests/unit/test_watchdog
-tests_unit_test_watchdog_LDADD = libcallgate_supervisor.a $(UNIT_LIBS)
+tests_unit_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(UNIT_LIBS)
 
 # On processes of the test's own.
 HANDOFF_RIG = tests/unit/handoff-rig.c tests/unit/handoff-rig.h
-HANDOFF_LIBS = libcallgate_supervisor.a $(tests_unit_test_denials_LDADD)
+HANDOFF_LIBS = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(tests_unit_test_denials_LDADD)
 UNIT_TESTS += tests/unit/test_handoff tests/unit/test_handoff_homes tests/unit/test_handoff_inherit \
 	tests/unit/test_handoff_several tests/unit/test_handoff_together
 tests_unit_test_handoff_SOURCES = tests/unit/test_handoff.c $(HANDOFF_RIG)
@@ -52,22 +52,22 @@ tests_unit_test_handoff_together_SOURCES = tests/unit/test_handoff_together.c $(
 tests_unit_test_handoff_together_LDADD = $(HANDOFF_LIBS)
 
 UNIT_TESTS += tests/unit/test_guest
-tests_unit_test_guest_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_view
-tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
+tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
 UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel tests/unit/test_selffilter
 EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/stub-handlers.h
-tests_unit_test_table_LDADD = libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_selffilter_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_kernel_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_table_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_filter_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_selffilter_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_filter_kernel_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 
 # Handlers over real processes, with a made-up run.
 UNIT_TESTS += tests/unit/test_signal
-tests_unit_test_signal_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_signal_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_audit
 tests_unit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
@@ -83,38 +83,38 @@ tests_unit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.a libc
 
 UNIT_TESTS += tests/unit/test_refusals
 EXTRA_DIST += tests/unit/stub-call.h
-tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_policy.a libcallgate_base.a \
 	$(POLICY_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_inet_address
-tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_inet_fence
-tests_unit_test_inet_fence_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_inet_fence_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_inet_judge
 tests_unit_test_inet_judge_SOURCES = tests/unit/test_inet_judge.c $(POLICY_RIG)
-tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
+tests_unit_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/trace-rig.c tests/unit/trace-rig.h tests/unit/old-kernel.h
-tests_unit_test_trace_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a \
+tests_unit_test_trace_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_continue tests/unit/test_insn
 tests_unit_test_continue_LDADD = $(tests_unit_test_trace_LDADD)
-tests_unit_test_insn_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_insn_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_trace_blob
 tests_unit_test_trace_blob_LDADD = $(tests_unit_test_trace_LDADD)
 
 UNIT_TESTS += tests/unit/test_changes
-tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_test_changes_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_denials
-tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
 	$(POLICY_LIBS) $(UNIT_LIBS)
 
 # Counting tasks, with children of the test's own.
@@ -129,8 +129,8 @@ tests_unit_test_exec_cache_SOURCES = tests/unit/test_exec_cache.c $(POLICY_RIG)
 tests_unit_test_exec_cache_LDADD = $(tests_unit_test_denials_LDADD)
 
 UNIT_TESTS += tests/unit/test_shebang tests/unit/test_elf
-tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_shebang_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_elf_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_policy_decide tests/unit/test_policy_errors tests/unit/test_policy_glob \
 	tests/unit/test_policy_compose tests/unit/test_policy_schema
@@ -166,25 +166,25 @@ tests_unit_test_policy_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_src
 tests_unit_test_policy_schema_LDADD = $(POLICY_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_capture tests/unit/test_feed tests/unit/test_scratch tests/unit/test_utf8
-tests_unit_test_feed_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_test_capture_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_test_scratch_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_test_utf8_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_feed_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_capture_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_scratch_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_utf8_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_landlock
-tests_unit_test_landlock_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_test_landlock_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
 	$(POLICY_LIBS) $(UNIT_LIBS)
 
 # What a run adds to the disk, with files of the test's own.
 UNIT_TESTS += tests/unit/test_disk
-tests_unit_test_disk_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_test_disk_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_cgroup
-tests_unit_test_cgroup_LDADD = libcallgate_supervisor.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+tests_unit_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_meminfo
-tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
+tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
 EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_LINKED) $(UNIT_LIBS)
@@ -204,7 +204,7 @@ tests_unit_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LI
 
 # What the processes of the egress side can still do.
 UNIT_TESTS += tests/unit/test_confine
-tests_unit_test_confine_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_test_confine_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
@@ -219,7 +219,7 @@ tests_unit_test_egress_proxy_LDADD = $(EGRESS_LIBS)
 # The supervisor's end of the line to egress, between a real notified program and an egress the test plays.
 UNIT_TESTS += tests/unit/test_egress_client
 tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/unit/client-rig.c tests/unit/client-rig.h $(POLICY_RIG)
-tests_unit_test_egress_client_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a \
+tests_unit_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_LINKED) $(UNIT_LIBS)
 
@@ -253,14 +253,14 @@ tests_unit_test_channel_SOURCES = tests/unit/test_channel.c tests/unit/tls-rig.c
 tests_unit_test_channel_LDADD = $(TLS_TEST_LIBS)
 tests_unit_test_tls_SOURCES = tests/unit/test_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h tests/unit/memory-search.c \
 	tests/unit/memory-search.h
-tests_unit_test_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
+tests_unit_test_tls_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
 
 UNIT_TESTS += tests/unit/test_egress_tls
 tests_unit_test_egress_tls_SOURCES = tests/unit/test_egress_tls.c tests/unit/tls-rig.c tests/unit/tls-rig.h $(EGRESS_RIG)
-tests_unit_test_egress_tls_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
+tests_unit_test_egress_tls_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
 
 UNIT_TESTS += tests/unit/test_egress_side
 tests_unit_test_egress_side_SOURCES = tests/unit/test_egress_side.c $(POLICY_RIG)
-tests_unit_test_egress_side_LDADD = libcallgate_supervisor.a libcallgate_syscalls.a libcallgate_egress.a libcallgate_audit.a \
+tests_unit_test_egress_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_LINKED) \
 	$(UNIT_LIBS)

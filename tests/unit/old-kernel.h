@@ -10,8 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "syscalls/pidinfo.h"
-#include "syscalls/procmap.h"
+#include "base/pidinfo.h"
+#include "base/procmap.h"
 
 /* This process's kernel is an older one from now on: each test has a process of its own. */
 static inline void be_old(void)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "syscalls/call.h"
+#include "syscalls/call/call.h"
 
 static pid_t members[8];
 static size_t member_count;

@@ -2,7 +2,7 @@
 #ifndef CALLGATE_TESTS_STUB_HANDLERS_H
 #define CALLGATE_TESTS_STUB_HANDLERS_H
 
-#include "syscalls/handlers.h"
+#include "syscalls/table/handlers.h"
 
 #define STUB(name)                         \
 	void sys_##name(struct call *call) \
@@ -21,7 +21,7 @@
 #define PRIVATE(name, error, ...)
 #define QUIET(name, error)
 
-#include "syscalls/syscalls.def"
+#include "syscalls/table/syscalls.def"
 
 #undef ARG
 #undef NATIVE

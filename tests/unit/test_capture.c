@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/capture.h"
+#include "keeper/capture.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

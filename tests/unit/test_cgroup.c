@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/cgroup-private.h"
+#include "confine/cgroup-private.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "syscalls/changes.h"
+#include "syscalls/account/changes.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

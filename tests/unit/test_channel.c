@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "egress/tls.h"
+#include "egress/tls/context.h"
 #include "tests/unit/memory-search.h"
 #include "tests/unit/tls-rig.h"
 #include "tests/unit/unit.h"

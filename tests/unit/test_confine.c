@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/confine.h"
-#include "supervisor/landlock.h"
-#include "supervisor/selffilter.h"
+#include "confine/landlock.h"
+#include "confine/selffilter.h"
+#include "supervisor/gateway/lockdown.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syscalls/call.h"
-#include "syscalls/denials.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/call/call.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

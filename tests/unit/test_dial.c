@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "egress/dial.h"
-#include "egress/resolver-wire.h"
+#include "egress/conn/dial.h"
+#include "egress/conn/vet.h"
+#include "egress/dns/resolver-wire.h"
 #include "egress/state.h"
-#include "egress/vet.h"
 #include "policy-rig.h"
 #include "tests/unit/unit.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/io.h"
 #include "stub-call.h"
-#include "syscalls/disk.h"
+#include "syscalls/account/disk.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

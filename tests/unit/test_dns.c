@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "dns-ask.h"
-#include "egress/dns-judge.h"
-#include "egress/dns.h"
+#include "egress/dns/judge.h"
+#include "egress/dns/message.h"
 #include "policy-rig.h"
 #include "tests/unit/unit.h"
 

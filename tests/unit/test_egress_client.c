@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/denials.h"
+#include "syscalls/account/denials.h"
 #include "tests/unit/client-rig.h"
 #include "tests/unit/unit.h"
 

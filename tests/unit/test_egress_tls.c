@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "egress-rig.h"
-#include "supervisor/selffilter.h"
+#include "confine/selffilter.h"
 #include "tests/unit/tls-rig.h"
 #include "tests/unit/unit.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/elf-machine.h"
-#include "syscalls/elf.h"
+#include "base/elf-machine.h"
+#include "syscalls/exec/elf.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

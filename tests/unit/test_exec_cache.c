@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "syscalls/elf-machine.h"
-#include "syscalls/exec-cache.h"
+#include "base/elf-machine.h"
+#include "syscalls/exec/cache.h"
 #include "tests/unit/policy-rig.h"
 #include "tests/unit/unit.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "supervisor/feed.h"
+#include "keeper/feed.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -18,10 +18,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "supervisor/filter.h"
-#include "syscalls/arch.h"
-#include "syscalls/handlers.h"
-#include "syscalls/table.h"
+#include "confine/filter.h"
+#include "syscalls/arch/arch.h"
+#include "syscalls/table/handlers.h"
+#include "syscalls/table/table.h"
 #include "tests/unit/bpf-run.h"
 #include "tests/unit/filter-oracle.h"
 #include "tests/unit/stub-handlers.h"

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/filter.h"
-#include "syscalls/table.h"
+#include "confine/filter.h"
+#include "syscalls/table/table.h"
 #include "tests/unit/stub-handlers.h"
 #include "tests/unit/unit.h"
 

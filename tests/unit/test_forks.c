@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 #include "base/procstat.h"
-#include "syscalls/forks.h"
+#include "syscalls/account/forks.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

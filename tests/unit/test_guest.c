@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "syscalls/guest.h"
+#include "syscalls/call/memory.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

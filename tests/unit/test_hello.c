@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/hello.h"
+#include "egress/tls/hello.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

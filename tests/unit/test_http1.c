@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "egress/http1.h"
-#include "egress/socks.h"
+#include "egress/conn/socks.h"
+#include "egress/http/http1.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "syscalls/inet-address.h"
+#include "syscalls/net/inet-address.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

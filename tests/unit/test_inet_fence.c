@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "syscalls/inet-fence.h"
-#include "syscalls/inet-private.h"
+#include "syscalls/net/inet-fence.h"
+#include "syscalls/net/inet-private.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "syscalls/inet-private.h"
+#include "syscalls/net/inet-private.h"
 #include "tests/unit/policy-rig.h"
 #include "tests/unit/unit.h"
 

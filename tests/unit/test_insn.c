@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syscalls/insn.h"
+#include "syscalls/arch/insn.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

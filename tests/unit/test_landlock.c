@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervisor/landlock.h"
+#include "confine/landlock.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

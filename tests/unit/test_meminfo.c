@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "syscalls/meminfo.h"
+#include "syscalls/account/meminfo.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/net.h"
-#include "policy/network.h"
+#include "policy/network/net.h"
+#include "policy/network/network.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

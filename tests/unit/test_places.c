@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/places.h"
-#include "policy/ways.h"
+#include "policy/paths/ways.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "policy-rig.h"
-#include "policy/below.h"
+#include "policy/paths/below.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

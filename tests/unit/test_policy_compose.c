@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "policy-rig.h"
-#include "policy/explain.h"
-#include "policy/layer-names.h"
-#include "policy/locate.h"
+#include "policy/parse/layer-names.h"
+#include "policy/parse/locate.h"
+#include "policy/paths/explain.h"
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "policy-rig.h"
+#include "policy/paths/ways.h"
 #include "policy/policy.h"
-#include "policy/ways.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

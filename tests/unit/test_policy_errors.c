@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "policy-rig.h"
-#include "policy/keys.h"
+#include "policy/parse/keys.h"
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 

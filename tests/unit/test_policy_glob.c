@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policy/glob.h"
+#include "policy/paths/glob.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "policy-rig.h"
-#include "policy/move.h"
+#include "policy/paths/move.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "policy-rig.h"
-#include "policy/net.h"
+#include "policy/network/net.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

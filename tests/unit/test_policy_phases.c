@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "policy-rig.h"
-#include "policy/net.h"
+#include "policy/network/net.h"
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 

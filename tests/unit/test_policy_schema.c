@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/keys.h"
-#include "policy/layer-names.h"
+#include "policy/parse/keys.h"
+#include "policy/parse/layer-names.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

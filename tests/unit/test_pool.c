@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/pool.h"
+#include "egress/conn/pool.h"
 #include "policy-rig.h"
 #include "tests/unit/unit.h"
 

@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "syscalls/descriptor.h"
-#include "syscalls/file-act.h"
-#include "syscalls/file.h"
-#include "syscalls/handlers.h"
-#include "syscalls/sockets.h"
+#include "syscalls/call/descriptor.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/sockets.h"
+#include "syscalls/table/handlers.h"
 #include "tests/unit/stub-call.h"
 #include "tests/unit/unit.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/scratch.h"
+#include "keeper/scratch.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

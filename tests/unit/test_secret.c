@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "egress/secret.h"
+#include "egress/secrets/secret.h"
 #include "tests/unit/memory-search.h"
 #include "tests/unit/unit.h"
 

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/selffilter.h"
-#include "syscalls/arch.h"
-#include "syscalls/numbers.h"
+#include "confine/selffilter.h"
+#include "syscalls/arch/arch.h"
+#include "syscalls/table/numbers.h"
 #include "tests/unit/bpf-run.h"
 #include "tests/unit/stub-handlers.h"
 #include "tests/unit/unit.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/shebang.h"
+#include "syscalls/exec/shebang.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/procstat.h"
-#include "syscalls/call.h"
-#include "syscalls/handlers.h"
+#include "syscalls/call/call.h"
+#include "syscalls/table/handlers.h"
 #include "tests/unit/stub-call.h"
 #include "tests/unit/unit.h"
 

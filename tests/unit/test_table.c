@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "audit/record.h"
-#include "syscalls/table.h"
+#include "syscalls/table/table.h"
 #include "tests/unit/stub-handlers.h"
 #include "tests/unit/unit.h"
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "egress/tls.h"
-#include "supervisor/selffilter.h"
+#include "confine/selffilter.h"
+#include "egress/tls/context.h"
 #include "tests/unit/memory-search.h"
 #include "tests/unit/tls-rig.h"
 #include "tests/unit/unit.h"

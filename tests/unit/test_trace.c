@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/trace-private.h"
+#include "supervisor/trace/private.h"
 #include "tests/unit/old-kernel.h"
 #include "tests/unit/trace-rig.h"
 #include "tests/unit/unit.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trace-private.h"
+#include "supervisor/trace/private.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

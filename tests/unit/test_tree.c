@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/exec.h"
-#include "syscalls/tree.h"
+#include "syscalls/exec/execve.h"
 #include "tests/unit/old-kernel.h"
 #include "tests/unit/unit.h"
+#include "view/tree.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "supervisor/utf8.h"
+#include "keeper/utf8.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

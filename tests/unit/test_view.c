@@ -14,10 +14,10 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "policy/below.h"
-#include "syscalls/tree.h"
-#include "syscalls/view.h"
+#include "policy/paths/below.h"
 #include "tests/unit/unit.h"
+#include "view/tree.h"
+#include "view/view.h"
 
 #include "base/banned.h"
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "egress/ca.h"
-#include "egress/channel.h"
-#include "egress/loop.h"
+#include "egress/conn/channel.h"
+#include "egress/conn/loop.h"
+#include "egress/tls/ca.h"
 
 struct tls_rig {
 	struct loop *loop;

@@ -21,11 +21,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/trace.h"
-#include "syscalls/denials.h"
-#include "syscalls/elf.h"
-#include "syscalls/exec-args.h"
-#include "syscalls/shebang.h"
+#include "supervisor/trace/trace.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/exec/args.h"
+#include "syscalls/exec/elf.h"
+#include "syscalls/exec/shebang.h"
 
 #include "base/banned.h"
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "syscalls/call.h"
-#include "syscalls/exec.h"
+#include "syscalls/call/call.h"
+#include "syscalls/exec/execve.h"
 
 /* "/virt" of the program is this directory of the host; made by rig_setup, with what the tests run in it. */
 struct rig {

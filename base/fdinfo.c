@@ -1,0 +1,52 @@
+#include "base/fdinfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
+{
+	char path[64];
+
+	if (fd < 0)
+		return -ESRCH;
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd); /* bounded by two ints */
+	else
+		(void)snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
+	return fdinfo_read_at(AT_FDCWD, path, ret_info);
+}
+
+int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
+{
+	_cleanup_close_ int file = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	char text[512]; /* what is looked for comes first, before the lines of locks and watches */
+	struct fdinfo info = {0};
+	const char *at;
+	ssize_t len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+
+	if (len <= 0)
+		return -ESRCH;
+	text[len] = '\0';
+	at = strstr(text, "\nflags:\t");
+	if (!at || sscanf(at, "\nflags:\t%o", &info.flags) != 1)
+		return -ESRCH;
+	at = strstr(text, "\nmnt_id:\t");
+	info.identified = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
+	at = strstr(text, "\nPid:\t");
+	if (at && sscanf(at, "\nPid:\t%d", &info.pid) != 1)
+		return -ESRCH;
+	*ret_info = info;
+	return 0;
+}
+
+bool fdinfo_same(const struct fdinfo *one, const struct fdinfo *other)
+{
+	return one->identified && other->identified && one->mount == other->mount && one->ino == other->ino;
+}

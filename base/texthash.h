@@ -1,0 +1,40 @@
+/* A hash of texts a hostile program chooses: keyed, so that it cannot aim for one bucket. */
+#ifndef CALLGATE_BASE_TEXTHASH_H
+#define CALLGATE_BASE_TEXTHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct texthash {
+	uint64_t seed;
+	uint64_t factor; /* odd */
+};
+
+static inline void texthash_init(struct texthash *hash)
+{
+	uint64_t key[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
+
+	/* Without randomness it is a hash still: only the defence against floods is lost. */
+	(void)!getrandom(key, sizeof(key), GRND_NONBLOCK);
+	hash->seed = key[0];
+	hash->factor = key[1] | 1;
+}
+
+static inline uint64_t texthash(const struct texthash *hash, uint64_t start, const char *text, size_t len)
+{
+	uint64_t value = start ^ hash->seed ^ len, word;
+
+	for (; len >= sizeof(word); text += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		value = (value ^ word) * hash->factor;
+		value ^= value >> 29;
+	}
+	word = 0;
+	memcpy(&word, text, len);
+	value = (value ^ word) * hash->factor;
+	return value ^ value >> 32;
+}
+
+#endif

@@ -1,0 +1,134 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "confine/cgroup-private.h"
+
+#include "base/banned.h"
+
+static const char *const v1_names[CGROUP_CONTROLLERS] = {
+	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
+
+/* True when a comma-separated list has the word. */
+static bool listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, word, len) == 0 && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* mountinfo writes blanks, newlines and backslashes of names as three octal digits. In place. */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' &&
+		    at[3] <= '7') {
+			*out++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 3;
+		} else {
+			*out++ = *at;
+		}
+	}
+	*out = '\0';
+}
+
+/* One mount: what of the hierarchy it shows, where, and which hierarchy that is. */
+struct mount {
+	char *root, *point, *type, *options;
+};
+
+/* Cuts a line of mountinfo into its fields, in place. */
+static bool parse_mount(char *line, struct mount *ret_mount)
+{
+	char *field[6] = {0}, *save = NULL, *rest = strstr(line, " - ");
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	for (size_t i = 0; i < 6; i++)
+		field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
+	if (!field[4])
+		return false;
+	*ret_mount = (struct mount){.root = field[3], .point = field[4]};
+	ret_mount->type = strtok_r(rest + 3, " ", &save);
+	(void)strtok_r(NULL, " ", &save); /* the source */
+	ret_mount->options = strtok_r(NULL, " ", &save);
+	unescape(ret_mount->root);
+	unescape(ret_mount->point);
+	return ret_mount->type && ret_mount->options;
+}
+
+/* Where a group is seen through a mount. False: it is not below what the mount shows. */
+static bool locate(const struct mount *mount, const char *group, char *out)
+{
+	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
+	const char *rest = group + root;
+
+	/* "/..": outside of our cgroup namespace. */
+	if (strncmp(group, "/..", 3) == 0 || strncmp(mount->root, "/..", 3) == 0)
+		return false;
+	if (strncmp(group, mount->root, root) != 0 || (*rest != '/' && *rest != '\0'))
+		return false;
+	if (strcmp(rest, "/") == 0)
+		rest = "";
+	return snprintf(out, PATH_MAX, "%s%s", mount->point, rest) < PATH_MAX;
+}
+
+/* The group this process is in, of the hierarchy with that controller ("": version 2). Owned; NULL: none. */
+static char *own_group(const char *self, const char *controller)
+{
+	_cleanup_free_ char *copy = strdup(self);
+	char *save = NULL;
+
+	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		char *list = strchr(line, ':'), *group = list ? strchr(list + 1, ':') : NULL;
+
+		if (!group)
+			continue;
+		*group++ = '\0';
+		if (*controller ? listed(list + 1, controller) : list[1] == '\0')
+			return strdup(group);
+	}
+	return NULL;
+}
+
+static void take_mount(const struct mount *mount, const char *self, struct cgroup_places *places)
+{
+	bool v2 = strcmp(mount->type, "cgroup2") == 0;
+
+	for (enum cgroup_controller c = 0; c < CGROUP_CONTROLLERS; c++) {
+		char *place = v2 ? places->v2 : places->v1[c];
+		_cleanup_free_ char *group = NULL;
+
+		if (*place || (!v2 && !listed(mount->options, v1_names[c])))
+			continue;
+		group = own_group(self, v2 ? "" : v1_names[c]);
+		if (!group || !locate(mount, group, place))
+			*place = '\0';
+		else if (v2)
+			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point); /* as long as the line */
+	}
+}
+
+void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
+{
+	_cleanup_free_ char *copy = strdup(mountinfo);
+	char *save = NULL;
+
+	memset(ret_places, 0, sizeof(*ret_places));
+	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		struct mount mount;
+
+		if (parse_mount(line, &mount) &&
+		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
+			take_mount(&mount, self, ret_places);
+	}
+}

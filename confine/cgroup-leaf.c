@@ -1,0 +1,254 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "confine/cgroup-private.h"
+
+#include "base/banned.h"
+
+#define MAKE_ROUNDS 50    /* another run's end may take the directory away between two steps of ours */
+#define REMOVE_ROUNDS 200 /* of a millisecond: a killed member is gone a moment after it was reaped */
+#define LIST_BYTES (1u << 20)
+
+int cgroup_put(int dirfd, const char *name, const char *value)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+int cgroup_get(int dirfd, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return 0;
+}
+
+static int put_number(int dirfd, const char *name, uint64_t value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* 20 digits */
+	return cgroup_put(dirfd, name, text);
+}
+
+/* Processes that a dead keeper's dead supervisor left: whatever is in a leaf of ours is a run's. */
+static void kill_members(int leaf_fd)
+{
+	_cleanup_free_ char *list = malloc(LIST_BYTES);
+	char *save = NULL;
+
+	if (cgroup_put(leaf_fd, "cgroup.kill", "1") == 0)
+		return;
+	if (!list || cgroup_get(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+		return;
+	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		pid_t pid = (pid_t)strtol(line, NULL, 10);
+
+		if (pid > 1) /* 0: it is in a pid namespace we do not see */
+			(void)kill(pid, SIGKILL);
+	}
+}
+
+/* Leaves whose lock nobody holds: their keepers are dead. */
+static void sweep(int base_fd)
+{
+	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		_cleanup_close_ int fd = -1;
+
+		if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+			continue;
+		fd = openat(base_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+			continue;
+		if (unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY)
+			kill_members(fd); /* the next run finds it empty */
+	}
+}
+
+/*
+ * The directories of users that have no runs left: those of --user, and those below the root group, cannot be removed by
+ * a keeper that gave up its capabilities, so the next one does it that still has them.
+ */
+static void sweep_users(int parent_fd)
+{
+	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, CGROUP_BASE, strlen(CGROUP_BASE)) == 0)
+			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: in use */
+}
+
+/*
+ * The directory of the run's user, and in it the run's own. -ENOENT or -ENODEV: the end or the sweep of another run took
+ * one of them meanwhile.
+ */
+static int make_directories(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
+			    const struct cgroup_options *options)
+{
+	int error = 0, *fd = leaf->fd;
+
+	fd[CGROUP_FD_PARENT] = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd[CGROUP_FD_PARENT] < 0)
+		return -errno;
+	sweep_users(fd[CGROUP_FD_PARENT]);
+	if (mkdirat(fd[CGROUP_FD_PARENT], base, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd[CGROUP_FD_BASE] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd[CGROUP_FD_BASE] < 0)
+		return -errno;
+	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_BASE], options->uid, options->gid) < 0)
+		return -errno;
+	sweep(fd[CGROUP_FD_BASE]);
+	if (leaf->files == &cgroup_v2_files)
+		error = cgroup_v2_enable(fd[CGROUP_FD_BASE], leaf->controllers);
+	/* There from the round before, when a sweep had it locked. The run's number is random: nobody else makes it. */
+	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
+		error = -errno;
+	if (error < 0)
+		return error;
+	fd[CGROUP_FD_LEAF] = openat(fd[CGROUP_FD_BASE], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd[CGROUP_FD_LEAF] < 0)
+		return -errno;
+	if (flock(fd[CGROUP_FD_LEAF], LOCK_EX | LOCK_NB) < 0)
+		return -ENOENT;
+	return faccessat(fd[CGROUP_FD_LEAF], "cgroup.procs", F_OK, 0) < 0 ? -ENOENT : 0;
+}
+
+static void close_leaf(struct cgroup_leaf *leaf)
+{
+	for (size_t i = 0; i < CGROUP_FD_MAX; i++) {
+		cleanup_close(&leaf->fd[i]);
+		leaf->fd[i] = -1;
+	}
+}
+
+/*
+ * Swap as well: a limit of memory alone is none where pages can be swapped out. Both are optional, since a kernel without
+ * swap accounting, or a machine without swap, lacks the file.
+ */
+static int limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
+{
+	const struct cgroup_files *files = leaf->files;
+	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = put_number(dirfd, files->memory_limit, bytes);
+
+	if (error < 0)
+		return error;
+	(void)put_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
+	if (files->memory_group)
+		(void)cgroup_put(dirfd, files->memory_group, "1"); /* all or none: half a program is of no use */
+	return 0;
+}
+
+static int set_limits(const struct cgroup_leaf *leaf, const struct policy_limits *limits, uint64_t pids_at_most)
+{
+	uint64_t pids = limits->pids;
+	int error = 0;
+
+	if (pids_at_most && (!pids || pids_at_most < pids))
+		pids = pids_at_most;
+	if (limits->memory_bytes && leaf->controllers & 1u << CGROUP_MEMORY)
+		error = limit_memory(leaf, limits->memory_bytes);
+	if (error == 0 && pids && leaf->controllers & 1u << CGROUP_PIDS)
+		error = put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->pids_limit, pids);
+	return error;
+}
+
+static int open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
+{
+	return name ? openat(leaf->fd[CGROUP_FD_LEAF], name, flags | O_CLOEXEC) : -1;
+}
+
+static void open_memory(struct cgroup_leaf *leaf)
+{
+	const struct cgroup_files *files = leaf->files;
+	int *fd = leaf->fd, event;
+
+	fd[CGROUP_FD_MEMORY_USED] = open_file(leaf, files->memory_used, O_RDONLY);
+	fd[CGROUP_FD_MEMORY_PEAK] = open_file(leaf, files->memory_peak, O_RDONLY);
+	fd[CGROUP_FD_MEMORY_EVENTS] = open_file(leaf, files->memory_events, O_RDONLY);
+	event = files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
+					  : cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
+	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
+}
+
+static void open_pids(struct cgroup_leaf *leaf)
+{
+	leaf->fd[CGROUP_FD_PIDS_LIMIT] = open_file(leaf, leaf->files->pids_limit, O_WRONLY);
+	leaf->fd[CGROUP_FD_PIDS_USED] = open_file(leaf, leaf->files->pids_used, O_RDONLY);
+	leaf->fd[CGROUP_FD_PIDS_PEAK] = open_file(leaf, leaf->files->pids_peak, O_RDONLY);
+	leaf->fd[CGROUP_FD_PIDS_EVENTS] = open_file(leaf, leaf->files->pids_events, O_RDONLY);
+}
+
+static int open_files(struct cgroup_leaf *leaf)
+{
+	leaf->fd[CGROUP_FD_PROCS] = open_file(leaf, "cgroup.procs", O_WRONLY);
+	leaf->fd[CGROUP_FD_KILL] = open_file(leaf, "cgroup.kill", O_WRONLY); /* version 2, Linux 5.14 */
+	if (leaf->controllers & 1u << CGROUP_MEMORY)
+		open_memory(leaf);
+	if (leaf->controllers & 1u << CGROUP_PIDS)
+		open_pids(leaf);
+	if (leaf->controllers & 1u << CGROUP_CPU)
+		leaf->fd[CGROUP_FD_CPU] = open_file(leaf, leaf->files->cpu, O_RDONLY);
+	return leaf->fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
+}
+
+int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
+		     const struct cgroup_options *options)
+{
+	int error = -ENOENT;
+
+	leaf->controllers = parent->controllers;
+	for (size_t i = 0; i < CGROUP_FD_MAX; i++)
+		leaf->fd[i] = -1;
+	for (int i = 0; i < MAKE_ROUNDS && (error == -ENOENT || error == -ENODEV); i++) {
+		close_leaf(leaf);
+		error = make_directories(leaf, parent->dir, base, name, options);
+	}
+	if (error == 0)
+		error = set_limits(leaf, options->limits, parent->pids_at_most);
+	if (error == 0)
+		error = open_files(leaf);
+	if (error < 0)
+		cgroup_leaf_remove(leaf, base, name);
+	return error;
+}
+
+void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name)
+{
+	static const struct timespec moment = {.tv_nsec = 1000000};
+	const int *fd = leaf->fd;
+
+	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < REMOVE_ROUNDS; i++) {
+		if (unlinkat(fd[CGROUP_FD_BASE], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			break;
+		if (i == 0)
+			kill_members(fd[CGROUP_FD_LEAF]);
+		(void)nanosleep(&moment, NULL);
+	}
+	/* Other runs of this user may be in it, and below the root group it is not ours to remove: then it stays. */
+	if (fd[CGROUP_FD_BASE] >= 0)
+		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
+	close_leaf(leaf);
+}

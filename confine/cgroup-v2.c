@@ -1,0 +1,192 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "confine/cgroup-private.h"
+
+#include "base/banned.h"
+
+/*
+ * The rule that decides the place (cgroups(7), "no internal processes"): except in the root, a group that has processes
+ * cannot give controllers to its children. Our own group has at least us, so in order:
+ *
+ *   own group      when it is the root, or its children have the controllers already
+ *   its parent     when it may be written: under systemd the units of a user manager lie side by side in a slice that
+ *                  belongs to the user. Not when the own group has limits that the run would so escape
+ *   own group      at the root of a cgroup namespace (a container): its processes are moved into a leaf first, as
+ *                  container engines inside containers do
+ */
+
+const struct cgroup_files cgroup_v2_files = {
+	.memory_limit = "memory.max",
+	.memory_swap = "memory.swap.max",
+	.memory_group = "memory.oom.group",
+	.memory_used = "memory.current",
+	.memory_peak = "memory.peak",
+	.memory_events = "memory.events",
+	.pids_limit = "pids.max",
+	.pids_used = "pids.current",
+	.pids_peak = "pids.peak",
+	.pids_events = "pids.events",
+	.cpu = "cpu.stat",
+	.cpu_key = "usage_usec",
+	.cpu_unit_ns = 1000,
+};
+
+#define CONTAINER_LEAF "callgate-init"
+#define MOVE_ROUNDS 10 /* processes forked while their siblings are moved */
+#define LIST_BYTES 65536
+
+static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
+
+/* Bits of the controllers in a list separated by blanks. Cpu time is there without a controller. */
+static unsigned parse_controllers(char *list)
+{
+	unsigned bits = 1u << CGROUP_CPU;
+	char *save = NULL;
+
+	for (char *word = strtok_r(list, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+		for (enum cgroup_controller c = 0; c < CGROUP_CPU; c++)
+			if (strcmp(word, controller_names[c]) == 0)
+				bits |= 1u << c;
+	return bits;
+}
+
+static unsigned controllers_of(int dirfd, const char *file)
+{
+	char text[512];
+
+	return cgroup_get(dirfd, file, text, sizeof(text)) < 0 ? 0 : parse_controllers(text);
+}
+
+int cgroup_v2_enable(int dirfd, unsigned controllers)
+{
+	unsigned missing = controllers & ~controllers_of(dirfd, "cgroup.subtree_control");
+
+	for (enum cgroup_controller c = 0; c < CGROUP_CPU; c++) {
+		char word[16];
+		int error;
+
+		if (!(missing & 1u << c))
+			continue;
+		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* short names */
+		error = cgroup_put(dirfd, "cgroup.subtree_control", word);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static bool is_max(int dirfd, const char *name)
+{
+	char text[64];
+
+	/* A file that is not there is a controller that is not there. */
+	return cgroup_get(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
+}
+
+/* Our own group bounds something that a sibling would not be bounded by. The number of tasks is passed on. */
+static bool is_limited(int own_fd)
+{
+	return !is_max(own_fd, "memory.max") || !is_max(own_fd, "memory.high") || !is_max(own_fd, "memory.swap.max") ||
+	       !is_max(own_fd, "cpu.max");
+}
+
+/* 0 when children of the directory can be made and will have the controllers. */
+static int try_parent(int dirfd, unsigned controllers)
+{
+	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
+		return -errno;
+	return cgroup_v2_enable(dirfd, controllers);
+}
+
+static int try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
+		       struct cgroup_parent *parent)
+{
+	_cleanup_close_ int up_fd = -1;
+	char text[64];
+	int error;
+
+	if (strcmp(places->v2, places->v2_top) == 0 || is_limited(own_fd))
+		return -EBUSY;
+	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = up_fd < 0 ? -errno : try_parent(up_fd, controllers);
+	if (error < 0)
+		return error;
+	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2), places->v2);
+	if (cgroup_get(own_fd, "pids.max", text, sizeof(text)) == 0)
+		parent->pids_at_most = cgroup_number(text, NULL); /* "max" is none */
+	return 0;
+}
+
+/* Each process of a group into a leaf below it. A kernel thread or a process just gone cannot be moved. */
+static void move_all(int own_fd, int leaf_fd)
+{
+	_cleanup_free_ char *list = malloc(LIST_BYTES);
+	char *save = NULL;
+
+	if (!list || cgroup_get(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+		return;
+	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+		(void)cgroup_put(leaf_fd, "cgroup.procs", pid);
+}
+
+static int try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
+{
+	_cleanup_close_ int leaf_fd = -1;
+	int error = -EBUSY;
+
+	if (strcmp(places->v2, places->v2_top) != 0)
+		return error;
+	if (mkdirat(own_fd, CONTAINER_LEAF, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	leaf_fd = openat(own_fd, CONTAINER_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (leaf_fd < 0)
+		return -errno;
+	for (int round = 0; error == -EBUSY && round < MOVE_ROUNDS; round++) {
+		move_all(own_fd, leaf_fd);
+		error = try_parent(own_fd, controllers);
+	}
+	return error;
+}
+
+int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
+{
+	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned controllers = own_fd < 0 ? 0 : controllers_of(own_fd, "cgroup.controllers");
+	int error = own_fd < 0 ? -errno : try_parent(own_fd, controllers);
+
+	*ret_parent = (struct cgroup_parent){.controllers = controllers};
+	if (error < 0 && own_fd >= 0 && try_sibling(places, own_fd, controllers, ret_parent) == 0)
+		return 0;
+	if (error == -EBUSY)
+		error = try_container(places, own_fd, controllers);
+	if (error == 0) {
+		(void)snprintf(ret_parent->dir, sizeof(ret_parent->dir), "%s", places->v2);
+		return 0;
+	}
+	ret_parent->controllers = 0;
+	if (error == -EBUSY)
+		(void)snprintf(why, size, "%.60s holds processes and so cannot limit its children; systemd-run --user "
+			       "--scope callgate … gives one that can", places->v2);
+	else
+		(void)snprintf(why, size, "%.80s cannot be used: %s", places->v2, strerror(-error));
+	return error;
+}
+
+int cgroup_v2_oom_event(int events_fd)
+{
+	/* kernfs announces a change as priority data; an epoll descriptor that holds it is plainly readable then. */
+	struct epoll_event event = {.events = EPOLLPRI};
+	_cleanup_close_ int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, events_fd, &event) < 0)
+		return -errno;
+	return steal_fd(&epoll_fd);
+}

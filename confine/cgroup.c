@@ -1,0 +1,319 @@
+#include "confine/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "confine/cgroup-private.h"
+#include "confine/pidmax.h"
+
+#include "base/banned.h"
+
+#define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
+#define ALL ((1u << CGROUP_CONTROLLERS) - 1)
+#define TEXT_BYTES (1u << 20) /* mountinfo of a machine with thousands of mounts */
+
+_Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "room for all descriptors");
+
+struct cgroup {
+	char name[64]; /* of the leaves */
+	char base[32];
+	struct cgroup_leaf leaf[LEAVES_MAX];
+	size_t leaves;
+	int procs_fd[LEAVES_MAX];
+	unsigned controllers;
+};
+
+uint64_t cgroup_number(const char *text, const char *key)
+{
+	size_t len = key ? strlen(key) : 0;
+
+	if (!key)
+		return strtoull(text, NULL, 10);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && line[len] == ' ') /* NOLINT(clang-analyzer-core*): text ends with a NUL */
+			return strtoull(line + len, NULL, 10);
+	}
+	return 0;
+}
+
+/*
+ * Tried by a process that ends at once, so that a group nobody can be moved to (the common ancestor is not ours, or is
+ * threaded) is no group, rather than the end of the run. It costs nothing: the first move waits for an RCU grace period
+ * (cgroup_threadgroup_rwsem), the program's own, a moment later, does not. 0 or -errno.
+ */
+static int try_join(int procs_fd)
+{
+	int status = 0;
+	pid_t pid;
+
+	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
+	pid = fork();
+	if (pid == 0)
+		_exit(write(procs_fd, "0", 1) == 1 ? 0 : errno);
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+/* True when it is there now. */
+static bool add(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
+		const struct cgroup_options *options, char *why, size_t size)
+{
+	struct cgroup_leaf *leaf = &cgroup->leaf[cgroup->leaves];
+	int error;
+
+	leaf->files = files;
+	error = cgroup_leaf_make(leaf, parent, cgroup->base, cgroup->name, options);
+	if (error < 0) {
+		(void)snprintf(why, size, "no group can be made in %.100s: %s", parent->dir, strerror(-error));
+		return false;
+	}
+	error = try_join(leaf->fd[CGROUP_FD_PROCS]);
+	if (error < 0) {
+		cgroup_leaf_remove(leaf, cgroup->base, cgroup->name);
+		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
+		return false;
+	}
+	cgroup->procs_fd[cgroup->leaves++] = leaf->fd[CGROUP_FD_PROCS];
+	cgroup->controllers |= parent->controllers;
+	return true;
+}
+
+/* Version 1: hierarchies that are mounted together (cpu,cpuacct) are one leaf. */
+static void add_v1(struct cgroup *cgroup, const struct cgroup_places *places, const struct cgroup_options *options,
+		   char *why, size_t size)
+{
+	unsigned done = cgroup->controllers;
+
+	for (enum cgroup_controller c = 0; c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_parent parent = {.controllers = 0};
+
+		if (!places->v1[c][0] || done & 1u << c)
+			continue;
+		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* a PATH_MAX itself */
+		for (enum cgroup_controller same = c; same < CGROUP_CONTROLLERS; same++)
+			if (strcmp(places->v1[same], places->v1[c]) == 0)
+				parent.controllers |= 1u << same;
+		done |= parent.controllers;
+		(void)add(cgroup, &cgroup_v1_files, &parent, options, why, size);
+	}
+}
+
+/*
+ * Version 2 first: what it has, version 1 cannot have as well. On a hybrid machine it may have none of the controllers;
+ * then it still has cpu time and cgroup.kill.
+ */
+static void add_all(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
+{
+	_cleanup_free_ char *self = NULL, *mounts = NULL;
+	_cleanup_free_ struct cgroup_places *places = malloc(sizeof(*places));
+	struct cgroup_parent parent;
+	size_t len;
+
+	if (!places || io_read_file(AT_FDCWD, "/proc/self/cgroup", TEXT_BYTES, &self, &len) < 0 ||
+	    io_read_file(AT_FDCWD, "/proc/self/mountinfo", TEXT_BYTES, &mounts, &len) < 0) {
+		(void)snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read");
+		return;
+	}
+	cgroup_find(self, mounts, places);
+	if (places->v2[0] && cgroup_v2_parent(places, &parent, why, size) == 0)
+		(void)add(cgroup, &cgroup_v2_files, &parent, options, why, size);
+	add_v1(cgroup, places, options, why, size);
+}
+
+static void report(const struct cgroup *cgroup, struct layers *layers, const char *why)
+{
+	static const char *const names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
+	char there[32] = "", missing[32] = "";
+
+	for (enum cgroup_controller c = 0; c < CGROUP_CONTROLLERS; c++) {
+		char *list = cgroup->controllers & 1u << c ? there : missing;
+		size_t len = strlen(list);
+
+		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]); /* three short names */
+	}
+	if (!missing[0])
+		layers_set(layers, LAYER_CGROUPS, true, "%s of the whole run are counted by the kernel", there);
+	else
+		layers_set(layers, LAYER_CGROUPS, false, "not for %s: %s%s%s", missing, *why ? why : "none is mounted",
+			   there[0] ? "; yes for " : "", there);
+}
+
+/*
+ * The number of tasks is held without them: see pidmax.h, and RLIMIT_NPROC, which is counted by user namespace and user but not
+ * for root. Forks that are judged are no match for either: a signal can make one fail (EINTR) before it is received, and a
+ * shell then gives up.
+ */
+static bool tasks_held_otherwise(const struct cgroup_options *options)
+{
+	const struct layers *layers = options->layers;
+
+	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) || !layers_wanted(layers, LAYER_MOUNTNS))
+		return false;
+	return options->uid != 0 || pidmax_possible(options->limits->pids);
+}
+
+/* Making groups and joining them costs tens of milliseconds, more than all else of a short run. */
+static bool needed(const struct cgroup_options *options)
+{
+	const struct policy_limits *limits = options->limits;
+
+	if (!layers_wanted(options->layers, LAYER_CGROUPS))
+		return false;
+	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
+	    (limits->pids && !tasks_held_otherwise(options)))
+		return true;
+	layers_set(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
+	return false;
+}
+
+struct cgroup *cgroup_create(const struct cgroup_options *options)
+{
+	struct cgroup *cgroup;
+	char why[160] = "";
+
+	if (!needed(options))
+		return NULL;
+	cgroup = calloc(1, sizeof(*cgroup));
+	if (!cgroup) {
+		layers_set(options->layers, LAYER_CGROUPS, false, "no memory");
+		return NULL;
+	}
+	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE is less */
+	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE "%u", (unsigned)options->uid);
+	add_all(cgroup, options, why, sizeof(why));
+	report(cgroup, options->layers, why);
+	if (cgroup->leaves > 0)
+		return cgroup;
+	free(cgroup);
+	return NULL;
+}
+
+_Static_assert(LEAVES_MAX <= CGROUP_BASES_MAX, "room for all bases");
+
+size_t cgroup_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name)
+{
+	size_t count = 0;
+
+	if (!cgroup)
+		return 0;
+	for (size_t i = 0; i < cgroup->leaves; i++)
+		if (cgroup->leaf[i].fd[CGROUP_FD_PARENT] >= 0)
+			parent_fds[count++] = cgroup->leaf[i].fd[CGROUP_FD_PARENT];
+	*ret_name = cgroup->base;
+	return count;
+}
+
+void cgroup_destroy(struct cgroup *cgroup)
+{
+	if (!cgroup)
+		return;
+	for (size_t i = 0; i < cgroup->leaves; i++)
+		cgroup_leaf_remove(&cgroup->leaf[i], cgroup->base, cgroup->name);
+	free(cgroup);
+}
+
+bool cgroup_has(const struct cgroup *cgroup, enum cgroup_controller controller)
+{
+	return cgroup && cgroup->controllers & 1u << controller;
+}
+
+const int *cgroup_procs(const struct cgroup *cgroup, size_t *ret_count)
+{
+	*ret_count = cgroup ? cgroup->leaves : 0;
+	return cgroup ? cgroup->procs_fd : NULL;
+}
+
+size_t cgroup_fds(const struct cgroup *cgroup, int *fds)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+		for (size_t which = CGROUP_FD_PROCS; which < CGROUP_FD_MAX; which++)
+			if (cgroup->leaf[i].fd[which] >= 0)
+				fds[count++] = cgroup->leaf[i].fd[which];
+	return count;
+}
+
+int cgroup_event_fd(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+		if (cgroup->leaf[i].fd[CGROUP_FD_OOM] >= 0)
+			return cgroup->leaf[i].fd[CGROUP_FD_OOM];
+	return -1;
+}
+
+/* From its beginning: the descriptor is read again and again. */
+static uint64_t number_of(int fd, const char *key)
+{
+	char text[2048];
+	ssize_t len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+
+	text[len > 0 ? len : 0] = '\0';
+	return cgroup_number(text, key);
+}
+
+static void read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
+{
+	const int *fd = leaf->fd;
+
+	if (leaf->controllers & 1u << CGROUP_MEMORY) {
+		usage->memory_bytes = number_of(fd[CGROUP_FD_MEMORY_USED], NULL);
+		usage->memory_peak_bytes = number_of(fd[CGROUP_FD_MEMORY_PEAK], NULL);
+		usage->oom_kills = number_of(fd[CGROUP_FD_MEMORY_EVENTS], "oom_kill");
+	}
+	if (leaf->controllers & 1u << CGROUP_PIDS) {
+		usage->pids = number_of(fd[CGROUP_FD_PIDS_USED], NULL);
+		usage->pids_peak = number_of(fd[CGROUP_FD_PIDS_PEAK], NULL);
+		usage->pids_refused = number_of(fd[CGROUP_FD_PIDS_EVENTS], "max");
+	}
+	if (leaf->controllers & 1u << CGROUP_CPU)
+		usage->cpu_ns = number_of(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
+}
+
+void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
+{
+	uint64_t event;
+
+	*ret_usage = (struct cgroup_usage){0};
+	for (size_t i = 0; i < cgroup->leaves; i++) {
+		const struct cgroup_leaf *leaf = &cgroup->leaf[i];
+
+		/* Version 2's is taken by the reading itself. */
+		if (leaf->files == &cgroup_v1_files && leaf->fd[CGROUP_FD_OOM] >= 0)
+			(void)!read(leaf->fd[CGROUP_FD_OOM], &event, sizeof(event));
+		read_leaf(leaf, ret_usage);
+	}
+}
+
+void cgroup_kill(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
+		const int *fd = cgroup->leaf[i].fd;
+
+		if (fd[CGROUP_FD_KILL] >= 0)
+			(void)!write(fd[CGROUP_FD_KILL], "1", 1);
+	}
+}
+
+void cgroup_close(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
+		const int *fd = cgroup->leaf[i].fd;
+
+		if (fd[CGROUP_FD_PIDS_LIMIT] >= 0)
+			(void)!write(fd[CGROUP_FD_PIDS_LIMIT], "0", 1);
+	}
+}

@@ -1,0 +1,52 @@
+#include "confine/descriptors.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define ROOM 1024
+
+static int compare_fds(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
+void descriptors_keep_only(int *keep, size_t count)
+{
+	unsigned from = 3;
+
+	qsort(keep, count, sizeof(*keep), compare_fds);
+	for (size_t i = 0; i < count; i++) {
+		if (keep[i] < (int)from)
+			continue;
+		if ((unsigned)keep[i] > from)
+			(void)syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0U);
+		from = (unsigned)keep[i] + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+void descriptors_detach_stdio(bool with_stderr)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd < 0)
+		return; /* a system without /dev/null: the descriptors are then merely shared with the keeper, unused */
+	(void)dup2(null_fd, 0);
+	(void)dup2(null_fd, 1);
+	if (!with_stderr)
+		(void)dup2(null_fd, 2);
+	if (null_fd > 2)
+		(void)close(null_fd);
+}
+
+void descriptors_make_room(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ROOM - 1);
+
+	if (fd >= 0)
+		(void)close(fd); /* the table stays as it is */
+}

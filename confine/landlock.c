@@ -1,0 +1,120 @@
+#include "confine/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+/* Newer than the headers this is built with (Linux 6.1: ABI 3 at most). include/uapi/linux/landlock.h, landlock(7). */
+#define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
+#define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
+#define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */
+#define NET_TCP 3ULL                 /* BIND_TCP, CONNECT_TCP: ABI 4, 6.7 */
+#define NET_BIND_TCP 1ULL
+#define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, 7.2 */
+#define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, 6.12 */
+#define SCOPE_SIGNAL (1ULL << 1)
+#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, 6.15; the log of what comes after an exec is off by itself */
+#define SELF_LOG_SUBDOMAINS_OFF 4u
+#define ABI_LOG 7
+
+/* What each ABI adds; the later ones that add no right are left out. */
+static const struct {
+	int abi;
+	struct landlock_rights adds;
+} history[] = {
+	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}}, /* 0 (EXECUTE) to 12 */
+	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}},
+	{3, {.fs = FS_TRUNCATE}},
+	{4, {.net = NET_TCP}},
+	{5, {.fs = FS_IOCTL_DEV}},
+	{6, {.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL}},
+	{9, {.fs = FS_RESOLVE_UNIX}},
+	{10, {.net = NET_UDP}},
+};
+
+int landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? -errno : (int)abi;
+}
+
+struct landlock_rights landlock_rights(int abi)
+{
+	struct landlock_rights all = {0};
+
+	for (size_t i = 0; i < sizeof(history) / sizeof(history[0]) && history[i].abi <= abi; i++) {
+		all.fs |= history[i].adds.fs;
+		all.net |= history[i].adds.net;
+		all.scoped |= history[i].adds.scoped;
+	}
+	return all;
+}
+
+struct ruleset {
+	int fd;
+	unsigned places;
+};
+
+/* do_open_execat() opens for reading as well: both rights are needed to execute a file, and its loader. */
+static int add_place(void *ctx, int fd)
+{
+	struct ruleset *ruleset = ctx;
+	const struct landlock_path_beneath_attr rule = {
+		.allowed_access = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
+
+	ruleset->places++;
+	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;
+}
+
+int landlock_build(const struct view *view, int abi, unsigned *ret_places)
+{
+	/* A kernel that knows less takes the larger structure as long as what it does not know is 0. */
+	const struct landlock_rights handled = landlock_rights(abi);
+	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
+	struct ruleset ruleset = {.fd = fd};
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = view_each_exec(view, add_place, &ruleset);
+	if (r < 0)
+		return r;
+	*ret_places = ruleset.places;
+	return steal_fd(&fd);
+}
+
+int landlock_build_own(int abi, bool read_files)
+{
+	struct landlock_rights handled = landlock_rights(abi);
+	struct landlock_path_beneath_attr all = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR};
+	_cleanup_close_ int fd = -1, root = -1;
+
+	handled.net &= NET_BIND_TCP;
+	if (read_files)
+		handled.fs &= ~FS_RESOLVE_UNIX; /* services of names listen at sockets with a name */
+	fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
+	if (fd < 0)
+		return -errno;
+	if (!read_files)
+		return steal_fd(&fd);
+	root = all.parent_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &all, 0u) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+int landlock_enter(int ruleset_fd)
+{
+	unsigned quiet = landlock_abi() < ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
+
+	return syscall(SYS_landlock_restrict_self, ruleset_fd, quiet) < 0 ? -errno : 0;
+}

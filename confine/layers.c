@@ -1,0 +1,64 @@
+#include "confine/layers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "base/banned.h"
+
+struct layers *layers_create(unsigned without, unsigned required)
+{
+	struct layers *layers =
+		mmap(NULL, sizeof(*layers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (layers == MAP_FAILED)
+		return NULL;
+	layers->without = without;
+	layers->required = required;
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		layers_set(layers, layer, false, without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
+	return layers;
+}
+
+void layers_free(struct layers *layers)
+{
+	if (layers)
+		(void)munmap(layers, sizeof(*layers));
+}
+
+bool layers_wanted(const struct layers *layers, enum layer layer)
+{
+	return !(layers->without & LAYER_BIT(layer));
+}
+
+void layers_set(struct layers *layers, enum layer layer, bool active, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(layers->layer[layer].why, sizeof(layers->layer[layer].why), format, arguments); /* cut */
+	va_end(arguments);
+	layers->layer[layer].active = active;
+}
+
+enum layer layers_missing(const struct layers *layers)
+{
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if ((layers->required & LAYER_BIT(layer)) && !layers->layer[layer].active)
+			return layer;
+	return LAYER_MAX;
+}
+
+json_t *layers_json(const struct layers *layers)
+{
+	json_t *object = json_object();
+
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (json_object_set_new(object, layer_name(layer),
+					json_pack("{s:b, s:s}", "active", (int)layers->layer[layer].active, "why",
+						  layers->layer[layer].why)) < 0) {
+			json_decref(object);
+			return NULL;
+		}
+	return object;
+}

@@ -1,0 +1,236 @@
+/* Leaving namespaces: what may be tried, in which order, and the maps of the new user namespace. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "confine/namespaces-private.h"
+
+#include "base/banned.h"
+
+static const struct {
+	const char *file; /* in /proc/self/ns */
+	int flag;
+	const char *active;
+} kind[LAYER_MAX] = {
+	[LAYER_USERNS] = {"user", CLONE_NEWUSER, "what capabilities might be gained mean nothing outside"},
+	[LAYER_MOUNTNS] = {"mnt", CLONE_NEWNS, "the kernel too resolves paths in the program's view alone"},
+	[LAYER_PIDNS] = {"pid", CLONE_NEWPID,
+			 "the run's processes see and reach no others, and die with the supervisor"},
+	[LAYER_IPCNS] = {"ipc", CLONE_NEWIPC,
+			 "System V and POSIX message queues, semaphores and segments are the run's own"},
+	[LAYER_UTSNS] = {"uts", CLONE_NEWUTS, "the host name is a copy"},
+	[LAYER_NETNS] = {"net", CLONE_NEWNET, "there is no interface but a loopback of the run's own"},
+	[LAYER_CGROUPNS] = {"cgroup", CLONE_NEWCGROUP, "names of control groups outside are not shown"},
+};
+
+static bool in_kernel(enum layer layer)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", kind[layer].file);
+	return access(path, F_OK) == 0;
+}
+
+static void leave_out(struct namespaces *namespaces, unsigned *wanted, enum layer layer, const char *why)
+{
+	if (*wanted & LAYER_BIT(layer))
+		layers_set(namespaces->layers, layer, false, "%s", why);
+	*wanted &= ~LAYER_BIT(layer);
+}
+
+unsigned namespaces_wanted(struct namespaces *namespaces)
+{
+	unsigned wanted = 0;
+
+	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++) {
+		if (namespaces->refused & LAYER_BIT(layer) || !layers_wanted(namespaces->layers, layer))
+			continue;
+		wanted |= LAYER_BIT(layer);
+		/* One clone(2) of all finds out by itself; why it failed is told one by one. */
+		if (namespaces->singly && !in_kernel(layer))
+			leave_out(namespaces, &wanted, layer, "not in this kernel");
+	}
+	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))
+		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
+			leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
+	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
+		leave_out(namespaces, &wanted, LAYER_PIDNS, "takes a mount namespace, for a /proc of its own");
+	/* By itself it holds nothing, and hides from an ordinary user who owns other users' files. */
+	if (wanted == LAYER_BIT(LAYER_USERNS))
+		leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
+	return wanted;
+}
+
+/* ---- the keeper ---- */
+
+static int write_proc(const char *process, const char *file, const char *text)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file); /* always fits */
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
+{
+	char text[64];
+	int r = write_proc(process, "setgroups", "deny");
+
+	if (r < 0 && r != -ENOENT) /* Linux before 3.19 */
+		return r;
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
+	r = write_proc(process, "uid_map", text);
+	if (r < 0)
+		return r;
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
+	return write_proc(process, "gid_map", text);
+}
+
+/* Each id that is mapped here, to itself: a container's root has a part of them only. */
+static int map_all(const char *process, const char *file)
+{
+	_cleanup_free_ char *ours = NULL, *text = NULL;
+	unsigned first, outside, count;
+	char path[32];
+	size_t len, size = 0;
+	FILE *out;
+	int r, used;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
+	r = io_read_file(AT_FDCWD, path, 65536, &ours, &len);
+	if (r < 0)
+		return r;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return -ENOMEM;
+	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
+		(void)fprintf(out, "%u %u %u\n", first, first, count);
+	return fclose(out) == 0 ? write_proc(process, file, text) : -ENOMEM;
+}
+
+int namespaces_map(pid_t pid)
+{
+	char process[16];
+	int r;
+
+	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
+	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
+		return namespaces_map_one(process, geteuid(), getegid());
+	r = map_all(process, "uid_map");
+	return r < 0 ? r : map_all(process, "gid_map");
+}
+
+/* ---- the intermediate ---- */
+
+int namespaces_raise_loopback(int socket_fd)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+
+	return socket_fd < 0 || ioctl(socket_fd, SIOCSIFFLAGS, &lo) < 0 ? -errno : 0;
+}
+
+void namespaces_note_network(struct namespaces *namespaces, int loopback)
+{
+	namespaces_note_made(namespaces, LAYER_BIT(LAYER_NETNS));
+	if (loopback < 0)
+		layers_set(namespaces->layers, LAYER_NETNS, true,
+			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
+}
+
+void namespaces_raise_own(struct namespaces *namespaces)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	namespaces_note_network(namespaces, namespaces_raise_loopback(fd));
+}
+
+void namespaces_note_made(struct namespaces *namespaces, unsigned made)
+{
+	namespaces->made |= made;
+	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
+		if (made & LAYER_BIT(layer))
+			layers_set(namespaces->layers, layer, true, "%s", kind[layer].active);
+}
+
+unsigned long namespaces_flags(unsigned layers)
+{
+	unsigned long flags = 0;
+
+	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
+		if (layers & LAYER_BIT(layer))
+			flags |= (unsigned long)(unsigned)kind[layer].flag;
+	return flags;
+}
+
+static bool leave_user(struct namespaces *namespaces)
+{
+	struct note note = {.kind = NOTE_MAP};
+
+	if (unshare(CLONE_NEWUSER) < 0) {
+		note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYER_BIT(LAYER_USERNS), "refused by the system: %s%s",
+			    strerror(errno), errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
+		return false;
+	}
+	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, &note))
+		return false; /* the keeper is dead */
+	if (note.value < 0) {
+		note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYER_BIT(LAYER_USERNS),
+			    "its id map cannot be written: %s", strerror(-note.value));
+		return false;
+	}
+	namespaces_note_made(namespaces, LAYER_BIT(LAYER_USERNS));
+	return true;
+}
+
+/* One by one, after all together failed: those that can be had. */
+static void leave_singly(struct namespaces *namespaces, unsigned wanted)
+{
+	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++) {
+		if (!(wanted & LAYER_BIT(layer)))
+			continue;
+		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
+			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
+		else if (unshare(kind[layer].flag) == 0)
+			namespaces_note_made(namespaces, LAYER_BIT(layer));
+		else
+			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
+	}
+}
+
+bool namespaces_unshare(struct namespaces *namespaces)
+{
+	unsigned wanted = namespaces_wanted(namespaces);
+	unsigned others = wanted & ~LAYER_BIT(LAYER_USERNS);
+	int error;
+
+	namespaces->made = 0;
+	if (wanted & LAYER_BIT(LAYER_USERNS) && !leave_user(namespaces))
+		return false;
+	if (unshare((int)namespaces_flags(others)) < 0) {
+		error = errno;
+		leave_singly(namespaces, wanted);
+		if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
+			note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYERS_NAMESPACES, "refused by the system: %s",
+				    strerror(error));
+			return false;
+		}
+	} else {
+		namespaces_note_made(namespaces, others);
+	}
+	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
+		namespaces_raise_own(namespaces);
+	return true;
+}

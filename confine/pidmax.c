@@ -1,0 +1,42 @@
+#include "confine/pidmax.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define OWN_TASKS 2 /* the supervisor and its watchdog, as in rlimits.c */
+/* The kernel takes no less than 301; what is near the reserved 300 would be far from exact. */
+#define TASKS_LEAST 1024
+#define TASKS_MOST 4000000 /* of PID_MAX_LIMIT, 4194304: a higher limit is no limit */
+
+bool pidmax_possible(uint64_t tasks)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (tasks < TASKS_LEAST || tasks > TASKS_MOST || uname(&name) < 0)
+		return false;
+	return sscanf(name.release, "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 14));
+}
+
+int pidmax_set(uint64_t tasks)
+{
+	_cleanup_close_ int fd = -1;
+	char text[24];
+	int len;
+
+	if (!pidmax_possible(tasks) || getpid() != 1)
+		return -EOPNOTSUPP;
+	fd = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* numbers below that */
+	return write(fd, text, (size_t)len) == len ? 0 : -errno;
+}

@@ -1,0 +1,82 @@
+#include "confine/selffilter.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "confine/bpf.h"
+
+#include "base/banned.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+#ifndef SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
+#endif
+
+/* The roles' rule for each number; NULL: none. */
+struct plan {
+	const struct self_rule *rule[BPF_NR_END];
+};
+
+static struct bpf_leaf leaf(const void *ctx, int nr)
+{
+	const struct plan *plan = ctx;
+	const struct self_rule *rule = plan->rule[nr];
+
+	if (!rule)
+		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
+	if (!rule->roles)
+		return (struct bpf_leaf){.action = SECCOMP_RET_KILL_PROCESS};
+	if (!rule->terms)
+		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
+	return (struct bpf_leaf){.terms = {rule->terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
+}
+
+int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
+{
+	struct plan plan = {{NULL}};
+	const struct bpf_tree tree = {.ctx = &plan, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	size_t count;
+	const struct self_rule *rules = selffilter_rules(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rules[i].nr >= 0 && rules[i].nr < BPF_NR_END && (!rules[i].roles || rules[i].roles & roles))
+			plan.rule[rules[i].nr] = &rules[i];
+	return bpf_build(&tree, ret_program);
+}
+
+int selffilter_install(unsigned roles)
+{
+	/* Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time. */
+	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+	struct sock_fprog program;
+	int error = selffilter_build(roles, &program);
+	long ret;
+
+	if (error < 0)
+		return error;
+	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	/* With TSYNC, a positive value is the thread that could not follow: another filter, which none of ours has. */
+	error = ret < 0 ? -errno : ret > 0 ? -ESRCH : 0;
+	free(program.filter);
+	return error;
+}
+
+bool selffilter_possible(const char **ret_why)
+{
+	*ret_why = "this build has a sanitizer, which makes calls of its own";
+	return !SANITIZED;
+}

@@ -1,0 +1,189 @@
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confine/filter.h"
+#include "confine/privs.h"
+#include "confine/selffilter.h"
+#include "doctor/probe.h"
+#include "supervisor/limits/killtree.h"
+
+#include "base/banned.h"
+
+#define TRIAL_MS 2000
+#define KILL_MS 2000
+
+static const char *const names[PROBE_MAX] = {
+	[PROBE_KERNEL] = "kernel",         [PROBE_OUTER] = "outer_filter",
+	[PROBE_FILTER] = "seccomp_filter", [PROBE_LISTENER] = "seccomp_notify",
+	[PROBE_MEMORY] = "process_memory", [PROBE_TRACE] = "exec_tracing",
+	[PROBE_BENEATH] = "openat2",       [PROBE_LANDLOCK] = "landlock",
+	[PROBE_USERNS] = "userns",         [PROBE_MOUNTNS] = "mountns",
+	[PROBE_FRESHPROC] = "fresh_proc",  [PROBE_PIDNS] = "pidns",
+	[PROBE_IPCNS] = "ipcns",           [PROBE_UTSNS] = "utsns",
+	[PROBE_NETNS] = "netns",           [PROBE_CGROUPNS] = "cgroupns",
+	[PROBE_CGROUPS] = "cgroups",       [PROBE_PROC] = "proc",
+	[PROBE_SCRATCH] = "scratch",       [PROBE_CORE] = "core_pattern",
+	[PROBE_LIBRARIES] = "libraries",
+};
+
+const char *probe_name(enum probe probe)
+{
+	return names[probe];
+}
+
+const char *finding_state_name(enum finding_state state)
+{
+	static const char *const words[FINDING_STATE_MAX] = {
+		[FINDING_NONE] = "unknown",
+		[FINDING_WORKS] = "works",
+		[FINDING_LACKS] = "lacks",
+		[FINDING_WARNS] = "warns",
+	};
+
+	return words[state];
+}
+
+struct trial {
+	enum probe first, last; /* what it finds out */
+	void (*run)(struct doctor *doctor);
+	bool plain; /* without privileges, as the part of a run that does this */
+};
+
+static const struct trial trials[] = {
+	{PROBE_KERNEL, PROBE_KERNEL, probe_kernel, true},
+	{PROBE_FILTER, PROBE_FILTER, probe_filter, true},
+	{PROBE_LISTENER, PROBE_LISTENER, probe_listener, true},
+	{PROBE_OUTER, PROBE_OUTER, probe_outer, true},
+	{PROBE_MEMORY, PROBE_MEMORY, probe_memory, true},
+	{PROBE_TRACE, PROBE_TRACE, probe_trace, true},
+	{PROBE_BENEATH, PROBE_BENEATH, probe_beneath, true},
+	{PROBE_LANDLOCK, PROBE_LANDLOCK, probe_landlock, true},
+	{PROBE_USERNS, PROBE_CGROUPNS, probe_namespaces, false},
+	{PROBE_CGROUPS, PROBE_CGROUPS, probe_cgroups, false},
+	{PROBE_PROC, PROBE_PROC, probe_proc, true},
+	{PROBE_SCRATCH, PROBE_SCRATCH, probe_scratch, false},
+	{PROBE_CORE, PROBE_CORE, probe_core, false},
+	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},
+};
+
+static _Noreturn void child_run(struct doctor *doctor, const struct trial *trial, pid_t parent)
+{
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setpgid(
+		0, 0); /* so that a hanging trial is killed with its children; it has them reaped by us in any case */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+		_exit(1);
+	if (trial->plain && privs_drop() < 0)
+		_exit(1);
+	trial->run(doctor);
+	_exit(0);
+}
+
+/* What a trial that ended without a word tells. */
+static void explain_silence(struct doctor *doctor, const struct trial *trial, int ended, int status)
+{
+	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
+		if (doctor->finding[probe].state != FINDING_NONE)
+			continue;
+		if (ended == -ETIMEDOUT)
+			probe_found(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
+		else if (ended == 0 && WIFSIGNALED(status))
+			probe_found(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
+				    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+		else
+			probe_found(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
+	}
+}
+
+static void run_trial(struct doctor *doctor, const struct trial *trial)
+{
+	pid_t parent = getpid(), pid = fork();
+	int status = 0, ended;
+
+	if (pid == 0)
+		child_run(doctor, trial, parent);
+	ended = pid < 0 ? -ECHILD : probe_wait(pid, TRIAL_MS, &status);
+	explain_silence(doctor, trial, ended, status);
+	(void)killtree(KILL_MS, __WALL); /* what is left of it; a survivor is in uninterruptible sleep */
+}
+
+static bool is_there(const struct doctor *doctor, enum probe probe)
+{
+	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_WARNS;
+}
+
+bool doctor_can_run(const struct doctor *doctor)
+{
+	static const enum probe needed[] = {PROBE_FILTER,  PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE,
+					    PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!is_there(doctor, needed[i]))
+			return false;
+	return true;
+}
+
+/* ---- what a run would have ---- */
+
+enum probe doctor_probe_of(enum layer layer)
+{
+	static const enum probe probes[LAYER_MAX] = {
+		[LAYER_SECCOMP] = PROBE_LISTENER,    [LAYER_NO_NEW_PRIVS] = PROBE_FILTER,
+		[LAYER_CAPABILITIES] = PROBE_KERNEL, [LAYER_LANDLOCK] = PROBE_LANDLOCK,
+		[LAYER_SELF_FILTER] = PROBE_FILTER,  [LAYER_USERNS] = PROBE_USERNS,
+		[LAYER_MOUNTNS] = PROBE_MOUNTNS,     [LAYER_PIDNS] = PROBE_PIDNS,
+		[LAYER_IPCNS] = PROBE_IPCNS,         [LAYER_UTSNS] = PROBE_UTSNS,
+		[LAYER_NETNS] = PROBE_NETNS,         [LAYER_CGROUPNS] = PROBE_CGROUPNS,
+		[LAYER_CGROUPS] = PROBE_CGROUPS,
+	};
+
+	return probes[layer];
+}
+
+static void expect_layers(struct doctor *doctor)
+{
+	const char *why;
+
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (is_there(doctor, doctor_probe_of(layer)))
+			doctor->expected |= LAYER_BIT(layer);
+	/* What this build leaves out. */
+	if (!selffilter_possible(&why))
+		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
+	if (filter_is_open())
+		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);
+	/* The numbers of processes must be those of /proc. */
+	if (!is_there(doctor, PROBE_FRESHPROC) || !is_there(doctor, PROBE_MOUNTNS))
+		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
+}
+
+struct doctor *doctor_examine(void)
+{
+	struct doctor *doctor = mmap(NULL, sizeof(*doctor), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (doctor == MAP_FAILED)
+		return NULL;
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+		    0); /* refused: only killed trials' children would be left to others */
+	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
+		run_trial(doctor, &trials[i]);
+	expect_layers(doctor);
+	return doctor;
+}
+
+void doctor_free(struct doctor *doctor)
+{
+	if (doctor)
+		(void)munmap(doctor, sizeof(*doctor));
+}

@@ -1,0 +1,206 @@
+/* Trials of the surroundings: kernel, libraries, /proc, scratch space, what a crash starts. */
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <jansson.h>
+#include <linux/openat2.h>
+#include <nettle/version.h>
+#include <openssl/opensslv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "doctor/probe.h"
+#include "keeper/scratch.h"
+
+#include "base/banned.h"
+
+#define LITTLE_BYTES (UINT64_C(64) << 20)
+
+/* Only what advice depends on: nothing that can be tried is concluded from a name. */
+static void find_surroundings(struct doctor *doctor, const struct utsname *kernel)
+{
+	char text[256];
+
+	if (access("/.dockerenv", F_OK) == 0)
+		doctor->traits |= TRAIT_DOCKER;
+	if (access("/run/.containerenv", F_OK) == 0)
+		doctor->traits |= TRAIT_PODMAN;
+	if (getenv("KUBERNETES_SERVICE_HOST") || access("/var/run/secrets/kubernetes.io", F_OK) == 0)
+		doctor->traits |= TRAIT_KUBERNETES;
+	if (strcasestr(kernel->release, "microsoft"))
+		doctor->traits |= TRAIT_WSL;
+	if (probe_read("/proc/version", text, sizeof(text)) && strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
+		doctor->traits |= TRAIT_GVISOR; /* the constant it shows */
+	if (access("/run/systemd/system", F_OK) == 0)
+		doctor->traits |= TRAIT_SYSTEMD;
+}
+
+void probe_kernel(struct doctor *doctor)
+{
+	struct utsname kernel;
+
+	if (uname(&kernel) < 0)
+		return;
+	find_surroundings(doctor, &kernel);
+	probe_found(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
+		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
+		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
+}
+
+void probe_libraries(struct doctor *doctor)
+{
+	probe_found(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
+		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
+		    OPENSSL_VERSION_TEXT);
+}
+
+void probe_beneath(struct doctor *doctor)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int inside = (int)syscall(SYS_openat2, root, ".", &how, sizeof(how));
+	_cleanup_close_ int outside = -1;
+
+	if (inside < 0) {
+		probe_lacks(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
+		return;
+	}
+	outside = (int)syscall(SYS_openat2, root, "..", &how, sizeof(how));
+	if (outside >= 0 || errno != EXDEV)
+		probe_found(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
+	else
+		probe_found(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
+			    "opens beneath a directory and refuses to leave it");
+}
+
+/* ---- /proc ---- */
+
+/*
+ * The options of the file system at a mount point, from mountinfo: "rw,hidepid=invisible". 0, -ENOENT when nothing is
+ * mounted there, another -errno when mountinfo cannot be read.
+ */
+static int mount_options(const char *point, char *out, size_t size)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *state = NULL;
+	size_t len;
+	int error = io_read_file(AT_FDCWD, "/proc/self/mountinfo", 16 << 20, &text, &len);
+
+	if (error < 0)
+		return error == -ENOENT ? -ENOSYS : error; /* no /proc */
+	error = -ENOENT;
+	for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		char *options = strrchr(line, ' '), *field = line;
+
+		for (int i = 0; i < 4 && field; i++)
+			field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL;
+		if (!field || !options || strncmp(field, point, strlen(point)) != 0 || field[strlen(point)] != ' ')
+			continue;
+		(void)snprintf(out, size, "%s", options + 1); /* cut; the last mount is the one on top */
+		error = 0;
+	}
+	return error;
+}
+
+void probe_proc(struct doctor *doctor)
+{
+	char options[256] = "", stat[64], *hidden;
+
+	if (mount_options("/", options, sizeof(options)) == -ENOENT)
+		doctor->traits |= TRAIT_CHROOT;
+	if (!probe_read("/proc/self/stat", stat, sizeof(stat))) {
+		probe_lacks(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
+		return;
+	}
+	options[0] = '\0';
+	(void)mount_options("/proc", options, sizeof(options));
+	hidden = strstr(options, "hidepid=");
+	if (hidden)
+		hidden[strcspn(hidden, ",")] = '\0';
+	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
+		probe_found(doctor, PROBE_PROC, FINDING_WARNS, 0,
+			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
+	else
+		probe_found(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
+}
+
+/* ---- scratch space ---- */
+
+static const char *filesystem_name(long type)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} known[] = {
+		{0x01021994, "tmpfs"},   {0xef53, "ext4"},     {0x58465342, "xfs"}, {0x9123683e, "btrfs"},
+		{0x794c7630, "overlay"}, {0x2fc12fc1, "zfs"},  {0x6969, "NFS"},     {0x65735546, "FUSE"},
+		{0x01021997, "9p"},      {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"}, {0xf2f52010, "f2fs"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].type == type)
+			return known[i].name;
+	return "another file system";
+}
+
+void probe_scratch(struct doctor *doctor)
+{
+	struct policy_error error = {""};
+	struct scratch scratch;
+	struct statvfs room;
+	struct statfs fs;
+	int ret = scratch_create(&scratch, &error), removed;
+	uint64_t bytes;
+	bool slow;
+
+	if (ret < 0) {
+		probe_found(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
+		return;
+	}
+	if (fstatfs(scratch.fd, &fs) < 0 || fstatvfs(scratch.fd, &room) < 0) {
+		fs = (struct statfs){0};
+		room = (struct statvfs){0};
+	}
+	bytes = (uint64_t)room.f_bavail * room.f_frsize;
+	slow = fs.f_type == 0x6969 || fs.f_type == 0x65735546 || fs.f_type == 0x01021997;
+	probe_found(doctor, PROBE_SCRATCH, bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, filesystem_name(fs.f_type),
+		    (unsigned long long)(bytes >> 20), bytes < LITTLE_BYTES ? ": little" : "",
+		    slow ? ": slow, a local TMPDIR is better" : "");
+	removed = scratch_remove(&scratch);
+	if (removed < 0)
+		probe_lacks(doctor, PROBE_SCRATCH, -removed, "a scratch directory can be made but not removed");
+}
+
+/*
+ * What a crash of the program starts runs outside of the run, with its memory for input. A pipe is not started for its
+ * limit of 1 byte (launch.c); a socket (Linux 6.16) is told whatever the limit says.
+ */
+void probe_core(struct doctor *doctor)
+{
+	static const struct rlimit one_byte = {1, 1};
+	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* not where it is 0 already, for good */
+	char pattern[160];
+
+	if (!probe_read("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
+		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
+	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
+		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0,
+			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory for input",
+			    pattern + 1);
+	else if (pattern[0] == '|')
+		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0,
+			    "\"%.80s\" is not started by crashes of the program: its core limit is 1", pattern + 1);
+	else
+		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+}

@@ -1,0 +1,73 @@
+/* The trial of Landlock: a domain is entered, an open and a signal are refused by it. landlock(7). */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "confine/landlock.h"
+#include "doctor/probe.h"
+
+#include "base/banned.h"
+
+/* All that it can take away, with no exception at all. */
+static int enter_domain(int abi)
+{
+	const struct landlock_rights rights = landlock_rights(abi);
+	size_t size = abi >= 6   ? sizeof(rights)
+		      : abi >= 4 ? offsetof(struct landlock_rights, scoped)
+				 : offsetof(struct landlock_rights, net);
+	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &rights, size, 0);
+
+	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return landlock_enter(fd);
+}
+
+static const char *absence(int error)
+{
+	switch (error) {
+	case EOPNOTSUPP:
+		return "in the kernel but not switched on: \"landlock\" is not in its lsm= list";
+	case ENOSYS:
+		return "not in the kernel (Linux 5.13, CONFIG_SECURITY_LANDLOCK), or a filter above hides it";
+	default:
+		return "refused, by a filter above or another security module";
+	}
+}
+
+void probe_landlock(struct doctor *doctor)
+{
+	int abi = landlock_abi();
+	_cleanup_close_ int fd = -1;
+	int error;
+
+	if (abi == -EOPNOTSUPP && doctor->traits & TRAIT_CALLGATE) {
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
+			    "a callgate run refuses it to its program, whose files come from the run's supervisor");
+		return;
+	}
+	if (abi < 0) {
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", absence(-abi));
+		return;
+	}
+	error = enter_domain(abi);
+	if (error < 0) {
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s", absence(-error));
+		return;
+	}
+	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES, "a domain was entered but refuses nothing");
+	else if (abi >= 6 && (kill(getppid(), 0) == 0 || errno != EPERM))
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EPERM, "a domain was entered but lets signals out");
+	else
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_WORKS, 0, "ABI %d: files%s are refused%s", abi,
+			    abi >= 6   ? ", TCP, signals and abstract sockets"
+			    : abi >= 4 ? " and TCP"
+				       : "",
+			    abi >= 6 ? "" : "; signals only by the supervisor (ABI 6, Linux 6.12)");
+}

@@ -1,0 +1,12 @@
+libcallgate_doctor_a_SOURCES += \
+	doctor/cgroups.c \
+	doctor/doctor.c \
+	doctor/doctor.h \
+	doctor/host.c \
+	doctor/landlock.c \
+	doctor/namespaces.c \
+	doctor/probe.c \
+	doctor/probe.h \
+	doctor/process.c \
+	doctor/seccomp.c
+EXTRA_DIST += doctor/README.md

@@ -1,0 +1,320 @@
+/*
+ * The trial of namespaces, as a run makes them: all but the network's by one clone(2); where that is refused, a process
+ * leaves them one by one, the user namespace first, which gives the privileges for the others. It does in each what a run
+ * needs it for.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/mounts.h"
+#include "confine/privs.h"
+#include "doctor/probe.h"
+
+#include "base/banned.h"
+
+#define STEP_MS 1000
+#define BY_CLONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+enum step {
+	STEP_USER,
+	STEP_MAP,
+	STEP_MOUNT,
+	STEP_TMPFS,
+	STEP_BIND,
+	STEP_ROOT,
+	STEP_PID,
+	STEP_PROC,
+	STEP_IPC,
+	STEP_UTS,
+	STEP_NET,
+	STEP_LOOPBACK,
+	STEP_CGROUP,
+	STEP_MAX,
+};
+
+static const struct {
+	enum probe probe;
+	const char *fails; /* what it means that it fails */
+	const char *works; /* on the last step of a probe */
+} steps[STEP_MAX] = {
+	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
+	[STEP_MAP] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
+	[STEP_MOUNT] = {PROBE_MOUNTNS, "cannot be made", NULL},
+	[STEP_TMPFS] = {PROBE_MOUNTNS, "made, but a tmpfs cannot be mounted in it", NULL},
+	[STEP_BIND] = {PROBE_MOUNTNS, "made, but no mounts can be copied in it (Linux 5.12)", NULL},
+	[STEP_ROOT] = {PROBE_MOUNTNS, "made, but its root cannot be changed",
+		       "made, with copies of mounts in a root of its own"},
+	[STEP_PID] = {PROBE_PIDNS, "cannot be made", "made"},
+	[STEP_PROC] = {PROBE_FRESHPROC, "none can be mounted", "one was mounted that shows the new processes alone"},
+	[STEP_IPC] = {PROBE_IPCNS, "cannot be made", "made"},
+	[STEP_UTS] = {PROBE_UTSNS, "cannot be made", "made"},
+	[STEP_NET] = {PROBE_NETNS, "cannot be made", NULL},
+	[STEP_LOOPBACK] = {PROBE_NETNS, "made, but its loopback stays down", "made, with its loopback up"},
+	[STEP_CGROUP] = {PROBE_CGROUPNS, "cannot be made", "made"},
+};
+
+struct page {
+	volatile int unshared; /* 1: wants its ids mapped, 2: failed */
+	volatile int mapped;
+	volatile int error[STEP_MAX]; /* -1: not come to */
+	volatile bool proc_is_fresh;
+	bool cloned; /* into all of them but the network's */
+};
+
+/* ---- within ---- */
+
+static int unshared(const struct page *page, int flag)
+{
+	if (page->cloned && flag & BY_CLONE)
+		return 0;
+	return unshare(flag) < 0 ? errno : 0;
+}
+
+static int loopback_up(void)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = {.ifr_name = "lo"};
+
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
+		return errno;
+	request.ifr_flags |= IFF_UP;
+	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? errno : 0;
+}
+
+/* As view/attach.c: a tmpfs and a copy of mounts, made apart, put at names, made the root. */
+static int make_tree(struct page *page, int *ret_tmpfs)
+{
+	_cleanup_close_ int tmpfs = mounts_make("tmpfs", NULL, 0), copy = -1;
+	int r;
+
+	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
+	if (tmpfs < 0)
+		return tmpfs;
+	copy = mounts_clone(AT_FDCWD, "/proc");
+	r = copy < 0 ? copy : mounts_restrict(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	if (r == 0 && (mkdirat(tmpfs, "copy", 0700) < 0 || mkdirat(tmpfs, "proc", 0700) < 0))
+		r = -errno;
+	if (r == 0)
+		r = mounts_attach(copy, tmpfs, "copy");
+	page->error[STEP_BIND] = -r;
+	*ret_tmpfs = steal_fd(&tmpfs);
+	return r;
+}
+
+static void try_mounts(struct page *page, int *ret_tmpfs)
+{
+	page->error[STEP_TMPFS] = 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		page->error[STEP_TMPFS] = errno;
+	else
+		(void)make_tree(page, ret_tmpfs); /* its error is in the page */
+}
+
+/* As one of the first two processes of the new pid namespace: its number is the one the mount says. */
+static _Noreturn void mount_proc(struct page *page, int tmpfs)
+{
+	int proc = mounts_make("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
+	char self[16] = "";
+
+	page->error[STEP_PROC] = -r;
+	page->proc_is_fresh = r == 0 && getpid() <= 2 && readlinkat(tmpfs, "proc/self", self, sizeof(self) - 1) == 1 &&
+			      strtol(self, NULL, 10) == getpid();
+	_exit(0);
+}
+
+static void try_proc(struct page *page, int tmpfs)
+{
+	pid_t pid;
+	int status;
+
+	page->error[STEP_PID] = unshared(page, CLONE_NEWPID);
+	if (page->error[STEP_PID] || tmpfs < 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		mount_proc(page, tmpfs);
+	if (pid < 0)
+		page->error[STEP_PID] = errno;
+	else
+		(void)probe_wait(pid, STEP_MS, &status); /* what it found is in the page */
+}
+
+/* Over the present root, which then goes: pivot_root(2). */
+static int change_root(int tmpfs)
+{
+	if (mounts_attach(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+		return errno;
+	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
+}
+
+/* False: nothing else can be had either. */
+static bool leave_user(struct page *page)
+{
+	page->error[STEP_USER] = unshared(page, CLONE_NEWUSER);
+	page->unshared = page->error[STEP_USER] ? 2 : 1;
+	if (page->error[STEP_USER])
+		return privs_have(CAP_SYS_ADMIN);
+	return probe_await(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
+}
+
+static _Noreturn void live_within(struct page *page)
+{
+	int tmpfs = -1;
+
+	if (!leave_user(page))
+		_exit(0);
+	page->error[STEP_IPC] = unshared(page, CLONE_NEWIPC);
+	page->error[STEP_UTS] = unshared(page, CLONE_NEWUTS);
+	page->error[STEP_NET] = unshared(page, CLONE_NEWNET);
+	if (page->error[STEP_NET] == 0)
+		page->error[STEP_LOOPBACK] = loopback_up();
+	page->error[STEP_CGROUP] = unshared(page, CLONE_NEWCGROUP);
+	page->error[STEP_MOUNT] = unshared(page, CLONE_NEWNS);
+	if (page->error[STEP_MOUNT] == 0)
+		try_mounts(page, &tmpfs);
+	try_proc(page, tmpfs);
+	if (page->error[STEP_BIND] == 0)
+		page->error[STEP_ROOT] = change_root(tmpfs);
+	_exit(0);
+}
+
+/* ---- from outside ---- */
+
+static int put(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+	_cleanup_close_ int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
+}
+
+/* Root's ids are mapped to themselves, another's only his own. */
+static int map_ids(pid_t pid)
+{
+	char users[64] = "0 0 4294967295", groups[64] = "0 0 4294967295";
+	int error = 0;
+
+	if (geteuid() != 0) {
+		(void)snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
+		(void)snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
+		error = put(pid, "setgroups", "deny");
+	}
+	if (error == 0)
+		error = put(pid, "uid_map", users);
+	if (error == 0)
+		error = put(pid, "gid_map", groups);
+	return -error;
+}
+
+static void find_obstacles(struct doctor *doctor)
+{
+	if (probe_number("/proc/sys/user/max_user_namespaces") == 0)
+		doctor->traits |= TRAIT_MAX_USERNS;
+	if (probe_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+		doctor->traits |= TRAIT_USERNS_CLONE;
+	if (probe_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
+		doctor->traits |= TRAIT_APPARMOR;
+}
+
+/* Why: the likeliest thing that gives this errno. */
+static const char *obstacle(const struct doctor *doctor, enum step step, int error)
+{
+	unsigned traits = doctor->traits;
+
+	if (step == STEP_PROC)
+		return "parts of /proc are covered, as in containers";
+	if (error == EINVAL)
+		return "the kernel is built without it";
+	if ((error == ENOSPC || error == EUSERS) && step == STEP_USER)
+		return traits & TRAIT_MAX_USERNS ? "user.max_user_namespaces is 0"
+						 : "as many as may be, or too deep, are there";
+	if (error == ENOSPC)
+		return "its limit below /proc/sys/user is reached";
+	if (error == ENOSYS || ((error == EPERM || error == EACCES) && traits & TRAIT_FILTERED))
+		return "a filter above refuses it (a container's seccomp profile)";
+	if (traits & TRAIT_USERNS_CLONE && step == STEP_USER)
+		return "kernel.unprivileged_userns_clone is 0";
+	if (traits & TRAIT_APPARMOR)
+		return "AppArmor keeps user namespaces from programs without a profile";
+	if (traits & TRAIT_CHROOT && step == STEP_USER)
+		return "not from within a chroot";
+	return "refused, perhaps by a security module";
+}
+
+static void report(struct doctor *doctor, const struct page *page)
+{
+	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_MAP];
+
+	for (enum step step = 0; step < STEP_MAX; step++) {
+		enum probe probe = steps[step].probe;
+		int error = page->error[step];
+
+		if (doctor->finding[probe].state != FINDING_NONE)
+			continue;
+		if (error > 0)
+			probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
+				    obstacle(doctor, step, error), strerror(error));
+		else if (error < 0 && step != STEP_MAP)
+			probe_found(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
+				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
+							      : "what comes before it failed");
+		else if (step == STEP_PROC && !page->proc_is_fresh)
+			probe_found(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
+		else if (steps[step].works)
+			probe_found(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
+	}
+}
+
+/* A fork into the namespaces; -1: refused. */
+static pid_t clone_all(struct page *page)
+{
+	pid_t pid;
+
+	page->cloned = true;
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid < 0)
+		page->cloned = false;
+	return pid;
+}
+
+void probe_namespaces(struct doctor *doctor)
+{
+	struct page *page = probe_share(sizeof(*page));
+	pid_t pid;
+	int status;
+
+	if (!page)
+		return;
+	for (enum step step = 0; step < STEP_MAX; step++)
+		page->error[step] = -1;
+	find_obstacles(doctor);
+	pid = clone_all(page);
+	if (pid < 0)
+		pid = fork();
+	if (pid == 0)
+		live_within(page);
+	if (pid < 0)
+		return;
+	if (probe_await(&page->unshared, 0, STEP_MS) && page->unshared == 1)
+		page->error[STEP_MAP] = map_ids(pid);
+	page->mapped = 1;
+	if (probe_wait(pid, STEP_MS, &status) == 0 && page->unshared)
+		report(doctor, page);
+}

@@ -1,0 +1,98 @@
+#include "doctor/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+
+#include "base/banned.h"
+
+void probe_found(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format, ...)
+{
+	struct finding *finding = &doctor->finding[probe];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	finding->error = error;
+	finding->state = state;
+}
+
+void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char *what)
+{
+	probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
+}
+
+/* Polling, because a pidfd may be what is refused here. */
+static void nap(void)
+{
+	const struct timespec moment = {.tv_nsec = 200000};
+
+	(void)nanosleep(&moment, NULL); /* an early wake-up is fine */
+}
+
+int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status)
+{
+	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
+	pid_t reaped;
+
+	while ((reaped = waitpid(pid, ret_status, WNOHANG | __WALL)) == 0 && io_now_ns() < end)
+		nap();
+	if (reaped == pid)
+		return 0;
+	if (reaped < 0)
+		return -ECHILD;
+	(void)kill(-pid, SIGKILL); /* its group, when it leads one */
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, ret_status, __WALL);
+	return -ETIMEDOUT;
+}
+
+void *probe_share(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool probe_await(const volatile int *word, int value, unsigned timeout_ms)
+{
+	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
+
+	while (*word == value && io_now_ns() < end)
+		nap();
+	return *word != value;
+}
+
+bool probe_read(const char *path, char *out, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	if (len < 0)
+		return false;
+	out[len] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return true;
+}
+
+long probe_number(const char *path)
+{
+	char text[32];
+	uint64_t number;
+
+	if (!probe_read(path, text, sizeof(text)) || text_number(text, 0, INT32_MAX, &number) < 0)
+		return -1;
+	return (long)number;
+}

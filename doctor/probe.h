@@ -1,0 +1,51 @@
+/* The trials behind doctor/doctor.h. Each runs in a process of its own, says what it found and may be killed. */
+#ifndef CALLGATE_DOCTOR_PROBE_H
+#define CALLGATE_DOCTOR_PROBE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "doctor/doctor.h"
+
+/* Sets a finding. */
+__attribute__((format(printf, 5, 6))) void probe_found(struct doctor *doctor, enum probe probe,
+						       enum finding_state state, int error, const char *format, ...);
+
+/* For what failed: FINDING_LACKS, with the error's text behind the message. `error` is positive. */
+void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char *what);
+
+/*
+ * Waits for a child, at most so long, and reaps it; kills it when it takes longer. 0 with its status, -ETIMEDOUT or
+ * -ECHILD.
+ */
+int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status);
+
+/* Shared memory for a trial that has children of its own; NULL with errno. Never freed: the trial's process ends. */
+void *probe_share(size_t size);
+
+/* Returns when the word is no longer `value`, or after so long: false. */
+bool probe_await(const volatile int *word, int value, unsigned timeout_ms);
+
+/* The first bytes of a file of /proc or /sys as text without its newline. False when it cannot be read. */
+bool probe_read(const char *path, char *out, size_t size);
+
+/* -1 when it cannot be read. */
+long probe_number(const char *path);
+
+/* ---- one function a trial; comments in the .c files ---- */
+void probe_kernel(struct doctor *doctor);
+void probe_libraries(struct doctor *doctor);
+void probe_outer(struct doctor *doctor);
+void probe_filter(struct doctor *doctor);
+void probe_listener(struct doctor *doctor);
+void probe_memory(struct doctor *doctor);
+void probe_trace(struct doctor *doctor);
+void probe_beneath(struct doctor *doctor);
+void probe_landlock(struct doctor *doctor);
+void probe_namespaces(struct doctor *doctor);
+void probe_cgroups(struct doctor *doctor);
+void probe_proc(struct doctor *doctor);
+void probe_scratch(struct doctor *doctor);
+void probe_core(struct doctor *doctor);
+
+#endif

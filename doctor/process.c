@@ -1,0 +1,123 @@
+/* Trials of what the supervisor does to processes of the run: their memory, their execs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "doctor/probe.h"
+
+#include "base/banned.h"
+
+#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
+#define STEP_MS 1000
+
+/* One that lives until it is killed, readable to us as the program is: giving up capabilities took that away. */
+static pid_t fork_idle(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	for (;;)
+		(void)pause();
+}
+
+static void end_child(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, __WALL);
+}
+
+/* An errno of the Yama module's or somebody else's. */
+static void lacks_trace(struct doctor *doctor, enum probe probe, int error, const char *what)
+{
+	long scope = probe_number(YAMA);
+
+	if (scope > 1) {
+		doctor->traits |= TRAIT_YAMA;
+		probe_found(doctor, probe, FINDING_LACKS, error,
+			    "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
+			    scope == 2 ? "CAP_SYS_PTRACE" : "nobody");
+	} else {
+		probe_lacks(doctor, probe, error, what);
+	}
+}
+
+void probe_memory(struct doctor *doctor)
+{
+	static volatile char word = 'a'; /* at the same address in the child */
+	char here = 0;
+	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
+	pid_t pid = fork_idle();
+	int error = 0;
+	uint64_t tries = 0;
+
+	if (pid < 0)
+		return;
+	/* Until the child has made itself readable. */
+	while (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 && ++tries < 100)
+		(void)usleep(500);
+	here++;
+	if (tries >= 100 || process_vm_writev(pid, &local, 1, &remote, 1, 0) != 1)
+		error = errno;
+	here = 0;
+	if (error == 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1)
+		error = errno;
+	if (error)
+		lacks_trace(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
+	else if (here != 'a' + 1 || word != 'a')
+		probe_found(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
+			    "a child's memory reads other than it was written");
+	else
+		probe_found(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
+	end_child(pid);
+}
+
+/* Waits to be let go, then becomes callgate itself, the one program that is surely there. */
+static _Noreturn void exec_child(const volatile int *go)
+{
+	static char name[] = "callgate", version[] = "--version";
+	char *const argv[] = {name, version, NULL}, *const envp[] = {NULL};
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	for (int fd = 0; fd < 3; fd++)
+		(void)(null_fd >= 0 ? dup2(null_fd, fd) : close(fd));
+	if (probe_await(go, 0, STEP_MS))
+		(void)execve("/proc/self/exe", argv, envp);
+	_exit(127);
+}
+
+void probe_trace(struct doctor *doctor)
+{
+	volatile int *go = probe_share(sizeof(*go));
+	long scope = probe_number(YAMA);
+	int status = 0;
+	pid_t pid;
+
+	if (!go)
+		return;
+	pid = fork();
+	if (pid == 0)
+		exec_child(go);
+	if (pid < 0)
+		return;
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
+		lacks_trace(doctor, PROBE_TRACE, errno, "a child cannot be traced");
+	*go = 1;
+	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
+		if (probe_wait(pid, STEP_MS, &status) == 0 && status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			probe_found(doctor, PROBE_TRACE, FINDING_WORKS, 0,
+				    "an exec was stopped before its first instruction%s",
+				    scope == 1 ? "; Yama allows it for descendants (ptrace_scope 1)" : "");
+		else
+			probe_found(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD, "the stop of an exec was not seen");
+	}
+	end_child(pid);
+}

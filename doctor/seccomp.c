@@ -1,0 +1,297 @@
+/* Trials of seccomp: filters that are there already, one of ours, a listener and what it can do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "doctor/probe.h"
+#include "supervisor/notify.h"
+
+#include "base/banned.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP /* Linux 6.6 */
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+
+#define STEP_MS 500
+#define ANSWER 424242
+
+/* getppid gets the action, everything else is allowed. It runs our own code only: the arch is ours. */
+static long install(unsigned long flags, unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+static const char *refusal(int error)
+{
+	switch (error) {
+	case EINVAL:
+		return "the kernel lacks it (CONFIG_SECCOMP_FILTER, Linux 5.0 for a listener)";
+	case EBUSY:
+		return "a process above listens already, and the kernel allows one listener";
+	case ENOSYS:
+	case EPERM:
+	case EACCES:
+		return "refused by a filter above (a container's seccomp profile)";
+	default:
+		return "refused";
+	}
+}
+
+void probe_filter(struct doctor *doctor)
+{
+	if (install(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
+		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", refusal(errno), strerror(errno));
+	else if (syscall(SYS_getppid) >= 0 || errno != ENOTTY)
+		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY, "a filter is installed but does nothing");
+	else
+		probe_found(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
+}
+
+/* ---- the listener ---- */
+
+enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
+
+struct listener_page {
+	volatile int listener; /* -2: not yet; -1: `error` says why not */
+	volatile int error;
+	volatile int extras; /* KILLABLE, SYNC */
+	volatile long answer;
+	volatile int injected; /* 1 when the descriptor that came is the one sent */
+	dev_t device;
+	ino_t inode;
+};
+
+/* Shares our descriptor table, as the program does until its filter is on. */
+static _Noreturn void listened_child(struct listener_page *page)
+{
+	long listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+				SECCOMP_RET_USER_NOTIF);
+	struct stat st;
+
+	if (listener >= 0)
+		page->extras = KILLABLE;
+	else if (errno == EINVAL)
+		listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
+	page->error = listener < 0 ? errno : 0;
+	page->listener = listener < 0 ? -1 : (int)listener;
+	if (listener < 0)
+		_exit(1);
+	page->answer = syscall(SYS_getppid);
+	page->injected =
+		fstat((int)syscall(SYS_getppid), &st) == 0 && st.st_dev == page->device && st.st_ino == page->inode;
+	_exit(0);
+}
+
+static int receive(int listener, struct seccomp_notif *ret_notification)
+{
+	struct pollfd ready = {.fd = listener, .events = POLLIN};
+
+	if (poll(&ready, 1, STEP_MS) != 1 || !(ready.revents & POLLIN))
+		return -ETIMEDOUT;
+	return notify_receive(listener, ret_notification);
+}
+
+/* The step that failed, NULL when all went well. */
+static const char *converse(struct listener_page *page, int fd, pid_t pid, int *ret_error)
+{
+	struct seccomp_notif notification;
+	int listener = page->listener, status;
+
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0)
+		page->extras |= SYNC;
+	*ret_error = receive(listener, &notification);
+	if (*ret_error == 0)
+		*ret_error = notify_value(listener, notification.id, ANSWER);
+	if (*ret_error < 0)
+		return "a call could not be received and answered";
+	*ret_error = receive(listener, &notification);
+	if (*ret_error == 0)
+		*ret_error = notify_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+	if (*ret_error >= 0)
+		*ret_error = notify_value(listener, notification.id, *ret_error);
+	if (*ret_error >= 0)
+		*ret_error = probe_wait(pid, STEP_MS, &status);
+	if (*ret_error < 0)
+		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
+	*ret_error = -EIO;
+	if (page->answer != ANSWER)
+		return "the answer did not arrive";
+	return page->injected ? NULL : "the descriptor did not arrive";
+}
+
+static void report_conversation(struct doctor *doctor, const struct listener_page *page, const char *failed, int error)
+{
+	if (failed)
+		probe_lacks(doctor, PROBE_LISTENER, -error, failed);
+	else
+		probe_found(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
+			    0, "a call was received, answered, and given a descriptor%s%s",
+			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+			    page->extras & KILLABLE
+				    ? ""
+				    : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may interrupt calls");
+}
+
+/* callgate gives name_to_handle_at an answer of its own, for a path that is nowhere, too. */
+static bool looks_like_callgate(void)
+{
+	struct {
+		unsigned bytes;
+		int type;
+		char handle[128];
+	} handle = {.bytes = sizeof(handle.handle)};
+	int mount;
+
+	return syscall(SYS_name_to_handle_at, AT_FDCWD, "/nowhere/at/all", &handle, &mount, 0) < 0 &&
+	       errno == EOPNOTSUPP;
+}
+
+static void report_refusal(struct doctor *doctor, int error)
+{
+	if (looks_like_callgate())
+		doctor->traits |= TRAIT_CALLGATE | TRAIT_LISTENER;
+	if (error == EBUSY)
+		doctor->traits |= TRAIT_LISTENER;
+	if (doctor->traits & TRAIT_CALLGATE)
+		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error,
+			    "this is a program of a callgate run, which listens already");
+	else
+		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", refusal(error), strerror(error));
+}
+
+void probe_listener(struct doctor *doctor)
+{
+	struct listener_page *page = probe_share(sizeof(*page));
+	_cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *failed;
+	struct stat st;
+	int error = 0;
+	long pid;
+
+	if (!page || fstat(fd, &st) < 0)
+		return;
+	*page = (struct listener_page){.listener = -2, .device = st.st_dev, .inode = st.st_ino};
+	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid == 0)
+		listened_child(page);
+	if (pid < 0 || !probe_await(&page->listener, -2, STEP_MS))
+		return;
+	if (page->listener < 0) {
+		report_refusal(doctor, page->error);
+		return;
+	}
+	failed = converse(page, fd, (pid_t)pid, &error);
+	report_conversation(doctor, page, failed, error);
+}
+
+/* ---- filters that are there already ---- */
+
+static bool try_pidfd_getfd(void)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
+
+	return copy >= 0;
+}
+
+static bool try_unshare(void)
+{
+	return unshare(CLONE_FILES) == 0;
+}
+
+static bool try_read_memory(void)
+{
+	char from = 1, to = 0;
+	const struct iovec local = {&to, 1}, remote = {&from, 1};
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+/* Last: from then on signals stop us. */
+static bool try_ptrace(void)
+{
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
+}
+
+/* "Seccomp:\t2" of /proc/self/status; how many where the kernel says it (5.9). 0: none. -1: unknown. */
+static int count_filters(void)
+{
+	_cleanup_free_ char *status = NULL;
+	const char *at;
+	size_t len;
+
+	if (io_read_file(AT_FDCWD, "/proc/self/status", 65536, &status, &len) < 0)
+		return -1;
+	at = strstr(status, "\nSeccomp_filters:\t");
+	if (at)
+		return (int)strtol(at + 18, NULL, 10);
+	at = strstr(status, "\nSeccomp:\t");
+	return at ? at[10] == '2' : -1;
+}
+
+void probe_outer(struct doctor *doctor)
+{
+	static const struct {
+		const char *name;
+		bool (*works)(void);
+	} calls[] = {{"pidfd_getfd", try_pidfd_getfd},
+		     {"unshare", try_unshare},
+		     {"process_vm_readv", try_read_memory},
+		     {"ptrace", try_ptrace}};
+	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
+	char refused[120] = "";
+	int filters = count_filters();
+
+	if (filters <= 0) {
+		probe_found(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
+			    filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
+					: "no seccomp filter is on this process");
+		return;
+	}
+	doctor->traits |= TRAIT_FILTERED;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		size_t used = strlen(refused);
+
+		if (!calls[i].works())
+			(void)snprintf(refused + used, sizeof(refused) - used, "%s%s", used ? ", " : "", calls[i].name);
+	}
+	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
+	probe_found(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
+		    callgate ? "the filter of a callgate run is on this process"
+		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
+			     : "a seccomp filter is on this process: a container's profile",
+		    *refused ? "; it refuses " : "", refused,
+		    doctor->refused_pidfd_getfd && !taken ? " (without pidfd_getfd there is no inotify)" : "");
+}

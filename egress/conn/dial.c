@@ -1,0 +1,343 @@
+#include "egress/conn/dial.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "egress/conn/vet.h"
+#include "egress/dns/resolver.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+#define ATTEMPTS_MAX 8   /* of the up to 16 addresses: more were never of use to anybody */
+#define NEXT_MS 250      /* RFC 8305, 5 */
+
+struct attempt {
+	struct dial *dial;
+	struct watch watch; /* fd -1: not under way */
+	struct timer timer;
+	struct sockaddr_storage address;
+};
+
+struct dial {
+	struct egress *egress;
+	char host[NET_HOST_MAX];
+	uint16_t port;
+	int type;
+	enum net_lift named, other; /* what is lifted for addresses from the policy, and from elsewhere */
+	enum net_lift lift;         /* for those below */
+	void (*answer)(void *ctx, const struct dial_result *result);
+	void *ctx;
+	struct task_later later;
+	bool begun, cancelled;
+	uint64_t asked;             /* the resolver's number; 0: not waiting for it */
+	uint64_t since_ns;          /* of the lookup, then of the connecting */
+	struct attempt attempt[ATTEMPTS_MAX];
+	size_t count, next, running;
+	struct timer timer;         /* to the next attempt */
+	struct dial_result result;
+};
+
+static void attempt_end(struct attempt *attempt)
+{
+	struct dial *dial = attempt->dial;
+
+	loop_timer_clear(dial->egress->loop, &attempt->timer);
+	if (attempt->watch.fd < 0)
+		return;
+	loop_remove(dial->egress->loop, &attempt->watch);
+	(void)close(attempt->watch.fd);
+	attempt->watch.fd = -1;
+	dial->running--;
+}
+
+static void dial_free(struct dial *dial)
+{
+	for (size_t i = 0; i < dial->count; i++)
+		attempt_end(&dial->attempt[i]);
+	loop_timer_clear(dial->egress->loop, &dial->timer);
+	if (dial->asked)
+		resolver_cancel(dial->egress->resolver, dial->asked);
+	free(dial);
+}
+
+static void finish(struct dial *dial, int error, const char *reason)
+{
+	void (*answer)(void *ctx, const struct dial_result *result) = dial->answer;
+	struct dial_result result = dial->result;
+	void *ctx = dial->ctx;
+
+	result.error = error;
+	result.reason = reason;
+	dial_free(dial);
+	answer(ctx, &result);
+}
+
+/* ---- connecting ---- */
+
+static uint64_t since_us(const struct dial *dial)
+{
+	return (io_now_ns() - dial->since_ns) / 1000;
+}
+
+/*
+ * What the program is told when nothing was reached. A server's own answer says more than that this machine has no route
+ * for the other family.
+ */
+static void note_error(struct dial *dial, int error)
+{
+	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT || error == -EHOSTUNREACH;
+
+	if (!dial->result.error || !here)
+		dial->result.error = error;
+}
+
+/* Between two local ports a connect can meet itself, where nobody listens. */
+static bool met_itself(int fd, const struct sockaddr_storage *peer)
+{
+	struct sockaddr_storage own = {0};
+	socklen_t len = sizeof(own);
+
+	return getsockname(fd, (struct sockaddr *)(void *)&own, &len) == 0 && memcmp(&own, peer, sizeof(own)) == 0;
+}
+
+static void attempt_won(struct attempt *attempt)
+{
+	struct dial *dial = attempt->dial;
+	int on = 1;
+
+	if (dial->type == SOCK_STREAM) /* best effort: it is about delay only */
+		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	loop_remove(dial->egress->loop, &attempt->watch);
+	dial->result.fd = attempt->watch.fd;
+	dial->result.address = attempt->address;
+	dial->result.connect_us = since_us(dial);
+	attempt->watch.fd = -1;
+	dial->running--;
+	finish(dial, 0, NULL);
+}
+
+static void connect_next(struct dial *dial);
+
+static void attempt_lost(struct attempt *attempt, int error)
+{
+	note_error(attempt->dial, error);
+	attempt_end(attempt);
+	connect_next(attempt->dial);
+}
+
+static void attempt_ready(struct watch *watch, unsigned events)
+{
+	struct attempt *attempt = (struct attempt *)(void *)((char *)watch - offsetof(struct attempt, watch));
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	(void)events;
+	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		error = errno;
+	if (!error && attempt->dial->type == SOCK_STREAM && met_itself(watch->fd, &attempt->address))
+		error = ECONNREFUSED;
+	if (error)
+		attempt_lost(attempt, -error);
+	else
+		attempt_won(attempt);
+}
+
+static void attempt_expired(struct timer *timer)
+{
+	attempt_lost((struct attempt *)(void *)((char *)timer - offsetof(struct attempt, timer)), -ETIMEDOUT);
+}
+
+/* 0: under way, also when it is connected already (it is writable then). */
+static int attempt_begin(struct attempt *attempt)
+{
+	struct dial *dial = attempt->dial;
+	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
+	socklen_t len = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	int fd, error;
+
+	if (vet_address(dial->egress->policy, address, dial->port, dial->lift)) /* these very bytes go to connect(2) */
+		return -EACCES;
+	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	error = connect(fd, address, len) < 0 && errno != EINPROGRESS ? -errno : 0;
+	if (error == 0)
+		error = loop_timer_set(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
+	attempt->watch.fd = fd;
+	if (error == 0)
+		error = loop_add(dial->egress->loop, &attempt->watch, EPOLLOUT);
+	if (error < 0) {
+		loop_timer_clear(dial->egress->loop, &attempt->timer);
+		(void)close(fd);
+		attempt->watch.fd = -1;
+		return error;
+	}
+	dial->running++;
+	return 0;
+}
+
+static void next_due(struct timer *timer)
+{
+	connect_next((struct dial *)(void *)((char *)timer - offsetof(struct dial, timer)));
+}
+
+static void connect_next(struct dial *dial)
+{
+	loop_timer_clear(dial->egress->loop, &dial->timer);
+	while (dial->next < dial->count) {
+		int error = attempt_begin(&dial->attempt[dial->next++]);
+
+		if (error < 0) {
+			note_error(dial, error);
+			continue;
+		}
+		/* Without memory for the timer the next one begins when this one has failed. */
+		if (dial->next < dial->count)
+			(void)loop_timer_set(dial->egress->loop, &dial->timer, NEXT_MS);
+		return;
+	}
+	if (dial->running)
+		return;
+	dial->result.connect_us = since_us(dial);
+	finish(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
+}
+
+/* ---- addresses ---- */
+
+static void add_attempt(struct dial *dial, const struct sockaddr_storage *address)
+{
+	struct attempt *attempt = &dial->attempt[dial->count++];
+
+	attempt->dial = dial;
+	attempt->address = *address;
+	if (address->ss_family == AF_INET)
+		((struct sockaddr_in *)(void *)&attempt->address)->sin_port = htons(dial->port);
+	else
+		((struct sockaddr_in6 *)(void *)&attempt->address)->sin6_port = htons(dial->port);
+	attempt->watch = (struct watch){.fd = -1, .ready = attempt_ready};
+	attempt->timer.fire = attempt_expired;
+}
+
+/* In the order given, but families by turns: where one of them is broken the second attempt already is the other's. */
+static void add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)
+{
+	sa_family_t last = AF_UNSPEC;
+
+	while (count && dial->count < ATTEMPTS_MAX) {
+		size_t pick = 0;
+
+		while (pick < count && list[pick].ss_family == last)
+			pick++;
+		if (pick == count)
+			pick = 0;
+		add_attempt(dial, &list[pick]);
+		last = list[pick].ss_family;
+		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
+	}
+}
+
+static void choose(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
+{
+	dial->result.dns_us = since_us(dial);
+	dial->lift = lift;
+	count = vet_list(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
+			 sizeof(dial->result.dropped));
+	if (count == 0) {
+		finish(dial, -ECONNREFUSED, "denied_addr");
+		return;
+	}
+	add_attempts(dial, list, count);
+	dial->since_ns = io_now_ns();
+	connect_next(dial);
+}
+
+static void resolved(void *ctx, const struct resolver_answer *answer)
+{
+	struct dial *dial = ctx;
+	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
+
+	dial->asked = 0;
+	if (answer->error < 0) {
+		dial->result.dns_us = since_us(dial);
+		finish(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
+		return;
+	}
+	memcpy(list, answer->address, answer->count * sizeof(*list));
+	choose(dial, list, answer->count, dial->other);
+}
+
+/* Names are canonical, so what is an address here is meant as one. */
+static bool literal(const char *host, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->ss_family = AF_INET;
+	if (inet_pton(AF_INET, host, &((struct sockaddr_in *)(void *)ret)->sin_addr) == 1)
+		return true;
+	ret->ss_family = AF_INET6;
+	return inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)(void *)ret)->sin6_addr) == 1;
+}
+
+static void begin(struct task_later *task)
+{
+	struct dial *dial = (struct dial *)(void *)((char *)task - offsetof(struct dial, later));
+	struct sockaddr_storage list[NET_ADDRESSES_MAX];
+	size_t count;
+
+	dial->begun = true;
+	if (dial->cancelled) {
+		dial_free(dial);
+		return;
+	}
+	dial->since_ns = io_now_ns();
+	count = literal(dial->host, &list[0]) ?
+			1 :
+			policy_net_resolve(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
+	if (count) {
+		choose(dial, list, count, dial->named);
+		return;
+	}
+	dial->asked = resolver_ask(dial->egress->resolver, dial->host, DIAL_DNS_MS, resolved, dial);
+	if (!dial->asked)
+		finish(dial, -EAGAIN, "dns_fail");
+}
+
+struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
+			void (*answer)(void *ctx, const struct dial_result *result), void *ctx)
+{
+	struct dial *dial = calloc(1, sizeof(*dial));
+
+	if (!dial)
+		return NULL;
+	dial->egress = egress;
+	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
+	dial->port = port;
+	dial->type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
+	dial->named = vet_lift(rule, true);
+	dial->other = vet_lift(rule, false);
+	dial->answer = answer;
+	dial->ctx = ctx;
+	dial->result.fd = -1;
+	dial->timer.fire = next_due;
+	dial->later.run = begin;
+	loop_later(egress->loop, &dial->later);
+	return dial;
+}
+
+void dial_cancel(struct dial *dial)
+{
+	if (!dial)
+		return;
+	if (dial->begun)
+		dial_free(dial);
+	else
+		dial->cancelled = true; /* the loop has it, and calls begin */
+}

@@ -1,0 +1,269 @@
+#include "egress/conn/line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+#define BUCKETS 1024u
+#define READ_AT_ONCE 64 /* messages, then the others' turn */
+
+struct queued {
+	struct queued *next;
+	struct control_message message; /* as long as its type */
+};
+
+struct waiting {
+	struct waiting *next;
+	uint64_t id;
+	struct conn *conn;
+	void (*answer)(struct conn *conn, void *ctx, int error);
+	void *ctx;
+};
+
+struct control_line {
+	struct egress *egress;
+	struct watch watch;
+	struct line_events events;
+	struct queued *first, **end;
+	size_t queued;
+	bool full, gone;
+	uint64_t last_id;
+	struct waiting *bucket[BUCKETS];
+};
+
+static void line_ready(struct watch *watch, unsigned events);
+
+int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line)
+{
+	struct control_line *line = calloc(1, sizeof(*line));
+	int error;
+
+	if (!line)
+		return -ENOMEM;
+	line->egress = egress;
+	line->events = *events;
+	line->end = &line->first;
+	line->watch = (struct watch){.fd = fd, .ready = line_ready};
+	error = loop_add(egress->loop, &line->watch, EPOLLIN);
+	if (error < 0)
+		free(line);
+	else
+		*ret_line = line;
+	return error;
+}
+
+void line_free(struct control_line *line)
+{
+	if (!line)
+		return;
+	loop_remove(line->egress->loop, &line->watch);
+	(void)close(line->watch.fd);
+	while (line->first) {
+		struct queued *next = line->first->next;
+
+		free(line->first);
+		line->first = next;
+	}
+	for (size_t i = 0; i < BUCKETS; i++) {
+		while (line->bucket[i]) {
+			struct waiting *next = line->bucket[i]->next;
+
+			free(line->bucket[i]);
+			line->bucket[i] = next;
+		}
+	}
+	free(line);
+}
+
+bool line_full(const struct control_line *line)
+{
+	return line->full;
+}
+
+bool line_idle(const struct control_line *line)
+{
+	return !line->first;
+}
+
+void line_fail(struct control_line *line)
+{
+	if (line->gone)
+		return;
+	line->gone = true;
+	loop_set(line->egress->loop, &line->watch, 0);
+	line->events.gone(line->egress);
+}
+
+/* Reads only while it is not full: what comes makes more to send. */
+static void watch_line(struct control_line *line)
+{
+	if (!line->gone)
+		loop_set(line->egress->loop, &line->watch,
+			 (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
+}
+
+static int queue(struct control_line *line, const struct control_message *message)
+{
+	size_t size = control_size((enum control_type)message->type);
+	struct queued *entry = malloc(offsetof(struct queued, message) + size);
+
+	if (!entry) {
+		line_fail(line);
+		return -EPIPE;
+	}
+	entry->next = NULL;
+	memcpy((void *)&entry->message, message, size);
+	*line->end = entry;
+	line->end = &entry->next;
+	if (++line->queued >= LINE_FULL)
+		line->full = true;
+	watch_line(line);
+	return 1;
+}
+
+int line_send(struct control_line *line, const struct control_message *message)
+{
+	int error;
+
+	if (line->gone)
+		return -EPIPE;
+	if (line->first)
+		return queue(line, message);
+	error = control_send(line->watch.fd, message, NULL, 0);
+	if (error == 0)
+		return 0;
+	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
+		return queue(line, message);
+	line_fail(line);
+	return -EPIPE;
+}
+
+static void flush(struct control_line *line)
+{
+	while (line->first) {
+		struct queued *entry = line->first;
+		int error = control_send(line->watch.fd, &entry->message, NULL, 0);
+
+		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
+			break;
+		if (error < 0) {
+			line_fail(line);
+			return;
+		}
+		line->first = entry->next;
+		if (!line->first)
+			line->end = &line->first;
+		free(entry);
+		line->queued--;
+	}
+	if (line->full && line->queued <= LINE_EMPTY) {
+		line->full = false;
+		line->events.drained(line->egress);
+	}
+	watch_line(line);
+}
+
+void line_read(struct control_line *line)
+{
+	for (int n = 0; n < READ_AT_ONCE && !line->gone && !line->full; n++) {
+		struct control_message message;
+		int fds[CONTROL_FDS_MAX], error;
+		size_t count;
+
+		error = control_receive(line->watch.fd, &message, fds, &count);
+		if (error == -EAGAIN)
+			return;
+		if (error < 0) {
+			line_fail(line);
+			return;
+		}
+		line->events.message(line->egress, &message, fds, count);
+	}
+}
+
+static void line_ready(struct watch *watch, unsigned events)
+{
+	struct control_line *line = (struct control_line *)((char *)watch - offsetof(struct control_line, watch));
+
+	if (events & ((unsigned)EPOLLOUT | (unsigned)EPOLLERR))
+		flush(line);
+	if (events & ((unsigned)EPOLLIN | (unsigned)EPOLLHUP))
+		line_read(line);
+}
+
+/* ---- records ---- */
+
+static int wait_for(struct control_line *line, uint64_t id, struct conn *conn,
+		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
+{
+	struct waiting *waiting = malloc(sizeof(*waiting));
+	struct waiting **bucket = &line->bucket[id % BUCKETS];
+
+	if (!waiting)
+		return -ENOMEM;
+	*waiting = (struct waiting){.next = *bucket, .id = id, .conn = conn, .answer = answer, .ctx = ctx};
+	*bucket = waiting;
+	return 0;
+}
+
+int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
+		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+{
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
+	int error;
+
+	record->id = ++line->last_id;
+	record->wants_ack = answer != NULL;
+	if (answer && (error = wait_for(line, record->id, conn, answer, ctx)) < 0) {
+		line_fail(line);
+		return error;
+	}
+	message.record = *record;
+	error = line_send(line, &message);
+	if (error < 0) {
+		if (answer)
+			line_forget(line, conn, ctx);
+		return error;
+	}
+	if (ret_id)
+		*ret_id = record->id;
+	return 0;
+}
+
+void line_forget(struct control_line *line, const struct conn *conn, const void *ctx)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct waiting **slot = &line->bucket[i];
+
+		while (*slot) {
+			struct waiting *waiting = *slot;
+
+			if (waiting->conn != conn || (ctx && waiting->ctx != ctx)) {
+				slot = &waiting->next;
+				continue;
+			}
+			*slot = waiting->next;
+			free(waiting);
+		}
+	}
+}
+
+void line_acknowledge(struct control_line *line, const struct control_ack *ack)
+{
+	for (struct waiting **slot = &line->bucket[ack->id % BUCKETS]; *slot; slot = &(*slot)->next) {
+		struct waiting waiting = **slot;
+
+		if (waiting.id != ack->id)
+			continue;
+		free(*slot);
+		*slot = waiting.next;
+		waiting.answer(waiting.conn, waiting.ctx, ack->error);
+		return;
+	}
+}

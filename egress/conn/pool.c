@@ -1,0 +1,317 @@
+#include "egress/conn/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define REAL_MAX 4096u
+#define SLOTS 8192u /* twice what is in either table: open addressing stays short */
+_Static_assert(SLOTS >= 2 * POOL_NAMES_MAX && SLOTS >= 2 * REAL_MAX, "half of the slots stay empty");
+
+struct address { /* IPv4 as mapped */
+	uint8_t byte[16];
+};
+
+struct real {
+	struct address address;
+	char *host; /* owned */
+};
+
+struct pool {
+	struct net_pool range;
+	uint32_t capacity;             /* indices are POOL_FIRST .. POOL_FIRST + capacity - 1 */
+	uint32_t next;                 /* where a new name is put */
+	uint32_t from_policy;          /* past the last of the policy's own */
+	char *name[POOL_NAMES_MAX];    /* owned; by index - POOL_FIRST; NULL: free */
+	uint16_t by_name[SLOTS];       /* position + 1 in name; 0: empty. Nothing is ever removed */
+	struct real real[REAL_MAX];
+	uint32_t reals;
+	uint16_t by_address[SLOTS];
+};
+
+/* FNV-1a. Who can choose names has at most POOL_NAMES_MAX of them to collide with. */
+static uint32_t hash(const void *bytes, size_t len)
+{
+	uint32_t value = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		value = (value ^ ((const uint8_t *)bytes)[i]) * 16777619u;
+	return value % SLOTS;
+}
+
+/* The slot of a name, or the empty one where it belongs. */
+static uint32_t name_slot(const struct pool *pool, const char *host)
+{
+	uint32_t slot = hash(host, strlen(host));
+
+	while (pool->by_name[slot] && strcmp(pool->name[pool->by_name[slot] - 1], host) != 0)
+		slot = (slot + 1) % SLOTS;
+	return slot;
+}
+
+static uint32_t address_slot(const struct pool *pool, const struct address *address)
+{
+	uint32_t slot = hash(address, sizeof(*address));
+
+	while (pool->by_address[slot] &&
+	       memcmp(&pool->real[pool->by_address[slot] - 1].address, address, sizeof(*address)) != 0)
+		slot = (slot + 1) % SLOTS;
+	return slot;
+}
+
+static bool take_address(const struct sockaddr *from, struct address *ret)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (from->sa_family == AF_INET6) {
+		memcpy(ret->byte, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, sizeof(ret->byte));
+		return true;
+	}
+	if (from->sa_family != AF_INET)
+		return false;
+	memcpy(ret->byte, mapped, sizeof(mapped));
+	memcpy(ret->byte + sizeof(mapped), &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+	return true;
+}
+
+/* ---- arithmetic ---- */
+
+static uint32_t host_mask(unsigned prefix, unsigned width)
+{
+	unsigned bits = prefix < width ? width - prefix : 0;
+
+	return bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
+}
+
+static uint32_t v4_base(const struct pool *pool)
+{
+	return ntohl(pool->range.v4.s_addr) & ~host_mask(pool->range.v4_bits, 32);
+}
+
+static uint32_t v6_tail(const struct in6_addr *address)
+{
+	uint32_t tail;
+
+	memcpy(&tail, address->s6_addr + 12, sizeof(tail));
+	return ntohl(tail);
+}
+
+static bool same_prefix(const struct in6_addr *a, const struct in6_addr *b, unsigned bits)
+{
+	for (unsigned i = 0; i < 128 && i < bits; i++) {
+		unsigned bit = 0x80u >> (i % 8);
+
+		if ((a->s6_addr[i / 8] & bit) != (b->s6_addr[i / 8] & bit))
+			return false;
+	}
+	return true;
+}
+
+/* The base's bits after the prefix count as zero, whatever the policy has there. */
+static struct in6_addr v6_base(const struct pool *pool)
+{
+	struct in6_addr base = pool->range.v6;
+
+	for (unsigned i = pool->range.v6_bits; i < 128; i++)
+		base.s6_addr[i / 8] = (uint8_t)(base.s6_addr[i / 8] & ~(0x80u >> (i % 8)));
+	return base;
+}
+
+/* The index an address of the pool has; UINT32_MAX: it is in the pool and past all of them. */
+static bool index_of(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
+{
+	struct address at;
+	struct in6_addr v6, base;
+	uint32_t v4;
+
+	if (!take_address(address, &at))
+		return false;
+	memcpy(&v6, at.byte, sizeof(v6));
+	if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+		v4 = v6_tail(&v6);
+		if ((v4 & ~host_mask(pool->range.v4_bits, 32)) != v4_base(pool))
+			return false;
+		*ret_index = v4 - v4_base(pool);
+		return true;
+	}
+	base = v6_base(pool);
+	if (!same_prefix(&v6, &base, pool->range.v6_bits))
+		return false;
+	*ret_index = same_prefix(&v6, &base, 96) ? v6_tail(&v6) - v6_tail(&base) : UINT32_MAX;
+	return true;
+}
+
+void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (family == AF_INET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)(void *)ret;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = htonl(v4_base(pool) + index);
+	} else {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)ret;
+		struct in6_addr base = v6_base(pool);
+		uint32_t tail = htonl(v6_tail(&base) + index);
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		in6->sin6_addr = base;
+		memcpy(in6->sin6_addr.s6_addr + 12, &tail, sizeof(tail));
+	}
+}
+
+/* ---- names ---- */
+
+static int put_name(struct pool *pool, uint32_t position, const char *host)
+{
+	char *copy = strdup(host);
+
+	if (!copy)
+		return -ENOMEM;
+	pool->by_name[name_slot(pool, host)] = (uint16_t)(position + 1);
+	pool->name[position] = copy;
+	return 0;
+}
+
+int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
+{
+	uint32_t slot = name_slot(pool, host);
+	int error;
+
+	if (pool->by_name[slot]) {
+		*ret_index = POOL_FIRST + pool->by_name[slot] - 1u;
+		return 0;
+	}
+	while (pool->next < pool->capacity && pool->name[pool->next])
+		pool->next++;
+	if (pool->next >= pool->capacity)
+		return -ENOSPC;
+	error = put_name(pool, pool->next, host);
+	if (error < 0)
+		return error;
+	*ret_index = POOL_FIRST + pool->next++;
+	return 0;
+}
+
+int pool_learn(struct pool *pool, uint32_t index, const char *host)
+{
+	uint32_t position = index - POOL_FIRST;
+	char canonical[NET_HOST_MAX];
+	uint32_t slot;
+
+	if (index < POOL_FIRST || position >= pool->capacity ||
+	    net_host_canonical(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
+		return -EBADMSG;
+	slot = name_slot(pool, host);
+	if (pool->by_name[slot])
+		return pool->by_name[slot] == position + 1 ? 0 : -EBADMSG;
+	return pool->name[position] ? -EBADMSG : put_name(pool, position, host);
+}
+
+int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host)
+{
+	struct address at;
+	uint32_t slot;
+
+	if (pool_holds(pool, address) || !take_address(address, &at))
+		return -EEXIST;
+	slot = address_slot(pool, &at);
+	if (pool->by_address[slot])
+		return strcmp(pool->real[pool->by_address[slot] - 1].host, host) == 0 ? 0 : -EEXIST;
+	if (pool->reals >= REAL_MAX)
+		return -ENOSPC;
+	pool->real[pool->reals].host = strdup(host);
+	if (!pool->real[pool->reals].host)
+		return -ENOMEM;
+	pool->real[pool->reals++].address = at;
+	pool->by_address[slot] = (uint16_t)pool->reals;
+	return 0;
+}
+
+const char *pool_find(const struct pool *pool, const struct sockaddr *address)
+{
+	struct address at;
+	uint32_t index;
+
+	if (index_of(pool, address, &index))
+		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
+										    NULL;
+	if (!take_address(address, &at))
+		return NULL;
+	index = pool->by_address[address_slot(pool, &at)];
+	return index ? pool->real[index - 1].host : NULL;
+}
+
+bool pool_holds(const struct pool *pool, const struct sockaddr *address)
+{
+	uint32_t index;
+
+	return index_of(pool, address, &index);
+}
+
+bool pool_is_own(const struct pool *pool, const struct sockaddr *address)
+{
+	uint32_t index;
+
+	return index_of(pool, address, &index) && index == POOL_OWN;
+}
+
+const char *pool_name(const struct pool *pool, uint32_t index)
+{
+	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
+}
+
+/* ---- from the policy ---- */
+
+/* The last address of an IPv4 range is its broadcast address; of IPv6 ranges no more than 32 bits are used. */
+static uint32_t capacity_of(const struct net_pool *range)
+{
+	uint32_t v4 = host_mask(range->v4_bits, 32), v6 = host_mask(range->v6_bits, 128);
+	uint32_t least = v4 < v6 ? v4 : v6;
+
+	if (least <= POOL_FIRST)
+		return 0;
+	return least - POOL_FIRST < POOL_NAMES_MAX ? least - POOL_FIRST : POOL_NAMES_MAX;
+}
+
+int pool_create(const struct policy *policy, struct pool **ret_pool)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+	const struct net_rule *rule;
+	size_t count;
+	int error = 0;
+
+	if (!pool)
+		return -ENOMEM;
+	pool->range = policy_net_pool(policy);
+	pool->capacity = capacity_of(&pool->range);
+	rule = policy_net_rules(policy, &count);
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		uint32_t index;
+
+		if (!rule[i].is_address && !strchr(rule[i].host, '*'))
+			error = pool_add(pool, rule[i].host, &index);
+	}
+	if (error == -ENOMEM) {
+		pool_free(pool);
+		return error;
+	}
+	pool->from_policy = pool->next; /* names beyond the capacity have no address: the name server says so */
+	*ret_pool = pool;
+	return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+	if (!pool)
+		return;
+	for (size_t i = 0; i < POOL_NAMES_MAX; i++)
+		free(pool->name[i]);
+	for (size_t i = 0; i < pool->reals; i++)
+		free(pool->real[i].host);
+	free(pool);
+}

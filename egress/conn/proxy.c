@@ -1,0 +1,154 @@
+/* As a proxy, for programs that are told to use one: each request says where to, "http://host/path" or "CONNECT host:port". */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "egress/conn/proxy.h"
+#include "egress/http/mode-http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+void proxy_name(const struct conn *conn, char host[NET_HOST_MAX])
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = {0};
+	const char *name;
+
+	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1)
+		address.any.sa_family = AF_INET;
+	else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1)
+		address.any.sa_family = AF_INET6;
+	else
+		return;
+	name = pool_find(conn->egress->pool, &address.any);
+	if (name)
+		(void)snprintf(host, NET_HOST_MAX, "%s", name);
+}
+
+/* What conn_open had against it, which is on record by then, to the client. */
+static void refuse(struct conn *conn, int error, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+	bool failed = strcmp(reason, "dns_fail") == 0 || strcmp(reason, "connect_failed") == 0;
+
+	http1->verdict = (struct request_verdict){.status = !failed ? 403 : error == -ETIMEDOUT ? 504 : 502,
+						  .reason = reason};
+	http1_refuse(conn);
+}
+
+/* ---- http://host/path ---- */
+
+static void opened(struct conn *conn, int error, const char *reason)
+{
+	if (error)
+		refuse(conn, error, reason);
+	else
+		http1_judge(conn);
+	conn_pump(conn);
+}
+
+static void mismatch(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1->verdict = (struct request_verdict){.status = 421, .reason = "host_mismatch"};
+	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	http1_refuse(conn);
+}
+
+/* RFC 9112, 3.2.2 has Host ignored here; that it says something else is nothing honest. */
+static void ask(struct conn *conn, const struct http1_absolute *target)
+{
+	struct http1 *http1 = conn->state;
+	char host[NET_HOST_MAX], said[NET_HOST_MAX];
+	unsigned port, said_port;
+
+	if (!request_authority(target->authority, target->authority_len, 80, host, &port) ||
+	    !request_authority(http1->head.host, http1->head.host_len, 80, said, &said_port) ||
+	    strcmp(host, said) != 0 || port != said_port) {
+		mismatch(conn);
+		return;
+	}
+	if (conn->upstream.watch.fd >= 0 && strcmp(host, conn->host) == 0 && port == conn->port) {
+		http1_judge(conn);
+		return;
+	}
+	http1->phase = HTTP1_OPENING;
+	conn_open(conn, host, (uint16_t)port, opened);
+}
+
+/* ---- CONNECT host:port ---- */
+
+static void connected(struct conn *conn, int error, const char *reason)
+{
+	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+	struct http1 *http1 = conn->state;
+
+	if (error) {
+		refuse(conn, error, reason);
+	} else if (http1_out_add(&http1->to_client, yes, strlen(yes)) < 0) {
+		conn_close(conn, "no_memory", NULL, true);
+		return;
+	} else {
+		http1_in_drop(&http1->from_client, http1->head_len);
+		http1->phase = HTTP1_TUNNEL;
+	}
+	conn_pump(conn);
+}
+
+/* What other servers are called by there is no use for: Host is not looked at, and old clients send none. */
+static void tunnel(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	const struct http1_head *head = &http1->head;
+	char host[NET_HOST_MAX];
+	unsigned port;
+
+	memcpy(http1->request.method, head->method, head->method_len);
+	if (head->framing != HTTP1_NO_BODY ||
+	    !request_authority(head->target, head->target_len, 0, host, &port) || !port) {
+		http1_refuse_malformed(conn, -EPROTO);
+		return;
+	}
+	proxy_name(conn, host);
+	http1->phase = HTTP1_OPENING;
+	conn_open(conn, host, (uint16_t)port, connected);
+}
+
+/* The answer first; then what the rule asks for, as if the program had connected there itself. */
+enum http1_step http1_tunnel(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_in *in = &http1->from_client;
+
+	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+		return http1_over(conn, "client_reset", NULL, true);
+	if (!http1_out_empty(&http1->to_client))
+		return HTTP1_STEP_NONE;
+	if (in->data && channel_unread(&conn->client, in->data + in->at, in->len - in->at) < 0)
+		return http1_over(conn, "no_memory", NULL, true);
+	conn_begin(conn);
+	return HTTP1_STEP_OVER;
+}
+
+void http1_proxy(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_absolute absolute;
+	int error;
+
+	if (http1->head.method_len == 7 && memcmp(http1->head.method, "CONNECT", 7) == 0) {
+		tunnel(conn);
+		return;
+	}
+	error = http1_absolute(&http1->head, &absolute) ? http1_describe(http1, &absolute) : -EPROTO;
+	if (error)
+		http1_refuse_malformed(conn, error);
+	else
+		ask(conn, &absolute);
+}

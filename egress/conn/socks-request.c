@@ -1,0 +1,80 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "egress/conn/socks.h"
+
+#include "base/banned.h"
+
+#define VERSION 5
+#define CONNECT 1
+#define IPV4 1
+#define NAME 3
+#define IPV6 4
+
+ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open)
+{
+	size_t size;
+
+	if (len && data[0] != VERSION) /* SOCKS4, TLS, HTTP */
+		return -EPROTO;
+	if (len < 2)
+		return 0;
+	if (!data[1])
+		return -EPROTO;
+	size = 2u + data[1];
+	if (len < size)
+		return 0;
+	*ret_open = memchr(data + 2, 0, data[1]) != NULL;
+	return (ssize_t)size;
+}
+
+/* Bytes from the kind of address on, without the port; 0: more are needed to tell; -EAFNOSUPPORT. */
+static ssize_t address_size(const uint8_t *data, size_t len)
+{
+	switch (data[0]) {
+	case IPV4:
+		return 1 + 4;
+	case IPV6:
+		return 1 + 16;
+	case NAME:
+		return len < 2 ? 0 : 2 + data[1];
+	default:
+		return -EAFNOSUPPORT;
+	}
+}
+
+static int read_address(const uint8_t *data, char ret_host[NET_HOST_MAX])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (data[0] == NAME)
+		return net_host_canonical((const char *)data + 2, data[1], ret_host);
+	if (!inet_ntop(data[0] == IPV4 ? AF_INET : AF_INET6, data + 1, text, sizeof(text)))
+		return -EINVAL;
+	return net_host_canonical(text, strlen(text), ret_host);
+}
+
+ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret_request)
+{
+	struct socks_request request;
+	ssize_t size;
+
+	if ((len > 0 && data[0] != VERSION) || (len > 2 && data[2] != 0))
+		return -EPROTO;
+	if (len < 4)
+		return 0;
+	if (data[1] != CONNECT)
+		return -EOPNOTSUPP;
+	size = address_size(data + 3, len - 3);
+	if (size <= 0)
+		return size;
+	size += 3;
+	if (len < (size_t)size + 2)
+		return 0;
+	request.port = (uint16_t)(data[size] << 8 | data[size + 1]);
+	if (!request.port || read_address(data + 3, request.host) < 0)
+		return -EINVAL;
+	*ret_request = request;
+	return size + 2;
+}

@@ -1,0 +1,33 @@
+/* What a SOCKS5 client says (RFC 1928), read. Pure; fuzzed. */
+#ifndef CALLGATE_EGRESS_CONN_SOCKS_H
+#define CALLGATE_EGRESS_CONN_SOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/network/net.h"
+
+#define SOCKS_REPLY_FAILED 1
+#define SOCKS_REPLY_REFUSED 2 /* "connection not allowed by ruleset" */
+#define SOCKS_REPLY_NETWORK 3
+#define SOCKS_REPLY_HOST 4
+#define SOCKS_REPLY_CONNECT 5
+#define SOCKS_REPLY_COMMAND 7
+#define SOCKS_REPLY_ADDRESS 8
+
+/* The length of the greeting; 0: it goes on; -EPROTO. *ret_open: it offers to do without authentication. */
+ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open);
+
+struct socks_request {
+	char host[NET_HOST_MAX]; /* canonical name, or address */
+	uint16_t port;
+};
+/*
+ * The length of a request to connect; 0: it goes on; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: another kind of
+ * address; -EINVAL: no name (or port) that could be approved.
+ */
+ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret_request);
+
+#endif

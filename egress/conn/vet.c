@@ -1,0 +1,146 @@
+#include "egress/conn/vet.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+enum net_lift vet_lift(const struct net_rule *rule, bool named)
+{
+	if (!rule || !rule->private_addresses)
+		return NET_LIFT_NONE;
+	return named ? NET_LIFT_NAMED : NET_LIFT_PRIVATE;
+}
+
+/* The address alone, as IPv4 where it is one: a mapped one belongs to IPv4's tables. */
+static socklen_t plain(const struct sockaddr *from, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)ret;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)ret;
+	struct in6_addr address;
+
+	memset(ret, 0, sizeof(*ret));
+	if (from->sa_family == AF_INET) {
+		in->sin_family = AF_INET;
+		in->sin_addr = ((const struct sockaddr_in *)(const void *)from)->sin_addr;
+		return sizeof(*in);
+	}
+	address = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+	if (IN6_IS_ADDR_V4MAPPED(&address)) {
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, address.s6_addr + 12, 4);
+		return sizeof(*in);
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_addr = address;
+	return sizeof(*in6);
+}
+
+/* bind(2) wants an address of this machine, whichever interface has it. True as well when it cannot be told. */
+static bool binds(const struct sockaddr_storage *address, socklen_t len)
+{
+	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return errno != EAFNOSUPPORT; /* then there is nothing to connect with either */
+	return bind(fd, (const struct sockaddr *)(const void *)address, len) == 0 || errno != EADDRNOTAVAIL;
+}
+
+/* Where net.ipv4.ip_nonlocal_bind and its sister are set, bind(2) takes anything, also what is nobody's. */
+static bool binds_anything(int family)
+{
+	struct sockaddr_storage nobody = {.ss_family = (sa_family_t)family};
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&nobody;
+
+	if (family == AF_INET) {
+		((struct sockaddr_in *)(void *)&nobody)->sin_addr.s_addr = htonl(0xf0000001); /* 240.0.0.1: reserved */
+		return binds(&nobody, sizeof(struct sockaddr_in));
+	}
+	in6->sin6_addr.s6_addr[0] = 1; /* 100::1: RFC 6666, goes nowhere */
+	in6->sin6_addr.s6_addr[15] = 1;
+	return binds(&nobody, sizeof(*in6));
+}
+
+/*
+ * The route's opinion, for such machines: to itself the kernel goes from the same address, or through the loopback device,
+ * whose packets are larger than any other's. No packet is sent.
+ */
+static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
+{
+	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage to = *address, own = {0}, own_plain;
+	socklen_t own_len = sizeof(own), mtu_len = sizeof(int);
+	int mtu = 0, level = address->ss_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+
+	((struct sockaddr_in *)(void *)&to)->sin_port = htons(9); /* at the same place in both */
+	if (fd < 0)
+		return errno != EAFNOSUPPORT;
+	if (connect(fd, (const struct sockaddr *)(const void *)&to, len) < 0)
+		return false; /* no route: it cannot be dialled */
+	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
+	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
+		return true;
+	(void)plain((const struct sockaddr *)(const void *)&own, &own_plain);
+	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
+}
+
+bool vet_is_local(const struct sockaddr *address)
+{
+	struct sockaddr_storage bare;
+	socklen_t len;
+
+	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
+		return true;
+	len = plain(address, &bare);
+	if (!binds(&bare, len))
+		return false;
+	return !binds_anything(bare.ss_family) || routes_here(&bare, len);
+}
+
+const char *vet_address(const struct policy *policy, const struct sockaddr *address, unsigned port, enum net_lift lift)
+{
+	const char *reason = net_address_refused(address, lift);
+
+	if (!reason && lift == NET_LIFT_NONE && vet_is_local(address))
+		reason = "local";
+	if (!reason) {
+		const struct net_verdict verdict = policy_net_address(policy, address, port);
+
+		reason = verdict.allow ? NULL : verdict.reason;
+	}
+	return reason;
+}
+
+static void add_text(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
+{
+	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
+	size_t len = strlen(dropped);
+	int more;
+
+	net_address_text(address, text);
+	more = snprintf(one, sizeof(one), "%s%s %s", len ? ", " : "", text, reason);
+	if (more > 0 && (size_t)more < sizeof(one) && len + (size_t)more < cap)
+		memcpy(dropped + len, one, (size_t)more + 1);
+}
+
+size_t vet_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
+		enum net_lift lift, char *dropped, size_t cap)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sockaddr *address = (const struct sockaddr *)(const void *)&list[i];
+		const char *reason = vet_address(policy, address, port, lift);
+
+		if (reason)
+			add_text(dropped, cap, address, reason);
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}

@@ -1,0 +1,144 @@
+#include "egress/dns/judge.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static void refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
+{
+	verdict->answer.code = code;
+	verdict->reason = reason;
+	verdict->label = label;
+}
+
+static bool wants(const struct dns_query *query, int family)
+{
+	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
+}
+
+static void add_address(const struct dns_query *query, struct dns_answer *answer, const struct sockaddr_storage *address)
+{
+	if (wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
+		answer->address[answer->count++] = *address;
+}
+
+static void add_text_address(const struct dns_query *query, struct dns_answer *answer, int family, const char *text)
+{
+	struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
+
+	if (inet_pton(family, text,
+		      family == AF_INET ? (void *)&((struct sockaddr_in *)(void *)&address)->sin_addr :
+					  (void *)&((struct sockaddr_in6 *)(void *)&address)->sin6_addr) == 1)
+		add_address(query, answer, &address);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* Names of addresses: only those given out here have one. */
+static bool judge_reverse(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
+{
+	struct sockaddr_storage address;
+	const char *name;
+
+	if (!ends_with(query->name, ".in-addr.arpa") && !ends_with(query->name, ".ip6.arpa"))
+		return false;
+	name = dns_reverse(query->name, &address) ? pool_find(pool, (const struct sockaddr *)(void *)&address) : NULL;
+	if (!name)
+		refuse(verdict, DNS_NXDOMAIN, "no_rule", NULL);
+	else if (query->type == DNS_PTR || query->type == DNS_ANY)
+		(void)snprintf(verdict->answer.name, sizeof(verdict->answer.name), "%s", name);
+	return true;
+}
+
+static bool is_address(const char *host)
+{
+	struct in6_addr any;
+
+	return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
+}
+
+static void judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
+		       struct dns_verdict *verdict)
+{
+	struct net_verdict name;
+
+	if (!query->plain || net_host_canonical(query->name, strlen(query->name), verdict->host) < 0 ||
+	    is_address(verdict->host)) {
+		verdict->host[0] = '\0';
+		refuse(verdict, DNS_NXDOMAIN, "bad_name", NULL);
+		return;
+	}
+	name = policy_net_name(policy, verdict->host);
+	verdict->rule = name.rule;
+	if (!name.allow)
+		refuse(verdict, DNS_NXDOMAIN, name.reason, name.label);
+	else if (!wants(query, AF_INET) && !wants(query, AF_INET6))
+		return; /* NODATA, also of HTTPS, which would give away keys for an encrypted ClientHello */
+	else if (name.rule->dns_real)
+		verdict->real = true;
+	else
+		dns_judge_synthetic(pool, query, verdict);
+}
+
+void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
+	       struct dns_verdict *ret_verdict)
+{
+	memset(ret_verdict, 0, sizeof(*ret_verdict));
+	ret_verdict->answer.ttl = DNS_TTL;
+	if (query->edns && query->edns_version > 0) {
+		ret_verdict->answer.code = DNS_BADVERS;
+	} else if (query->klass != DNS_IN && query->klass != DNS_CLASS_ANY) {
+		ret_verdict->answer.code = DNS_REFUSED;
+	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
+		add_text_address(query, &ret_verdict->answer, AF_INET, "127.0.0.1");
+		add_text_address(query, &ret_verdict->answer, AF_INET6, "::1");
+	} else if (!judge_reverse(pool, query, ret_verdict)) {
+		judge_name(policy, pool, query, ret_verdict);
+	}
+}
+
+/* Both families whatever the name has in the world: which of them is dialled is not the program's business. */
+void dns_judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
+{
+	struct sockaddr_storage address;
+
+	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
+		refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
+		return;
+	}
+	verdict->named = true;
+	pool_address(pool, verdict->index, AF_INET, 0, &address);
+	add_address(query, &verdict->answer, &address);
+	pool_address(pool, verdict->index, AF_INET6, 0, &address);
+	add_address(query, &verdict->answer, &address);
+}
+
+void dns_judge_real(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list, size_t count,
+		    struct dns_verdict *verdict)
+{
+	bool others = false;
+
+	verdict->real = false;
+	for (size_t i = 0; i < count; i++) {
+		int error;
+
+		if (!wants(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
+			continue;
+		error = pool_learn_real(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
+		if (error == 0)
+			add_address(query, &verdict->answer, &list[i]);
+		else
+			others = true; /* another name's, or no room to remember it */
+	}
+	if (others && verdict->answer.count == 0)
+		dns_judge_synthetic(pool, query, verdict);
+}

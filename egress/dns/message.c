@@ -1,0 +1,299 @@
+#include "egress/dns/message.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+enum {
+	HEAD = 12,
+	LABEL_MAX = 63,
+	NAME_WIRE_MAX = 255,
+	TYPE_OPT = 41,
+	EXTRAS_MAX = 4, /* additional records of a query: one OPT, and what nobody sends */
+	FLAG_RESPONSE = 0x8000,
+	FLAG_OPCODE = 0x7800,
+	FLAG_RECURSION_DESIRED = 0x0100,
+	FLAG_RECURSION_AVAILABLE = 0x0080,
+	FLAG_CHECKING_DISABLED = 0x0010,
+	EDNS_DO = 0x8000,
+	EDNS_PAYLOAD = 1232,
+};
+
+struct reader {
+	const uint8_t *data;
+	size_t len, at;
+};
+
+static bool read_16(struct reader *reader, uint16_t *ret)
+{
+	if (reader->len - reader->at < 2)
+		return false;
+	*ret = (uint16_t)(reader->data[reader->at] << 8 | reader->data[reader->at + 1]);
+	reader->at += 2;
+	return true;
+}
+
+static bool is_plain(uint8_t byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+static uint8_t lower(uint8_t byte)
+{
+	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
+}
+
+/*
+ * A name whose labels all stand here: a pointer in a query would be to nothing before it. *plain is cleared for a byte no
+ * host name has; the text then is for people only.
+ */
+static bool read_name(struct reader *reader, char text[NET_HOST_MAX], bool *plain)
+{
+	size_t wire = 0, len = 0;
+
+	for (;;) {
+		size_t label;
+
+		if (reader->at >= reader->len)
+			return false;
+		label = reader->data[reader->at++];
+		wire += 1 + label;
+		if (label > LABEL_MAX || wire > NAME_WIRE_MAX || label > reader->len - reader->at)
+			return false;
+		if (label == 0)
+			break;
+		if (len)
+			text[len++] = '.';
+		for (size_t i = 0; i < label; i++) { /* wire <= 255 keeps len below 254 */
+			uint8_t byte = lower(reader->data[reader->at++]);
+
+			*plain = *plain && is_plain(byte);
+			text[len++] = is_plain(byte) ? (char)byte : '?';
+		}
+	}
+	text[len] = '\0';
+	return true;
+}
+
+static bool read_question(struct reader *reader, struct dns_query *query)
+{
+	size_t from = reader->at;
+
+	query->plain = true;
+	if (!read_name(reader, query->name, &query->plain) || !read_16(reader, &query->type) ||
+	    !read_16(reader, &query->klass))
+		return false;
+	query->question_len = reader->at - from;
+	memcpy(query->question, reader->data + from, query->question_len);
+	return true;
+}
+
+/* OPT is read, others (TSIG, SIG(0)) are passed over: nothing here depends on who asks. */
+static bool read_extra(struct reader *reader, struct dns_query *query)
+{
+	char name[NET_HOST_MAX];
+	uint16_t type, klass, high, low, len;
+	bool plain = true;
+
+	if (!read_name(reader, name, &plain) || !read_16(reader, &type) || !read_16(reader, &klass) ||
+	    !read_16(reader, &high) || !read_16(reader, &low) || !read_16(reader, &len) ||
+	    len > reader->len - reader->at)
+		return false;
+	reader->at += len;
+	if (type != TYPE_OPT)
+		return true;
+	if (query->edns || name[0]) /* RFC 6891, 6.1.1 */
+		return false;
+	query->edns = true;
+	query->edns_version = (uint8_t)high;
+	query->dnssec = low & EDNS_DO;
+	return true;
+}
+
+static bool read_body(struct reader *reader, struct dns_query *query)
+{
+	uint16_t questions, answers, authorities, extras;
+
+	if (!read_16(reader, &questions) || !read_16(reader, &answers) || !read_16(reader, &authorities) ||
+	    !read_16(reader, &extras) || questions != 1 || answers || authorities || extras > EXTRAS_MAX ||
+	    !read_question(reader, query))
+		return false;
+	for (uint16_t i = 0; i < extras; i++)
+		if (!read_extra(reader, query))
+			return false;
+	return reader->at == reader->len;
+}
+
+int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
+{
+	struct reader reader = {.data = data, .len = len};
+	struct dns_query query = {0};
+
+	if (len < HEAD || !read_16(&reader, &query.id) || !read_16(&reader, &query.flags) ||
+	    (query.flags & FLAG_RESPONSE))
+		return -EINVAL;
+	*ret_query = query;
+	if (query.flags & FLAG_OPCODE)
+		return -EOPNOTSUPP;
+	if (len > DNS_QUERY_MAX || !read_body(&reader, &query))
+		return -EBADMSG;
+	*ret_query = query;
+	return 0;
+}
+
+/* ---- answers ---- */
+
+struct writer {
+	uint8_t *data;
+	size_t cap, len;
+	bool full;
+};
+
+static void write_bytes(struct writer *writer, const void *bytes, size_t len)
+{
+	writer->full = writer->full || len > writer->cap - writer->len;
+	if (writer->full)
+		return;
+	memcpy(writer->data + writer->len, bytes, len);
+	writer->len += len;
+}
+
+static void write_16(struct writer *writer, unsigned value)
+{
+	write_bytes(writer, (const uint8_t[]){(uint8_t)(value >> 8), (uint8_t)value}, 2);
+}
+
+static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
+{
+	write_16(writer, 0xc000 | HEAD); /* the question's name */
+	write_16(writer, type);
+	write_16(writer, DNS_IN);
+	write_16(writer, ttl >> 16);
+	write_16(writer, ttl & 0xffff);
+	write_16(writer, (unsigned)len);
+	write_bytes(writer, data, len);
+}
+
+static void write_address(struct writer *writer, uint32_t ttl, const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET)
+		write_record(writer, DNS_A, ttl, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+	else
+		write_record(writer, DNS_AAAA, ttl, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+}
+
+/* A canonical name: its labels are of 1 to 63 bytes. */
+static void write_pointer(struct writer *writer, uint32_t ttl, const char *name)
+{
+	uint8_t wire[NET_HOST_MAX + 1];
+	size_t len = 0;
+
+	while (*name) {
+		size_t label = strcspn(name, ".");
+
+		wire[len++] = (uint8_t)label;
+		memcpy(wire + len, name, label);
+		len += label;
+		name += label + (name[label] == '.');
+	}
+	wire[len++] = 0;
+	write_record(writer, DNS_PTR, ttl, wire, len);
+}
+
+static void write_edns(struct writer *writer, const struct dns_query *query, enum dns_code code)
+{
+	write_bytes(writer, "", 1);
+	write_16(writer, TYPE_OPT);
+	write_16(writer, EDNS_PAYLOAD);
+	write_16(writer, (unsigned)code >> 4 << 8);
+	write_16(writer, query->dnssec ? EDNS_DO : 0);
+	write_16(writer, 0);
+}
+
+size_t dns_build(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
+{
+	struct writer writer = {.data = ret_data, .cap = cap};
+	unsigned kept = query->flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
+	size_t count = answer->count < DNS_ANSWERS_MAX ? answer->count : DNS_ANSWERS_MAX;
+
+	write_16(&writer, query->id);
+	write_16(&writer, FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
+	write_16(&writer, query->question_len ? 1 : 0);
+	write_16(&writer, (unsigned)count + (answer->name[0] != '\0'));
+	write_16(&writer, 0);
+	write_16(&writer, query->edns);
+	write_bytes(&writer, query->question, query->question_len);
+	for (size_t i = 0; i < count; i++)
+		write_address(&writer, answer->ttl, &answer->address[i]);
+	if (answer->name[0])
+		write_pointer(&writer, answer->ttl, answer->name);
+	if (query->edns)
+		write_edns(&writer, query, answer->code);
+	return writer.full ? 0 : writer.len;
+}
+
+/* ---- names of addresses ---- */
+
+static bool reverse_v6(const char *name, struct in6_addr *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < 32; i++) {
+		const char *digit = *name ? strchr(digits, *name) : NULL;
+
+		if (!digit || name[1] != '.')
+			return false;
+		ret->s6_addr[15 - i / 2] |= (uint8_t)((digit - digits) << (i % 2 * 4));
+		name += 2;
+	}
+	return strcmp(name, "ip6.arpa") == 0;
+}
+
+static bool reverse_v4(const char *name, struct in_addr *ret)
+{
+	size_t len = strspn(name, "0123456789.");
+	char text[INET_ADDRSTRLEN] = "";
+	struct in_addr turned;
+
+	if (len < 2 || len > sizeof(text) || strcmp(name + len, "in-addr.arpa") != 0)
+		return false;
+	memcpy(text, name, len - 1); /* without the dot before "in-addr" */
+	if (name[len - 1] != '.' || inet_pton(AF_INET, text, &turned) != 1)
+		return false;
+	ret->s_addr = __builtin_bswap32(turned.s_addr);
+	return true;
+}
+
+bool dns_reverse(const char *name, struct sockaddr_storage *ret_address)
+{
+	struct sockaddr_storage address = {.ss_family = AF_INET};
+
+	if (!reverse_v4(name, &((struct sockaddr_in *)(void *)&address)->sin_addr)) {
+		address.ss_family = AF_INET6;
+		if (!reverse_v6(name, &((struct sockaddr_in6 *)(void *)&address)->sin6_addr))
+			return false;
+	}
+	*ret_address = address;
+	return true;
+}
+
+void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT])
+{
+	static const struct {
+		uint16_t type;
+		char name[8];
+	} known[] = {{1, "A"},     {2, "NS"},   {5, "CNAME"}, {6, "SOA"},   {12, "PTR"},   {15, "MX"},  {16, "TXT"},
+		     {28, "AAAA"}, {33, "SRV"}, {64, "SVCB"}, {65, "HTTPS"}, {255, "ANY"}, {257, "CAA"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].type == type) {
+			memcpy(ret_text, known[i].name, sizeof(known[i].name));
+			return;
+		}
+	(void)snprintf(ret_text, DNS_TYPE_TEXT, "TYPE%u", (unsigned)type);
+}

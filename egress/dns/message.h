@@ -1,0 +1,65 @@
+/* Messages of the DNS (RFC 1035, RFC 6891): queries read, answers written. Pure; fuzzed. */
+#ifndef CALLGATE_EGRESS_DNS_MESSAGE_H
+#define CALLGATE_EGRESS_DNS_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "policy/network/net.h"
+
+#define DNS_QUERY_MAX 1024   /* longer ones are nobody's */
+#define DNS_REPLY_MAX 512    /* every answer fits: none is ever truncated */
+#define DNS_ANSWERS_MAX 8    /* addresses: 12 + 259 + 8 * 28 + 11 bytes */
+#define DNS_QUESTION_MAX 259
+#define DNS_TYPE_TEXT 12
+
+enum dns_type { DNS_A = 1, DNS_PTR = 12, DNS_AAAA = 28, DNS_ANY = 255 };
+enum dns_class { DNS_IN = 1, DNS_CLASS_ANY = 255 };
+
+enum dns_code {
+	DNS_NOERROR = 0,
+	DNS_FORMERR = 1,
+	DNS_SERVFAIL = 2,
+	DNS_NXDOMAIN = 3,
+	DNS_NOTIMP = 4,
+	DNS_REFUSED = 5,
+	DNS_BADVERS = 16, /* with EDNS only */
+};
+
+struct dns_query {
+	uint16_t id, flags;
+	uint16_t type, klass;
+	char name[NET_HOST_MAX]; /* lower case, no final dot; "": the root. What is in no host name stands as "?" */
+	bool plain;              /* there was nothing of that kind: letters, digits, "-" and "_" only */
+	bool edns, dnssec;       /* an OPT record; its DO bit */
+	uint8_t edns_version;
+	uint8_t question[DNS_QUESTION_MAX]; /* as asked: the case of its letters is a secret the answer shows (0x20) */
+	size_t question_len;
+};
+
+struct dns_answer {
+	enum dns_code code;
+	uint32_t ttl;
+	size_t count;
+	struct sockaddr_storage address[DNS_ANSWERS_MAX];
+	char name[NET_HOST_MAX]; /* of a PTR record; "": none */
+};
+
+/*
+ * 0; -EINVAL: to be dropped (too short for an answer, or itself one); -EBADMSG: FORMERR; -EOPNOTSUPP: NOTIMP. With the
+ * latter two id and flags are set, so that dns_build can answer.
+ */
+int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query);
+
+/* The bytes of the answer; 0: there is no room (which the limits above exclude but for PTR records of long names). */
+size_t dns_build(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap);
+
+/* The address of "4.3.2.1.in-addr.arpa" and its like of IPv6. */
+bool dns_reverse(const char *name, struct sockaddr_storage *ret_address);
+
+/* "AAAA", "TYPE4711". */
+void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
+
+#endif

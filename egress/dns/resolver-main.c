@@ -1,0 +1,169 @@
+/* The resolver process: getaddrinfo(3) in four threads, fed by one that reads queries. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <resolv.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/dns/resolver-wire.h"
+
+#include "base/banned.h"
+
+#define THREADS 4
+
+struct queue {
+	int fd;
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct resolver_query query[RESOLVER_QUERIES_MAX];
+	size_t first, count;
+};
+
+static void add_address(const struct sockaddr *from, struct resolver_reply *reply)
+{
+	if (reply->count >= RESOLVER_ADDRESSES_MAX || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+		return;
+	reply->address[reply->count].family = (uint8_t)from->sa_family;
+	if (from->sa_family == AF_INET)
+		memcpy(reply->address[reply->count].byte, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+	else
+		memcpy(reply->address[reply->count].byte, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr,
+		       16);
+	reply->count++;
+}
+
+/*
+ * A name with a dot is looked for as it is. The host's search list would make other names of it, which nobody approved,
+ * and ask the world for them. (glibc keeps this setting a thread; res_init reads resolv.conf anew.)
+ */
+static void choose_search(const char *host)
+{
+	if (res_init() == 0 && strchr(host, '.'))
+		_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+}
+
+static void resolve(const struct resolver_query *query, struct resolver_reply *reply)
+{
+	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	int error;
+
+	choose_search(query->host);
+	error = getaddrinfo(query->host, NULL, &hints, &list);
+	if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY)
+		reply->error = -ENOENT;
+	else if (error)
+		reply->error = -EAGAIN;
+	for (const struct addrinfo *one = error ? NULL : list; one; one = one->ai_next)
+		add_address(one->ai_addr, reply);
+	if (!error) {
+		freeaddrinfo(list);
+		reply->error = reply->count ? 0 : -ENOENT;
+	}
+}
+
+/* When the other side is gone nobody misses the answer, and the reading thread finds out. */
+static void send_reply(int fd, const struct resolver_reply *reply)
+{
+	while (send(fd, reply, sizeof(*reply), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static struct resolver_query take_query(struct queue *queue)
+{
+	struct resolver_query query;
+
+	(void)pthread_mutex_lock(&queue->lock); /* cannot fail: a plain mutex, never locked twice */
+	while (queue->count == 0)
+		(void)pthread_cond_wait(&queue->filled, &queue->lock);
+	query = queue->query[queue->first];
+	queue->first = (queue->first + 1) % RESOLVER_QUERIES_MAX;
+	queue->count--;
+	(void)pthread_mutex_unlock(&queue->lock);
+	return query;
+}
+
+static bool put_query(struct queue *queue, const struct resolver_query *query)
+{
+	bool room;
+
+	(void)pthread_mutex_lock(&queue->lock);
+	room = queue->count < RESOLVER_QUERIES_MAX;
+	if (room) {
+		queue->query[(queue->first + queue->count++) % RESOLVER_QUERIES_MAX] = *query;
+		(void)pthread_cond_signal(&queue->filled);
+	}
+	(void)pthread_mutex_unlock(&queue->lock);
+	return room;
+}
+
+static void *work(void *ctx)
+{
+	struct queue *queue = ctx;
+
+	for (;;) {
+		const struct resolver_query query = take_query(queue);
+		struct resolver_reply reply = {.number = query.number};
+
+		resolve(&query, &reply);
+		send_reply(queue->fd, &reply);
+	}
+	return NULL;
+}
+
+/* Egress judges names; here they only have to be names, so that nothing else reaches getaddrinfo and what is behind it. */
+static bool is_sound(const struct resolver_query *query)
+{
+	char canonical[NET_HOST_MAX];
+
+	return memchr(query->host, '\0', sizeof(query->host)) &&
+	       net_host_canonical(query->host, strlen(query->host), canonical) == 0;
+}
+
+static void serve(struct queue *queue)
+{
+	for (;;) {
+		struct resolver_query query;
+		struct resolver_reply reply = {0};
+		ssize_t got = recv(queue->fd, &query, sizeof(query), MSG_TRUNC);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return;
+		if ((size_t)got != sizeof(query))
+			continue;
+		reply.number = query.number;
+		reply.error = is_sound(&query) ? -EAGAIN : -ENOENT;
+		if (reply.error == -ENOENT || !put_query(queue, &query))
+			send_reply(queue->fd, &reply);
+	}
+}
+
+int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
+{
+	struct queue *queue = calloc(1, sizeof(*queue));
+
+	if (!queue)
+		return EXIT_FAILURE;
+	queue->fd = fd;
+	(void)pthread_mutex_init(&queue->lock, NULL); /* both cannot fail without attributes */
+	(void)pthread_cond_init(&queue->filled, NULL);
+	/* Before the threads: each inherits the filter of the one that made it. */
+	if (lock_down && lock_down(lock_ctx) < 0) {
+		free(queue);
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, work, queue) != 0)
+			return EXIT_FAILURE;
+		(void)pthread_detach(thread);
+	}
+	serve(queue);
+	return EXIT_SUCCESS; /* the queue stays: threads may still be at a lookup, and end with the process */
+}

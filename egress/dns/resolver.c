@@ -1,0 +1,291 @@
+#include "egress/dns/resolver.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "egress/dns/resolver-wire.h"
+
+#include "base/banned.h"
+
+#define ASKS_MAX 8192 /* every connection's and the name server's; a hash table would gain nothing at this rate */
+
+/* Somebody who waits. Several for one name share a query: a thousand connects to a host are one lookup. */
+struct ask {
+	struct resolver *resolver;
+	struct ask *next; /* in its query */
+	struct query *query; /* NULL: the process is gone */
+	uint64_t number;
+	struct timer timer;
+	void (*answer)(void *ctx, const struct resolver_answer *answer);
+	void *ctx;
+};
+
+struct query {
+	struct query *next;
+	struct resolver_query wire;
+	bool sent, answered; /* answered: who asks while the others are told has a query of its own */
+	struct ask *asks; /* none: all have given up, the answer is still to come */
+};
+
+struct resolver {
+	struct loop *loop;
+	struct watch watch; /* fd -1: the process is gone */
+	struct query *queries;
+	size_t queries_count, asks_count;
+	struct ask *orphans; /* to be told that it is gone */
+	uint64_t last_number;
+};
+
+static void drop_ask(struct ask **slot)
+{
+	struct ask *ask = *slot;
+
+	*slot = ask->next;
+	loop_timer_clear(ask->resolver->loop, &ask->timer);
+	ask->resolver->asks_count--;
+	free(ask);
+}
+
+static void drop_query(struct resolver *resolver, struct query **slot)
+{
+	struct query *query = *slot;
+
+	*slot = query->next;
+	while (query->asks)
+		drop_ask(&query->asks);
+	resolver->queries_count--;
+	free(query);
+}
+
+/* Answers take whatever they like from the list meanwhile (resolver_cancel), so it is looked at anew each time. */
+static void answer_all(struct ask **list, const struct resolver_answer *answer)
+{
+	while (*list) {
+		const struct ask ask = **list;
+
+		drop_ask(list);
+		ask.answer(ask.ctx, answer);
+	}
+}
+
+/* ---- the process ---- */
+
+/* It died or spoke nonsense: who waits is told, later ones at once. */
+static void give_up(struct resolver *resolver)
+{
+	const struct resolver_answer gone = {.error = -EPIPE};
+
+	loop_remove(resolver->loop, &resolver->watch);
+	(void)close(resolver->watch.fd);
+	resolver->watch.fd = -1;
+	while (resolver->queries) {
+		struct query *query = resolver->queries;
+
+		answer_all(&query->asks, &gone);
+		drop_query(resolver, &resolver->queries);
+	}
+}
+
+static void send_queries(struct resolver *resolver)
+{
+	bool waits = false;
+
+	for (struct query *query = resolver->queries; query && !waits; query = query->next) {
+		if (query->sent)
+			continue;
+		if (send(resolver->watch.fd, &query->wire, sizeof(query->wire), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+			query->sent = true;
+		else /* that it is gone is read from it as well */
+			waits = true;
+	}
+	loop_set(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+static void take_address(const struct resolver_reply *reply, size_t i, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->ss_family = reply->address[i].family;
+	if (ret->ss_family == AF_INET)
+		memcpy(&((struct sockaddr_in *)(void *)ret)->sin_addr, reply->address[i].byte, 4);
+	else
+		memcpy(&((struct sockaddr_in6 *)(void *)ret)->sin6_addr, reply->address[i].byte, 16);
+}
+
+static bool is_sound(const struct resolver_reply *reply, size_t len)
+{
+	if (len != sizeof(*reply) || reply->count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
+	    (reply->error == 0) != (reply->count > 0))
+		return false;
+	for (size_t i = 0; i < reply->count; i++)
+		if (reply->address[i].family != AF_INET && reply->address[i].family != AF_INET6)
+			return false;
+	return true;
+}
+
+static void take_reply(struct resolver *resolver, const struct resolver_reply *reply)
+{
+	struct query **slot = &resolver->queries, *query;
+	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
+
+	while (*slot && (*slot)->wire.number != reply->number)
+		slot = &(*slot)->next;
+	if (!*slot)
+		return;
+	for (size_t i = 0; i < reply->count; i++)
+		take_address(reply, i, &answer.address[i]);
+	query = *slot;
+	query->answered = true;
+	answer_all(&query->asks, &answer);
+	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next) /* there may be new ones before it */
+		;
+	drop_query(resolver, slot);
+}
+
+static void resolver_ready(struct watch *watch, unsigned events)
+{
+	struct resolver *resolver = (struct resolver *)(void *)((char *)watch - offsetof(struct resolver, watch));
+
+	(void)events;
+	while (resolver->watch.fd >= 0) {
+		struct resolver_reply reply;
+		ssize_t got = recv(resolver->watch.fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			break;
+		if (got <= 0 || !is_sound(&reply, (size_t)got))
+			give_up(resolver);
+		else
+			take_reply(resolver, &reply);
+	}
+	if (resolver->watch.fd >= 0)
+		send_queries(resolver);
+}
+
+/* ---- asking ---- */
+
+static void ask_expired(struct timer *timer)
+{
+	struct ask *late = (struct ask *)(void *)((char *)timer - offsetof(struct ask, timer)), **slot;
+	const struct resolver_answer answer = {.error = late->query ? -ETIMEDOUT : -EPIPE};
+	const struct ask ask = *late;
+
+	slot = late->query ? &late->query->asks : &late->resolver->orphans;
+	while (*slot != late)
+		slot = &(*slot)->next;
+	drop_ask(slot);
+	ask.answer(ask.ctx, &answer);
+}
+
+/* The query for a name, new or on its way; NULL: no memory, or too many. */
+static struct query *query_for(struct resolver *resolver, const char *host)
+{
+	struct query *query = resolver->queries;
+
+	while (query && (query->answered || strcmp(query->wire.host, host) != 0))
+		query = query->next;
+	if (query || resolver->queries_count >= RESOLVER_QUERIES_MAX)
+		return query;
+	query = calloc(1, sizeof(*query));
+	if (!query)
+		return NULL;
+	query->wire.number = ++resolver->last_number;
+	(void)snprintf(query->wire.host, sizeof(query->wire.host), "%s", host);
+	query->next = resolver->queries;
+	resolver->queries = query;
+	resolver->queries_count++;
+	return query;
+}
+
+uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
+		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
+{
+	struct ask *ask = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX ? calloc(1, sizeof(*ask)) : NULL;
+	struct ask **list = &resolver->orphans;
+
+	if (!ask)
+		return 0;
+	if (resolver->watch.fd >= 0) {
+		ask->query = query_for(resolver, host);
+		list = ask->query ? &ask->query->asks : NULL;
+	} else {
+		timeout_ms = 0;
+	}
+	ask->timer.fire = ask_expired;
+	if (!list || loop_timer_set(resolver->loop, &ask->timer, timeout_ms) < 0) {
+		free(ask); /* a query without asks is only forgotten when its answer comes */
+		return 0;
+	}
+	ask->resolver = resolver;
+	ask->number = ++resolver->last_number;
+	ask->answer = answer;
+	ask->ctx = ctx;
+	ask->next = *list;
+	*list = ask;
+	resolver->asks_count++;
+	if (ask->query && !ask->query->sent)
+		send_queries(resolver);
+	return ask->number;
+}
+
+static bool cancel_in(struct ask **slot, uint64_t number)
+{
+	while (*slot && (*slot)->number != number)
+		slot = &(*slot)->next;
+	if (!*slot)
+		return false;
+	drop_ask(slot);
+	return true;
+}
+
+void resolver_cancel(struct resolver *resolver, uint64_t number)
+{
+	struct query *query = resolver->queries;
+
+	if (cancel_in(&resolver->orphans, number))
+		return;
+	while (query && !cancel_in(&query->asks, number))
+		query = query->next;
+}
+
+int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
+{
+	struct resolver *resolver = calloc(1, sizeof(*resolver));
+	int error;
+
+	if (!resolver) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	resolver->loop = loop;
+	resolver->watch = (struct watch){.fd = fd, .ready = resolver_ready};
+	error = loop_add(loop, &resolver->watch, EPOLLIN);
+	if (error < 0) {
+		(void)close(fd);
+		free(resolver);
+		return error;
+	}
+	*ret_resolver = resolver;
+	return 0;
+}
+
+void resolver_free(struct resolver *resolver)
+{
+	if (!resolver)
+		return;
+	if (resolver->watch.fd >= 0) {
+		loop_remove(resolver->loop, &resolver->watch);
+		(void)close(resolver->watch.fd);
+	}
+	while (resolver->queries)
+		drop_query(resolver, &resolver->queries);
+	while (resolver->orphans)
+		drop_ask(&resolver->orphans);
+	free(resolver);
+}

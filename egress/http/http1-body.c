@@ -1,0 +1,173 @@
+/* Bodies: by length, in chunks (RFC 9112, 7.1), or up to the end of the connection. */
+#include <errno.h>
+#include <string.h>
+
+#include "egress/http/http1.h"
+
+#include "base/banned.h"
+
+#define DIGITS_MAX 15u      /* of a chunk's size: less than 2^60 */
+#define EXTENSION_MAX 256u  /* bytes after it */
+#define TRAILERS_MAX 8192u  /* bytes of them all */
+
+enum {
+	SIZE,
+	EXTENSION,
+	SIZE_LF,
+	DATA,
+	DATA_CR,
+	DATA_LF,
+	TRAILER_START,
+	TRAILER,
+	TRAILER_LF,
+	END_LF,
+};
+
+void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)
+{
+	*body = (struct http1_body){.framing = head->framing, .strict = request,
+				    .ended = head->framing == HTTP1_NO_BODY};
+	if (head->framing == HTTP1_LENGTH)
+		body->left = head->length;
+}
+
+static int hex_value(char byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	byte |= 0x20;
+	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+static int next(struct http1_body *body, unsigned state)
+{
+	body->state = state;
+	return 0;
+}
+
+static int size_byte(struct http1_body *body, char byte)
+{
+	int value = hex_value(byte);
+
+	if (value >= 0) {
+		if (++body->count > DIGITS_MAX)
+			return -EBADMSG;
+		body->left = body->left << 4 | (unsigned)value;
+		return 0;
+	}
+	if (!body->count)
+		return -EBADMSG;
+	body->count = 0;
+	if (byte == '\r')
+		return next(body, SIZE_LF);
+	/* Extensions mean nothing to anybody, and hide line ends from lenient readers. Old servers pad sizes with spaces. */
+	if (body->strict || !memchr("; \t", byte, 3))
+		return -EBADMSG;
+	return next(body, EXTENSION);
+}
+
+static bool is_text(char byte)
+{
+	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
+}
+
+static int extension_byte(struct http1_body *body, char byte)
+{
+	if (byte == '\r')
+		return next(body, SIZE_LF);
+	return is_text(byte) && ++body->count <= EXTENSION_MAX ? 0 : -EBADMSG;
+}
+
+static int size_end(struct http1_body *body, char byte)
+{
+	if (byte != '\n')
+		return -EBADMSG;
+	body->count = 0;
+	return next(body, body->left ? DATA : TRAILER_START);
+}
+
+static int trailer_byte(struct http1_body *body, char byte)
+{
+	bool start = body->state == TRAILER_START;
+
+	if (++body->count > TRAILERS_MAX)
+		return -EMSGSIZE;
+	if (byte == '\r')
+		return next(body, start ? END_LF : TRAILER_LF);
+	if (!is_text(byte) || (start && (byte == ' ' || byte == '\t')))
+		return -EBADMSG;
+	return next(body, TRAILER);
+}
+
+static int line_end(struct http1_body *body, char byte, char want, unsigned state)
+{
+	return byte == want ? next(body, state) : -EBADMSG;
+}
+
+/* One byte that is not content. */
+static int frame_byte(struct http1_body *body, char byte)
+{
+	switch (body->state) {
+	case SIZE:
+		return size_byte(body, byte);
+	case EXTENSION:
+		return extension_byte(body, byte);
+	case SIZE_LF:
+		return size_end(body, byte);
+	case DATA_CR:
+		return line_end(body, byte, '\r', DATA_LF);
+	case DATA_LF:
+		return line_end(body, byte, '\n', SIZE);
+	case TRAILER_LF:
+		return line_end(body, byte, '\n', TRAILER_START);
+	case END_LF:
+		body->ended = byte == '\n';
+		return body->ended ? 0 : -EBADMSG;
+	default:
+		return trailer_byte(body, byte);
+	}
+}
+
+static size_t content(struct http1_body *body, size_t len)
+{
+	if (body->framing == HTTP1_UNTIL_CLOSE)
+		return len;
+	if (len > body->left)
+		len = (size_t)body->left;
+	body->left -= len;
+	return len;
+}
+
+static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len)
+{
+	size_t at = 0;
+
+	while (at < len && !body->ended) {
+		int error;
+
+		if (body->state == DATA) {
+			*ret_part = data + at;
+			*ret_len = content(body, len - at);
+			if (!body->left)
+				body->state = DATA_CR;
+			return (ssize_t)(at + *ret_len);
+		}
+		error = frame_byte(body, data[at++]);
+		if (error)
+			return error;
+	}
+	return (ssize_t)at;
+}
+
+ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len)
+{
+	*ret_part = data;
+	*ret_len = 0;
+	if (body->ended || !len)
+		return 0;
+	if (body->framing == HTTP1_CHUNKED)
+		return read_chunks(body, data, len, ret_part, ret_len);
+	*ret_len = content(body, len);
+	body->ended = body->framing == HTTP1_LENGTH && !body->left;
+	return (ssize_t)*ret_len;
+}

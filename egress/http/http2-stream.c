@@ -1,0 +1,151 @@
+#include "egress/http/http2.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
+{
+	struct http2_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	stream->http2 = http2;
+	stream->client_id = client_id;
+	stream->upstream_id = -1;
+	stream->next = http2->streams;
+	http2->streams = stream;
+	return stream;
+}
+
+static void queue_done(struct http2_queue *queue)
+{
+	free(queue->data);
+}
+
+void http2_head_done(struct http2_head *head)
+{
+	free(head->text);
+	*head = (struct http2_head){0};
+}
+
+void http2_stream_free(struct http2_stream *stream)
+{
+	struct http2_stream **at = &stream->http2->streams;
+
+	while (*at && *at != stream)
+		at = &(*at)->next;
+	if (*at)
+		*at = stream->next;
+	conn_forget(stream->http2->conn, stream);
+	http2_head_done(&stream->request);
+	http2_head_done(&stream->response);
+	http2_head_done(&stream->trailers);
+	queue_done(&stream->up);
+	queue_done(&stream->down);
+	free(stream->refusal);
+	free(stream);
+}
+
+/* The offset of a copy that ends in NUL, or -ENOMEM. */
+static ssize_t keep(struct http2_head *head, const uint8_t *text, size_t len)
+{
+	size_t at = head->text_len;
+
+	if (at + len + 1 > head->text_cap) {
+		size_t cap = (at + len + 1) * 2;
+		char *larger = realloc(head->text, cap);
+
+		if (!larger)
+			return -ENOMEM;
+		head->text = larger;
+		head->text_cap = cap;
+	}
+	memcpy(head->text + at, text, len);
+	head->text[at + len] = '\0';
+	head->text_len = at + len + 1;
+	return (ssize_t)at;
+}
+
+int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
+		   size_t value_len)
+{
+	ssize_t name_at, value_at;
+
+	if (head->too_large || head->count == HTTP_FIELDS_MAX ||
+	    head->text_len + name_len + value_len + 2 > HTTP_HEAD_MAX) {
+		head->too_large = true;
+		return 0;
+	}
+	name_at = keep(head, name, name_len);
+	value_at = name_at < 0 ? name_at : keep(head, value, value_len);
+	if (value_at < 0)
+		return -ENOMEM;
+	head->field[head->count].name = (uint32_t)name_at;
+	head->field[head->count].name_len = (uint32_t)name_len;
+	head->field[head->count].value = (uint32_t)value_at;
+	head->field[head->count++].value_len = (uint32_t)value_len;
+	return 0;
+}
+
+const char *http2_head_find(const struct http2_head *head, const char *name)
+{
+	for (size_t i = 0; i < head->count; i++)
+		if (strcmp(head->text + head->field[i].name, name) == 0)
+			return head->text + head->field[i].value;
+	return NULL;
+}
+
+bool http2_queue_over(const struct http2_queue *queue)
+{
+	return queue->ended && queue->len == queue->at;
+}
+
+ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
+			 bool *ret_deferred)
+{
+	size_t len = queue->len - queue->at;
+
+	if (len > cap)
+		len = cap;
+	if (len)
+		len = http2_room(http2, up, len);
+	if (len == 0 && !http2_queue_over(queue)) {
+		*ret_deferred = true;
+		return NGHTTP2_ERR_DEFERRED;
+	}
+	if (len)
+		memcpy(out, queue->data + queue->at, len);
+	queue->at += len;
+	budget_spend(&http2->conn->use, up, len);
+	return (ssize_t)len;
+}
+
+int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
+{
+	if (queue->at == queue->len)
+		queue->at = queue->len = 0;
+	if (queue->len + len > queue->cap) {
+		size_t cap;
+		uint8_t *larger;
+
+		if (queue->at) {
+			memmove(queue->data, queue->data + queue->at, queue->len - queue->at);
+			queue->len -= queue->at;
+			queue->at = 0;
+		}
+		cap = queue->len + len;
+		if (cap > queue->cap) {
+			larger = realloc(queue->data, cap);
+			if (!larger)
+				return -ENOMEM;
+			queue->data = larger;
+			queue->cap = cap;
+		}
+	}
+	memcpy(queue->data + queue->len, data, len);
+	queue->len += len;
+	return 0;
+}

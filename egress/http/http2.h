@@ -1,0 +1,128 @@
+/*
+ * HTTP/2 (RFC 9113) by nghttp2, on opened connections: a server's session towards the program, a client's towards the
+ * endpoint, streams led from the one to the other. Private to mode_http2.
+ */
+#ifndef CALLGATE_EGRESS_HTTP_HTTP2_H
+#define CALLGATE_EGRESS_HTTP_HTTP2_H
+
+#include <nghttp2/nghttp2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress/conn/conn.h"
+#include "egress/http/request.h"
+
+#define HTTP2_STREAMS_MAX 100
+/* What may be under way a direction, over all streams: the flow-control window that every connection begins with. */
+#define HTTP2_WINDOW 65535
+
+/* Bytes of a body that one side has sent and the other not yet taken. */
+struct http2_queue {
+	uint8_t *data; /* owned */
+	size_t at, len, cap;
+	bool ended;    /* nothing follows */
+};
+
+/* The header fields of one message, in one block of memory. */
+struct http2_head {
+	char *text; /* owned: names and values, each with a NUL */
+	size_t text_len, text_cap;
+	struct {
+		uint32_t name, value; /* offsets */
+		uint32_t name_len, value_len;
+	} field[HTTP_FIELDS_MAX];
+	size_t count;
+	bool too_large;
+};
+
+enum http2_phase {
+	HTTP2_HEAD,     /* the request is arriving */
+	HTTP2_JUDGED,   /* its record is awaited */
+	HTTP2_FORWARDED,
+	HTTP2_ANSWERED, /* by us: refused */
+	HTTP2_ENDED,    /* the endpoint's side is over, and what came of it on record */
+};
+
+struct http2;
+
+struct http2_stream {
+	struct http2 *http2;
+	struct http2_stream *next;
+	int32_t client_id, upstream_id; /* -1: none */
+	enum http2_phase phase;
+	struct http2_head request, response, trailers; /* response: an interim one until status is set */
+	struct http2_queue up, down;
+	bool up_deferred, down_deferred; /* a provider waits for bytes */
+	bool gone;         /* the program's side has closed it while its record was awaited, which frees it */
+	struct request asked;
+	struct request_verdict verdict;
+	uint64_t record_id, start_ns, bytes_up, bytes_down;
+	unsigned status;   /* of the response's head; 0: it has not come */
+	char *refusal;     /* owned: the body of ours */
+	size_t refusal_at;
+};
+
+struct http2 {
+	struct conn *conn;
+	nghttp2_session *client, *upstream;
+	struct http2_stream *streams;
+	const uint8_t *client_out, *upstream_out; /* what nghttp2 wants sent, as far as it is not */
+	size_t client_out_len, upstream_out_len;
+	uint64_t wait_ms;  /* until a budget has something again; 0: none waits */
+	const char *reason; /* of the connection's end, when a budget is used up */
+};
+
+/* ---- http2-stream.c ---- */
+
+/* NULL without memory. It is in http2->streams. */
+struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id);
+/* Takes it out, frees, forgets its record. */
+void http2_stream_free(struct http2_stream *stream);
+/* 0, or -ENOMEM; past HTTP_HEAD_MAX or HTTP_FIELDS_MAX only too_large is set. */
+int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
+		   size_t value_len);
+/* The value of the first field of that name, or NULL. Borrowed. */
+const char *http2_head_find(const struct http2_head *head, const char *name);
+void http2_head_done(struct http2_head *head);
+int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len);
+/*
+ * For nghttp2's data providers: moves what is there and the budget lets pass to out. The bytes, also 0 at the end
+ * (http2_queue_over); or NGHTTP2_ERR_DEFERRED, and *ret_deferred is set.
+ */
+ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
+			 bool *ret_deferred);
+/* Whether nothing is in it and nothing follows. */
+bool http2_queue_over(const struct http2_queue *queue);
+
+/* ---- http2-client.c: the session towards the program ---- */
+
+int http2_client_create(struct http2 *http2);
+/* Answers with a refusal. */
+void http2_refuse(struct http2_stream *stream);
+/* The response's head is there: an interim one (1xx) when final is not set. */
+void http2_respond(struct http2_stream *stream, bool final);
+/* There are more bytes of it, or its end. */
+void http2_respond_more(struct http2_stream *stream);
+/* Ends the program's stream with an HTTP/2 error code. */
+void http2_abort(struct http2_stream *stream, uint32_t code);
+
+/* ---- http2-upstream.c ---- */
+
+int http2_upstream_create(struct http2 *http2);
+/* Of a stream whose program's side is gone. */
+void http2_upstream_cancel(struct http2_stream *stream);
+/* Sends the request on: it is on record. */
+void http2_forward(struct http2_stream *stream);
+/* The program has sent more of its body, or its end. */
+void http2_more(struct http2_stream *stream);
+
+/* What came of a forwarded request, once. */
+void http2_settle(struct http2_stream *stream, int64_t result);
+/* A field for nghttp2; borrows. secret: neighbours are told not to index it. */
+nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret);
+
+/* How much of a body may be moved now; sets wait_ms or reason when it is nothing. */
+size_t http2_room(struct http2 *http2, bool up, size_t want);
+
+#endif

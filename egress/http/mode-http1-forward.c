@@ -1,0 +1,135 @@
+/* A judged request goes out, made anew, with what secrets it is to have. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/http/mode-http1.h"
+#include "egress/secrets/secret.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+static void name_host(const struct conn *conn, struct buf *out)
+{
+	bool bare = conn->port == (conn->client.ssl ? 443 : 80);
+
+	buf_printf(out, strchr(conn->host, ':') ? "[%s]" : "%s", conn->host);
+	if (!bare)
+		buf_printf(out, ":%u", conn->port);
+}
+
+/* One field on its way, with what secrets it names. */
+static int write_field(const struct conn *conn, const struct field *field, struct buf *out)
+{
+	struct field shown = *field;
+	char *value = NULL;
+	int found = request_reveal(conn, field, &value, &shown.value_len);
+
+	if (found < 0)
+		return found;
+	if (found)
+		shown.value = value;
+	else
+		shown.value_len = field->value_len;
+	http1_write_field(out, &shown);
+	request_wipe(value, found ? shown.value_len : 0);
+	return 0;
+}
+
+static int write_fields(struct conn *conn, struct buf *out)
+{
+	struct http1 *http1 = conn->state;
+	const struct http1_head *head = &http1->head;
+	const char *name;
+	char *value;
+	int error = request_credential(conn, &http1->verdict, &name, &value);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < head->fields && !error; i++) {
+		const struct field *field = &head->field[i];
+
+		if (http1_field_passes(head, field, false) && !(name && request_field_is(field->name, field->name_len, name)))
+			error = write_field(conn, field, out);
+	}
+	if (name)
+		buf_printf(out, "%s: %s\r\n", name, value);
+	request_wipe(value, value ? strlen(value) : 0);
+	return error;
+}
+
+static int write_head(struct conn *conn, struct buf *out)
+{
+	struct http1 *http1 = conn->state;
+	const struct http1_head *head = &http1->head;
+	const char *query = memchr(http1->target, '?', http1->target_len);
+	size_t query_len = query ? http1->target_len - (size_t)(query - http1->target) : 0;
+	_cleanup_buf_ struct buf host = {0};
+	int error;
+
+	name_host(conn, &host);
+	if (host.failed)
+		return -ENOMEM;
+	http1_write_request(out, http1->request.method, http1->request.path, query, query_len, host.data);
+	error = write_fields(conn, out);
+	if (http1->request.upgrade)
+		buf_puts(out, "Upgrade: websocket\r\n");
+	http1_write_end(out, head->framing, head,
+			http1->request.upgrade ? "Upgrade" : http1->closes || !http1->client_keeps ? "close" : NULL);
+	return error ? error : out->failed ? -ENOMEM : 0;
+}
+
+/* Room for all of it at once: what grows leaves copies behind, of secrets too. */
+static size_t room_for(const struct http1 *http1)
+{
+	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
+}
+
+static int queue_head(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct buf head = {.data = malloc(room_for(http1)), .cap = room_for(http1)};
+	int error = head.data ? write_head(conn, &head) : -ENOMEM;
+
+	if (!error)
+		error = http1_out_add(&http1->to_server, head.data, head.len);
+	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: there may be a secret in it */
+	return error;
+}
+
+/* Bytes that nothing asked for, before the request goes out: they would be read as its response. */
+static bool has_spoken(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	return http1->from_server.data || http1_fill(conn, false) == HTTP1_FILL_SOME;
+}
+
+/*
+ * A server that does not read a body takes it for the next request, and would carry that out without a record of it. It does
+ * not when it was told that this request is the connection's last (RFC 9112, 9.6).
+ */
+void http1_forward_request(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	int error;
+
+	if (has_spoken(conn)) {
+		http1_refuse_bad_response(conn);
+		return;
+	}
+	http1->closes = http1->head.framing != HTTP1_NO_BODY;
+	error = queue_head(conn);
+	if (error) {
+		http1_outcome(conn, error);
+		http1->verdict = (struct request_verdict){.status = error == -ENOMEM ? 503 : 403,
+							  .label = http1->verdict.label,
+							  .reason = error == -ENOMEM ? "no_memory" : "no_credential"};
+		http1_refuse(conn);
+		return;
+	}
+	http1_in_drop(&http1->from_client, http1->head_len);
+	http1->server_keeps = true;
+	http1->forwarded = true;
+	http1->phase = HTTP1_EXCHANGE;
+}

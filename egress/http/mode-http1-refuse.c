@@ -1,0 +1,126 @@
+/* What is said to the client by us, and how a connection ends that has said its last. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "egress/http/mode-http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+static const char *phrase_of(unsigned status)
+{
+	switch (status) {
+	case 400:
+		return "Bad Request";
+	case 403:
+		return "Forbidden";
+	case 421:
+		return "Misdirected Request";
+	case 429:
+		return "Too Many Requests";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 502:
+		return "Bad Gateway";
+	case 504:
+		return "Gateway Timeout";
+	default:
+		return "Service Unavailable";
+	}
+}
+
+int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+			const struct request_verdict *verdict, bool keep_alive)
+{
+	_cleanup_free_ char *body = request_refusal(conn, request, verdict);
+
+	if (!body)
+		return -ENOMEM;
+	buf_printf(out,
+		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+		   "Connection: %s\r\n\r\n",
+		   verdict->status, phrase_of(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
+	if (strcmp(request->method, "HEAD") != 0)
+		buf_puts(out, body);
+	return out->failed ? -ENOMEM : 0;
+}
+
+void http1_refuse(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	_cleanup_buf_ struct buf out = {0};
+
+	http1->client_keeps &= http1->up.ended; /* who is refused shall not need to be read to the end */
+	conn_set_status(conn, http1->verdict.status);
+	http1->phase = HTTP1_REFUSED;
+	if (http1->client_keeps && http1->head_len)
+		http1_in_drop(&http1->from_client, http1->head_len);
+	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
+	    http1_out_add(&http1->to_client, out.data, out.len) < 0)
+		http1->client_keeps = false; /* without memory it gets nothing but the end */
+	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+}
+
+void http1_refuse_malformed(struct conn *conn, int error)
+{
+	struct http1 *http1 = conn->state;
+	bool begun = http1->phase == HTTP1_EXCHANGE;
+
+	http1->client_keeps = false;
+	http1->reason = http1_reason(error);
+	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
+	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	if (begun) { /* what the server has of it must not stand for something whole */
+		http1_outcome(conn, error);
+		conn_drop_upstream(conn, true);
+		http1_out_done(&http1->to_server);
+	}
+	if (!http1->answered) {
+		http1_refuse(conn);
+		return;
+	}
+	http1->phase = HTTP1_REFUSED;
+}
+
+void http1_refuse_bad_response(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1_outcome(conn, -EPROTO);
+	conn_drop_upstream(conn, true);
+	http1->client_keeps = false;
+	http1->reason = "bad_response";
+	http1->verdict = (struct request_verdict){.status = 502, .label = http1->verdict.label, .reason = http1->reason};
+	http1_out_done(&http1->to_server);
+	http1_refuse(conn);
+}
+
+enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+
+	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
+	http1->phase = HTTP1_LINGER;
+	http1->cause = cause;
+	http1->reason = reason;
+	conn_timer(conn, HTTP1_LINGER_MS, cause);
+	return HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_lingering(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	char dropped[4096];
+	ssize_t got;
+	int error = channel_shutdown(&conn->client);
+
+	if (error && error != -EAGAIN)
+		return http1_over(conn, http1->cause, http1->reason, true);
+	got = channel_read(&conn->client, dropped, sizeof(dropped));
+	http1->client_waits = got == -EAGAIN;
+	if (got > 0)
+		return HTTP1_STEP_DONE;
+	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_over(conn, http1->cause, http1->reason, got < 0);
+}

@@ -1,0 +1,194 @@
+/* The way up: a request's head is read whole, judged and put on record before it is sent on; then its body follows. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "egress/http/mode-http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+static void on_record(struct conn *conn, void *ctx, int error)
+{
+	struct http1 *http1 = ctx;
+
+	if (error < 0) {
+		http1->verdict = (struct request_verdict){.status = 503, .label = http1->verdict.label,
+							  .reason = "not_recorded"};
+		http1_refuse(conn);
+	} else {
+		http1->open_record = true;
+		http1_forward_request(conn);
+	}
+	conn_pump(conn);
+}
+
+static bool has_refused_field(const struct http1 *http1)
+{
+	for (size_t i = 0; i < http1->head.fields; i++)
+		if (request_field_refused(&http1->verdict, http1->head.field[i].name, http1->head.field[i].name_len))
+			return true;
+	return false;
+}
+
+void http1_judge(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct request_verdict *verdict = &http1->verdict;
+
+	request_judge(conn, &http1->request, verdict);
+	if (verdict->allow && has_refused_field(http1))
+		*verdict = (struct request_verdict){.status = 403, .label = verdict->label,
+						    .reason = "override_not_granted"};
+	if (!verdict->allow) {
+		request_record(conn, &http1->request, verdict, NULL, NULL, NULL);
+		http1_refuse(conn);
+		return;
+	}
+	http1->phase = HTTP1_ASKED;
+	request_record(conn, &http1->request, verdict, on_record, http1, &http1->record_id);
+}
+
+/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
+int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
+{
+	const struct http1_head *head = &http1->head;
+	struct request *request = &http1->request;
+	const char *authority = absolute ? absolute->authority : head->host;
+	size_t authority_len = absolute ? absolute->authority_len : head->host_len;
+	const char *query;
+	int error;
+
+	if (!authority || authority_len >= sizeof(request->authority))
+		return -EPROTO;
+	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, and zeroed */
+	http1->target = absolute ? absolute->path : head->target;
+	http1->target_len = absolute ? absolute->path_len : head->target_len;
+	request->upgrade = head->upgrade;
+	request->body = head->framing != HTTP1_NO_BODY;
+	memcpy(request->authority, authority, authority_len);
+	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
+	request->query = !error && query;
+	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
+}
+
+static void read_head(struct conn *conn, size_t len)
+{
+	struct http1 *http1 = conn->state;
+	int error = http1_request(http1->from_client.data + http1->from_client.at, len, &http1->head);
+
+	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+	http1->head_len = len;
+	http1->start_ns = loop_now_ns(conn->egress->loop);
+	http1->base_up = conn->bytes_up + conn->upstream.bytes_out;
+	http1->base_down = conn->bytes_down + conn->upstream.bytes_in;
+	if (!error) {
+		http1_body_init(&http1->up, &http1->head, true);
+		http1->client_keeps = http1->head.keep_alive;
+	}
+	if (!error && http1->proxied) {
+		http1_proxy(conn);
+		return;
+	}
+	if (!error)
+		error = http1_describe(http1, NULL);
+	if (error)
+		http1_refuse_malformed(conn, error);
+	else if (conn->upstream.watch.fd < 0)
+		http1_reopen(conn);
+	else
+		http1_judge(conn);
+}
+
+/* Between requests the server has nothing to say but that it ends. */
+static enum http1_step watch_server(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	enum http1_fill fill = http1_fill(conn, false);
+
+	if (fill == HTTP1_FILL_NONE)
+		return HTTP1_STEP_NONE;
+	if (fill == HTTP1_FILL_SOME)
+		return http1_over(conn, "server", "bad_response", true);
+	if (!http1->proxied) /* as the client would see it without us: it knows what to do */
+		return http1_over(conn, "server", NULL, false);
+	conn_drop_upstream(conn, false);
+	return HTTP1_STEP_NONE;
+}
+
+enum http1_step http1_read_request(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_in *in = &http1->from_client;
+	enum http1_fill fill;
+	ssize_t len = in->data ? http1_scan(&http1->client_scan, in->data + in->at, in->len - in->at) : 0;
+
+	if (len > 0)
+		read_head(conn, (size_t)len);
+	else if (len < 0)
+		http1_refuse_malformed(conn, (int)len);
+	if (len)
+		return HTTP1_STEP_DONE;
+	fill = http1_fill(conn, true);
+	if (fill == HTTP1_FILL_SOME) {
+		if (!http1->head_len) /* the first bytes of it: the whole has to come in time, however it trickles */
+			conn_timer(conn, CONN_HEADERS_MS, "header_timeout");
+		http1->head_len = 1;
+		return HTTP1_STEP_DONE;
+	}
+	if (fill == HTTP1_FILL_END)
+		return http1_over(conn, "client", NULL, false);
+	if (fill != HTTP1_FILL_NONE)
+		return http1_failed(conn, fill, true);
+	return watch_server(conn);
+}
+
+/* What comes while the response is awaited: the next request, kept for then, or that the client is gone. */
+static enum http1_step read_ahead(struct conn *conn)
+{
+	enum http1_fill fill = conn->client.ended ? HTTP1_FILL_NONE : http1_fill(conn, true);
+
+	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_END) /* it may still listen */
+		return HTTP1_STEP_NONE;
+	return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : http1_failed(conn, fill, true);
+}
+
+static enum http1_step move_body(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	enum http1_fill fill = http1->from_client.data ? HTTP1_FILL_SOME : http1_fill(conn, true);
+	int error;
+
+	if (fill == HTTP1_FILL_NONE)
+		return HTTP1_STEP_NONE;
+	if (fill == HTTP1_FILL_END) /* cut off: the server shall not take it for whole */
+		return http1_over(conn, "client", NULL, true);
+	if (fill != HTTP1_FILL_SOME)
+		return http1_failed(conn, fill, true);
+	error = http1_pass_body(&http1->up, http1->up.framing, &http1->from_client, &http1->to_server,
+				&conn->upstream);
+	if (error == -ENOMEM)
+		return http1_over(conn, "no_memory", NULL, true);
+	if (error == -EBADMSG || error == -EMSGSIZE)
+		http1_refuse_malformed(conn, error);
+	else if (error)
+		http1->up_lost = true;
+	return HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_move_up(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (http1->up_lost) { /* it may have answered before it closed */
+		http1_out_done(&http1->to_server);
+		return HTTP1_STEP_NONE;
+	}
+	if (http1_out_flush(&http1->to_server, &conn->upstream) < 0) {
+		http1->up_lost = true;
+		return HTTP1_STEP_DONE;
+	}
+	if (!http1_out_empty(&http1->to_server))
+		return HTTP1_STEP_NONE;
+	return http1->up.ended ? read_ahead(conn) : move_body(conn);
+}

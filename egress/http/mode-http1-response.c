@@ -1,0 +1,145 @@
+/* The way down: interim responses, the response's head made anew, its body. */
+#include <errno.h>
+#include <string.h>
+
+#include "egress/http/mode-http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+void http1_outcome(struct conn *conn, int64_t result)
+{
+	struct http1 *http1 = conn->state;
+	struct control_done done = {.result = result};
+
+	if (!http1->open_record)
+		return;
+	http1->open_record = false;
+	done.duration_us = (loop_now_ns(conn->egress->loop) - http1->start_ns) / 1000;
+	done.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up;
+	done.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down;
+	conn_record_done(conn, http1->record_id, &done);
+}
+
+static int queue(struct conn *conn, const struct http1_head *head, const char *connection)
+{
+	struct http1 *http1 = conn->state;
+	_cleanup_buf_ struct buf out = {0};
+
+	http1_write_response(&out, head);
+	for (size_t i = 0; i < head->fields; i++)
+		if (http1_field_passes(head, &head->field[i], true))
+			http1_write_field(&out, &head->field[i]);
+	if (head->upgrade)
+		buf_puts(&out, "Upgrade: websocket\r\n");
+	http1_write_end(&out, http1->down_as, head, connection);
+	return out.failed ? -ENOMEM : http1_out_add(&http1->to_client, out.data, out.len);
+}
+
+/* 100, 103: before the response. HTTP/1.0 knows none (RFC 9110, 15.2). */
+static int pass_interim(struct conn *conn, const struct http1_head *head)
+{
+	struct http1 *http1 = conn->state;
+
+	http1->down_as = HTTP1_NO_BODY;
+	return http1->head.minor ? queue(conn, head, NULL) : 0;
+}
+
+static int pass_final(struct conn *conn, const struct http1_head *head)
+{
+	struct http1 *http1 = conn->state;
+	bool old = http1->head.minor == 0;
+	const char *connection = NULL;
+
+	http1->answered = true;
+	http1->status = head->status;
+	conn_set_status(conn, head->status);
+	http1_body_init(&http1->down, head, false);
+	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
+	http1->server_keeps = head->keep_alive;
+	/* A server that is told to close says so; one that says it before it has the whole body means it. */
+	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
+			       http1->down_as != HTTP1_UNTIL_CLOSE;
+	if (head->upgrade)
+		connection = "Upgrade";
+	else if (!http1->client_keeps)
+		connection = "close";
+	else if (old)
+		connection = "keep-alive";
+	return queue(conn, head, connection);
+}
+
+static enum http1_step read_head(struct conn *conn, size_t len)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_in *in = &http1->from_server;
+	struct http1_head head;
+	int error = http1_response(in->data + in->at, len, http1->request.method, &head);
+
+	if (!error && (head.status == 101) != (head.upgrade && http1->request.upgrade))
+		error = -EPROTO;
+	if (error) {
+		http1_refuse_bad_response(conn);
+		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+	}
+	error = head.status < 200 && head.status != 101 ? pass_interim(conn, &head) : pass_final(conn, &head);
+	http1->server_scan = (struct http1_scan){0};
+	http1_in_drop(in, len);
+	return error ? http1_over(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
+}
+
+static enum http1_step await_head(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_in *in = &http1->from_server;
+	ssize_t len = in->data ? http1_scan(&http1->server_scan, in->data + in->at, in->len - in->at) : 0;
+	enum http1_fill fill;
+
+	if (len > 0)
+		return read_head(conn, (size_t)len);
+	if (len < 0) {
+		http1_refuse_bad_response(conn);
+		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+	}
+	fill = http1_fill(conn, false);
+	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_SOME)
+		return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
+	if (fill == HTTP1_FILL_END) /* as the client would see it without us, who repeats what may be repeated */
+		return http1_over(conn, "server", NULL, false);
+	return http1_failed(conn, fill, false);
+}
+
+static enum http1_step move_body(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	enum http1_fill fill = http1->from_server.data ? HTTP1_FILL_SOME : http1_fill(conn, false);
+	int error;
+
+	if (fill == HTTP1_FILL_NONE)
+		return HTTP1_STEP_NONE;
+	if (fill == HTTP1_FILL_END && http1->down.framing == HTTP1_UNTIL_CLOSE) {
+		http1->down.ended = true;
+		return HTTP1_STEP_DONE;
+	}
+	if (fill == HTTP1_FILL_END) /* cut off: by a reset the client knows */
+		return http1_over(conn, "server", "truncated", true);
+	if (fill != HTTP1_FILL_SOME)
+		return http1_failed(conn, fill, false);
+	error = http1_pass_body(&http1->down, http1->down_as, &http1->from_server, &http1->to_client, &conn->client);
+	if (error == -ENOMEM)
+		return http1_over(conn, "no_memory", NULL, true);
+	if (error == -EBADMSG || error == -EMSGSIZE)
+		return http1_over(conn, "server", "bad_response", true);
+	return error ? http1_over(conn, "client_reset", NULL, true) : HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_move_down(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+		return http1_over(conn, "client_reset", NULL, true);
+	if (!http1_out_empty(&http1->to_client) || (http1->answered && http1->down.ended))
+		return HTTP1_STEP_NONE;
+	return http1->answered ? move_body(conn) : await_head(conn);
+}

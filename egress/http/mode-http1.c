@@ -1,0 +1,207 @@
+#include "egress/http/mode-http1.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+#define STEPS_MAX 64 /* a turn: then other connections have theirs */
+
+void http1_rest(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1->phase = HTTP1_IDLE;
+	http1->client_scan = http1->server_scan = (struct http1_scan){0};
+	http1->answered = http1->up_lost = http1->forwarded = http1->closes = false;
+	http1->head_len = 0;
+	http1->status = 0;
+	memset(&http1->request, 0, sizeof(http1->request));
+	memset(&http1->verdict, 0, sizeof(http1->verdict));
+	http1->client_keeps = false; /* until a head says so */
+	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+}
+
+/* After a 101 the connection is the two ends' own; what they have sent already is read again. */
+static enum http1_step become_relay(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_in *up = &http1->from_client, *down = &http1->from_server;
+
+	http1_outcome(conn, 101);
+	if ((up->data && channel_unread(&conn->client, up->data + up->at, up->len - up->at) < 0) ||
+	    (down->data && channel_unread(&conn->upstream, down->data + down->at, down->len - down->at) < 0))
+		return http1_over(conn, "no_memory", NULL, true);
+	conn_switch(conn, &mode_relay);
+	return HTTP1_STEP_OVER;
+}
+
+/* The response is through before the request is: the server may read on, or have had enough. */
+static enum http1_step outlast(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	switch (http1_fill(conn, false)) {
+	case HTTP1_FILL_NONE:
+		return HTTP1_STEP_NONE;
+	case HTTP1_FILL_SOME: /* nothing was asked that this could answer */
+		http1->server_keeps = false;
+		return HTTP1_STEP_DONE;
+	case HTTP1_FILL_END:
+	case HTTP1_FILL_ERROR:
+	case HTTP1_FILL_CAP:
+	case HTTP1_FILL_MEMORY:
+	default:
+		http1->up_lost = true;
+		return HTTP1_STEP_DONE;
+	}
+}
+
+static enum http1_step finish(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	bool sent = http1->up.ended && http1_out_empty(&http1->to_server);
+
+	if (!http1->answered || !http1->down.ended || !http1_out_empty(&http1->to_client))
+		return HTTP1_STEP_NONE;
+	if (http1->status == 101)
+		return become_relay(conn);
+	if (!sent && !http1->up_lost)
+		return outlast(conn);
+	http1_outcome(conn, http1->status);
+	if (http1->from_server.data)
+		return http1_linger(conn, "server", "bad_response");
+	if (!sent || (!http1->server_keeps && !http1->closes))
+		return http1_linger(conn, "server", NULL);
+	if (!http1->client_keeps)
+		return http1_linger(conn, "client", NULL);
+	if (http1->closes)
+		conn_drop_upstream(conn, false);
+	http1_rest(conn);
+	return HTTP1_STEP_DONE;
+}
+
+static enum http1_step exchange(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	enum http1_step up, down;
+
+	/* All is through, and the client may go any moment: this is no failure of the request's. */
+	if (http1->answered && http1->down.ended && http1->up.ended && http1_out_empty(&http1->to_client) &&
+	    http1_out_empty(&http1->to_server))
+		return finish(conn);
+	up = http1_move_up(conn);
+	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
+		return up;
+	down = http1_move_down(conn);
+	if (down == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
+		return down;
+	if (up == HTTP1_STEP_DONE || down == HTTP1_STEP_DONE) {
+		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+		return HTTP1_STEP_DONE;
+	}
+	return finish(conn);
+}
+
+static enum http1_step refused(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+		return http1_over(conn, "client_reset", NULL, true);
+	if (!http1_out_empty(&http1->to_client))
+		return HTTP1_STEP_NONE;
+	if (!http1->client_keeps)
+		return http1_linger(conn, "refused", http1->reason);
+	http1_rest(conn);
+	return HTTP1_STEP_DONE;
+}
+
+static enum http1_step step(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	switch (http1->phase) {
+	case HTTP1_IDLE:
+		return http1_read_request(conn);
+	case HTTP1_EXCHANGE:
+		return exchange(conn);
+	case HTTP1_REFUSED:
+		return refused(conn);
+	case HTTP1_LINGER:
+		return http1_lingering(conn);
+	case HTTP1_TUNNEL:
+		return http1_tunnel(conn);
+	case HTTP1_SHAKING:
+		return http1_shake(conn);
+	case HTTP1_OPENING:
+	case HTTP1_ASKED:
+	default:
+		return HTTP1_STEP_NONE; /* an answer will come */
+	}
+}
+
+static bool begin(struct conn *conn, bool proxied)
+{
+	struct http1 *http1 = calloc(1, sizeof(*http1));
+
+	if (!http1) {
+		conn_close(conn, "no_memory", NULL, true);
+		return false;
+	}
+	conn->state = http1;
+	http1->proxied = proxied;
+	http1_rest(conn);
+	return true;
+}
+
+static void pump(struct conn *conn, bool proxied)
+{
+	enum http1_step did = HTTP1_STEP_DONE;
+	struct http1 *http1;
+
+	if (!conn->state && !begin(conn, proxied))
+		return;
+	http1 = conn->state;
+	http1->wait_ms = 0;
+	http1->client_waits = http1->server_waits = false;
+	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
+		did = step(conn);
+	if (did == HTTP1_STEP_OVER)
+		return;
+	if (did == HTTP1_STEP_DONE || http1->wait_ms)
+		conn_pump_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
+	channel_wait(&conn->client, http1->client_waits, !http1_out_empty(&http1->to_client));
+	channel_wait(&conn->upstream, http1->server_waits, !http1_out_empty(&http1->to_server));
+}
+
+static void http1_pump(struct conn *conn)
+{
+	pump(conn, false);
+}
+
+static void proxied_pump(struct conn *conn)
+{
+	pump(conn, true);
+}
+
+static void http1_done(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (!http1)
+		return;
+	http1_outcome(conn, -ECONNABORTED); /* unless it is known */
+	conn_forget(conn, http1);
+	http1_in_done(&http1->from_client);
+	http1_in_done(&http1->from_server);
+	http1_out_done(&http1->to_client);
+	http1_out_done(&http1->to_server);
+	free(http1);
+}
+
+const struct conn_mode mode_http1 = {.name = "http1", .pump = http1_pump, .done = http1_done};
+const struct conn_mode mode_proxy = {.name = "proxy", .pump = proxied_pump, .done = http1_done};

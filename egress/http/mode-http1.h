@@ -1,0 +1,163 @@
+/*
+ * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes
+ * out. Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
+ */
+#ifndef CALLGATE_EGRESS_HTTP_MODE_HTTP1_H
+#define CALLGATE_EGRESS_HTTP_MODE_HTTP1_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress/conn/conn.h"
+#include "egress/http/http1.h"
+#include "egress/http/request.h"
+
+/* Read and not understood yet: room for the longest head. */
+struct http1_in {
+	char *data; /* owned, CONN_BUFFER bytes; NULL when nothing is kept */
+	size_t at, len;
+};
+
+/* Made and not sent yet. */
+struct http1_out {
+	char *data; /* owned; wiped, as it may hold secrets */
+	size_t at, len, cap;
+};
+
+enum http1_phase {
+	HTTP1_IDLE,     /* reads a request's head */
+	HTTP1_OPENING,  /* proxied, or after a request that ended the upstream connection: dials */
+	HTTP1_SHAKING,  /* the TLS handshake with what was dialled again */
+	HTTP1_TUNNEL,   /* CONNECT: says yes, then is no HTTP any more */
+	HTTP1_ASKED,    /* waits until it is on record */
+	HTTP1_EXCHANGE, /* body one way, response the other */
+	HTTP1_REFUSED,  /* says so */
+	HTTP1_LINGER,   /* has said its last, and lets the client come to its end: unread bytes would be answered by a reset */
+};
+
+#define HTTP1_LINGER_MS 3000
+
+struct http1 {
+	enum http1_phase phase;
+	bool proxied;
+	struct http1_in from_client, from_server;
+	struct http1_out to_client, to_server;
+	struct http1_scan client_scan, server_scan;
+	struct http1_head head;      /* of the request; borrows from from_client until it is forwarded */
+	size_t head_len;
+	const char *target;          /* of it, in origin form */
+	size_t target_len;
+	struct request request;
+	struct request_verdict verdict;
+	struct http1_body up, down;  /* of the two bodies, as they come */
+	enum http1_framing down_as;  /* the response's towards the client */
+	bool client_keeps, server_keeps; /* another request may follow */
+	bool closes;                 /* the server was told that none will: its request has a body */
+	bool forwarded;              /* some of the request went out */
+	bool up_lost;                /* the server takes no more of the body */
+	bool answered;               /* the response's head was sent on */
+	bool open_record;            /* its outcome is yet to be put on record */
+	uint64_t record_id, start_ns, base_up, base_down;
+	unsigned status;
+	/* what a turn found */
+	bool client_waits, server_waits; /* there was nothing more to be read from there: not asked again in this turn */
+	uint64_t wait_ms;            /* for a budget; 0: not */
+	const char *cause, *reason;  /* of the end that lingers */
+};
+
+/* What came of a step. */
+enum http1_step {
+	HTTP1_STEP_NONE,  /* nothing can be done now */
+	HTTP1_STEP_DONE,  /* something was: look again */
+	HTTP1_STEP_OVER,  /* the connection is closed, or another mode's */
+};
+
+/* ---- mode-http1-flow.c ---- */
+
+enum http1_fill {
+	HTTP1_FILL_NONE,  /* no bytes, no room or no budget now */
+	HTTP1_FILL_SOME,
+	HTTP1_FILL_END,
+	HTTP1_FILL_ERROR,
+	HTTP1_FILL_CAP,   /* of the budget: never again */
+	HTTP1_FILL_MEMORY,
+};
+/* Reads what there is room for. from_client tells which side. */
+enum http1_fill http1_fill(struct conn *conn, bool from_client);
+void http1_in_drop(struct http1_in *in, size_t len);
+void http1_in_done(struct http1_in *in);
+/* 0 or -ENOMEM. */
+int http1_out_add(struct http1_out *out, const char *data, size_t len);
+bool http1_out_empty(const struct http1_out *out);
+/* Sends what it can: 0 (see http1_out_empty) or -errno. */
+int http1_out_flush(struct http1_out *out, struct channel *to);
+void http1_out_done(struct http1_out *out);
+/*
+ * Sends on what of a body that has not ended is there. 0; -EBADMSG, -EMSGSIZE: it is malformed (what was read before is
+ * sent); -ENOMEM; or of writing.
+ */
+int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1_in *in, struct http1_out *out,
+		    struct channel *to);
+/* Closes for what a fill or a flush has met. HTTP1_STEP_OVER. */
+enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
+enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client);
+
+/* ---- mode-http1-request.c ---- */
+
+/* IDLE: reads a head, judges it, has it recorded. */
+enum http1_step http1_read_request(struct conn *conn);
+/* EXCHANGE: the body, and what the client sends ahead. */
+enum http1_step http1_move_up(struct conn *conn);
+/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
+int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
+/* Judges http1->request and has it recorded; refuses or forwards it then. */
+void http1_judge(struct conn *conn);
+
+/* ---- mode-http1-reopen.c ---- */
+
+/*
+ * A request was read and its upstream connection is over, as after every request with a body: dials the same endpoint
+ * again, with TLS where there was TLS, and judges the request then; 502 or 504 where that fails.
+ */
+void http1_reopen(struct conn *conn);
+/* SHAKING: goes on with the handshake. */
+enum http1_step http1_shake(struct conn *conn);
+
+/* ---- mode-http1-forward.c ---- */
+
+/* The record's answer is yes: sends the head on. */
+void http1_forward_request(struct conn *conn);
+
+/* ---- proxy.c ---- */
+
+/* A head that was read says where to. */
+void http1_proxy(struct conn *conn);
+enum http1_step http1_tunnel(struct conn *conn);
+
+/* ---- mode-http1-response.c ---- */
+
+enum http1_step http1_move_down(struct conn *conn);
+/* The outcome of the request goes on record, once. result: a status or -errno. */
+void http1_outcome(struct conn *conn, int64_t result);
+
+/* ---- mode-http1-refuse.c ---- */
+
+/* Head and body of a refusal. 0 or -ENOMEM. */
+int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+			const struct request_verdict *verdict, bool keep_alive);
+/* Answers with http1->verdict, then reads the next request if nothing of this one is unread. */
+void http1_refuse(struct conn *conn);
+/* The same for what is no answer of the policy's: 400 and record it, 502 and have its outcome on record. */
+void http1_refuse_malformed(struct conn *conn, int error);
+void http1_refuse_bad_response(struct conn *conn);
+/* All is said: lets the client end, then closes. */
+enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason);
+enum http1_step http1_lingering(struct conn *conn);
+
+/* ---- mode-http1.c ---- */
+
+/* For the next request. */
+void http1_rest(struct conn *conn);
+
+#endif

@@ -1,0 +1,181 @@
+/* Moves bytes between two channels and two nghttp2 sessions. Nothing is closed from within a callback of theirs. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "egress/conn/line.h"
+#include "egress/http/http2.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+#define READ_BYTES 16384
+#define READS_MAX 16 /* of one end, a turn: then other connections have theirs */
+#define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
+
+size_t http2_room(struct http2 *http2, bool up, size_t want)
+{
+	uint64_t wait_ms = 0;
+	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
+
+	if (room == 0 && wait_ms == UINT64_MAX)
+		http2->reason = "cap_bytes";
+	else if (room == 0)
+		http2->wait_ms = wait_ms ? wait_ms : 1;
+	return room;
+}
+
+/* Whoever waited for a budget asks it again. */
+static void resume(struct http2 *http2)
+{
+	http2->wait_ms = 0;
+	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
+		http2_more(stream);
+		http2_respond_more(stream);
+	}
+}
+
+/* Flow control bounds bodies; interim responses and what is refused it does not: who does not take them is not read for. */
+static bool has_room(nghttp2_session *to)
+{
+	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
+}
+
+/* Bytes read; 0: none for now; -EPIPE: the end; -errno. */
+static ssize_t take(struct http2 *http2, struct channel *channel, nghttp2_session *session)
+{
+	uint8_t data[READ_BYTES];
+	ssize_t total = 0, got = -EAGAIN;
+
+	/* A few bytes are a request and its cancellation, and a record each: not more than the supervisor takes. */
+	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
+				 !line_full(http2->conn->egress->line);
+	     reads++) {
+		got = channel_read(channel, data, sizeof(data));
+		if (got <= 0)
+			break;
+		total += got;
+		if (nghttp2_session_mem_recv(session, data, (size_t)got) < 0)
+			return -EPROTO;
+	}
+	if (got == 0)
+		return total ? total : -EPIPE;
+	return got > 0 || got == -EAGAIN ? total : got;
+}
+
+/* The same for what is sent. */
+static ssize_t give(struct channel *channel, nghttp2_session *session, const uint8_t **out, size_t *len)
+{
+	ssize_t total = 0, sent;
+
+	for (;;) {
+		if (*len == 0) {
+			ssize_t made = nghttp2_session_mem_send(session, out);
+
+			if (made <= 0)
+				return made < 0 ? -EPROTO : total;
+			*len = (size_t)made;
+		}
+		sent = channel_write(channel, *out, *len);
+		if (sent < 0)
+			return sent == -EAGAIN ? total : sent;
+		*out += sent;
+		*len -= (size_t)sent;
+		total += sent;
+	}
+}
+
+/* False: the connection is closed. */
+static bool step(struct http2 *http2, bool *ret_moved)
+{
+	struct conn *conn = http2->conn;
+	ssize_t client = take(http2, &conn->client, http2->client), upstream = take(http2, &conn->upstream, http2->upstream);
+	ssize_t client_sent = give(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
+	ssize_t upstream_sent = give(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
+
+	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
+	if (http2->reason)
+		conn_close(conn, http2->reason, http2->reason, true);
+	else if (client == -EPROTO || client_sent == -EPROTO)
+		conn_close(conn, "protocol_error", "bad_request", true);
+	else if (client < 0 || client_sent < 0)
+		conn_close(conn, "client", NULL, client != -EPIPE);
+	else if (upstream == -EPROTO || upstream_sent == -EPROTO)
+		conn_close(conn, "upstream_protocol_error", "bad_response", true);
+	else if ((upstream < 0 || upstream_sent < 0) && !*ret_moved)
+		conn_close(conn, "server", NULL, http2->streams != NULL);
+	else
+		return true;
+	return false;
+}
+
+static void pump(struct conn *conn)
+{
+	struct http2 *http2 = conn->state;
+	bool moved, room;
+
+	if (http2->wait_ms)
+		resume(http2);
+	if (!step(http2, &moved))
+		return;
+	if (!nghttp2_session_want_read(http2->client) && !nghttp2_session_want_write(http2->client)) {
+		conn_close(conn, "client", NULL, false);
+		return;
+	}
+	if (!nghttp2_session_want_read(http2->upstream) && !nghttp2_session_want_write(http2->upstream)) {
+		conn_close(conn, "server", NULL, false);
+		return;
+	}
+	if (moved)
+		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+	room = has_room(http2->client) && has_room(http2->upstream);
+	channel_wait(&conn->client, room, http2->client_out_len > 0);
+	channel_wait(&conn->upstream, room, http2->upstream_out_len > 0);
+	if (moved || http2->wait_ms)
+		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
+}
+
+static void done(struct conn *conn)
+{
+	struct http2 *http2 = conn->state;
+
+	while (http2->streams) {
+		http2_settle(http2->streams, http2->streams->status && http2->streams->down.ended ?
+						     (int64_t)http2->streams->status : -ECONNRESET);
+		http2_stream_free(http2->streams);
+	}
+	nghttp2_session_del(http2->client);
+	nghttp2_session_del(http2->upstream);
+	free(http2);
+}
+
+/* The state is made by the first pump: mode_tls knows nothing of it. */
+static void start(struct conn *conn)
+{
+	struct http2 *http2 = calloc(1, sizeof(*http2));
+
+	if (http2) {
+		http2->conn = conn;
+		conn->state = http2;
+	}
+	if (!http2 || http2_client_create(http2) < 0 || http2_upstream_create(http2) < 0)
+		conn_close(conn, "out_of_memory", NULL, true);
+	else
+		pump(conn);
+}
+
+static void pump_any(struct conn *conn)
+{
+	if (conn->state)
+		pump(conn);
+	else
+		start(conn);
+}
+
+static void done_any(struct conn *conn)
+{
+	if (conn->state)
+		done(conn);
+	conn->state = NULL;
+}
+
+const struct conn_mode mode_http2 = {.name = "h2", .pump = pump_any, .done = done_any};

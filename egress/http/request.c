@@ -1,0 +1,191 @@
+#include "egress/http/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "egress/http/http1.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+/* ---- the verdict ---- */
+
+static bool is_tls(const struct conn *conn)
+{
+	return conn->client.ssl != NULL;
+}
+
+/* What the client calls the server must be what the connection was approved for: rule 5 of the network's rules. */
+static bool is_for_here(const struct conn *conn, const struct request *request)
+{
+	char host[NET_HOST_MAX];
+	unsigned port;
+
+	if (*request->scheme && strcmp(request->scheme, is_tls(conn) ? "https" : "http") != 0)
+		return false;
+	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host, &port) &&
+	       strcmp(host, conn->host) == 0 && port == conn->port;
+}
+
+static void refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+{
+	verdict->allow = false;
+	verdict->status = status;
+	verdict->reason = reason;
+}
+
+/* Whatever the policy says: a method is a token, and neither of these is forwarded (RFC 9110, 9.3.6 and 9.3.8). */
+static bool is_method(const char *method)
+{
+	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
+	       strcasecmp(method, "TRACE") != 0;
+}
+
+void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict)
+{
+	struct egress *egress = conn->egress;
+	struct net_verdict verdict;
+	const char *reason;
+
+	*ret_verdict = (struct request_verdict){0};
+	if (!is_for_here(conn, request)) {
+		refuse(ret_verdict, 421, "host_mismatch");
+		return;
+	}
+	if (!is_method(request->method)) {
+		refuse(ret_verdict, 403, "method_not_granted");
+		return;
+	}
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
+		refuse(ret_verdict, 403, "proto_not_granted");
+		return;
+	}
+	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
+				     request->upgrade);
+	ret_verdict->label = verdict.label;
+	if (!verdict.allow) {
+		refuse(ret_verdict, 403, verdict.reason);
+		return;
+	}
+	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
+		refuse(ret_verdict, 403, "body_not_granted");
+		return;
+	}
+	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
+	if (reason) {
+		refuse(ret_verdict, 429, reason);
+		return;
+	}
+	ret_verdict->allow = true;
+	ret_verdict->rule = verdict.rule;
+	ret_verdict->reason = verdict.reason;
+}
+
+/* ---- the record ---- */
+
+static void copy(char *out, size_t cap, const char *text)
+{
+	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut where it does not fit: the fields' sizes are the log's */
+}
+
+#define COPY(field, text) copy(field, sizeof(field), text)
+
+/* "authorization GH_TOKEN": the header and the secrets' names, in their order. */
+static void name_credential(const struct net_rule *rule, char *out, size_t cap)
+{
+	_cleanup_buf_ struct buf names = {0};
+	const char *open = rule->header_value;
+
+	buf_puts(&names, rule->header);
+	while ((open = strchr(open, '{'))) {
+		size_t len = strcspn(++open, "}");
+
+		buf_puts(&names, " ");
+		buf_add(&names, open, len);
+	}
+	copy(out, cap, names.failed ? rule->header : names.data);
+}
+
+/* The query is the program's and the server's: tokens and data are in there. That there was one is told. */
+static void show_path(const struct request *request, struct control_record *record)
+{
+	static const char hidden[] = "?…";
+	size_t room = sizeof(record->path) - sizeof(hidden);
+	size_t len = strlen(request->path);
+
+	record->truncated = len > room;
+	(void)snprintf(record->path, sizeof(record->path), "%.*s%s", (int)(len > room ? room : len), request->path,
+		       request->query ? hidden : "");
+}
+
+void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+{
+	struct control_record record;
+
+	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
+	record.allow = verdict->allow;
+	record.status = verdict->allow ? 0 : verdict->status;
+	(void)snprintf(record.method, sizeof(record.method), "%s", request->method);
+	show_path(request, &record);
+	COPY(record.rule, verdict->label);
+	COPY(record.reason, verdict->reason);
+	if (request->upgrade)
+		COPY(record.proto, "websocket");
+	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
+		name_credential(verdict->rule, record.credential, sizeof(record.credential));
+	conn_record(conn, &record, answer, ctx, ret_id);
+}
+
+/* ---- the refusal ---- */
+
+static void put_text(struct buf *out, const char *key, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
+
+	if (!escaped) {
+		out->failed = true;
+		return;
+	}
+	buf_printf(out, ", \"%s\": \"", key);
+	buf_add(out, escaped, text_escape(escaped, text ? text : "", len));
+	buf_puts(out, "\"");
+}
+
+static const char *error_of(unsigned status)
+{
+	switch (status) {
+	case 400:
+	case 431:
+		return "bad_request";
+	case 502:
+	case 504:
+		return "upstream_failed";
+	case 503:
+		return "unavailable";
+	default:
+		return "refused_by_policy";
+	}
+}
+
+char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)
+{
+	_cleanup_buf_ struct buf out = {0};
+
+	buf_printf(&out, "{\"error\": \"%s\"", error_of(verdict->status));
+	put_text(&out, "host", conn->host);
+	buf_printf(&out, ", \"port\": %u", conn->port);
+	put_text(&out, "method", request->method);
+	put_text(&out, "path", request->path);
+	put_text(&out, "rule", verdict->label);
+	put_text(&out, "reason", verdict->reason);
+	buf_puts(&out, "}\n");
+	return buf_take(&out);
+}

@@ -1,0 +1,112 @@
+/* Secrets put into a request on its way: after its record, over TLS only, to the hosts they are for only. */
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "egress/egress.h"
+#include "egress/http/http1.h"
+#include "egress/http/request.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+static const struct secrets *usable(const struct conn *conn)
+{
+	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;
+}
+
+int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
+		       char **ret_value)
+{
+	const struct secrets *secrets = usable(conn);
+	int error;
+
+	*ret_name = NULL;
+	*ret_value = NULL;
+	if (!verdict->allow || !verdict->rule || !verdict->rule->header)
+		return 0;
+	if (!secrets) /* a request that was to carry it is not what the server would take it for without */
+		return -EACCES;
+	error = secrets_fill(secrets, verdict->rule->header_value, conn->host, ret_value);
+	if (!error)
+		*ret_name = verdict->rule->header;
+	return error;
+}
+
+void request_wipe(char *text, size_t len)
+{
+	if (text)
+		OPENSSL_cleanse(text, len);
+	free(text);
+}
+
+/* "dXNlcjpwYXNz" to "user:pass". A length, or -EINVAL, -ENOMEM. */
+static ssize_t decode(const char *text, size_t len, char **ret_plain)
+{
+	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;
+	int got;
+
+	if (!plain)
+		return len % 4 == 0 && len <= HTTP_HEAD_MAX ? -ENOMEM : -EINVAL;
+	got = EVP_DecodeBlock((unsigned char *)plain, (const unsigned char *)text, (int)len);
+	while (got > 0 && len && text[len - 1] == '=') { /* which it counts as zero bytes */
+		got--;
+		len--;
+	}
+	if (got <= 0) {
+		free(plain);
+		return -EINVAL;
+	}
+	*ret_plain = plain;
+	return got;
+}
+
+static int encode(const char *plain, size_t len, char **ret_value, size_t *ret_len)
+{
+	size_t size = 6 + (len + 2) / 3 * 4;
+	char *value = malloc(size + 1);
+
+	if (!value)
+		return -ENOMEM;
+	memcpy(value, "Basic ", 6);
+	(void)EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)plain, (int)len);
+	*ret_value = value;
+	*ret_len = size;
+	return 1;
+}
+
+/* git, pip and curl send what a URL has as user and password in this way. */
+static int reveal_basic(const struct secrets *secrets, const char *host, const struct field *field, char **ret_value,
+			size_t *ret_len)
+{
+	char *plain, *filled;
+	size_t filled_len;
+	ssize_t len;
+	int found;
+
+	len = decode(field->value + 6, field->value_len - 6, &plain);
+	if (len < 0)
+		return len == -ENOMEM ? -ENOMEM : 0;
+	found = secrets_replace(secrets, host, plain, (size_t)len, &filled, &filled_len);
+	free(plain);
+	if (found <= 0)
+		return found;
+	found = encode(filled, filled_len, ret_value, ret_len);
+	request_wipe(filled, filled_len);
+	return found;
+}
+
+int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
+{
+	const struct secrets *secrets = usable(conn);
+
+	if (!secrets)
+		return 0;
+	if (http1_is(field->name, field->name_len, "authorization") && field->value_len > 6 &&
+	    strncasecmp(field->value, "basic ", 6) == 0)
+		return reveal_basic(secrets, conn->host, field, ret_value, ret_len);
+	return secrets_replace(secrets, conn->host, field->value, field->value_len, ret_value, ret_len);
+}

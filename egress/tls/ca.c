@@ -1,0 +1,269 @@
+#include "egress/tls/ca.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/network/net.h"
+
+#include "base/banned.h"
+
+/*
+ * The key dies with the run, so the dates protect nothing: they must only never end a run that goes on for months, and not
+ * be longer than clients accept in a server's certificate (398 days). Back by an hour for a program with another clock.
+ */
+#define VALID_BEFORE_SECONDS (60 * 60)
+#define VALID_SECONDS (365L * 24 * 60 * 60)
+#define SERIAL_BITS 128
+#define LEAVES_MAX 256
+#define COMMON_NAME_MAX 64 /* ub-common-name, RFC 5280 */
+
+struct leaf {
+	char host[NET_HOST_MAX];
+	X509 *certificate;
+	uint64_t used; /* by ca->clock: the smallest goes first */
+};
+
+struct ca {
+	EVP_PKEY *key;      /* NULL: forgotten */
+	EVP_PKEY *leaf_key; /* of all leaves */
+	X509 *certificate;
+	char *pem;
+	uint64_t clock;
+	struct leaf *leaf[LEAVES_MAX]; /* filled from the front */
+};
+
+static bool set_serial(X509 *certificate)
+{
+	BIGNUM *number = BN_new();
+	bool done = number && BN_rand(number, SERIAL_BITS, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) &&
+		    BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
+
+	BN_free(number);
+	return done;
+}
+
+static bool set_dates(X509 *certificate)
+{
+	return X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
+	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS);
+}
+
+/* One whose text the caller has not from anybody else. */
+static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *value)
+{
+	X509_EXTENSION *extension;
+	X509V3_CTX context;
+	bool done;
+
+	X509V3_set_ctx_nodb(&context);
+	X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
+	extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
+	done = extension && X509_add_ext(certificate, extension, -1);
+	X509_EXTENSION_free(extension);
+	return done;
+}
+
+static bool add_common_name(X509_NAME *name, const char *text)
+{
+	return X509_NAME_add_entry_by_NID(name, NID_commonName, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0);
+}
+
+/* What authority and leaves have in common. */
+static bool make_body(X509 *certificate, EVP_PKEY *key, const char *common_name)
+{
+	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) && set_dates(certificate) &&
+	       X509_set_pubkey(certificate, key) && add_common_name(X509_get_subject_name(certificate), common_name) &&
+	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
+}
+
+/* ---- the authority ---- */
+
+static char *to_pem(X509 *certificate)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	char *data, *pem = NULL;
+	long len;
+
+	if (bio && PEM_write_bio_X509(bio, certificate)) {
+		len = BIO_get_mem_data(bio, &data);
+		pem = strndup(data, (size_t)len);
+	}
+	BIO_free(bio);
+	return pem;
+}
+
+static bool make_authority(struct ca *ca, const char *run_id)
+{
+	char name[COMMON_NAME_MAX + 1];
+	X509 *certificate = X509_new();
+
+	ca->certificate = certificate;
+	(void)snprintf(name, sizeof(name), "callgate run %s", run_id);
+	if (!certificate || !make_body(certificate, ca->key, name) ||
+	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
+	    !add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+	    !add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
+	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always"))
+		return false;
+	if (!X509_sign(certificate, ca->key, EVP_sha256()))
+		return false;
+	ca->pem = to_pem(certificate);
+	return ca->pem != NULL;
+}
+
+int ca_create(const char *run_id, struct ca **ret_ca)
+{
+	struct ca *ca = calloc(1, sizeof(*ca));
+
+	if (!ca)
+		return -ENOMEM;
+	/* No configuration: it may name modules to be loaded, and later nothing can be opened. */
+	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
+		goto failed;
+	ca->key = EVP_EC_gen("P-256");
+	ca->leaf_key = EVP_EC_gen("P-256");
+	if (!ca->key || !ca->leaf_key || !make_authority(ca, run_id))
+		goto failed;
+	*ret_ca = ca;
+	return 0;
+failed:
+	ca_free(ca);
+	return -EIO;
+}
+
+static void leaf_free(struct leaf *leaf)
+{
+	if (!leaf)
+		return;
+	X509_free(leaf->certificate);
+	free(leaf);
+}
+
+/* Private numbers are wiped as they are freed (BN_clear_free), and nobody else holds a reference to the keys. */
+void ca_forget(struct ca *ca)
+{
+	if (!ca)
+		return;
+	for (size_t i = 0; i < LEAVES_MAX; i++) {
+		leaf_free(ca->leaf[i]);
+		ca->leaf[i] = NULL;
+	}
+	EVP_PKEY_free(ca->key);
+	EVP_PKEY_free(ca->leaf_key);
+	ca->key = ca->leaf_key = NULL;
+}
+
+void ca_free(struct ca *ca)
+{
+	if (!ca)
+		return;
+	ca_forget(ca);
+	X509_free(ca->certificate);
+	free(ca->pem);
+	free(ca);
+}
+
+const char *ca_pem(const struct ca *ca)
+{
+	return ca->pem;
+}
+
+/* ---- leaves ---- */
+
+/* Not by text: a name must not become several. */
+static bool add_alternative_name(X509 *certificate, const char *host)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	int bytes = inet_pton(AF_INET, host, address) == 1 ? 4 : inet_pton(AF_INET6, host, address) == 1 ? 16 : 0;
+	ASN1_STRING *value = ASN1_STRING_type_new(bytes ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
+	GENERAL_NAMES *names = GENERAL_NAMES_new();
+	GENERAL_NAME *name = GENERAL_NAME_new();
+	bool done = false;
+
+	if (value && names && name &&
+	    ASN1_STRING_set(value, bytes ? (const void *)address : host, bytes ? bytes : -1)) {
+		GENERAL_NAME_set0_value(name, bytes ? GEN_IPADD : GEN_DNS, value);
+		value = NULL;
+		if (sk_GENERAL_NAME_push(names, name)) {
+			name = NULL;
+			done = X509_add1_ext_i2d(certificate, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT) == 1;
+		}
+	}
+	ASN1_STRING_free(value);
+	GENERAL_NAME_free(name);
+	GENERAL_NAMES_free(names);
+	return done;
+}
+
+static X509 *make_leaf(const struct ca *ca, const char *host)
+{
+	X509 *certificate = X509_new();
+
+	if (certificate && make_body(certificate, ca->leaf_key, strlen(host) <= COMMON_NAME_MAX ? host : "callgate") &&
+	    X509_set_issuer_name(certificate, X509_get_subject_name(ca->certificate)) &&
+	    add_extension(certificate, ca->certificate, NID_basic_constraints, "critical,CA:FALSE") &&
+	    add_extension(certificate, ca->certificate, NID_key_usage, "critical,digitalSignature") &&
+	    add_extension(certificate, ca->certificate, NID_ext_key_usage, "serverAuth") &&
+	    add_extension(certificate, ca->certificate, NID_authority_key_identifier, "keyid:always") &&
+	    add_alternative_name(certificate, host) && X509_sign(certificate, ca->key, EVP_sha256()))
+		return certificate;
+	X509_free(certificate);
+	return NULL;
+}
+
+/* Where host's leaf is, or is to be: a free place, or that of the one not used for longest. */
+static size_t find_place(const struct ca *ca, const char *host)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < LEAVES_MAX; i++) {
+		if (!ca->leaf[i] || !strcmp(ca->leaf[i]->host, host))
+			return i;
+		if (ca->leaf[i]->used < ca->leaf[oldest]->used)
+			oldest = i;
+	}
+	return oldest;
+}
+
+static struct leaf *find_leaf(struct ca *ca, const char *host)
+{
+	size_t place = find_place(ca, host);
+	struct leaf *leaf = ca->leaf[place];
+
+	if (leaf && !strcmp(leaf->host, host))
+		return leaf;
+	leaf = calloc(1, sizeof(*leaf));
+	if (!leaf)
+		return NULL;
+	leaf->certificate = make_leaf(ca, host);
+	if (!leaf->certificate) {
+		leaf_free(leaf);
+		return NULL;
+	}
+	(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
+	leaf_free(ca->leaf[place]);
+	ca->leaf[place] = leaf;
+	return leaf;
+}
+
+int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
+{
+	struct leaf *leaf;
+
+	if (!ca->key || strlen(host) >= NET_HOST_MAX)
+		return -EIO;
+	leaf = find_leaf(ca, host);
+	if (!leaf)
+		return -EIO;
+	leaf->used = ++ca->clock;
+	if (SSL_use_certificate(ssl, leaf->certificate) != 1 || SSL_use_PrivateKey(ssl, ca->leaf_key) != 1)
+		return -EIO;
+	return 0;
+}

@@ -1,0 +1,213 @@
+#include "egress/tls/context.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/tls/warm.h"
+
+#include "base/banned.h"
+
+enum choice { CHOICE_NONE, CHOICE_HTTP1, CHOICE_H2, CHOICE_MAX };
+static const char *const choices[CHOICE_MAX] = {"", "http/1.1", "h2"};
+
+struct tls {
+	struct ca *ca;
+	const char *roots;
+	size_t roots_len;
+	SSL_CTX *server[CHOICE_MAX];
+	SSL_CTX *client;
+	bool have_roots;
+};
+
+/* ---- contexts ---- */
+
+/* What was agreed is offered; a client that did not ask for it gets none, which a server may do. */
+static int choose(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
+		  unsigned offered_len, void *ctx)
+{
+	const char *name = ctx;
+	size_t len = strlen(name);
+
+	(void)ssl;
+	for (unsigned at = 0; at < offered_len; at += 1u + offered[at]) {
+		if (offered[at] != len || memcmp(offered + at + 1, name, len) != 0)
+			continue;
+		*ret_chosen = offered + at + 1;
+		*ret_len = offered[at];
+		return SSL_TLSEXT_ERR_OK;
+	}
+	return SSL_TLSEXT_ERR_NOACK;
+}
+
+/* Nothing is resumed: each connection is verified, and no ticket outlives the judgement that was made on its handshake. */
+static SSL_CTX *context_new(const SSL_METHOD *method)
+{
+	SSL_CTX *context = SSL_CTX_new(method);
+
+	if (!context)
+		return NULL;
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 || SSL_CTX_set_num_tickets(context, 0) != 1) {
+		SSL_CTX_free(context);
+		return NULL;
+	}
+	return context;
+}
+
+static bool make_contexts(struct tls *tls)
+{
+	union {
+		const char *name;
+		void *ctx;
+	} choice; /* OpenSSL's callbacks know no const */
+
+	for (size_t i = 0; i < CHOICE_MAX; i++) {
+		tls->server[i] = context_new(TLS_server_method());
+		if (!tls->server[i])
+			return false;
+		choice.name = choices[i];
+		if (*choices[i])
+			SSL_CTX_set_alpn_select_cb(tls->server[i], choose, choice.ctx);
+	}
+	tls->client = context_new(TLS_client_method());
+	if (!tls->client)
+		return false;
+	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
+	/* A certificate that the user names in upstream_ca is trusted for what it is, also if it is no authority's. */
+	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
+}
+
+int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **ret_tls)
+{
+	struct tls *tls;
+
+	if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL))
+		return -EIO;
+	tls = calloc(1, sizeof(*tls));
+	if (!tls)
+		return -ENOMEM;
+	tls->ca = ca;
+	if (!make_contexts(tls) || tls_warm(tls, ca)) {
+		tls_free(tls);
+		return -EIO;
+	}
+	tls->roots = roots;
+	tls->roots_len = roots_len;
+	*ret_tls = tls;
+	return 0;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (!tls)
+		return;
+	for (size_t i = 0; i < CHOICE_MAX; i++)
+		SSL_CTX_free(tls->server[i]);
+	SSL_CTX_free(tls->client);
+	free(tls);
+}
+
+/* ---- one side of a connection ---- */
+
+SSL *tls_server(struct tls *tls, const char *host, const char *alpn)
+{
+	size_t choice = CHOICE_MAX - 1;
+	SSL *ssl;
+	int error;
+
+	while (choice && strcmp(choices[choice], alpn) != 0)
+		choice--;
+	ssl = SSL_new(tls->server[choice]);
+	if (!ssl) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	SSL_set_accept_state(ssl);
+	error = ca_use_leaf(tls->ca, host, ssl);
+	if (!error)
+		return ssl;
+	SSL_free(ssl);
+	errno = -error;
+	return NULL;
+}
+
+/* The system's bundle is 140 certificates and takes some ms: runs that open nothing do without. */
+static void add_roots(struct tls *tls)
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(tls->client);
+	BIO *bio = BIO_new_mem_buf(tls->roots, (int)tls->roots_len);
+	X509 *root;
+
+	tls->have_roots = true;
+	while (bio && (root = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+		(void)X509_STORE_add_cert(store, root); /* what it does not take is not trusted */
+		X509_free(root);
+	}
+	BIO_free(bio);
+	ERR_clear_error();
+}
+
+/* "h2,http/1.1" as it is on the wire: each with its length before it. Returns the bytes, 0: none or too long. */
+static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
+{
+	size_t at = 0;
+
+	while (*list) {
+		size_t len = strcspn(list, ",");
+
+		if (!len || len > UINT8_MAX || at + 1 + len > cap)
+			return 0;
+		wire[at] = (unsigned char)len;
+		memcpy(wire + at + 1, list, len);
+		at += 1 + len;
+		list += len + (list[len] == ',');
+	}
+	return at;
+}
+
+static bool set_peer(SSL *ssl, const char *host)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+
+	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI: RFC 6066, 3 */
+	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
+	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host) == 1; /* the macro casts const away; it is copied */
+}
+
+SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
+{
+	unsigned char wire[64];
+	size_t len = alpn_wire(alpn, wire, sizeof(wire));
+	SSL *ssl;
+
+	if (!tls->have_roots && tls->roots)
+		add_roots(tls);
+	ssl = SSL_new(tls->client);
+	if (ssl) {
+		SSL_set_connect_state(ssl);
+		if (*host && set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
+			return ssl;
+	}
+	SSL_free(ssl);
+	errno = ssl ? EIO : ENOMEM;
+	return NULL;
+}
+
+void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
+{
+	const unsigned char *chosen;
+	unsigned len;
+
+	SSL_get0_alpn_selected(ssl, &chosen, &len);
+	(void)snprintf(ret_alpn, cap, "%.*s", (int)len, chosen ? (const char *)chosen : "");
+}

@@ -1,0 +1,193 @@
+#include "egress/tls/hello.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+enum {
+	RECORD_HANDSHAKE = 22,
+	RECORD_HEAD = 5,
+	RECORD_PAYLOAD_MAX = 16384, /* RFC 8446, 5.1: of a record that is not encrypted */
+	MESSAGE_CLIENT_HELLO = 1,
+	MESSAGE_HEAD = 4,
+	EXTENSION_SERVER_NAME = 0,
+	EXTENSION_ALPN = 16,
+	EXTENSION_ESNI = 0xffce, /* of drafts before ECH */
+	EXTENSION_ECH = 0xfe0d,
+};
+
+/* Bytes still to be read. Every take_ checks; after a failure nothing is taken any more. */
+struct span {
+	const uint8_t *at;
+	size_t left;
+	bool failed;
+};
+
+static const uint8_t *take(struct span *span, size_t len)
+{
+	const uint8_t *bytes = span->at;
+
+	if (span->failed || len > span->left) {
+		span->failed = true;
+		span->left = 0;
+		return NULL;
+	}
+	span->at += len;
+	span->left -= len;
+	return bytes;
+}
+
+static unsigned take_number(struct span *span, size_t size)
+{
+	const uint8_t *bytes = take(span, size);
+	unsigned number = 0;
+
+	for (size_t i = 0; bytes && i < size; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+/* A vector that begins with its length in so many bytes. */
+static struct span take_vector(struct span *span, size_t size)
+{
+	struct span vector = {.left = take_number(span, size)};
+
+	vector.at = take(span, vector.left);
+	vector.failed = span->failed;
+	if (vector.failed)
+		vector.left = 0;
+	return vector;
+}
+
+/* RFC 6066, 3: one entry, of the only type there is. Anything else is for a server we would not know. */
+static void read_server_name(struct span body, struct hello *hello)
+{
+	struct span list = take_vector(&body, 2);
+	unsigned type = take_number(&list, 1);
+	struct span name = take_vector(&list, 2);
+
+	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
+	    body.left || net_host_canonical((const char *)name.at, name.left, hello->sni) < 0) {
+		hello->sni[0] = '\0';
+		hello->bad_sni = true;
+	}
+}
+
+/* Whether it is sound; what does not fit is left out whole. Bytes that are not printable (GREASE) become "?". */
+static bool read_alpn(struct span body, struct hello *hello)
+{
+	struct span list = take_vector(&body, 2);
+	size_t len = 0;
+
+	if (hello->alpn[0] || body.left)
+		return false;
+	while (list.left) {
+		struct span name = take_vector(&list, 1);
+
+		if (name.failed || name.left == 0)
+			return false;
+		if (len + name.left + 2 > sizeof(hello->alpn))
+			continue;
+		if (len)
+			hello->alpn[len++] = ',';
+		for (size_t i = 0; i < name.left; i++) {
+			bool plain = name.at[i] > ' ' && name.at[i] < 0x7f && name.at[i] != ',';
+
+			hello->alpn[len++] = plain ? (char)name.at[i] : '?';
+		}
+		hello->alpn[len] = '\0';
+	}
+	return !list.failed && !body.failed;
+}
+
+static bool read_extensions(struct span *body, struct hello *hello)
+{
+	struct span list = take_vector(body, 2);
+
+	while (list.left) {
+		unsigned type = take_number(&list, 2);
+		struct span extension = take_vector(&list, 2);
+
+		if (extension.failed)
+			return false;
+		if (type == EXTENSION_SERVER_NAME)
+			read_server_name(extension, hello);
+		else if (type == EXTENSION_ALPN && !read_alpn(extension, hello))
+			return false;
+		else if (type == EXTENSION_ECH || type == EXTENSION_ESNI)
+			hello->ech = true;
+	}
+	return !list.failed;
+}
+
+static bool read_hello(struct span body, struct hello *hello)
+{
+	struct span session, ciphers, compressions;
+
+	if (take_number(&body, 2) >> 8 != 3)
+		return false;
+	(void)take(&body, 32); /* random */
+	session = take_vector(&body, 1);
+	ciphers = take_vector(&body, 2);
+	compressions = take_vector(&body, 1);
+	if (body.failed || session.left > 32 || ciphers.left < 2 || ciphers.left % 2 || compressions.left < 1)
+		return false;
+	return body.left == 0 || (read_extensions(&body, hello) && !body.failed && body.left == 0);
+}
+
+/*
+ * The message's bytes without the records around them: 1 when it is whole, 0 when more is needed. It must end where its
+ * last record ends: what follows in a record would be read by the server under other rules than ours.
+ */
+static int gather(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
+{
+	size_t at = 0, have = 0;
+
+	while (at < len) {
+		size_t room = len - at, payload, part, whole;
+
+		if (data[at] != RECORD_HANDSHAKE || (room > 1 && data[at + 1] != 3))
+			return -EPROTO;
+		if (room < RECORD_HEAD)
+			return 0;
+		payload = (size_t)data[at + 3] << 8 | data[at + 4];
+		if (payload == 0 || payload > RECORD_PAYLOAD_MAX)
+			return -EPROTO;
+		part = room - RECORD_HEAD < payload ? room - RECORD_HEAD : payload;
+		memcpy(message + have, data + at + RECORD_HEAD, part); /* have <= at: it never outgrows data */
+		have += part;
+		at += RECORD_HEAD + part;
+		if (have > 0 && message[0] != MESSAGE_CLIENT_HELLO)
+			return -EPROTO;
+		if (have < MESSAGE_HEAD)
+			continue;
+		whole = MESSAGE_HEAD + ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
+		if (whole > HELLO_MAX)
+			return -EMSGSIZE;
+		if (have > whole || (have == whole && part < payload))
+			return -EPROTO;
+		if (have == whole) {
+			*ret_len = whole;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
+{
+	uint8_t message[HELLO_MAX];
+	struct hello hello = {0};
+	size_t have;
+	int whole = gather(data, len < HELLO_MAX ? len : HELLO_MAX, message, &have);
+
+	if (whole < 0)
+		return whole;
+	if (whole == 0)
+		return len < HELLO_MAX ? 0 : -EMSGSIZE;
+	if (!read_hello((struct span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
+		return -EPROTO;
+	*ret_hello = hello;
+	return 1;
+}

@@ -1,0 +1,192 @@
+#include "keeper/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "confine/aside.h"
+#include "confine/cgroup.h"
+#include "confine/namespaces.h"
+#include "confine/privs.h"
+#include "confine/selffilter.h"
+#include "keeper/private.h"
+#include "keeper/statusline.h"
+#include "policy/network/net.h"
+#include "supervisor/environment.h"
+#include "supervisor/gateway/start.h"
+#include "supervisor/limits/killtree.h"
+
+#include "base/banned.h"
+
+/* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
+static int open_signals(void)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	struct sigaction before;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCONT);
+	(void)sigaddset(&set, SIGWINCH);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, wanted[i]);
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
+	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that the caller's limit lets grow no more */
+	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* After the last change of credentials, which forgets it; a parent that had gone before sends nothing any more. */
+static int follow_parent(const struct keeper *keeper)
+{
+	if (!keeper->options->parent)
+		return 0;
+	(void)signal(SIGTERM, SIG_DFL); /* it was asked for, so it is not ignored */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
+		return -errno;
+	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
+}
+
+static int settle(struct keeper *keeper)
+{
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
+	int error;
+
+	/* For the supervisor as well, and both are not dumpable: a piped core_pattern heeds only the latter. */
+	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
+		return -errno;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return -errno;
+	/* What is left goes when the supervisor is in its namespaces, and the rest is locked then, when nobody waits for us. */
+	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
+	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* last: another uid resets it */
+		error = -errno;
+	if (error == 0)
+		error = follow_parent(keeper);
+	if (error < 0)
+		return error;
+	keeper->signal_fd = open_signals();
+	return keeper->signal_fd < 0 ? -errno : 0;
+}
+
+static struct cgroup *make_cgroup(const struct keeper_options *options)
+{
+	const struct cgroup_options wanted = {.run_id = options->scratch->id,
+					      .uid = options->user.set ? options->user.uid : geteuid(),
+					      .gid = options->user.set ? options->user.gid : getegid(),
+					      .limits = policy_limits(options->policy),
+					      .layers = options->layers};
+
+	return cgroup_create(&wanted);
+}
+
+/* What another user may not remove. */
+static void hand_over(const struct cgroup *cgroup, const struct custodian *custodian)
+{
+	int parent_fds[CGROUP_BASES_MAX];
+	const char *name = "";
+	size_t count = custodian->pid > 0 ? cgroup_bases(cgroup, parent_fds, &name) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* failed: it stays, and is empty */
+}
+
+/* Said before there is one, since the supervisor tells the log and the user which layers hold; then it has to hold. */
+static void plan_self_filter(const struct policy *policy, struct layers *layers)
+{
+	const char *why;
+
+	if (!layers_wanted(layers, LAYER_SELF_FILTER))
+		return;
+	if (selffilter_possible(&why))
+		layers_set(layers, LAYER_SELF_FILTER, true, "keeper%s supervisor can only make the calls that they need",
+			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
+	else
+		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
+}
+
+/* As who started callgate: it reads the secrets, which the run's user need not be able to. */
+static int start_egress(struct keeper *keeper)
+{
+	const struct keeper_options *options = keeper->options;
+	const struct egress_start_options wanted = {.policy = options->policy,
+						    .layers = options->layers,
+						    .run_id = options->scratch->id,
+						    .read = options->read,
+						    .user = options->user};
+	struct policy_error problem;
+	int error = egress_start(&wanted, &keeper->egress, &problem);
+
+	if (error < 0)
+		(void)snprintf(keeper->outcome->message, sizeof(keeper->outcome->message), "%s", problem.text);
+	return error;
+}
+
+/* Nothing was started, or not all of it. */
+static void give_up(struct keeper *keeper, const char *step, int error)
+{
+	if (keeper->child.pid > 0)
+		(void)kill(keeper->child.pid, SIGKILL);
+	(void)egress_side_end(&keeper->egress, &keeper->egress_status);
+	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
+	if (!keeper->outcome->message[0])
+		keeper_explain(keeper->outcome, step, error);
+}
+
+int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
+{
+	struct keeper keeper = {.options = options, .outcome = ret_outcome, .signal_fd = -1, .last_shown = '\n'};
+	const char *step = "give up privileges";
+	int error;
+
+	*ret_outcome =
+		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
+	keeper.child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
+	keeper.egress = (struct egress_side)EGRESS_SIDE_NONE;
+	keeper.streams = (struct keeper_streams){.feed = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
+	/* While we still may, and are in no namespace of the run's. */
+	keeper.child.cgroup = make_cgroup(options);
+	hand_over(keeper.child.cgroup, options->custodian);
+	plan_self_filter(options->policy, options->layers);
+	error = start_egress(&keeper);
+	if (error == 0)
+		error = settle(&keeper);
+	keeper.start_ns = io_now_ns();
+	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
+	if (error == 0)
+		error = keeper_fork(options, ret_outcome, &keeper.streams, keeper.signal_fd, &keeper.egress, &keeper.child,
+				    &step);
+	egress_side_handed(&keeper.egress);
+	if (error == 0)
+		error = privs_drop();
+	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
+	if (keeper.child.behind)
+		aside_step_forward();
+	aside_be_prompt();
+	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
+		error = selffilter_install(SELF_KEEPER);
+	if (error == 0) {
+		terminal_raw(&keeper.streams.terminal);
+		keeper_loop(&keeper);
+		keeper_judge(&keeper);
+	} else {
+		give_up(&keeper, step, error);
+	}
+	feed_done(&keeper.streams.feed);
+	terminal_done(&keeper.streams.terminal);
+	keeper_child_done(&keeper.child);
+	egress_side_done(&keeper.egress);
+	cleanup_close(&keeper.signal_fd);
+	return error;
+}

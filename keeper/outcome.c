@@ -1,0 +1,162 @@
+/* What a run came to, by the supervisor's report or by its death. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "keeper/private.h"
+
+#include "base/banned.h"
+
+#define REPORT_MAX_BYTES (512u << 20) /* above the most that changes.h and denials.h let grow */
+
+json_t *keeper_read_report(const struct keeper *keeper)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *report;
+	size_t len;
+
+	if (lseek(keeper->child.report_fd, 0, SEEK_SET) < 0 ||
+	    io_read_fd(keeper->child.report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
+		return NULL;
+	report = json_loadb(text, len, 0, NULL);
+	if (!json_is_object(report)) {
+		json_decref(report);
+		return NULL;
+	}
+	return report;
+}
+
+/* The supervisor died. When that was our doing the reason for it stands; otherwise it is the error. */
+static void judge_death(struct keeper *keeper)
+{
+	struct keeper_outcome *outcome = keeper->outcome;
+	int status = keeper->supervisor_status, recovered = 0;
+
+	outcome->ending = run_ending(keeper->end, LIMIT_MAX, SIGKILL, false);
+	if (keeper->end == RUN_END_NONE) {
+		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
+		outcome->error_code = "supervisor_died";
+	}
+	if (keeper->options->audit_path)
+		recovered = keeper->options->audit_fd >= 0
+				    ? audit_recover_fd(keeper->options->audit_fd,
+						       run_status_name(outcome->ending.status))
+				    : audit_recover(keeper->options->audit_path,
+						    run_status_name(outcome->ending.status));
+	if (outcome->error_code)
+		(void)snprintf(outcome->message, sizeof(outcome->message),
+			       "the supervisor died (%s %d%s); the program and everything it started were killed%s%s",
+			       WIFSIGNALED(status) ? "signal" : "exit status",
+			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			       WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS
+				       ? ": it made a call that self_filter kills for, as a hole in it would let the program do"
+				       : "",
+			       recovered < 0 ? "; the log could not be completed: " : "",
+			       recovered < 0 ? strerror(-recovered) : "");
+}
+
+/* The limit that ended the run. */
+static enum limit_kind limit_of(const json_t *report)
+{
+	const char *name = json_string_value(json_object_get(report, "ended_by"));
+	enum limit_kind kind = 0;
+
+	while (kind < LIMIT_MAX && (!name || strcmp(name, limit_name(kind)) != 0))
+		kind++;
+	return kind;
+}
+
+/* What a program made of a network that was gone is its own ending; when that is a bad one, this may be why. */
+static void judge_egress(const struct keeper *keeper)
+{
+	struct keeper_outcome *outcome = keeper->outcome;
+	int status = keeper->egress_status;
+
+	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
+		return;
+	outcome->error_code = "egress_failed";
+	(void)snprintf(outcome->message, sizeof(outcome->message),
+		       "the egress process died (%s %d): from then on every connection was refused",
+		       WIFSIGNALED(status) ? "signal" : "exit status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* A report of one who did not end well afterwards is none. */
+static json_t *take_report(struct keeper *keeper)
+{
+	json_t *early = steal_pointer(&keeper->early);
+
+	if (WIFEXITED(keeper->supervisor_status) && WEXITSTATUS(keeper->supervisor_status) == 0)
+		return early ? early : keeper_read_report(keeper);
+	json_decref(early);
+	return NULL;
+}
+
+void keeper_judge(struct keeper *keeper)
+{
+	struct keeper_outcome *outcome = keeper->outcome;
+	json_t *exit_code, *error, *calls, *refused;
+
+	outcome->report = take_report(keeper);
+	if (!outcome->report) {
+		judge_death(keeper);
+		return;
+	}
+	exit_code = json_object_get(outcome->report, "exit_code");
+	error = json_object_get(outcome->report, "error");
+	calls = json_object_get(outcome->report, "calls");
+	refused = json_object_get(outcome->report, "network_denied");
+	outcome->ending =
+		run_ending(keeper->end, limit_of(outcome->report),
+			   (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
+			   json_integer_value(json_object_get(calls, "denied")) >
+					   json_integer_value(json_object_get(calls, "expected")) || json_integer_value(refused) > 0);
+	if (error) {
+		outcome->error_code = json_string_value(json_object_get(error, "code"));
+		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
+			       json_string_value(json_object_get(error, "message")));
+		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
+		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
+	}
+	judge_egress(keeper);
+}
+
+/* A filter on us already: another callgate's, which refuses us what a supervisor needs, or a container's. */
+static bool is_filtered(void)
+{
+	_cleanup_free_ char *status = NULL;
+	size_t len;
+
+	return io_read_file(AT_FDCWD, "/proc/self/status", 65536, &status, &len) == 0 &&
+	       strstr(status, "\nSeccomp:\t2") != NULL;
+}
+
+void keeper_explain(struct keeper_outcome *outcome, const char *step, int error)
+{
+	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && is_filtered();
+
+	if (error == -EOWNERDEAD) {
+		(void)snprintf(outcome->message, sizeof(outcome->message),
+			       "the parent process ended before the run began (--die-with-parent)");
+		return;
+	}
+	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot %s: %s%s", step, strerror(-error),
+		       filtered ? "; a seccomp filter is on this process already, of another callgate or a container: "
+				  "callgate doctor tells what it refuses"
+				: "");
+}
+
+void keeper_outcome_done(struct keeper_outcome *outcome)
+{
+	capture_done(&outcome->out);
+	capture_done(&outcome->err);
+	json_decref(outcome->report);
+	outcome->report = NULL;
+}

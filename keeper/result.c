@@ -1,0 +1,188 @@
+#include "keeper/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "keeper/utf8.h"
+#include "supervisor/limits/limits.h"
+#include "supervisor/report.h"
+
+#include "base/banned.h"
+
+static json_t *take_field(json_t *report, const char *name, json_t *(*otherwise)(void))
+{
+	json_t *value = json_object_get(report, name);
+
+	return value ? json_incref(value) : otherwise();
+}
+
+static json_t *no_calls(void)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0, "restarted", 0,
+			 "interrupted", 0, "by_syscall");
+}
+
+static json_t *no_usage(void)
+{
+	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
+}
+
+/* What the keeper measures: what was used is the most there was. */
+static json_t *limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
+{
+	return json_pack("{s:o, s:I, s:I, s:b}", "limit",
+			 limit == unlimited ? json_null() : json_integer((json_int_t)limit), "used", (json_int_t)used,
+			 "peak", (json_int_t)used, "hit", (int)hit);
+}
+
+/* What the supervisor measured; without its report only the limits themselves are known. */
+static json_t *measured(const struct keeper_options *options, const struct keeper_outcome *outcome)
+{
+	json_t *report = json_object_get(outcome->report, "limits");
+	struct limit_meter meters[LIMIT_MAX];
+
+	if (report)
+		return json_incref(report);
+	limits_meters_init(meters, policy_limits(options->policy));
+	return limits_json(meters);
+}
+
+static json_t *limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
+{
+	json_t *all = json_object(), *others = measured(options, outcome);
+
+	(void)json_object_set_new(all, "wall",
+				  limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+					outcome->ending.status == RUN_TIMEOUT));
+	(void)json_object_update(all, others);
+	json_decref(others);
+	(void)json_object_set_new(
+		all, "stdout",
+		limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
+	(void)json_object_set_new(
+		all, "stderr",
+		limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+	return all;
+}
+
+/* Sets NAME (unless it was shown already), NAME_bytes, NAME_truncated and NAME_path. */
+static void set_stream(json_t *result, const char *name, struct capture *capture, const struct keeper_options *options)
+{
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	bool changed = false;
+	char key[32];
+	size_t len = 0;
+
+	text = utf8_text(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
+	if (changed && !options->show)
+		(void)capture_spill_all(capture); /* spill_fd tells below whether there is a file */
+	if (capture->spill_fd >= 0)
+		path = scratch_keep(options->scratch, capture->options.spill_name);
+	if (!options->show)
+		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
+	(void)snprintf(key, sizeof(key), "%s_bytes", name);
+	(void)json_object_set_new(result, key, json_integer((json_int_t)capture->bytes));
+	(void)snprintf(key, sizeof(key), "%s_truncated", name);
+	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
+	(void)snprintf(key, sizeof(key), "%s_path", name);
+	(void)json_object_set_new(result, key, path ? report_text(path) : json_null());
+}
+
+static void set_ending(json_t *result, const struct run_ending *ending)
+{
+	(void)json_object_set_new(result, "status", json_string(run_status_name(ending->status)));
+	(void)json_object_set_new(result, "exit_code", json_integer(ending->exit_code));
+	(void)json_object_set_new(result, "signal", ending->signal ? json_integer(ending->signal) : json_null());
+}
+
+static json_t *error_object(const char *code, const char *message)
+{
+	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
+}
+
+json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome)
+{
+	json_t *result = json_object(), *report = outcome->report;
+	json_t *records = json_object_get(report, "records");
+
+	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
+	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
+	set_ending(result, &outcome->ending);
+	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
+	set_stream(result, "stdout", &outcome->out, options);
+	set_stream(result, "stderr", &outcome->err, options);
+	(void)json_object_set_new(result, "denials", take_field(report, "denials", json_array));
+	(void)json_object_set_new(result, "denials_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
+	(void)json_object_set_new(result, "redirects", take_field(report, "redirects", json_array));
+	(void)json_object_set_new(result, "network", take_field(report, "network", json_array));
+	(void)json_object_set_new(result, "network_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
+	(void)json_object_set_new(result, "network_budgets", take_field(report, "network_budgets", json_array));
+	(void)json_object_set_new(result, "network_advice", take_field(report, "network_advice", json_array));
+	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
+	(void)json_object_set_new(result, "changes_unlisted",
+				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
+	(void)json_object_set_new(result, "limits", limits(options, outcome));
+	(void)json_object_set_new(result, "usage", take_field(report, "usage", no_usage));
+	(void)json_object_set_new(result, "calls", take_field(report, "calls", no_calls));
+	if (policy_sha256(options->policy)[0] == '\0')
+		(void)policy_seal(options->policy); /* the run did not come that far */
+	(void)json_object_set_new(result, "policy",
+				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
+					    policy_sha256(options->policy)));
+	(void)json_object_set_new(result, "enforcement", layers_json(options->layers));
+	(void)json_object_set_new(result, "audit",
+				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
+					    records ? records : json_null()));
+	(void)json_object_set_new(result, "error", error_object(outcome->error_code, outcome->message));
+	return result;
+}
+
+json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message)
+{
+	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
+			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
+			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", no_calls(), "error",
+			 error_object(code, message));
+}
+
+void result_set_error(json_t *result, const char *code, const char *message)
+{
+	const struct run_ending ending = {.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
+
+	set_ending(result, &ending);
+	(void)json_object_set_new(result, "error", error_object(code, message));
+}
+
+static int write_line(int fd, json_t *line)
+{
+	_cleanup_free_ char *text = json_dumps(line, JSON_COMPACT);
+	_cleanup_free_ char *ended = NULL;
+
+	json_decref(line);
+	if (!text || asprintf(&ended, "%s\n", text) < 0) {
+		ended = NULL;
+		return -ENOMEM;
+	}
+	return io_write_full(fd, ended, strlen(ended));
+}
+
+int result_status_start(int fd, const char *run_id, pid_t keeper)
+{
+	return write_line(fd, json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
+}
+
+int result_status_end(int fd, const json_t *result)
+{
+	json_t *line = json_pack("{s:s}", "event", "end");
+	static const char *const fields[] = {"run_id", "status", "exit_code", "signal", "duration_ms"};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		(void)json_object_set(line, fields[i], json_object_get(result, fields[i]));
+	return write_line(fd, line);
+}

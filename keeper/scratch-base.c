@@ -1,0 +1,168 @@
+/*
+ * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp anybody may have been first. Where what has that
+ * name is not ours alone, it is left alone, and the runs have TMPDIR/callgate-UID-XXXXXX: nobody can make a directory
+ * of ours, so the one that is there is an earlier run's, with all that it left.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "keeper/scratch-private.h"
+
+#include "base/banned.h"
+
+#define SUFFIX "-XXXXXX"       /* mkdtemp(3) */
+#define ENTRIES_MAX 100000u    /* looked at: others may have filled /tmp */
+#define WHY_SIZE 128
+
+/* A descriptor owned by the caller, of a directory that nobody else can enter; or -EPERM with the reason; or -errno. */
+static int open_own(const char *path, char why[WHY_SIZE])
+{
+	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
+	struct stat st;
+
+	(void)snprintf(why, WHY_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+		return steal_fd(&fd);
+	(void)snprintf(why, WHY_SIZE, "it belongs to another user or is open to others (uid %u, mode %04o)",
+		       (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
+	return -EPERM;
+}
+
+/*
+ * 0 with the base open. -EPERM: something has its name that is not ours, with the reason. Others: -errno, -ENOENT means
+ * "again".
+ */
+static int open_known(struct scratch *scratch, char why[WHY_SIZE])
+{
+	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
+
+	if (made < 0 && made != -EEXIST)
+		return made;
+	scratch->base_fd = open_own(scratch->base, why);
+	if (scratch->base_fd >= 0)
+		return 0;
+	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
+}
+
+/* Whether `name` could be one of scratch_private's. */
+static bool is_private_name(const char *name, const char *known)
+{
+	size_t len = strlen(known);
+
+	return strncmp(name, known, len) == 0 && name[len] == '-' && strlen(name) == len + sizeof(SUFFIX) - 1;
+}
+
+/* The first by name of those that are ours, so that all runs find the same one. Owned; NULL: there is none. */
+static char *find_private(const char *dir, const char *known)
+{
+	_cleanup_closedir_ DIR *entries = opendir(dir);
+	char path[PATH_MAX], why[WHY_SIZE];
+	const struct dirent *entry;
+	char *found = NULL;
+
+	for (unsigned i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
+		int fd, len;
+
+		if (!is_private_name(entry->d_name, known))
+			continue;
+		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : open_own(path, why);
+		if (fd < 0)
+			continue;
+		(void)close(fd);
+		if (!found || strcmp(path, found) < 0) {
+			free(found);
+			found = strdup(path);
+		}
+	}
+	return found;
+}
+
+/* Another run may make one at the same moment: both take the first. Owned; NULL with errno. */
+static char *make_private(const char *dir, const char *known)
+{
+	_cleanup_free_ char *made = NULL;
+	char *found;
+
+	if (asprintf(&made, "%s/%s" SUFFIX, dir, known) < 0) {
+		made = NULL;
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!mkdtemp(made))
+		return NULL;
+	found = find_private(dir, known);
+	if (!found || strcmp(found, made) == 0) {
+		free(found);
+		return steal_pointer(&made);
+	}
+	(void)rmdir(made); /* empty */
+	return found;
+}
+
+/* Takes the place of a base that is not ours; what is told of that is kept for whoever may tell. 0 or -errno. */
+static int open_private(struct scratch *scratch, const char *why)
+{
+	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
+	char unused[WHY_SIZE];
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+
+	if (!slash)
+		return -ENOMEM;
+	known = strdup(slash + 1);
+	*(slash == dir ? slash + 1 : slash) = '\0';
+	if (!known)
+		return -ENOMEM;
+	name = find_private(dir, known);
+	if (!name)
+		name = make_private(dir, known);
+	if (!name)
+		return -errno;
+	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why, name) < 0) {
+		scratch->notice = NULL;
+		return -ENOMEM;
+	}
+	free(scratch->base);
+	scratch->base = steal_pointer(&name);
+	scratch->base_fd = open_own(scratch->base, unused);
+	return scratch->base_fd < 0 ? scratch->base_fd : 0;
+}
+
+int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
+{
+	const char *tmpdir = getenv("TMPDIR");
+	_cleanup_free_ char *real = NULL;
+	char why[WHY_SIZE] = "";
+	int error;
+
+	if (!tmpdir || tmpdir[0] != '/')
+		tmpdir = "/tmp";
+	real = realpath(tmpdir, NULL);
+	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
+		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "again" */
+		scratch->base = NULL;                        /* asprintf leaves it undefined */
+		(void)snprintf(ret_error->text, sizeof(ret_error->text),
+			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
+		return error;
+	}
+	error = open_known(scratch, why);
+	if (error == -EPERM && why[0])
+		error = open_private(scratch, why);
+	if (error < 0)
+		(void)snprintf(ret_error->text, sizeof(ret_error->text),
+			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
+			       scratch->base, why[0] ? why : strerror(-error));
+	return error;
+}

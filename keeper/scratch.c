@@ -1,0 +1,279 @@
+#include "keeper/scratch.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "keeper/scratch-private.h"
+
+#include "base/banned.h"
+
+/* Earlier versions had runs of bare numbers and a lock inside: neither takes the other's for dead. */
+#define RUN_PREFIX "run-"
+#define RESULTS "results"   /* in the base */
+#define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
+#define CREATE_TRIES 100
+#define SWEEP_NS UINT64_C(500000000)
+#define RESULTS_AGE_S (7 * 24 * 3600)
+
+/*
+ * Locks the base itself: shared while a run is being made, exclusively while judging which runs are dead. A descriptor
+ * owned by the caller (closing unlocks) or -errno.
+ */
+static int lock_base(const struct scratch *scratch, int operation)
+{
+	/* Its own description: a lock on base_fd would be everybody's who inherits that. */
+	_cleanup_close_ int fd = scratch_open_dir(scratch->base_fd, ".");
+
+	if (fd < 0)
+		return fd;
+	while (flock(fd, operation) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return steal_fd(&fd);
+}
+
+/* ---- the sweep ---- */
+
+/* True when the directory is a run's whose lock is free. Called with the base's lock, so no run is half made. */
+static bool is_dead(int base_fd, const char *name)
+{
+	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
+
+	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
+}
+
+static bool is_run_name(const char *name)
+{
+	const char *id = name + strlen(RUN_PREFIX);
+
+	return strncmp(name, RUN_PREFIX, strlen(RUN_PREFIX)) == 0 &&
+	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
+}
+
+/* Renames dead runs under the lock, so that two sweepers never share one, and removes them outside it. */
+static void sweep_runs(const struct scratch *scratch)
+{
+	_cleanup_close_ int lock = lock_base(scratch, LOCK_EX | LOCK_NB);
+	_cleanup_closedir_ DIR *dir = NULL;
+	uint64_t end = io_now_ns() + SWEEP_NS;
+	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
+	struct dirent *entry;
+	int fd = scratch_open_dir(scratch->base_fd, ".");
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (lock < 0 || !dir)
+		return; /* another sweeps already */
+	while ((entry = readdir(dir))) {
+		if (!is_run_name(entry->d_name) || !is_dead(scratch->base_fd, entry->d_name))
+			continue;
+		(void)snprintf(dead, sizeof(dead), "%s%s", DEAD_PREFIX, entry->d_name);
+		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
+	}
+	(void)close(steal_fd(&lock));
+	rewinddir(dir);
+	while ((entry = readdir(dir)) && io_now_ns() < end)
+		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
+			(void)io_remove_tree(scratch->base_fd,
+					     entry->d_name); /* what stays is tried again by the next run */
+}
+
+static void sweep_results(const struct scratch *scratch)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	time_t oldest = time(NULL) - RESULTS_AGE_S;
+	struct dirent *entry;
+	struct stat st;
+	int fd = scratch_open_dir(scratch->base_fd, RESULTS);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+		    st.st_mtime < oldest)
+			(void)unlinkat(fd, entry->d_name, 0); /* gone already: fine */
+}
+
+/* ---- the run's own ---- */
+
+static int make_id(char id[SCRATCH_ID_SIZE])
+{
+	unsigned char random[(SCRATCH_ID_SIZE - 1) / 2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/*
+ * Each inode costs (scratch-inside.c), and where runs follow each other ext4 steps over all that were removed in the last
+ * seconds. So what only some runs need is made by who needs it.
+ */
+static int make_run(struct scratch *scratch)
+{
+	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
+	int error;
+
+	if (base_lock < 0)
+		return base_lock;
+	error = make_id(scratch->id);
+	if (error < 0)
+		return error;
+	if (asprintf(&scratch->path, "%s/" RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
+		scratch->path = NULL;
+		return -ENOMEM;
+	}
+	if (!scratch_take_spare(scratch)) {
+		error = scratch_make_dir(scratch->base_fd, scratch_run_name(scratch), 0700);
+		if (error < 0)
+			return error;
+		scratch->fd = scratch_open_dir(scratch->base_fd, scratch_run_name(scratch));
+	}
+	if (scratch->fd < 0)
+		return scratch->fd;
+	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+void scratch_sweep(const struct scratch *scratch)
+{
+	sweep_runs(scratch);
+	sweep_results(scratch);
+}
+
+static void tell_full(const struct scratch *scratch, int error, struct policy_error *ret_error)
+{
+	(void)snprintf(ret_error->text, sizeof(ret_error->text),
+		       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
+		       scratch->base, strerror(-error));
+}
+
+/* -ENOENT: the base was removed meanwhile by a run that ended and left it empty. */
+static int try_create(struct scratch *scratch, struct policy_error *ret_error)
+{
+	int error = scratch_open_base(scratch, ret_error);
+
+	if (error < 0)
+		return error;
+	error = make_run(scratch);
+	if (error < 0)
+		tell_full(scratch, error, ret_error);
+	return error;
+}
+
+static int begin(bool may_stay, struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	struct scratch scratch;
+	int error = -ENOENT;
+
+	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
+		scratch = (struct scratch){.base_fd = -1, .fd = -1, .may_stay = may_stay};
+		ret_error->text[0] = '\0';
+		error = try_create(&scratch, ret_error);
+		if (error < 0)
+			(void)scratch_remove(&scratch); /* the first error is the one to tell */
+	}
+	if (error == 0)
+		*ret_scratch = scratch;
+	return error;
+}
+
+int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	return begin(true, ret_scratch, ret_error);
+}
+
+int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
+{
+	int error = begin(false, ret_scratch, ret_error);
+
+	if (error < 0)
+		return error;
+	scratch_sweep(ret_scratch);
+	error = scratch_furnish(ret_scratch);
+	if (error < 0) {
+		tell_full(ret_scratch, error, ret_error);
+		(void)scratch_remove(ret_scratch); /* the first error is the one to tell */
+	}
+	return error;
+}
+
+char *scratch_keep(const struct scratch *scratch, const char *name)
+{
+	char *path = NULL;
+	int moved = -1;
+
+	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS, name) < 0)
+		return NULL;
+	/* Again when another run has just removed the empty directory. */
+	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
+		(void)scratch_make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
+		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
+		if (moved < 0 && errno != ENOENT)
+			break;
+	}
+	if (moved == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+int scratch_renew(const struct scratch *scratch)
+{
+	static const char *const made[] = {"provided", "view"};
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < sizeof(made) / sizeof(made[0]); i++)
+		error = io_remove_tree(scratch->fd, made[i]);
+	return error;
+}
+
+void scratch_remove_early(const struct scratch *scratch, bool all)
+{
+	static const char *const often_empty[] = {"tmp", "shm", "var-tmp"};
+
+	(void)io_remove_tree(scratch->fd, "provided");
+	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
+	if (scratch_untouched(scratch) && (!all || scratch_give_back(scratch)))
+		return;
+	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: later */
+	if (!all)
+		return;
+	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
+	if (unlinkat(scratch->base_fd, scratch_run_name(scratch), AT_REMOVEDIR) == 0)
+		(void)rmdir(scratch->base);
+}
+
+int scratch_remove(struct scratch *scratch)
+{
+	int error = 0;
+
+	if (scratch->base_fd >= 0 && scratch->fd >= 0 && !(scratch_untouched(scratch) && scratch_give_back(scratch)))
+		error = io_remove_tree(scratch->base_fd, scratch_run_name(scratch));
+	if (error == -ENOENT) /* it went early */
+		error = 0;
+	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */
+	if (scratch->base_fd >= 0 && scratch->base) {
+		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */
+		(void)rmdir(scratch->base);
+	}
+	cleanup_close(&scratch->base_fd);
+	free(scratch->base);
+	free(scratch->path);
+	free(scratch->notice);
+	*scratch = (struct scratch){.base_fd = -1, .fd = -1};
+	return error;
+}

@@ -1,0 +1,18 @@
+/* What a streamed run says about itself on stderr when it has ended. */
+#ifndef CALLGATE_KEEPER_SUMMARY_H
+#define CALLGATE_KEEPER_SUMMARY_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum summary_events {
+	SUMMARY_NONE,
+	SUMMARY_SUMMARY, /* how many calls were denied, and the first few */
+	SUMMARY_BLOCKED, /* every distinct denial */
+	SUMMARY_ALL,	 /* redirects, changes and counts as well */
+};
+
+/* Prints from a result (result.h). Text of the program's own (paths) is printed without control characters. */
+void summary_print(FILE *out, const json_t *result, enum summary_events events);
+
+#endif

@@ -1,0 +1,184 @@
+/* Addresses that a name from outside must not lead to, and what of it a rule may lift. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "policy/network/net.h"
+
+#include "base/banned.h"
+
+/* What may lift a refusal. */
+enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
+
+struct block {
+	unsigned char prefix[16];
+	unsigned bits;
+	enum lifted_by lift;
+	const char *reason;
+};
+
+/*
+ * IANA's special-purpose registries, and where clouds keep a machine's own credentials. First match. 0/8 is no
+ * network: Linux takes a connect to 0.0.0.0 for one to the loopback.
+ */
+/* clang-format off */
+static const struct block blocks_v4[] = {
+	{{169, 254, 169, 254}, 32, BY_NOTHING, "metadata"}, /* nearly all */
+	{{169, 254, 170, 0}, 24, BY_NOTHING, "metadata"},   /* Amazon ECS and EKS */
+	{{168, 63, 129, 16}, 32, BY_NOTHING, "metadata"},   /* Azure */
+	{{100, 100, 100, 200}, 32, BY_NOTHING, "metadata"}, /* Alibaba */
+	{{192, 0, 0, 192}, 32, BY_NOTHING, "metadata"},     /* Oracle */
+	{{0}, 8, BY_NOTHING, "unspecified"},
+	{{10}, 8, BY_PRIVATE, "private"},
+	{{100, 64}, 10, BY_PRIVATE, "private"},
+	{{127}, 8, BY_NAME, "loopback"},
+	{{169, 254}, 16, BY_NAME, "link_local"},
+	{{172, 16}, 12, BY_PRIVATE, "private"},
+	{{192, 0, 0}, 24, BY_NAME, "reserved"},
+	{{192, 0, 2}, 24, BY_PRIVATE, "documentation"},
+	{{192, 88, 99}, 24, BY_NAME, "reserved"},
+	{{192, 168}, 16, BY_PRIVATE, "private"},
+	{{198, 18}, 15, BY_PRIVATE, "benchmark"},
+	{{198, 51, 100}, 24, BY_PRIVATE, "documentation"},
+	{{203, 0, 113}, 24, BY_PRIVATE, "documentation"},
+	{{224}, 4, BY_NOTHING, "multicast"},
+	{{255, 255, 255, 255}, 32, BY_NOTHING, "broadcast"},
+	{{240}, 4, BY_NAME, "reserved"},
+};
+
+static const struct block blocks_v6[] = {
+	{{0xfd, 0, 0x0e, 0xc2}, 32, BY_NOTHING, "metadata"},       /* Amazon: fd00:ec2::254, ::23 */
+	{{0xfd, 0x20, 0, 0xce}, 32, BY_NOTHING, "metadata"},       /* Google: fd20:ce::254 */
+	{{0}, 128, BY_NOTHING, "unspecified"},
+	{{[15] = 1}, 128, BY_NAME, "loopback"},
+	{{0xfc}, 7, BY_PRIVATE, "private"},
+	{{0xfe, 0x80}, 10, BY_NAME, "link_local"},
+	{{0xfe, 0xc0}, 10, BY_PRIVATE, "private"}, /* site-local, RFC 3879 */
+	{{0xff}, 8, BY_NOTHING, "multicast"},
+	{{0x20, 0x01, 0x0d, 0xb8}, 32, BY_PRIVATE, "documentation"},
+	{{0x3f, 0xff}, 20, BY_PRIVATE, "documentation"},
+	{{0x20, 0x01, 0, 2}, 48, BY_PRIVATE, "benchmark"},
+	{{0x20, 0x01}, 23, BY_NAME, "reserved"},
+};
+/* clang-format on */
+
+/* Ways to write an IPv4 address as an IPv6 one: where it is found behind which prefix. */
+struct wrapping {
+	unsigned char prefix[16];
+	unsigned bits;
+	unsigned offset;
+	unsigned char mask; /* each byte of it is this way around */
+};
+
+static const struct wrapping wrappings[] = {
+	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* mapped */
+	{{0}, 96, 12, 0},                        /* compatible, but for :: and ::1 */
+	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
+	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* translated, RFC 2765 */
+	{{0x20, 0x02}, 16, 2, 0},                /* 6to4 */
+	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client, and its server: */
+	{{0x20, 0x01, 0, 0}, 32, 4, 0},
+};
+
+static bool has_prefix(const unsigned char *address, const unsigned char *prefix, unsigned bits)
+{
+	unsigned rest = bits % 8;
+
+	if (memcmp(address, prefix, bits / 8) != 0)
+		return false;
+	return rest == 0 || (address[bits / 8] ^ prefix[bits / 8]) >> (8 - rest) == 0;
+}
+
+static const struct block *find(const struct block *blocks, size_t count, const unsigned char *address)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_prefix(address, blocks[i].prefix, blocks[i].bits))
+			return &blocks[i];
+	return NULL;
+}
+
+#define FIND(blocks, address) find(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
+
+/* The strictest of what is said about the addresses wrapped in it; *ret_wraps: there is one. */
+static const struct block *find_wrapped(const unsigned char *address, bool *ret_wraps)
+{
+	const struct block *strictest = NULL;
+
+	*ret_wraps = false;
+	for (size_t i = 0; i < sizeof(wrappings) / sizeof(wrappings[0]); i++) {
+		const struct wrapping *wrapping = &wrappings[i];
+		const struct block *found;
+		unsigned char v4[4];
+
+		if (!has_prefix(address, wrapping->prefix, wrapping->bits))
+			continue;
+		*ret_wraps = true;
+		for (size_t j = 0; j < sizeof(v4); j++)
+			v4[j] = address[wrapping->offset + j] ^ wrapping->mask;
+		found = FIND(blocks_v4, v4);
+		if (found && (!strictest || found->lift < strictest->lift))
+			strictest = found;
+	}
+	return strictest;
+}
+
+static const struct block *find_v6(const unsigned char *address)
+{
+	static const struct block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
+	const struct block *found = FIND(blocks_v6, address);
+	bool wraps = false, own = found && found->bits == 128; /* :: and ::1 look like compatible addresses */
+	const struct block *wrapped = own ? NULL : find_wrapped(address, &wraps);
+
+	if (own)
+		return found;
+	if (wraps)
+		return wrapped;
+	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* all that is given out is in 2000::/3 */
+}
+
+static const struct block *find_block(const struct sockaddr *address)
+{
+	static const struct block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
+	unsigned char bytes[16];
+
+	if (address->sa_family == AF_INET) {
+		memcpy(bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+		return FIND(blocks_v4, bytes);
+	}
+	if (address->sa_family != AF_INET6)
+		return &unknown;
+	memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+	return find_v6(bytes);
+}
+
+const char *net_address_denied(const struct sockaddr *address)
+{
+	const struct block *block = find_block(address);
+
+	return block ? block->reason : NULL;
+}
+
+const char *net_address_refused(const struct sockaddr *address, enum net_lift lift)
+{
+	const struct block *block = find_block(address);
+	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
+				(lift == NET_LIFT_NAMED && block->lift != BY_NOTHING));
+
+	return block && !lifted ? block->reason : NULL;
+}
+
+void net_address_text(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT])
+{
+	const unsigned char *bytes;
+
+	ret_text[0] = '\0';
+	if (address->sa_family == AF_INET) {
+		bytes = (const unsigned char *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
+		(void)inet_ntop(AF_INET, bytes, ret_text, NET_ADDRESS_TEXT); /* fits */
+	} else if (address->sa_family == AF_INET6) {
+		bytes = (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+		if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes))
+			(void)inet_ntop(AF_INET, bytes + 12, ret_text, NET_ADDRESS_TEXT);
+		else
+			(void)inet_ntop(AF_INET6, bytes, ret_text, NET_ADDRESS_TEXT);
+	}
+}

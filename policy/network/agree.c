@@ -1,0 +1,142 @@
+/* Whether the rules of a network, its secrets and its fixed addresses go together. */
+#include <string.h>
+
+#include "policy/model.h"
+#include "policy/network/compile.h"
+
+#include "base/banned.h"
+
+/* ---- two rules of one endpoint ---- */
+
+static uint16_t shared_port(const struct net_rule *a, const struct net_rule *b)
+{
+	for (size_t i = 0; i < a->ports; i++)
+		for (size_t j = 0; j < b->ports; j++)
+			if (a->port[i] == b->port[j])
+				return a->port[i];
+	return 0;
+}
+
+/* Which of two protocols is spoken at one port must not depend on an order. */
+static void check_pair(struct compiler *compiler, const struct net_written_rule *a, const struct net_written_rule *b)
+{
+	uint16_t port;
+
+	if (a->rule.proto == b->rule.proto || a->rule.proto == NET_UDP || b->rule.proto == NET_UDP ||
+	    !net_patterns_meet(a->rule.host, b->rule.host))
+		return;
+	port = shared_port(&a->rule, &b->rule);
+	if (port)
+		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
+			      b->rule.host, net_proto_name(b->rule.proto), net_proto_name(a->rule.proto),
+			      a->rule.label);
+}
+
+/* ---- credentials and secrets ---- */
+
+static const struct net_written_secret *find_secret(const struct net_collected *collected, const char *name, size_t len)
+{
+	for (size_t i = 0; i < collected->secrets; i++) {
+		const char *known = collected->secret[i].secret.name;
+
+		if (strlen(known) == len && memcmp(known, name, len) == 0)
+			return &collected->secret[i];
+	}
+	return NULL;
+}
+
+static bool secret_covers(const struct net_secret *secret, const char *host)
+{
+	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
+		if (net_pattern_covers(*pattern, host))
+			return true;
+	return false;
+}
+
+static void check_credential(struct compiler *compiler, const struct net_collected *collected,
+			     const struct net_written_rule *rule)
+{
+	const char *open = rule->rule.header_value;
+
+	while (open && (open = strchr(open, '{'))) {
+		size_t len = strcspn(++open, "}");
+		const struct net_written_secret *secret = find_secret(collected, open, len);
+
+		if (!secret)
+			compiler_fail(
+				compiler, rule->where,
+				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
+				(int)len, open);
+		else if (!secret_covers(&secret->secret, rule->rule.host))
+			compiler_fail(compiler, rule->where,
+				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
+				      open, rule->rule.host, (int)len, open);
+	}
+}
+
+/* A host that is reached without TLS alone would never get the secret, or anybody on the way would. */
+static void check_secret(struct compiler *compiler, const struct net_collected *collected,
+			 const struct net_written_secret *secret)
+{
+	for (const char *const *pattern = secret->secret.hosts; *pattern; pattern++) {
+		const struct net_written_rule *plain = NULL, *safe = NULL;
+
+		for (size_t i = 0; i < collected->rules; i++) {
+			const struct net_written_rule *rule = collected->rule[i];
+
+			if (net_patterns_meet(*pattern, rule->rule.host))
+				*(rule->rule.proto == NET_HTTPS ? &safe : &plain) = rule;
+		}
+		if (plain && !safe)
+			compiler_fail(compiler, secret->where,
+				      "%s is reached by %s only, without TLS to protect the secret; see %s", *pattern,
+				      net_proto_name(plain->rule.proto), plain->rule.label);
+	}
+}
+
+/* ---- fixed addresses ---- */
+
+static void check_fixed_rule(struct compiler *compiler, const struct net_fixed *fixed,
+			     const struct net_written_rule *written)
+{
+	const struct net_rule *rule = &written->rule;
+	bool lifts = false;
+
+	if (!net_host_matches(rule->host, fixed->host))
+		return;
+	for (size_t i = 0; i < fixed->addresses; i++) {
+		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
+		const char *refused =
+			net_address_refused(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+		char text[NET_ADDRESS_TEXT];
+
+		lifts = lifts || net_address_denied(address);
+		net_address_text(address, text);
+		if (refused && net_address_refused(address, NET_LIFT_NAMED))
+			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
+				      refused);
+		else if (refused)
+			compiler_fail(compiler, fixed->where,
+				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
+				      refused, rule->label);
+	}
+	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host))
+		compiler_fail(compiler, written->where,
+			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
+			      "remove it");
+}
+
+void net_check(struct compiler *compiler, const struct net_collected *collected)
+{
+	const struct policy_network *network = &compiler->policy->network;
+
+	for (size_t i = 0; i < collected->rules; i++) {
+		for (size_t j = 0; j < i; j++)
+			check_pair(compiler, collected->rule[j], collected->rule[i]);
+		check_credential(compiler, collected, collected->rule[i]);
+		for (size_t j = 0; j < network->fixeds; j++)
+			check_fixed_rule(compiler, &network->fixed[j], collected->rule[i]);
+	}
+	for (size_t i = 0; i < collected->secrets; i++)
+		check_secret(compiler, collected, &collected->secret[i]);
+}

@@ -1,0 +1,159 @@
+/* What makes sense in one rule of the network, whoever wrote it. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policy/network/network.h"
+
+#include "base/banned.h"
+
+enum net_proto net_port_proto(uint16_t port)
+{
+	return port == 443 ? NET_HTTPS : port == 80 ? NET_HTTP : NET_TCP;
+}
+
+bool net_is_secret_name(const char *name, size_t len)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+	if (len == 0 || len > 128 || (name[0] >= '0' && name[0] <= '9'))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!name[i] || !strchr(letters, name[i]))
+			return false;
+	return true;
+}
+
+int net_secret_from_check(const char *from, const char **ret_why)
+{
+	const char *colon = strchr(from, ':'), *rest = colon ? colon + 1 : "";
+	size_t len = colon ? (size_t)(colon - from) : 0;
+
+	*ret_why = NULL;
+	if (len == 3 && memcmp(from, "env", 3) == 0) {
+		if (!net_is_secret_name(rest, strlen(rest)))
+			*ret_why = "names no variable; write \"env:NAME\"";
+	} else if (len == 2 && memcmp(from, "fd", 2) == 0) {
+		if (!*rest || strlen(rest) > 9 || rest[strspn(rest, "0123456789")])
+			*ret_why = "names no descriptor; write \"fd:3\"";
+	} else if (len == 4 && memcmp(from, "file", 4) == 0) {
+		if (!*rest)
+			*ret_why = "names no file; write \"file:./NAME\"";
+	} else if (len == 7 && memcmp(from, "command", 7) == 0) {
+		if (!*rest)
+			*ret_why = "names no command; write \"command:pass show NAME\"";
+	} else {
+		*ret_why = "is no place to take a secret from; write \"env:NAME\", \"file:PATH\", \"fd:N\" or "
+			   "\"command:...\"";
+	}
+	return *ret_why ? -EINVAL : 0;
+}
+
+/* ---- rules ---- */
+
+/* Headers by which a message is framed or routed: a credential there would change more than who asks. */
+static bool is_header_of_ours(const char *name)
+{
+	static const char *const names[] = {
+		"host",   "connection", "content-length",      "transfer-encoding", "te", "trailer", "upgrade",
+		"expect", "keep-alive", "proxy-authorization", "proxy-connection"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static const char *header_problem(const struct net_rule *rule)
+{
+	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+	bool placed = false;
+
+	if (rule->header[strspn(rule->header, token)] || strlen(rule->header) > 128)
+		return "has a credential header that is no header's name; write \"Authorization\"";
+	if (is_header_of_ours(rule->header))
+		return "has a credential in a header that belongs to the connection; write \"Authorization\"";
+	for (const char *at = rule->header_value; *at; at++) {
+		size_t len = strcspn(at + 1, "{}");
+
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			return "has control characters in its credential";
+		if (*at == '}')
+			return "has a \"}\" without a \"{\" in its credential; write \"Bearer {NAME}\"";
+		if (*at != '{')
+			continue;
+		if (at[1 + len] != '}' || !net_is_secret_name(at + 1, len))
+			return "has no secret's name between \"{\" and \"}\" in its credential; write \"Bearer "
+			       "{NAME}\"";
+		at += 1 + len;
+		placed = true;
+	}
+	return placed ? NULL
+		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
+}
+
+static bool address_of(const char *host, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
+
+	memset(ret, 0, sizeof(*ret));
+	if (inet_pton(AF_INET, host, &v4->sin_addr) == 1)
+		ret->ss_family = AF_INET;
+	else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1)
+		ret->ss_family = AF_INET6;
+	else
+		return false;
+	return true;
+}
+
+static int check_address(const struct net_rule *rule, char *why, size_t cap)
+{
+	struct sockaddr_storage address;
+	const char *denied, *never;
+
+	if (!address_of(rule->host, &address))
+		return 0;
+	denied = net_address_denied((const struct sockaddr *)&address);
+	never = net_address_refused((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	if (never)
+		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
+	else if (denied && !rule->private_addresses)
+		(void)snprintf(why, cap,
+			       "names an address that is not public (%s); add \"private\": true if it is meant",
+			       denied);
+	else if (!denied && rule->private_addresses)
+		(void)snprintf(why, cap, "has \"private\" without effect: its address is public; remove it");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static const char *problem(const struct net_rule *rule)
+{
+	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;
+
+	if (!requests && rule->http_count)
+		return "has \"http\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
+	if (!requests && rule->any_body)
+		return "has \"any_body\" where no HTTP is spoken; remove it, or write \"proto\": \"https\"";
+	if (rule->header && rule->proto != NET_HTTPS)
+		return "has a credential without TLS to protect it; write \"proto\": \"https\" or remove it";
+	if (!requests && (rule->budget.requests || rule->budget.requests_per_minute))
+		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
+	if (rule->is_address && rule->dns_real)
+		return "has \"dns\" for an address, which is not looked up; remove it";
+	return rule->header ? header_problem(rule) : NULL;
+}
+
+int net_rule_check(const struct net_rule *rule, char *why, size_t cap)
+{
+	const char *text = problem(rule);
+
+	if (!text)
+		return check_address(rule, why, cap);
+	(void)snprintf(why, cap, "%s", text);
+	return -EINVAL;
+}

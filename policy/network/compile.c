@@ -1,0 +1,261 @@
+/* The network of all files together: rules united, single values by the last file that says them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "policy/model.h"
+#include "policy/network/compile.h"
+
+#include "base/banned.h"
+
+/* Room for one more in a list of the policy's; NULL when memory ran out. */
+static void *grow(struct compiler *compiler, void *list, size_t *count, size_t size)
+{
+	void *grown = arena_grow(&compiler->policy->arena, list, *count, size);
+
+	if (grown)
+		++*count;
+	else
+		compiler->no_memory = true;
+	return grown;
+}
+
+/* ---- paths beside the file that names them ---- */
+
+/* The canonical path of an existing file, in the arena; NULL with a message. */
+static const char *find_file(struct compiler *compiler, const struct source *source, const char *name,
+			     const char *where)
+{
+	const char *slash = name[0] == '/' ? NULL : strrchr(source->path, '/');
+	const struct policy_host *host = compiler->host;
+	_cleanup_free_ char *path = NULL, *real = NULL;
+
+	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - source->path + 1) : 0, slash ? source->path : "", name) <
+	    0) {
+		path = NULL; /* undefined after a failure */
+		compiler->no_memory = true;
+		return NULL;
+	}
+	compiler_add_way(compiler, POLICY_WAY_CONTENT, where, compiler_keep(compiler, path));
+	real = host->realpath ? host->realpath(host->ctx, path) : NULL;
+	if (!real)
+		compiler_fail(compiler, where, "there is no file %s; name one that exists", path);
+	else if (!text_is_utf8(real, strlen(real)))
+		compiler_fail(compiler, where, "%s has a name that is not UTF-8, which a policy cannot hold", name);
+	else
+		return compiler_keep(compiler, real);
+	return NULL;
+}
+
+/* ---- one file's sections ---- */
+
+static void take_rules(struct compiler *compiler, struct net_collected *collected, const struct source_network *from)
+{
+	for (size_t i = 0; i < from->rules && !compiler->no_memory; i++) {
+		collected->rule = grow(compiler, collected->rule, &collected->rules, sizeof(struct net_written_rule *));
+		if (collected->rule)
+			collected->rule[collected->rules - 1] = &from->rule[i];
+	}
+}
+
+static void take_denies(struct compiler *compiler, const struct source_network *from)
+{
+	struct policy_network *network = &compiler->policy->network;
+
+	for (size_t i = 0; i < from->denies && !compiler->no_memory; i++) {
+		network->deny = grow(compiler, network->deny, &network->denies, sizeof(*network->deny));
+		if (network->deny)
+			network->deny[network->denies - 1] = from->deny[i];
+	}
+}
+
+static void take_listens(struct compiler *compiler, const struct source_network *from)
+{
+	struct policy_network *network = &compiler->policy->network;
+
+	for (size_t i = 0; i < from->listens && !compiler->no_memory; i++) {
+		network->listen = grow(compiler, network->listen, &network->listens, sizeof(*network->listen));
+		if (network->listen)
+			network->listen[network->listens - 1] = from->listen[i];
+	}
+}
+
+static void take_fixeds(struct compiler *compiler, const struct source_network *from)
+{
+	struct policy_network *network = &compiler->policy->network;
+
+	for (size_t i = 0; i < from->fixeds && !compiler->no_memory; i++) {
+		size_t at = 0;
+
+		while (at < network->fixeds && strcmp(network->fixed[at].host, from->fixed[i].host) != 0)
+			at++;
+		if (at == network->fixeds)
+			network->fixed = grow(compiler, network->fixed, &network->fixeds, sizeof(*network->fixed));
+		if (network->fixed)
+			network->fixed[at] = from->fixed[i];
+	}
+}
+
+static void take_secrets(struct compiler *compiler, struct net_collected *collected, const struct source *source)
+{
+	const struct source_network *from = &source->network;
+
+	for (size_t i = 0; i < from->secrets && !compiler->no_memory; i++) {
+		struct net_written_secret secret = from->secret[i];
+		const char *text = secret.secret.from;
+		size_t at = 0;
+
+		if (strncmp(text, "file:", 5) == 0) {
+			text = find_file(compiler, source, text + 5, secret.where);
+			secret.secret.from = text ? arena_printf(&compiler->policy->arena, "file:%s", text) : NULL;
+			if (!secret.secret.from)
+				continue; /* a message or no memory: the load fails */
+		}
+		if (strncmp(text, "command:", 8) == 0)
+			compiler_add_way(compiler, POLICY_WAY_COMMAND, secret.where, text + 8);
+		while (at < collected->secrets && strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
+			at++;
+		if (at == collected->secrets)
+			collected->secret =
+				grow(compiler, collected->secret, &collected->secrets, sizeof(*collected->secret));
+		if (collected->secret)
+			collected->secret[at] = secret;
+	}
+}
+
+static void take_values(struct compiler *compiler, const struct source *source)
+{
+	struct policy_network *network = &compiler->policy->network;
+	const struct source_network *from = &source->network;
+
+	if (from->upstream_ca)
+		network->upstream_ca = find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
+	if (from->proxy != NET_PROXY_UNSAID)
+		network->proxy = from->proxy;
+	if (from->has_pool_v4) {
+		network->pool.v4 = from->pool.v4;
+		network->pool.v4_bits = from->pool.v4_bits;
+		network->has_pool_v4 = true;
+	}
+	if (from->has_pool_v6) {
+		network->pool.v6 = from->pool.v6;
+		network->pool.v6_bits = from->pool.v6_bits;
+		network->has_pool_v6 = true;
+	}
+}
+
+/* "none": only what is denied, and secrets, outlive it. */
+static void forget(struct compiler *compiler, struct net_collected *collected)
+{
+	struct policy_network *network = &compiler->policy->network;
+
+	*network = (struct policy_network){.deny = network->deny, .denies = network->denies};
+	collected->rule = NULL;
+	collected->rules = 0;
+}
+
+/* ---- all of it ---- */
+
+static unsigned rank(const char *host)
+{
+	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;
+}
+
+/* Exact names first, then wildcards, longer ones first; else as they were written. */
+static bool is_before(const struct net_rule *a, const struct net_rule *b)
+{
+	unsigned rank_a = rank(a->host), rank_b = rank(b->host);
+
+	if (rank_a != rank_b)
+		return rank_a < rank_b;
+	return rank_a > 0 && strlen(a->host) > strlen(b->host);
+}
+
+static void sort(struct net_collected *collected)
+{
+	for (size_t i = 1; i < collected->rules; i++) {
+		const struct net_written_rule *rule = collected->rule[i];
+		size_t at = i;
+
+		for (; at > 0 && is_before(&rule->rule, &collected->rule[at - 1]->rule); at--)
+			collected->rule[at] = collected->rule[at - 1];
+		collected->rule[at] = rule;
+	}
+}
+
+static void finish(struct compiler *compiler, const struct net_collected *collected)
+{
+	struct policy_network *network = &compiler->policy->network;
+	struct arena *arena = &compiler->policy->arena;
+
+	network->rule = arena_alloc(arena, (collected->rules + 1) * sizeof(*network->rule));
+	network->secret = arena_alloc(arena, (collected->secrets + 1) * sizeof(*network->secret));
+	if (!network->rule || !network->secret) {
+		compiler->no_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < collected->rules; i++) {
+		network->rule[i] = collected->rule[i]->rule;
+		network->rule[i].index = i;
+	}
+	for (size_t i = 0; i < collected->secrets; i++)
+		network->secret[i] = collected->secret[i].secret;
+	network->rules = collected->rules;
+	network->secrets = collected->secrets;
+}
+
+static void set_pool(struct policy_network *network)
+{
+	static const struct net_pool usual = {
+		.v4.s_addr = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x000012c6 : 0xc6120000, /* 198.18.0.0 */
+		.v4_bits = 15,
+		.v6.s6_addr = {0xfd, 0x00, 0x00, 0x5a},
+		.v6_bits = 32,
+	};
+	struct net_pool said = network->pool;
+
+	network->pool = usual;
+	if (network->has_pool_v4) {
+		network->pool.v4 = said.v4;
+		network->pool.v4_bits = said.v4_bits;
+	}
+	if (network->has_pool_v6) {
+		network->pool.v6 = said.v6;
+		network->pool.v6_bits = said.v6_bits;
+	}
+}
+
+void compile_network(struct compiler *compiler, struct source *const *sources, size_t count)
+{
+	struct policy_network *network = &compiler->policy->network;
+	struct net_collected collected = {0};
+
+	for (size_t i = 0; i < count && !compiler->no_memory; i++) {
+		const struct source_network *from = &sources[i]->network;
+
+		if (from->said == NET_NOTHING)
+			forget(compiler, &collected);
+		if (from->said != NET_UNSAID)
+			network->said = from->said;
+		take_denies(compiler, from);
+		take_rules(compiler, &collected, from);
+		take_listens(compiler, from);
+		take_fixeds(compiler, from);
+		take_values(compiler, sources[i]);
+		take_secrets(compiler, &collected, sources[i]);
+	}
+	set_pool(network);
+	sort(&collected);
+	if (collected.rules > NET_RULES_MAX)
+		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
+			      NET_RULES_MAX);
+	else if (!compiler->no_memory)
+		net_check(compiler, &collected);
+	if (!compiler->no_memory)
+		finish(compiler, &collected);
+	if (!compiler->no_memory && !compiler->failed)
+		net_warn(compiler, &collected);
+}

@@ -1,0 +1,67 @@
+/* Names of hosts as people write them: with any letters (IDNA 2008, by UTS #46), which the wire has as A-labels. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/module.h"
+#include "policy/network/names.h"
+#include "policy/network/net.h"
+
+#include "base/banned.h"
+
+extern const struct net_names net_names_linked __attribute__((weak, visibility("hidden")));
+
+const struct net_names *net_names(const char **ret_why)
+{
+	return &net_names_linked ? &net_names_linked : module_part(MODULE_NAMES, ret_why);
+}
+
+static const char *what_is_wrong(const char *text)
+{
+	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
+
+	if (slash && slash[1] && !slash[1 + strspn(slash + 1, "0123456789")])
+		return "is a network or a path; addresses are named one by one, hosts without a path";
+	if (colon && colon > text && colon[1] && text[0] != '[' && !colon[1 + strspn(colon + 1, "0123456789")])
+		return "is no host name: a port does not belong to it";
+	if (strpbrk(text, "/?#"))
+		return "is no host name: write it without a scheme or a path";
+	if (strchr(text, '@'))
+		return "has an \"@\" in it; write the host alone";
+	if (strchr(text, '%'))
+		return "has a \"%\" in it; zone ids and escapes cannot be in a host name";
+	if (strchr(text, '*'))
+		return "has a \"*\" in it; wildcards are \"*.NAME\" (one label) and \"**.NAME\" (any number)";
+	if (strchr(text, '_'))
+		return "has a \"_\" in it, which no host name has";
+	if (strlen(text) >= NET_HOST_MAX)
+		return "is longer than a host name can be";
+	if (text[strspn(text, "0123456789abcdefxABCDEFX.:[]")] == '\0' && strpbrk(text, "0123456789"))
+		return "is no address; write \"192.0.2.1\" or \"2001:db8::1\"";
+	return "is no host name";
+}
+
+int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
+{
+	_cleanup_free_ char *ascii = NULL;
+	const struct net_names *names;
+	int ret;
+
+	if (net_host_canonical(text, strlen(text), ret_host) == 0)
+		return 0;
+	*ret_why = what_is_wrong(text);
+	/* ASCII has been judged: IDNA would but map it */
+	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
+		if (ret >= 4 * NET_HOST_MAX)
+			return -EINVAL;
+	if (!text[ret])
+		return -EINVAL;
+	names = net_names(ret_why);
+	ascii = names ? names->to_ascii(text, ret_why) : NULL;
+	if (!ascii)
+		return -EINVAL;
+	ret = net_host_canonical(ascii, strlen(ascii), ret_host);
+	if (ret < 0)
+		*ret_why = what_is_wrong(ascii);
+	return ret;
+}

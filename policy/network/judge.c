@@ -1,0 +1,272 @@
+/* Judging endpoints and requests: a deny rule beats everything, else some rule must allow it. Neither allocates nor asks. */
+#include <string.h>
+
+#include "policy/model.h"
+#include "policy/network/network.h"
+
+#include "base/banned.h"
+
+/* ---- what the rest asks of the policy ---- */
+
+bool policy_net_enabled(const struct policy *policy)
+{
+	return policy->network.said == NET_SAID;
+}
+
+const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->network.rules;
+	return policy->network.rule;
+}
+
+size_t policy_net_resolve(const struct policy *policy, const char *host, struct sockaddr_storage *ret, size_t cap)
+{
+	const struct policy_network *network = &policy->network;
+
+	for (size_t i = 0; i < network->fixeds; i++) {
+		const struct net_fixed *fixed = &network->fixed[i];
+		size_t count = fixed->addresses < cap ? fixed->addresses : cap;
+
+		if (strcmp(fixed->host, host) != 0)
+			continue;
+		memcpy(ret, fixed->address, count * sizeof(*ret));
+		return count;
+	}
+	return 0;
+}
+
+const char *policy_net_upstream_ca(const struct policy *policy)
+{
+	return policy->network.upstream_ca;
+}
+
+bool policy_net_proxy(const struct policy *policy)
+{
+	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
+}
+
+bool policy_net_proxy_env(const struct policy *policy)
+{
+	return policy->network.proxy == NET_PROXY_ENV;
+}
+
+struct net_pool policy_net_pool(const struct policy *policy)
+{
+	return policy->network.pool;
+}
+
+const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy_net_enabled(policy) ? policy->network.secrets : 0;
+	return policy->network.secret;
+}
+
+bool net_secret_host(const struct net_secret *secret, const char *host)
+{
+	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
+		if (net_host_matches(*pattern, host))
+			return true;
+	return false;
+}
+
+/* ---- verdicts ---- */
+
+static struct net_verdict refuse(const char *reason)
+{
+	return (struct net_verdict){.reason = reason};
+}
+
+static struct net_verdict grant(const struct net_rule *rule)
+{
+	return (struct net_verdict){true, rule, rule->label, "granted"};
+}
+
+static bool has_port(const uint16_t *ports, size_t count, unsigned port)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ports[i] == port)
+			return true;
+	return false;
+}
+
+/* The deny rule of a host at a port; of the whole host only with any = false. NULL: none. */
+static const struct net_deny *find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
+{
+	for (size_t i = 0; i < policy->network.denies; i++) {
+		const struct net_deny *deny = &policy->network.deny[i];
+
+		if (deny->ports && (whole || !has_port(deny->port, deny->ports, port)))
+			continue;
+		if (net_host_matches(deny->host, host))
+			return deny;
+	}
+	return NULL;
+}
+
+static struct net_verdict denied(const struct net_deny *deny)
+{
+	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
+}
+
+struct net_verdict policy_net_name(const struct policy *policy, const char *host)
+{
+	const struct net_deny *deny = find_deny(policy, host, 0, true);
+
+	if (deny)
+		return denied(deny);
+	for (size_t i = 0; i < policy->network.rules; i++)
+		if (net_host_matches(policy->network.rule[i].host, host))
+			return grant(&policy->network.rule[i]);
+	return refuse("no_rule");
+}
+
+/* The next rule from *at on for host, port and transport; NULL: no more, and *reason says what was closest. */
+static const struct net_rule *next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
+					bool udp, const char **reason)
+{
+	while (*at < policy->network.rules) {
+		const struct net_rule *rule = &policy->network.rule[(*at)++];
+
+		if (!net_host_matches(rule->host, host))
+			continue;
+		if (!has_port(rule->port, rule->ports, port)) {
+			if (strcmp(*reason, "no_rule") == 0)
+				*reason = "port_not_granted";
+			continue;
+		}
+		if ((rule->proto == NET_UDP) == udp)
+			return rule;
+		*reason = "proto_not_granted";
+	}
+	return NULL;
+}
+
+struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
+{
+	const struct net_deny *deny = find_deny(policy, host, port, false);
+	const char *reason = "no_rule";
+	const struct net_rule *rule;
+	size_t at = 0;
+
+	if (deny)
+		return denied(deny);
+	rule = next_rule(policy, &at, host, port, udp, &reason);
+	return rule ? grant(rule) : refuse(reason);
+}
+
+struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
+{
+	char text[NET_ADDRESS_TEXT];
+	const struct net_deny *deny;
+
+	net_address_text(address, text);
+	deny = find_deny(policy, text, port, false);
+	return deny ? denied(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
+}
+
+/* What can be done only with the requests in sight. */
+static bool wants_requests(const struct net_rule *rule)
+{
+	return rule->header || rule->budget.requests || rule->budget.requests_per_minute;
+}
+
+bool policy_net_intercepts(const struct policy *policy, const char *host, unsigned port)
+{
+	const char *reason = "no_rule";
+	const struct net_rule *rule;
+	bool some = false, all = true;
+	size_t at = 0;
+
+	while ((rule = next_rule(policy, &at, host, port, false, &reason))) {
+		if (rule->proto != NET_HTTPS)
+			continue;
+		some = true;
+		all = all && rule->http_count > 0;
+		if (wants_requests(rule))
+			return true;
+	}
+	for (size_t i = 0; some && i < policy->network.secrets; i++)
+		if (net_secret_host(&policy->network.secret[i], host))
+			return true;
+	return some && all;
+}
+
+/* ---- requests ---- */
+
+static bool has_method(const char *methods, const char *method)
+{
+	size_t len = strlen(method);
+
+	if (strcmp(methods, "*") == 0)
+		return true;
+	for (; *methods; methods += *methods == ',') {
+		size_t one = strcspn(methods, ",");
+
+		if (one == len && memcmp(methods, method, len) == 0)
+			return true;
+		methods += one;
+	}
+	return false;
+}
+
+/* Whether one of the rule's "http" allows it; else *reason becomes what it lacks, if that is closer than before. */
+static bool http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
+			const char **reason)
+{
+	for (size_t i = 0; i < rule->http_count; i++) {
+		const struct net_http_rule *http = &rule->http[i];
+
+		if (!net_path_matches(http->path, path))
+			continue;
+		if (http->websocket != upgrade) {
+			if (upgrade && strcmp(*reason, "method_not_granted") != 0)
+				*reason = "upgrade_not_granted";
+			continue;
+		}
+		if (has_method(http->methods, method))
+			return true;
+		*reason = "method_not_granted";
+	}
+	return false;
+}
+
+struct net_verdict policy_net_request(const struct policy *policy, const char *host, unsigned port, const char *method,
+				      const char *path, bool upgrade)
+{
+	const struct net_deny *deny = find_deny(policy, host, port, false);
+	const struct net_rule *rule, *any = NULL;
+	const char *reason = "no_rule";
+	const char *closest = "path_not_granted";
+	bool some = false;
+	size_t at = 0;
+
+	if (deny)
+		return denied(deny);
+	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
+		return refuse("method_not_granted");
+	while ((rule = next_rule(policy, &at, host, port, false, &reason))) {
+		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
+			reason = "proto_not_granted";
+			continue;
+		}
+		some = true;
+		if (http_allows(rule, method, path, upgrade, &closest))
+			return grant(rule); /* says more about the request than one that takes any */
+		if (rule->http_count == 0 && !any)
+			any = rule;
+	}
+	if (any)
+		return grant(any);
+	return refuse(some ? closest : reason);
+}
+
+struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
+{
+	for (size_t i = 0; i < policy->network.listens; i++) {
+		const struct net_range *range = &policy->network.listen[i];
+
+		if (port >= range->first && port <= range->last)
+			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
+	}
+	return refuse("port_not_granted");
+}

@@ -1,0 +1,329 @@
+/* Paths of HTTP requests: one form for each, and patterns of them. */
+#include <errno.h>
+#include <string.h>
+
+#include "policy/network/net.h"
+#include "policy/network/network.h"
+
+#include "base/banned.h"
+
+#define DECODE_ROUNDS_MAX 8 /* nobody encodes as often: such a path is refused */
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* RFC 3986, 2.3. */
+static bool is_unreserved(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
+}
+
+/* What may stand in a path as it is: RFC 3986, 3.3, pchar and "/". All else is written as an escape. */
+static bool is_plain(unsigned char c)
+{
+	return is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
+}
+
+struct writer {
+	char *out; /* NET_PATH_MAX */
+	size_t len;
+	size_t segment; /* where the current one begins, behind its "/" */
+	bool escaped;   /* a dot of it came from an escape */
+};
+
+static int put(struct writer *writer, unsigned char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	bool plain = is_plain(c);
+
+	if (writer->len + (plain ? 1 : 3) >= NET_PATH_MAX)
+		return -ENAMETOOLONG;
+	if (!plain) {
+		writer->out[writer->len++] = '%';
+		writer->out[writer->len++] = digits[c >> 4];
+		c = (unsigned char)digits[c & 15];
+	}
+	writer->out[writer->len++] = (char)c;
+	return 0;
+}
+
+/* An escape stays one unless it needs none: "%2A" is not "*" for every server. */
+static int put_escaped(struct writer *writer, const char *escape, size_t left)
+{
+	int high = left > 2 ? hex_value(escape[1]) : -1, low = left > 2 ? hex_value(escape[2]) : -1;
+	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
+
+	if (c < 0x20 || c == 0x7f || c == '\\')
+		return -EINVAL;
+	if (c == '.')
+		writer->escaped = true;
+	if (is_unreserved(c))
+		return put(writer, c);
+	if (writer->len + 3 >= NET_PATH_MAX)
+		return -ENAMETOOLONG;
+	writer->out[writer->len++] = '%';
+	for (size_t i = 1; i < 3; i++) {
+		char digit = escape[i];
+
+		writer->out[writer->len++] = digit >= 'a' ? (char)(digit & ~0x20) : digit;
+	}
+	return 0;
+}
+
+/*
+ * How many bytes before a byte `to` of a text begin an overlong sequence for ASCII that ends with it: C0 AE, E0 80 AE,
+ * F0 80 80 AE …; 0: it ends none.
+ */
+static size_t overlong(const unsigned char *text, size_t to)
+{
+	static const unsigned char first[] = {0xe0, 0xf0, 0xf8, 0xfc};
+	size_t zeros = 0;
+
+	if (!to || (text[to] & 0xc0) != 0x80)
+		return 0;
+	if ((text[to - 1] & 0xfe) == 0xc0)
+		return 1;
+	if ((text[to - 1] & 0xfe) != 0x80)
+		return 0;
+	while (zeros < sizeof(first) - 1 && to >= zeros + 3 && text[to - zeros - 2] == 0x80)
+		zeros++;
+	return to >= zeros + 2 && text[to - zeros - 2] == first[zeros] ? zeros + 2 : 0;
+}
+
+/* Decodes escapes in place, and overlong UTF-8 for ASCII (which old decoders take); whether there were any. */
+static bool decode(char *text, size_t *len)
+{
+	size_t to = 0;
+	bool some = false;
+
+	for (size_t at = 0; at < *len; to++) {
+		int high = *len - at > 2 && text[at] == '%' ? hex_value(text[at + 1]) : -1;
+		int low = high < 0 ? -1 : hex_value(text[at + 2]);
+		size_t before;
+
+		if (low < 0) {
+			text[to] = text[at++];
+			continue;
+		}
+		text[to] = (char)(high << 4 | low);
+		at += 3;
+		some = true;
+		before = overlong((const unsigned char *)text, to);
+		if (before) {
+			text[to - before] = (char)((text[to - 1] & 1) << 6 | (text[to] & 0x3f));
+			to -= before;
+		}
+	}
+	*len = to;
+	return some;
+}
+
+/* Whether some piece between slashes, of either kind, is "." or ".." before ";" or a NUL. */
+static bool has_dots(const char *text, size_t len)
+{
+	for (size_t at = 0, dots; at < len; at++) {
+		for (dots = 0; at < len && text[at] == '.'; at++)
+			dots++;
+		if ((dots == 1 || dots == 2) && (at == len || memchr("/\\;", text[at], 4))) /* 4: NUL as well */
+			return true;
+		while (at < len && text[at] != '/' && text[at] != '\\')
+			at++;
+	}
+	return false;
+}
+
+/*
+ * Whether a server that takes "%2F" for "/" (npm's registry has to: /@scope%2Fname), also in what it decodes twice
+ * (Jenkins has to: /job/a%252Fb), would find a "." or ".." in it, or in what precedes ";": servlet containers take
+ * "..;x" for "..".
+ */
+static bool hides_dots(const char *segment, size_t len)
+{
+	char text[NET_PATH_MAX];
+
+	if (!memchr(segment, '%', len) && !memchr(segment, ';', len))
+		return false;
+	memcpy(text, segment, len);
+	for (unsigned rounds = 0; rounds < DECODE_ROUNDS_MAX; rounds++) {
+		if (has_dots(text, len))
+			return true;
+		if (!decode(text, &len))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Ends a segment: "." falls away, ".." takes the one before with it; true in *ret_gone, and out ends in "/". One that
+ * hides its dots is meant to look like another path.
+ */
+static int end_segment(struct writer *writer, bool *ret_gone)
+{
+	const char *segment = writer->out + writer->segment;
+	size_t len = writer->len - writer->segment, dots = 0;
+
+	*ret_gone = false;
+	while (dots < len && segment[dots] == '.')
+		dots++;
+	if (dots < len || dots == 0 || dots > 2)
+		return hides_dots(segment, len) ? -EINVAL : 0;
+	if (writer->escaped)
+		return -EINVAL;
+	*ret_gone = true;
+	writer->len = writer->segment;
+	if (dots == 1)
+		return 0;
+	if (writer->len == 1)
+		return -EINVAL; /* above the root */
+	writer->len--;
+	while (writer->out[writer->len - 1] != '/')
+		writer->len--;
+	return 0;
+}
+
+static int begin_segment(struct writer *writer, bool gone)
+{
+	int ret = gone ? 0 : put(writer, '/');
+
+	writer->segment = writer->len;
+	writer->escaped = false;
+	return ret;
+}
+
+static int put_target(struct writer *writer, const char *target, size_t len)
+{
+	unsigned char c;
+	bool gone;
+	int ret = 0;
+
+	for (size_t i = 0; i < len && ret == 0; i++) {
+		c = (unsigned char)target[i];
+		if (c == '/') {
+			ret = end_segment(writer, &gone);
+			if (ret == 0)
+				ret = begin_segment(writer, gone);
+		} else if (c == '%') {
+			ret = put_escaped(writer, target + i, len - i);
+			i += 2;
+		} else if (c <= 0x20 || c == 0x7f || c == '\\' || c == '#') {
+			ret = -EINVAL;
+		} else {
+			ret = put(writer, c);
+		}
+	}
+	return ret < 0 ? ret : end_segment(writer, &gone);
+}
+
+int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query)
+{
+	const char *query = len ? memchr(target, '?', len) : NULL;
+	size_t path_len = query ? (size_t)(query - target) : len;
+	char out[NET_PATH_MAX];
+	struct writer writer = {.out = out};
+	int ret;
+
+	if (path_len == 0 || target[0] != '/')
+		return -EINVAL;
+	for (size_t i = path_len; i < len; i++) /* of the query, which goes on as it is */
+		if ((unsigned char)target[i] <= 0x20 || target[i] == 0x7f || target[i] == '#')
+			return -EINVAL;
+	ret = begin_segment(&writer, false);
+	if (ret == 0)
+		ret = put_target(&writer, target + 1, path_len - 1);
+	if (ret < 0)
+		return ret;
+	out[writer.len] = '\0';
+	memcpy(ret_path, out, writer.len + 1);
+	if (ret_query)
+		*ret_query = query;
+	return 0;
+}
+
+/* ---- patterns ---- */
+
+struct matching {
+	const char *start; /* of the pattern */
+	const char *pattern, *path;
+	/* Where to go on from when what follows a star does not match. NULL: no star yet */
+	const char *one_pattern, *one_path;
+	const char *deep_pattern, *deep_path;
+};
+
+/* Where a "*" ends: at a slash, also at one that only some servers see. */
+static bool is_slash(const char *path)
+{
+	return *path == '/' || strncmp(path, "%2F", 3) == 0;
+}
+
+/* "*" that is a whole segment stands for at least one character. */
+static bool is_whole_segment(const struct matching *matching)
+{
+	const char *star = matching->pattern;
+
+	return star > matching->start && star[-1] == '/' && (star[1] == '/' || !star[1]);
+}
+
+/* Takes one piece of the pattern; false when the path does not go on like it. */
+static bool step(struct matching *matching)
+{
+	const char *path = matching->path;
+
+	if (strncmp(matching->pattern, "/**", 3) == 0) { /* nothing, or all of "/..." up to another "/" or the end */
+		if (*path && *path != '/')
+			return false;
+		matching->deep_pattern = matching->pattern += 3;
+		matching->deep_path = path;
+		matching->one_pattern = NULL;
+		return true;
+	}
+	if (*matching->pattern == '*') {
+		if (is_whole_segment(matching) && (!*path || is_slash(path)))
+			return false;
+		matching->path += is_whole_segment(matching);
+		matching->one_pattern = ++matching->pattern;
+		matching->one_path = matching->path;
+		return true;
+	}
+	if (!*path || *matching->pattern != *path)
+		return false;
+	matching->pattern++;
+	matching->path++;
+	return true;
+}
+
+/* Makes the latest star longer; false when there is none that can be. */
+static bool retry(struct matching *matching)
+{
+	if (matching->one_pattern && *matching->one_path && !is_slash(matching->one_path)) {
+		matching->pattern = matching->one_pattern;
+		matching->path = ++matching->one_path;
+		return true;
+	}
+	if (!matching->deep_pattern || !*matching->deep_path)
+		return false;
+	matching->one_pattern = NULL;
+	matching->deep_path += 1 + strcspn(matching->deep_path + 1, "/");
+	matching->pattern = matching->deep_pattern;
+	matching->path = matching->deep_path;
+	return true;
+}
+
+/*
+ * To try the latest star of each kind longer and longer is enough: an earlier "*" could only move what follows it
+ * within one segment, an earlier "**" is no better than the latest. Bounded by the product of the lengths.
+ */
+bool net_path_matches(const char *pattern, const char *path)
+{
+	struct matching matching = {.start = pattern, .pattern = pattern, .path = path};
+
+	while (*matching.pattern || *matching.path)
+		if (!step(&matching) && !retry(&matching))
+			return false;
+	return true;
+}

@@ -1,0 +1,136 @@
+/* Patterns of host names as people write them: "api.test", "*.test.example", "**.test.example". */
+#include <errno.h>
+#include <string.h>
+
+#include "policy/network/names.h"
+#include "policy/network/network.h"
+
+#include "base/banned.h"
+
+bool net_is_wildcard(const char *pattern)
+{
+	return pattern[0] == '*';
+}
+
+bool net_is_address(const char *host)
+{
+	const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
+
+	return strchr(host, ':') || (*last >= '0' && *last <= '9' && last[strspn(last, "0123456789")] == '\0');
+}
+
+/* Top-level domains that nobody can register in: RFC 6761 and ICANN's reservation of "internal". */
+static bool is_reserved(const char *name)
+{
+	return strcmp(name, "test") == 0 || strcmp(name, "internal") == 0;
+}
+
+/* Whether one wildcard below the name would be the hosts of anybody. Also when that cannot be told: why tells more. */
+static bool is_public(const char *name, const char **ret_why)
+{
+	const struct net_names *names;
+
+	if (is_reserved(name))
+		return false;
+	names = net_names(ret_why);
+	if (!names)
+		return true;
+	*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
+	return names->is_public(name);
+}
+
+static bool is_below(const char *name, const char *domain)
+{
+	size_t name_len = strlen(name), len = strlen(domain);
+
+	return name_len >= len && strcmp(name + name_len - len, domain) == 0 &&
+	       (name_len == len || name[name_len - len - 1] == '.');
+}
+
+int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why)
+{
+	size_t stars = strncmp(text, "**.", 3) == 0 ? 3 : strncmp(text, "*.", 2) == 0 ? 2 : 0;
+	char host[NET_HOST_MAX];
+
+	if (strcmp(text, "*") == 0 || strcmp(text, "**") == 0) {
+		*ret_why = "would be every host there is; name those the program needs";
+		return -EINVAL;
+	}
+	if (net_host_parse(text + stars, host, ret_why) < 0)
+		return -EINVAL;
+	if (is_below(host, "localhost"))
+		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
+	else if (stars && net_is_address(host))
+		*ret_why = "is a wildcard before an address; write the address alone";
+	else if (stars && is_public(host, ret_why))
+		return -EINVAL;
+	else if (stars + strlen(host) >= NET_HOST_MAX)
+		*ret_why = "is longer than a host name can be";
+	else {
+		memcpy(ret_pattern, text, stars);
+		memcpy(ret_pattern + stars, host, strlen(host) + 1);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+bool net_pattern_covers(const char *pattern, const char *other)
+{
+	bool deep = strncmp(pattern, "**.", 3) == 0;
+
+	if (!net_is_wildcard(other))
+		return net_host_matches(pattern, other);
+	if (!deep)
+		return strcmp(pattern, other) == 0;
+	return is_below(strchr(other, '.') + 1, pattern + 3);
+}
+
+bool net_patterns_meet(const char *a, const char *b)
+{
+	/* of two wildcards that have names in common, one is all of the other's */
+	return net_pattern_covers(a, b) || net_pattern_covers(b, a);
+}
+
+/* ---- endpoints on the command line ---- */
+
+int net_port_parse(const char *text, uint16_t *ret_port)
+{
+	unsigned port = 0;
+
+	if (!*text || strlen(text) > 5 || text[strspn(text, "0123456789")])
+		return -EINVAL;
+	for (; *text; text++)
+		port = port * 10 + (unsigned)(*text - '0');
+	if (port == 0 || port > 65535)
+		return -EINVAL;
+	*ret_port = (uint16_t)port;
+	return 0;
+}
+
+int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why)
+{
+	const char *close = text[0] == '[' ? strchr(text, ']') : NULL;
+	const char *colon = close ? (close[1] == ':' ? close + 1 : NULL) : strchr(text, ':');
+	char host[4 * NET_HOST_MAX];
+	size_t len;
+
+	if (colon && !close && strchr(colon + 1, ':'))
+		colon = NULL; /* an IPv6 address without a port */
+	if (strstr(text, "://")) {
+		*ret_why = "has a scheme that does not belong there; write HOST or HOST:PORT";
+		return -EINVAL;
+	}
+	len = colon ? (size_t)(colon - text) : strlen(text);
+	if (len >= sizeof(host)) {
+		*ret_why = "is longer than a host name can be";
+		return -EINVAL;
+	}
+	memcpy(host, text, len);
+	host[len] = '\0';
+	*ret_port = 443;
+	if (colon && net_port_parse(colon + 1, ret_port) < 0) {
+		*ret_why = "has no port from 1 to 65535 behind its colon";
+		return -EINVAL;
+	}
+	return net_pattern_parse(host, ret_pattern, ret_why);
+}

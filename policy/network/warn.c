@@ -1,0 +1,123 @@
+/* What a network permits and its author probably did not mean. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/model.h"
+#include "policy/network/compile.h"
+
+#include "base/banned.h"
+
+__attribute__((format(printf, 2, 3))) static void warn(struct compiler *compiler, const char *format, ...)
+{
+	struct policy *policy = compiler->policy;
+	char text[sizeof(((struct policy_error *)NULL)->text)];
+	const char **grown;
+	va_list args;
+
+	grown = arena_grow(&policy->arena, policy->warning, policy->warnings, sizeof(*grown));
+	if (!grown) {
+		compiler->no_memory = true;
+		return;
+	}
+	policy->warning = grown;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args); /* a message that is cut is a message still */
+	va_end(args);
+	policy->warning[policy->warnings] = compiler_keep(compiler, text);
+	policy->warnings += policy->warning[policy->warnings] != NULL;
+}
+
+/*
+ * Whose servers serve everybody's sites behind one address: the SNI is the approved name, the Host header inside of TLS
+ * that nobody opens need not be.
+ */
+static bool is_shared(const char *host)
+{
+	static const char *const shared[] = {
+		"**.akamai.net",
+		"**.akamaiedge.net",
+		"**.akamaihd.net",
+		"**.akamaized.net",
+		"**.amplifyapp.com",
+		"**.appspot.com",
+		"**.azureedge.net",
+		"**.azurefd.net",
+		"**.azurewebsites.net",
+		"**.b-cdn.net",
+		"**.cdn.cloudflare.net",
+		"**.cdn77.org",
+		"**.cloudfront.net",
+		"**.edgekey.net",
+		"**.edgesuite.net",
+		"**.fastly.net",
+		"**.fastlylb.net",
+		"**.firebaseapp.com",
+		"**.github.io",
+		"**.gitlab.io",
+		"**.herokuapp.com",
+		"**.jsdelivr.net",
+		"**.netlify.app",
+		"**.onrender.com",
+		"**.pages.dev",
+		"**.r2.dev",
+		"**.run.app",
+		"**.s3.amazonaws.com",
+		"**.storage.googleapis.com",
+		"**.trafficmanager.net",
+		"**.vercel.app",
+		"**.web.app",
+		"**.workers.dev",
+	};
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (net_patterns_meet(shared[i], host))
+			return true;
+	return false;
+}
+
+static bool is_denied(const struct policy_network *network, const struct net_rule *rule)
+{
+	for (size_t i = 0; i < network->denies; i++)
+		if (!network->deny[i].ports && net_pattern_covers(network->deny[i].host, rule->host))
+			return true;
+	return false;
+}
+
+static bool has_rule(const struct policy_network *network, const char *pattern)
+{
+	for (size_t i = 0; i < network->rules; i++)
+		if (net_patterns_meet(network->rule[i].host, pattern))
+			return true;
+	return false;
+}
+
+void net_warn(struct compiler *compiler, const struct net_collected *collected)
+{
+	const struct policy_network *network = &compiler->policy->network;
+
+	for (size_t i = 0; i < collected->rules && network->said == NET_SAID; i++) {
+		const struct net_written_rule *written = collected->rule[i];
+		const struct net_rule *rule = &written->rule;
+
+		if (rule->proto == NET_HTTPS && rule->http_count == 0 && is_shared(rule->host))
+			warn(compiler,
+			     "%s: warning: %s is served together with strangers' sites, which can be asked for in "
+			     "unopened TLS; add \"http\" rules, so that the requests are judged",
+			     written->where, rule->host);
+		if (is_denied(network, rule))
+			warn(compiler, "%s: warning: allows nothing: a deny rule beats it", written->where);
+	}
+	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
+		if (!has_rule(network, network->fixed[i].host))
+			warn(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
+			     network->fixed[i].host);
+	for (size_t i = 0; i < collected->secrets && network->said == NET_UNSAID; i++)
+		warn(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
+		     collected->secret[i].where);
+	for (size_t i = 0; i < collected->secrets && network->said == NET_SAID; i++)
+		for (const char *const *host = collected->secret[i].secret.hosts; *host; host++)
+			if (!has_rule(network, *host))
+				warn(compiler, "%s: warning: no rule allows %s, to which the secret might be sent",
+				     collected->secret[i].where, *host);
+}

@@ -1,0 +1,34 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "policy/parse/errors.h"
+
+#include "base/banned.h"
+
+void policy_errors_add(struct policy_errors *errors, const char *format, ...)
+{
+	struct policy_error *grown;
+	va_list args;
+	char *text;
+
+	if (errors->count >= POLICY_ERRORS_MAX)
+		return;
+	grown = realloc(errors->item, (errors->count + 1) * sizeof(*grown));
+	if (!grown)
+		return; /* the load fails all the same: its result does not rest on the list */
+	errors->item = grown;
+	text = grown[errors->count++].text;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(grown->text), format, args); /* a message that is cut is a message still */
+	va_end(args);
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+void policy_errors_done(struct policy_errors *errors)
+{
+	free(errors->item);
+	*errors = (struct policy_errors){0};
+}

@@ -1,0 +1,169 @@
+#include <string.h>
+
+#include "policy/parse/keys.h"
+
+#include "base/banned.h"
+
+/* clang-format off */
+static const struct policy_key keys[] = {
+	{"", "$schema", KEY_STRING, KEY_ID_NONE, "for editors; not read"},
+	{"", "version", KEY_VERSION, KEY_ID_NONE, "of the format: 1"},
+	{"", "name", KEY_STRING, KEY_ID_NAME, "what results and records call the policy"},
+	{"", "description", KEY_STRING, KEY_ID_NONE, "for people; not read"},
+	{"", "extends", KEY_STRINGS, KEY_ID_EXTENDS, "profiles and files this one builds on"},
+	{"", "workdir", KEY_PATH, KEY_ID_WORKDIR, "name of the working directory in the view"},
+
+	{"", "filesystem", KEY_OBJECT, KEY_ID_NONE, "what exists for the program"},
+	{"filesystem", "read", KEY_PATHS, KEY_ID_READ, "may be seen, read and listed"},
+	{"filesystem", "write", KEY_PATHS, KEY_ID_WRITE, "may be changed as well"},
+	{"filesystem", "exec", KEY_PATHS, KEY_ID_EXEC, "may be executed as well"},
+	{"filesystem", "deny", KEY_PATHS, KEY_ID_DENY, "EACCES at and below a match, whatever else is granted"},
+	{"filesystem", "redirect", KEY_OBJECTS, KEY_ID_REDIRECT, "names that lead to another host place"},
+	{"filesystem.redirect[]", "from", KEY_PATH, KEY_ID_NONE, "name in the view"},
+	{"filesystem.redirect[]", "to", KEY_PATH, KEY_ID_NONE, "host place: @workdir/..., @scratch/... or a granted path"},
+	{"filesystem", "provide", KEY_PROVIDES, KEY_ID_PROVIDE, "files whose content the policy supplies"},
+	{"filesystem.provide{}", "from", KEY_STRING, KEY_ID_NONE, "file:PATH (relative to the policy), account:passwd or account:group"},
+	{"filesystem", "decoy", KEY_PATHS, KEY_ID_DECOY, "files with believable but made-up content"},
+
+	{"", "exec", KEY_OBJECT, KEY_ID_NONE, "limits on execution"},
+	{"exec", "deny", KEY_PATHS, KEY_ID_EXEC_DENY, "never executed, though it may be read"},
+
+	{"", "env", KEY_OBJECT, KEY_ID_NONE, "the program's environment"},
+	{"env", "pass", KEY_STRINGS, KEY_ID_ENV_PASS, "variables taken over when set; a name may end in *"},
+	{"env", "set", KEY_TEXTS, KEY_ID_ENV_SET, "variables with a value"},
+
+	{"", "limits", KEY_OBJECT, KEY_ID_NONE, "bounds of a run"},
+	{"limits", "wall", KEY_DURATION, KEY_ID_WALL, "wall-clock time"},
+	{"limits", "cpu", KEY_DURATION, KEY_ID_CPU, "processor time of all processes together"},
+	{"limits", "memory", KEY_AMOUNT, KEY_ID_MEMORY, "memory of all processes together"},
+	{"limits", "pids", KEY_COUNT, KEY_ID_PIDS, "processes and threads at a time"},
+	{"limits", "open_files", KEY_COUNT, KEY_ID_OPEN_FILES, "descriptors of one process"},
+	{"limits", "file_size", KEY_AMOUNT, KEY_ID_FILE_SIZE, "size of one file"},
+	{"limits", "disk", KEY_AMOUNT, KEY_ID_DISK, "what the run adds to the disk, wherever it may write"},
+	{"limits", "stdout", KEY_SIZE, KEY_ID_STDOUT, "bytes shown; the rest is spilled and counted"},
+	{"limits", "stderr", KEY_SIZE, KEY_ID_STDERR, "bytes shown; the rest is spilled and counted"},
+	{"limits", "audit", KEY_AMOUNT, KEY_ID_AUDIT_SIZE, "size of the audit log"},
+
+	{"", "network", KEY_NETWORK, KEY_ID_NETWORK, "which endpoints exist; \"none\": no network, whatever is extended"},
+	{"network", "default", KEY_DEFAULT, KEY_ID_NETWORK, "what is not allowed is denied"},
+	{"network", "extends", KEY_STRINGS, KEY_ID_NET_EXTENDS, "profiles and files of which only the network is taken"},
+	{"network", "allow", KEY_OBJECTS, KEY_ID_NET_ALLOW, "endpoints that may be reached"},
+	{"network.allow[]", "host", KEY_STRING, KEY_ID_NONE, "name, *.NAME (one label), **.NAME (any number) or address"},
+	{"network.allow[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; 443 unless said"},
+	{"network.allow[]", "proto", KEY_PROTO, KEY_ID_NETWORK, "what is spoken there; by the port unless said"},
+	{"network.allow[]", "http", KEY_STRINGS, KEY_ID_NETWORK, "requests that may be made: METHOD,... /path; all unless said"},
+	{"network.allow[]", "credential", KEY_OBJECT, KEY_ID_NONE, "header put into requests after they were allowed"},
+	{"network.allow[].credential", "header", KEY_STRING, KEY_ID_NONE, "its name"},
+	{"network.allow[].credential", "value", KEY_STRING, KEY_ID_NONE, "its value with {NAME} for a secret"},
+	{"network.allow[]", "any_body", KEY_BOOL, KEY_ID_NONE, "GET, HEAD, DELETE and OPTIONS may have content as well"},
+	{"network.allow[]", "private", KEY_BOOL, KEY_ID_NONE, "addresses that are not public may be connected to"},
+	{"network.allow[]", "dns", KEY_DNS, KEY_ID_NETWORK, "the answer the program gets for the name"},
+	{"network.allow[]", "max_bytes_up", KEY_AMOUNT, KEY_ID_NETWORK, "bytes the program may send"},
+	{"network.allow[]", "max_bytes_down", KEY_AMOUNT, KEY_ID_NETWORK, "bytes it may get"},
+	{"network.allow[]", "max_bytes_per_second", KEY_AMOUNT, KEY_ID_NETWORK, "both ways together"},
+	{"network.allow[]", "requests_per_minute", KEY_COUNT, KEY_ID_NETWORK, "rate of requests"},
+	{"network.allow[]", "max_requests", KEY_COUNT, KEY_ID_NETWORK, "requests of a run"},
+	{"network.allow[]", "max_connections", KEY_COUNT, KEY_ID_NETWORK, "connections at a time"},
+	{"network.allow[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why"},
+	{"network", "deny", KEY_OBJECTS, KEY_ID_NET_DENY, "endpoints that may not, whatever is allowed"},
+	{"network.deny[]", "host", KEY_STRING, KEY_ID_NONE, "name, wildcard or address"},
+	{"network.deny[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; all unless said"},
+	{"network.deny[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why not"},
+	{"network", "listen", KEY_LISTEN, KEY_ID_NETWORK, "ports of the run's own loopback that may be listened at"},
+	{"network", "resolve", KEY_ADDRESSES, KEY_ID_NETWORK, "fixed addresses of names"},
+	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA, "PEM file of further roots to verify servers with"},
+	{"network", "proxy", KEY_PROXY, KEY_ID_NETWORK, "offer an HTTP and SOCKS5 proxy; \"env\": and name it in the environment"},
+	{"network", "pool", KEY_OBJECT, KEY_ID_NONE, "networks that names' addresses are made up from"},
+	{"network.pool", "v4", KEY_STRING, KEY_ID_NET_POOL_V4, "198.18.0.0/15 unless said"},
+	{"network.pool", "v6", KEY_STRING, KEY_ID_NET_POOL_V6, "fd00:5a::/32 unless said"},
+
+	{"", "secrets", KEY_SECRETS, KEY_ID_NETWORK, "what is sent to hosts for the program, which has a placeholder"},
+	{"secrets{}", "from", KEY_STRING, KEY_ID_NONE, "env:NAME, file:PATH, fd:N or command:..."},
+	{"secrets{}", "hosts", KEY_STRINGS, KEY_ID_NETWORK, "to whom it may be sent"},
+
+	{"", "process", KEY_OBJECT, KEY_ID_NONE, "its processes"},
+	{"process", "max", KEY_COUNT, KEY_ID_PROCESS_MAX, "the same as limits.pids"},
+
+	{"", "audit", KEY_OBJECT, KEY_ID_NONE, "the record of decisions"},
+	{"audit", "file", KEY_PATH, KEY_ID_AUDIT_FILE, "where it is written"},
+	{"audit", "allowed", KEY_BOOL, KEY_ID_AUDIT_ALLOWED, "record allowed calls, too"},
+	{"audit", "compact", KEY_BOOL, KEY_ID_AUDIT_COMPACT, "leave out of a record what earlier ones say"},
+	{"audit", "fstat", KEY_BOOL, KEY_ID_AUDIT_FSTAT, "judge and record each fstat of C libraries, too"},
+
+	{"", "user", KEY_STRING, KEY_ID_USER, "whom the run is done as when root starts it"},
+	{"", "require", KEY_LAYERS, KEY_ID_REQUIRE, "layers without which nothing is run"},
+
+	{"", "phases", KEY_OBJECT, KEY_ID_NONE, "what holds besides in one phase of a run"},
+	{"phases", "setup", KEY_PHASE, KEY_ID_PHASE_SETUP, "for the command of --setup, which comes first"},
+	{"phases", "run", KEY_PHASE, KEY_ID_PHASE_RUN, "for the program"},
+
+	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "another answer than an errno"},
+};
+/* clang-format on */
+
+const struct policy_key *policy_keys(size_t *ret_count)
+{
+	*ret_count = sizeof(keys) / sizeof(keys[0]);
+	return keys;
+}
+
+const struct policy_key *policy_key_find(const char *section, const char *name)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].name[0] == name[0] && strcmp(keys[i].name, name) == 0 && strcmp(keys[i].section, section) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+bool policy_key_in_phase(const struct policy_key *key)
+{
+	static const char *const names[] = {"filesystem", "exec", "env", "limits", "network", "process", "require"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!*key->section && strcmp(key->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *const *policy_key_words(enum key_type type)
+{
+	static const char *const defaults[] = {"deny", NULL};
+	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
+	static const char *const answers[] = {"synthetic", "real", NULL};
+
+	return type == KEY_DEFAULT ? defaults : type == KEY_PROTO ? protos : type == KEY_DNS ? answers : NULL;
+}
+
+const char *policy_key_expects(enum key_type type)
+{
+	static const char *const words[KEY_TYPE_MAX] = {
+		[KEY_OBJECT] = "an object { ... }",
+		[KEY_STRING] = "a string",
+		[KEY_PATH] = "a string: one path",
+		[KEY_VERSION] = "the number 1",
+		[KEY_BOOL] = "true or false",
+		[KEY_DURATION] = "a time such as \"10s\", \"2m\" or \"none\"",
+		[KEY_SIZE] = "a size such as \"64K\" or \"1M\"",
+		[KEY_AMOUNT] = "a size such as \"64K\", \"1G\" or \"none\"",
+		[KEY_COUNT] = "a number such as 64, or \"none\"",
+		[KEY_STRINGS] = "a list of strings [\"...\"]",
+		[KEY_PATHS] = "a list of paths [\"/...\"]",
+		[KEY_OBJECTS] = "a list of objects [{ ... }]",
+		[KEY_TEXTS] = "an object of strings {\"NAME\": \"value\"}",
+		[KEY_PROVIDES] = "an object of files {\"/path\": \"content\"}",
+		[KEY_LAYERS] = "a list of layers [\"landlock\", \"namespaces\"]",
+		[KEY_NETWORK] = "an object { ... } or \"none\"",
+		[KEY_PORTS] = "a port such as 443, or a list of ports",
+		[KEY_LISTEN] = "a list of ports [8000, \"9000-9010\"]",
+		[KEY_ADDRESSES] = "an object of addresses {\"api.test\": \"192.0.2.1\"}",
+		[KEY_PROXY] = "true, false or \"env\"",
+		[KEY_SECRETS] = "an object of secrets {\"NAME\": {\"from\": \"env:NAME\", \"hosts\": [...]}}",
+		[KEY_PHASE] = "an object { ... } with keys of a policy",
+		[KEY_DEFAULT] = "\"deny\", the only default there is",
+		[KEY_PROTO] = "\"https\", \"http\", \"tcp\" or \"udp\"",
+		[KEY_DNS] = "\"synthetic\" or \"real\"",
+		[KEY_LATER] = "left out",
+	};
+
+	return words[type];
+}

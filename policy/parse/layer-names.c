@@ -1,0 +1,66 @@
+#include "policy/parse/layer-names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#include "base/banned.h"
+
+/* The last one is no layer of its own. */
+static const char *const names[LAYER_MAX + 2] = {
+	[LAYER_SECCOMP] = "seccomp_notify",
+	[LAYER_NO_NEW_PRIVS] = "no_new_privs",
+	[LAYER_CAPABILITIES] = "capabilities",
+	[LAYER_LANDLOCK] = "landlock",
+	[LAYER_SELF_FILTER] = "self_filter",
+	[LAYER_USERNS] = "userns",
+	[LAYER_MOUNTNS] = "mountns",
+	[LAYER_PIDNS] = "pidns",
+	[LAYER_IPCNS] = "ipcns",
+	[LAYER_UTSNS] = "utsns",
+	[LAYER_NETNS] = "netns",
+	[LAYER_CGROUPNS] = "cgroupns",
+	[LAYER_CGROUPS] = "cgroups",
+	[LAYER_MAX] = "namespaces",
+};
+
+const char *layer_name(enum layer layer)
+{
+	return names[layer];
+}
+
+unsigned layer_bits(const char *name, size_t len)
+{
+	for (enum layer layer = 0; layer <= LAYER_MAX; layer++)
+		if (strlen(names[layer]) == len && memcmp(names[layer], name, len) == 0)
+			return layer == LAYER_MAX ? LAYERS_NAMESPACES : LAYER_BIT(layer);
+	return 0;
+}
+
+const char *layer_nearest(const char *name)
+{
+	return text_nearest(name, names);
+}
+
+int layers_parse(const char *list, unsigned *bits, char *ret_bad, size_t size)
+{
+	unsigned sum = 0;
+
+	for (const char *at = list;; at++) {
+		size_t len = strcspn(at, ",");
+		unsigned named = layer_bits(at, len);
+
+		if (!named) {
+			(void)snprintf(ret_bad, size, "%.*s", (int)(len < size ? len : size - 1), at); /* cut */
+			return -EINVAL;
+		}
+		sum |= named;
+		at += len;
+		if (!*at)
+			break;
+	}
+	*bits |= sum;
+	return 0;
+}

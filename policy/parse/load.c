@@ -1,0 +1,394 @@
+/* Files and what they extend, composed with the command line and compiled. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "policy/model.h"
+#include "policy/parse/errors.h"
+
+#include "base/banned.h"
+
+/* A chain of `extends` longer than this is a mistake. */
+#define EXTENDS_DEPTH_MAX 16
+
+struct loader {
+	struct compiler compiler;
+	struct source **source; /* parents before children, each file once */
+	size_t count;
+	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded right now, to find circles */
+	size_t depth;
+	bool network_only; /* of what is loaded right now; see source->partial */
+	bool peeking;      /* what it provides is not wanted yet: who "account:passwd" is for is not known */
+};
+
+struct policy_draft {
+	struct loader loader;
+};
+
+static void fail_load(struct loader *loader, const char *where, const char *name, int error)
+{
+	struct compiler *compiler = &loader->compiler;
+
+	if (error == -ENOENT && !strchr(name, '/'))
+		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
+			      name);
+	else if (error == -EILSEQ)
+		compiler_fail(compiler, where, "%s has a NUL byte in it; it is no text", name);
+	else if (error == -EFBIG)
+		compiler_fail(compiler, where, "%s is too large to be meant", name);
+	else if (error == -ENOMEM)
+		compiler->no_memory = true;
+	else
+		compiler_fail(compiler, where, "cannot read %s: %s", name, strerror(-error));
+}
+
+static void add_source(struct loader *loader, struct source *source)
+{
+	struct arena *arena = &loader->compiler.policy->arena;
+
+	loader->source = arena_grow(arena, loader->source, loader->count, sizeof(struct source *));
+	if (loader->source)
+		loader->source[loader->count++] = source;
+	else
+		loader->compiler.no_memory = true;
+}
+
+/* A network that a "none" has made void since is there no more. */
+static bool is_loaded(const struct loader *loader, const char *path)
+{
+	for (size_t i = loader->count; i > 0; i--) {
+		const struct source *source = loader->source[i - 1];
+
+		if (loader->network_only && source->network.said == NET_NOTHING)
+			return false;
+		if (strcmp(source->path, path) == 0 && (loader->network_only || !source->partial))
+			return true;
+	}
+	return false;
+}
+
+/* What network.extends takes of a file: endpoints. Secrets are the whole policy's matter. */
+static void cut_to_network(struct source *source)
+{
+	struct source_network network = source->network;
+
+	network.secret = NULL;
+	network.secrets = 0;
+	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
+}
+
+/* "file:PATH" of a provided file becomes its content. */
+static void load_provided(struct loader *loader, struct source *source)
+{
+	const struct policy_host *host = loader->compiler.host;
+
+	for (size_t i = 0; i < source->rule_count; i++) {
+		struct source_rule *rule = &source->rule[i];
+		_cleanup_free_ char *text = NULL, *path = NULL, *name = NULL;
+		int ret;
+
+		if (!rule->to_file)
+			continue;
+		if (asprintf(&name, "%s%s", strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text) < 0) {
+			name = NULL; /* undefined after a failure */
+			loader->compiler.no_memory = true;
+			return;
+		}
+		ret = host->load(host->ctx, name, source->path, &text, &path);
+		if (ret < 0)
+			fail_load(loader, rule->to.where, name, ret);
+		else if (!text_is_utf8(text, strlen(text)))
+			compiler_fail(&loader->compiler, rule->to.where,
+				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
+		else
+			rule->to.text = compiler_keep(&loader->compiler, text);
+	}
+}
+
+static void load_name(struct loader *loader, const char *where, const char *name, const char *from);
+
+static void load_parents(struct loader *loader, const struct source *source)
+{
+	for (size_t i = 0; i < source->extends_count && !loader->compiler.no_memory; i++)
+		load_name(loader, source->extends[i].where, source->extends[i].text, source->path);
+}
+
+static void load_networks(struct loader *loader, const struct source *source)
+{
+	bool before = loader->network_only;
+
+	loader->network_only = true;
+	for (size_t i = 0; i < source->net_extends_count && !loader->compiler.no_memory; i++)
+		load_name(loader, source->net_extends[i].where, source->net_extends[i].text, source->path);
+	loader->network_only = before;
+}
+
+/* As struct policy_host has it. */
+static bool is_profile(const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
+}
+
+static void load_text(struct loader *loader, const char *name, const char *path, const char *text)
+{
+	struct compiler *compiler = &loader->compiler;
+	struct source *source;
+	int ret = source_parse(&compiler->policy->arena, path, text, compiler->errors, &source);
+
+	if (ret == -ENOMEM)
+		compiler->no_memory = true;
+	if (ret < 0) {
+		compiler->failed = true;
+		return;
+	}
+	source->profile = is_profile(name);
+	loader->path[loader->depth++] = source->path;
+	load_parents(loader, source);
+	load_networks(loader, source);
+	loader->depth--;
+	if (loader->network_only)
+		cut_to_network(source);
+	if (!loader->peeking)
+		load_provided(loader, source);
+	add_source(loader, source);
+}
+
+static void load_name(struct loader *loader, const char *where, const char *name, const char *from)
+{
+	const struct policy_host *host = loader->compiler.host;
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	int ret = host->load(host->ctx, name, from, &text, &path);
+
+	if (ret < 0) {
+		fail_load(loader, where, name, ret);
+		return;
+	}
+	for (size_t i = 0; i < loader->depth; i++) {
+		if (strcmp(loader->path[i], path) == 0) {
+			compiler_fail(&loader->compiler, where, "\"%s\" extends itself in a circle; remove one extends",
+				      name);
+			return;
+		}
+	}
+	if (loader->depth == EXTENDS_DEPTH_MAX)
+		compiler_fail(&loader->compiler, where, "more than %d files extend one another", EXTENDS_DEPTH_MAX);
+	else if (!is_loaded(loader, path))
+		load_text(loader, name, path, text);
+}
+
+/* ---- the workdir's two names ---- */
+
+static void take_workdir(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+{
+	const struct source_text *from = ctx;
+
+	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") ||
+	    path_below(expanded->path, "/dev"))
+		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, say \"/work\"",
+			      expanded->path);
+	compiler->policy->workdir = expanded->path;
+}
+
+static void set_workdir(struct loader *loader)
+{
+	struct compiler *compiler = &loader->compiler;
+	const struct policy_host *host = compiler->host;
+	const struct source_text *named = NULL;
+	struct source_text fixed = {host->workdir_virt ? host->workdir_virt : host->workdir_virt_default, "workdir"};
+
+	for (size_t i = 0; i < loader->count && !host->workdir_virt; i++)
+		if (loader->source[i]->workdir.text)
+			named = &loader->source[i]->workdir;
+	compiler->policy->workdir_host = compiler_keep(compiler, host->workdir);
+	vars_expand(compiler, named ? named : &fixed, 0, take_workdir, (void *)(uintptr_t)(named ? named : &fixed));
+}
+
+/* ---- all of it ---- */
+
+static void compile(struct loader *loader)
+{
+	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
+							     compile_borders};
+	struct compiler *compiler = &loader->compiler;
+
+	set_workdir(loader);
+	if (compiler->failed || compiler->no_memory)
+		return;
+	compile_rules(compiler, loader->source, loader->count);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !compiler->failed && !compiler->no_memory; i++)
+		steps[i](compiler);
+	if (!compiler->failed && !compiler->no_memory)
+		compile_settings(compiler, loader->source, loader->count);
+	if (!compiler->no_memory)
+		compile_network(compiler, loader->source, loader->count);
+}
+
+/*
+ * A phase is one more file behind all others. Where it says "none", that is the last word: what the command line allows is
+ * for the other phase then, or --allow-host would undo the ratchet for whoever needs it to set up.
+ */
+static bool load_phase(struct loader *loader, enum policy_phase phase)
+{
+	size_t files = loader->count;
+	bool closed = false;
+
+	for (size_t i = 0; i < files; i++)
+		for (unsigned which = 0; which < POLICY_PHASE_MAX; which++)
+			if (loader->source[i]->phase[which])
+				loader->compiler.policy->phases |= 1u << which;
+	for (size_t i = 0; i < files && !loader->compiler.no_memory; i++) {
+		struct source *source = loader->source[i]->phase[phase];
+
+		if (!source)
+			continue;
+		load_networks(loader, source);
+		load_provided(loader, source);
+		if (source->network.said != NET_UNSAID)
+			closed = source->network.said == NET_NOTHING;
+		add_source(loader, source);
+	}
+	return closed;
+}
+
+static void close_network(struct source *source)
+{
+	const struct source_network said = source->network;
+
+	source->network = (struct source_network){.secret = said.secret, .secrets = said.secrets};
+}
+
+/* The last file's name; the command line has none. */
+static const char *name_of(const struct loader *loader)
+{
+	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
+
+	return !last ? "command line" : last->name ? last->name : last->label;
+}
+
+/* In the order of the files either way. */
+static void load_names(struct loader *loader, const char *const *names)
+{
+	if (loader->peeking) { /* they are loaded but for this */
+		loader->peeking = false;
+		for (size_t i = 0; i < loader->count; i++)
+			load_provided(loader, loader->source[i]);
+		return;
+	}
+	for (; names && *names; names++)
+		load_name(loader, "command line", *names, NULL);
+}
+
+static void load_all(struct loader *loader, const char *const *names, const struct policy_cli *cli)
+{
+	struct compiler *compiler = &loader->compiler;
+	struct source *source;
+	bool closed;
+	int ret;
+
+	load_names(loader, names);
+	compiler->policy->name = name_of(loader);
+	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
+	if (!cli || compiler->no_memory)
+		return;
+	ret = source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source);
+	if (ret == -ENOMEM)
+		compiler->no_memory = true;
+	else if (ret < 0)
+		compiler->failed = true;
+	else if (closed)
+		close_network(source);
+	if (ret == 0)
+		add_source(loader, source);
+}
+
+int policy_seal(struct policy *policy)
+{
+	_cleanup_free_ char *text = policy_show(policy);
+
+	if (!text)
+		return -ENOMEM;
+	sha256_bytes(text, strlen(text), policy->sha256);
+	return 0;
+}
+
+/* What was peeked at, when that is good; its mistakes are found again, and told, by whoever loads. */
+static struct policy_draft *keep_draft(const struct loader *loader)
+{
+	struct policy_draft *draft = loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
+
+	if (draft)
+		*draft = (struct policy_draft){*loader};
+	else
+		policy_free(loader->compiler.policy);
+	return draft;
+}
+
+struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+	struct policy_errors errors = {0};
+	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = &errors}, .peeking = true};
+	char *user = NULL;
+
+	*ret_user = NULL;
+	if (!policy)
+		return NULL;
+	for (const char *const *name = names; name && *name; name++)
+		load_name(&loader, "command line", *name, NULL);
+	for (size_t i = loader.count; i > 0 && !user && !loader.compiler.no_memory; i--)
+		user = loader.source[i - 1]->user ? strdup(loader.source[i - 1]->user) : NULL;
+	policy_errors_done(&errors);
+	*ret_user = user;
+	return keep_draft(&loader);
+}
+
+void policy_draft_free(struct policy_draft *draft)
+{
+	if (!draft)
+		return;
+	policy_free(draft->loader.compiler.policy);
+	free(draft);
+}
+
+/* Takes what the draft holds, or begins with nothing. False: no memory. */
+static bool begin(struct loader *loader, struct policy_draft *draft)
+{
+	if (draft && draft->loader.compiler.policy) {
+		*loader = draft->loader;
+		draft->loader.compiler.policy = NULL;
+	} else {
+		loader->compiler.policy = calloc(1, sizeof(struct policy));
+	}
+	return loader->compiler.policy != NULL;
+}
+
+int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
+		struct policy **ret_policy, struct policy_errors *errors)
+{
+	struct loader loader = {0};
+	int ret = -ENOMEM;
+
+	if (!begin(&loader, cli ? cli->draft : NULL))
+		return -ENOMEM;
+	loader.compiler.host = host;
+	loader.compiler.errors = errors;
+	load_all(&loader, names, cli);
+	if (!loader.compiler.failed && !loader.compiler.no_memory)
+		compile(&loader);
+	if (loader.compiler.failed && !loader.compiler.no_memory)
+		ret = -EINVAL;
+	else if (!loader.compiler.no_memory)
+		ret = 0;
+	if (ret < 0) {
+		policy_free(loader.compiler.policy);
+		return ret;
+	}
+	*ret_policy = loader.compiler.policy;
+	return 0;
+}

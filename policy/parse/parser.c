@@ -1,0 +1,112 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/parse/errors.h"
+#include "policy/parse/parser.h"
+
+#include "base/banned.h"
+
+void parser_push_name(struct parser *parser, const char *name)
+{
+	parser->at.step[parser->at.depth++] = (struct locate_step){.name = name};
+}
+
+void parser_push_index(struct parser *parser, size_t index)
+{
+	parser->at.step[parser->at.depth++] = (struct locate_step){.index = index};
+}
+
+void parser_pop(struct parser *parser)
+{
+	parser->at.depth--;
+}
+
+/* "file:line: key", or "file:line" at the top. Returns its length. */
+static size_t print_where(struct parser *parser, char *out, size_t cap)
+{
+	size_t used = locate_put(out, 0, cap, parser->source->path);
+
+	used = locate_put(out, used, cap, ":");
+	used = locate_put_number(out, used, cap, locate_line(parser->text, &parser->at, &parser->memo));
+	if (parser->at.depth) {
+		char key[PARSER_WHERE_MAX];
+
+		used = locate_put(out, used, cap, ": ");
+		(void)locate_print(&parser->at, key, sizeof(key));
+		used = locate_put(out, used, cap, key);
+	}
+	out[used] = '\0';
+	return used;
+}
+
+void parser_fail(struct parser *parser, const char *format, ...)
+{
+	char where[2 * PARSER_WHERE_MAX], message[PARSER_WHERE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	(void)print_where(parser, where, sizeof(where));
+	policy_errors_add(parser->errors, "%s: %s", where, message);
+	parser->failed = true;
+}
+
+void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value)
+{
+	static const char *const words[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list",  [JSON_STRING] = "a string",
+		[JSON_INTEGER] = "a number", [JSON_REAL] = "a number", [JSON_TRUE] = "true",
+		[JSON_FALSE] = "false",      [JSON_NULL] = "null",
+	};
+
+	parser_fail(parser, "must be %s, not %s", policy_key_expects(type), words[json_typeof(value)]);
+}
+
+const char *parser_keep(struct parser *parser, const char *text)
+{
+	const char *copy = arena_dup(parser->arena, text);
+
+	if (!copy)
+		parser->no_memory = true;
+	return copy;
+}
+
+struct source_text parser_keep_here(struct parser *parser, const char *text)
+{
+	char where[2 * PARSER_WHERE_MAX];
+	size_t len = print_where(parser, where, sizeof(where));
+	struct source_text here = {parser_keep(parser, text), arena_dupn(parser->arena, where, len)};
+
+	if (!here.where)
+		parser->no_memory = true;
+	return here;
+}
+
+const char *parser_key_of(struct parser *parser, const char *where)
+{
+	size_t file = strlen(parser->source->path), len = where ? strlen(where) : 0;
+	char key[PARSER_WHERE_MAX];
+	const char *mark;
+
+	mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
+	if (mark)
+		return mark + 2;
+	(void)locate_print(&parser->at, key, sizeof(key)); /* a place that was cut */
+	return parser_keep(parser, key);
+}
+
+/* The string's text, or NULL with a message. */
+const char *parser_text(struct parser *parser, enum key_type type, const json_t *value)
+{
+	if (!json_is_string(value)) {
+		parser_fail_type(parser, type, value);
+		return NULL;
+	}
+	if (json_string_length(value) == 0) {
+		parser_fail(parser, "must not be empty; remove it or write %s", policy_key_expects(type));
+		return NULL;
+	}
+	return json_string_value(value);
+}

@@ -1,0 +1,246 @@
+/* Building and checking a source; the command line as one. */
+#include <errno.h>
+#include <string.h>
+
+#include "policy/parse/errors.h"
+#include "policy/parse/source.h"
+
+#include "base/banned.h"
+
+struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind)
+{
+	source->rule = arena_grow(arena, source->rule, source->rule_count, sizeof(*source->rule));
+	if (!source->rule)
+		return NULL;
+	source->rule[source->rule_count] = (struct source_rule){.kind = kind};
+	return &source->rule[source->rule_count++];
+}
+
+struct source_env *source_add_env(struct arena *arena, struct source *source)
+{
+	source->env = arena_grow(arena, source->env, source->env_count, sizeof(*source->env));
+	if (!source->env)
+		return NULL;
+	source->env[source->env_count] = (struct source_env){0};
+	return &source->env[source->env_count++];
+}
+
+const char *source_env_name_error(const char *name, bool pass)
+{
+	const char *star = strchr(name, '*');
+
+	if (!*name)
+		return "a variable needs a name";
+	if (strchr(name, '='))
+		return "a variable's name has no \"=\"; values belong into env.set (or -e NAME=VALUE)";
+	if (star && !pass)
+		return "a variable with a value has no \"*\" in its name";
+	if (star && (star[1] || star == name))
+		return "\"*\" is for the end of a name only, as in LC_*; list the other names one by one";
+	return NULL;
+}
+
+/* ---- the command line ---- */
+
+static int add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
+		      const char *const *paths, struct policy_errors *errors)
+{
+	int ret = 0;
+
+	for (; paths && *paths; paths++) {
+		struct source_rule *rule;
+
+		if (!**paths) {
+			policy_errors_add(errors, "command line: %s: must not be empty; write a path", option);
+			ret = -EINVAL;
+			continue;
+		}
+		rule = source_add_rule(arena, source, kind);
+		if (!rule)
+			return -ENOMEM;
+		rule->key = option;
+		rule->path.text = arena_dup(arena, *paths);
+		rule->path.where = arena_printf(arena, "command line: %s", option);
+		if (!rule->path.text || !rule->path.where)
+			return -ENOMEM;
+	}
+	return ret;
+}
+
+/* NAME or NAME=VALUE; the last one for a name holds. */
+static int add_env(struct arena *arena, struct source *source, const char *text, struct policy_errors *errors)
+{
+	const char *equals = strchr(text, '=');
+	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
+	struct source_env *env = source_add_env(arena, source);
+	const char *wrong;
+
+	if (!name || !env)
+		return -ENOMEM;
+	wrong = source_env_name_error(name, !equals);
+	if (wrong) {
+		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
+		return -EINVAL;
+	}
+	env->name = (struct source_text){name, "command line: -e"};
+	env->literal = true;
+	if (equals)
+		env->value = (struct source_text){arena_dup(arena, equals + 1), "command line: -e"};
+	return equals && !env->value.text ? -ENOMEM : 0;
+}
+
+int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+		    struct source **ret_source)
+{
+	struct source *source = arena_alloc(arena, sizeof(*source));
+	int ret, bad = 0;
+
+	if (!source)
+		return -ENOMEM;
+	source->path = source->label = "command line";
+	const struct {
+		enum rule_kind kind;
+		const char *option;
+		const char *const *paths;
+	} lists[] = {{RULE_READ, "-r", cli->read}, {RULE_WRITE, "-W", cli->write}, {RULE_EXEC, "-x", cli->exec}};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		ret = add_grants(arena, source, lists[i].kind, lists[i].option, lists[i].paths, errors);
+		if (ret == -ENOMEM)
+			return ret;
+		bad |= ret;
+	}
+	for (const char *const *env = cli->env; env && *env; env++) {
+		ret = add_env(arena, source, *env, errors);
+		if (ret == -ENOMEM)
+			return ret;
+		bad |= ret;
+	}
+	ret = source_network_from_cli(arena, cli, errors, source);
+	if (ret == -ENOMEM)
+		return ret;
+	bad |= ret;
+	source->limits = cli->limits;
+	source->limits_given = cli->limits_given;
+	source->required = cli->required;
+	source->user = cli->user;
+	if (bad)
+		return -EINVAL;
+	*ret_source = source;
+	return 0;
+}
+
+const char *policy_user_error(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	if (text[strcspn(text, "\n")] || strlen(text) > 256)
+		return "is no user";
+	if (!*text || colon == text)
+		return "names no user";
+	if (!colon)
+		return NULL;
+	if (strchr(colon + 1, ':'))
+		return "has more than one colon";
+	return colon[1] ? NULL : "names no group behind the colon";
+}
+
+/* ---- contradictions ---- */
+
+/* Equal but for slashes that say nothing. */
+static bool same_path(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (a[0] == '/' && (a[1] == '/' || !a[1]))
+			a++;
+		while (b[0] == '/' && (b[1] == '/' || !b[1]))
+			b++;
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
+#define BIT(kind) (1u << (kind))
+#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC))
+#define MADE (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
+
+/* What two rules of one file on the same path contradict each other in; NULL when they go together. */
+static const char *contradiction(enum rule_kind a, enum rule_kind b)
+{
+	unsigned both = BIT(a) | BIT(b);
+
+	if (both & BIT(RULE_DENY) && both & (GRANTS | MADE))
+		return "is denied as well, and a deny beats everything";
+	if (BIT(a) & MADE && BIT(b) & MADE)
+		return "is redirected or provided twice";
+	if (both & BIT(RULE_REDIRECT) && both & (BIT(RULE_READ) | BIT(RULE_WRITE)))
+		return "is redirected, which already lets it be read and written there";
+	if (both & (BIT(RULE_PROVIDE) | BIT(RULE_DECOY)) && both & GRANTS)
+		return "is provided by the policy, so the host's file is not there";
+	return NULL;
+}
+
+/* With which kinds a rule can contradict itself: most pairs of rules are of two that go together. */
+static unsigned contradicted_by(enum rule_kind kind)
+{
+	unsigned kinds = 0;
+
+	for (enum rule_kind other = 0; other < RULE_MAX; other++)
+		if (contradiction(other, kind))
+			kinds |= BIT(other);
+	return kinds;
+}
+
+static bool check_rules(const struct source *source, struct policy_errors *errors)
+{
+	unsigned against[RULE_MAX], before = 0; /* kinds of the rules before */
+	bool good = true;
+
+	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
+		against[kind] = contradicted_by(kind);
+	for (size_t i = 0; i < source->rule_count; i++) {
+		const struct source_rule *b = &source->rule[i];
+		bool some = against[b->kind] & before;
+
+		before |= BIT(b->kind);
+		for (size_t j = 0; some && j < i; j++) {
+			const struct source_rule *a = &source->rule[j];
+			const char *what;
+
+			if (!(against[b->kind] & BIT(a->kind)) || !same_path(a->path.text, b->path.text))
+				continue;
+			what = contradiction(a->kind, b->kind);
+			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
+					  b->path.text, what, a->key);
+			good = false;
+		}
+	}
+	return good;
+}
+
+static bool check_env(const struct source *source, struct policy_errors *errors)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < source->env_count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			const struct source_env *a = &source->env[j], *b = &source->env[i];
+
+			if (!a->value.text == !b->value.text || strcmp(a->name.text, b->name.text) != 0)
+				continue;
+			policy_errors_add(errors, "%s: %s is passed and set; keep one of the two", b->name.where,
+					  b->name.text);
+			good = false;
+		}
+	}
+	return good;
+}
+
+bool source_check(const struct source *source, struct policy_errors *errors)
+{
+	bool rules = check_rules(source, errors);
+
+	return check_env(source, errors) && rules;
+}

@@ -1,0 +1,83 @@
+#include "policy/paths/below.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+static bool grants_writing(const struct tree_node *node, bool *ret_glob)
+{
+	*ret_glob = false;
+	if (node->rights & POLICY_WRITE)
+		return true;
+	for (size_t i = 0; i < node->globs; i++)
+		if (node->glob[i]->kind == RULE_WRITE)
+			return *ret_glob = true;
+	return false;
+}
+
+/* The node's path, put together from its end. False when it is longer than any path. */
+static bool node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
+{
+	size_t at = PATH_MAX - 1;
+
+	out[at] = '\0';
+	for (; index != TREE_ROOT; index = tree->node[index].parent) {
+		const struct tree_node *node = &tree->node[index];
+
+		if (node->parent == TREE_NAMES || node->name_len + 1 > at)
+			return false;
+		at -= node->name_len;
+		memcpy(out + at, node->name, node->name_len);
+		out[--at] = '/';
+	}
+	if (out[at] == '\0')
+		out[--at] = '/';
+	memmove(out, out + at, PATH_MAX - at);
+	return true;
+}
+
+bool policy_may_write(const struct policy *policy, const char *path)
+{
+	const struct tree *tree = &policy->tree;
+	char name[PATH_MAX];
+	bool glob;
+
+	if (policy_rights(policy, path, strlen(path)) & POLICY_WRITE)
+		return true;
+	for (uint32_t i = 0; i < tree->count; i++)
+		if (grants_writing(&tree->node[i], &glob) && node_path(tree, i, name) &&
+		    (path_below(name, path) || (glob && path_below(path, name))))
+			return true;
+	return false;
+}
+
+bool policy_sees_whole(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		if (!rule->overridden && (rule->kind == RULE_DENY || (rule->pattern && rule->kind != RULE_EXEC_DENY)))
+			return false;
+	}
+	return true;
+}
+
+int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+		int r = 0;
+
+		if (rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule->literal)
+			r = take(ctx, rule->literal);
+		if (r == 0 && rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule_outside(rule))
+			r = take(ctx, rule_outside(rule));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

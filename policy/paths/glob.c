@@ -1,0 +1,168 @@
+#include <errno.h>
+#include <string.h>
+
+#include "policy/paths/glob.h"
+
+#include "base/banned.h"
+
+bool glob_is_wild(const char *name, size_t len)
+{
+	return memchr(name, '*', len) != NULL;
+}
+
+static int compile_part(const char *name, size_t len, struct glob_part *part)
+{
+	const char *star = memchr(name, '*', len), *second;
+
+	*part = (struct glob_part){GLOB_LITERAL, name, len};
+	if (len == 0)
+		return -EINVAL;
+	if (!star)
+		return 0;
+	if (memmem(name, len, "**", 2)) {
+		part->kind = GLOB_DEEP;
+		return len == 2 ? 0 : -EINVAL;
+	}
+	second = memchr(star + 1, '*', len - (size_t)(star + 1 - name));
+	if (len == 1)
+		part->kind = GLOB_ANY;
+	else if (second)
+		part->kind = GLOB_WILD;
+	else if (star == name)
+		*part = (struct glob_part){GLOB_SUFFIX, name + 1, len - 1};
+	else if (star == name + len - 1)
+		*part = (struct glob_part){GLOB_PREFIX, name, len - 1};
+	else
+		part->kind = GLOB_WILD;
+	return 0;
+}
+
+int glob_compile(struct arena *arena, const char *pattern, bool below, struct glob *ret_glob)
+{
+	struct glob_part part[GLOB_PARTS_MAX + 1], *copy;
+	size_t parts = 0;
+	const char *end;
+	int ret;
+
+	for (;; pattern = end + 1) {
+		end = strchrnul(pattern, '/');
+		if (parts == GLOB_PARTS_MAX)
+			return -E2BIG;
+		ret = compile_part(pattern, (size_t)(end - pattern), &part[parts]);
+		if (ret < 0)
+			return ret;
+		/* "**" twice in a row says no more than once */
+		if (part[parts].kind != GLOB_DEEP || parts == 0 || part[parts - 1].kind != GLOB_DEEP)
+			parts++;
+		if (!*end)
+			break;
+	}
+	if (below && part[parts - 1].kind != GLOB_DEEP)
+		part[parts++] = (struct glob_part){GLOB_DEEP, "**", 2};
+	copy = arena_alloc(arena, parts * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, part, parts * sizeof(*copy));
+	*ret_glob = (struct glob){copy, parts};
+	return 0;
+}
+
+/*
+ * Greedy with one step back: when the text after a star fails, only the last star needs to take one byte more, because
+ * what the earlier ones matched was the leftmost possibility already. At most text * pattern steps.
+ */
+static bool match_wild(const char *pattern, size_t pattern_len, const char *name, size_t len)
+{
+	size_t at = 0, in = 0, star = (size_t)-1, retry = 0;
+
+	while (in < len) {
+		if (at < pattern_len && pattern[at] == '*') {
+			star = at++;
+			retry = in;
+		} else if (at < pattern_len && pattern[at] == name[in]) {
+			at++;
+			in++;
+		} else if (star != (size_t)-1) {
+			at = star + 1;
+			in = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (at < pattern_len && pattern[at] == '*')
+		at++;
+	return at == pattern_len;
+}
+
+bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
+{
+	switch (part->kind) {
+	case GLOB_LITERAL:
+		return len == part->len && memcmp(name, part->text, len) == 0;
+	case GLOB_PREFIX:
+		return len >= part->len && memcmp(name, part->text, part->len) == 0;
+	case GLOB_SUFFIX:
+		return len >= part->len && memcmp(name + len - part->len, part->text, part->len) == 0;
+	case GLOB_WILD:
+		return match_wild(part->text, part->len, name, len);
+	case GLOB_ANY:
+	case GLOB_DEEP:
+		return true;
+	}
+	return false;
+}
+
+/* The component at *at, and the position of the next one (len + 1 after the last). */
+static size_t component(const char *path, size_t len, size_t at, size_t *ret_next)
+{
+	const char *slash = memchr(path + at, '/', len - at);
+	size_t size = slash ? (size_t)(slash - (path + at)) : len - at;
+
+	*ret_next = at + size + 1;
+	return size;
+}
+
+bool glob_match(const struct glob *glob, const char *path, size_t len)
+{
+	size_t at = 0, in = 0, next, size, deep = (size_t)-1, retry = 0;
+
+	if (len == 0)
+		in = 1; /* no component at all */
+	while (in <= len) {
+		size = component(path, len, in, &next);
+		if (at < glob->parts && glob->part[at].kind == GLOB_DEEP) {
+			deep = at++;
+			retry = in;
+			if (at == glob->parts)
+				return true; /* a final "**" takes all the rest */
+		} else if (at < glob->parts && glob_part_match(&glob->part[at], path + in, size)) {
+			at++;
+			in = next;
+		} else if (deep != (size_t)-1) { /* as in match_wild: the last "**" takes one component more */
+			at = deep + 1;
+			(void)component(path, len, retry, &next);
+			in = retry = next;
+		} else {
+			return false;
+		}
+	}
+	while (at < glob->parts && glob->part[at].kind == GLOB_DEEP)
+		at++;
+	return at == glob->parts;
+}
+
+bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
+{
+	size_t at = 0, in = len == 0 ? 1 : 0, next, size;
+
+	for (; in <= len; at++, in = next) {
+		if (at == glob->parts)
+			return false;
+		if (glob->part[at].kind == GLOB_DEEP)
+			return true;
+		size = component(path, len, in, &next);
+		if (!glob_part_match(&glob->part[at], path + in, size))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * Names as a tree of components behind one hash table: judging a path is one look-up a component. A second, flat level
+ * (parent TREE_NAMES) holds single names denied wherever they appear.
+ */
+#ifndef CALLGATE_POLICY_PATHS_TREE_H
+#define CALLGATE_POLICY_PATHS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/arena.h"
+#include "policy/policy.h"
+
+struct rule;
+
+#define TREE_ROOT 0
+#define TREE_NONE UINT32_MAX
+#define TREE_NAMES (UINT32_MAX - 1)
+
+struct tree_node {
+	/* What every call on the way looks at comes first. */
+	uint64_t hash;            /* of the component */
+	uint32_t parent;
+	unsigned rights;
+	const char *name;         /* the component; not NUL-terminated */
+	size_t name_len;
+	const struct rule *deny;
+	const struct rule *exec_deny;
+	size_t globs;
+	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
+	/* Mounts whose content is not what the enclosing mount shows at this name: rights do not come down into them. */
+	bool border;
+	bool holds;               /* a grant is made here or below */
+	const struct rule **glob; /* rules with a pattern below this directory */
+	enum verdict verdict;     /* of what is allowed below a border */
+	uint32_t mount;           /* while compiling: index + 1 into the mounts; 0: none */
+	const char *alias[2];     /* other names of what is here: denies on them hold here, too */
+};
+
+struct tree {
+	struct tree_node *node;
+	size_t count;
+	size_t room; /* for as many nodes */
+	uint32_t *slot; /* indices into node */
+	size_t slots;   /* a power of two */
+	uint64_t names; /* a bit for each node below TREE_NAMES, by its hash: most names are none of them */
+};
+
+/* A weak but quick hash: names are compared whole after it. */
+static inline uint64_t tree_hash(const char *name, size_t len)
+{
+	uint64_t head = 0, tail = 0;
+
+	if (len >= 8) {
+		__builtin_memcpy(&head, name, 8);
+		__builtin_memcpy(&tail, name + len - 8, 8);
+	} else {
+		for (size_t i = 0; i < len; i++)
+			head = head << 8 | (unsigned char)name[i];
+	}
+	head = (head ^ len) * UINT64_C(0x9e3779b97f4a7c15);
+	return (head ^ (head >> 32) ^ tail) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+/* The child's index, or TREE_NONE. */
+uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
+
+/* Makes room for as many nodes as may come, so that few are moved later. False when memory ran out. */
+bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
+
+/* Finds or adds; TREE_NONE when memory ran out. Borrows the name. */
+uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
+
+/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). TREE_NONE when memory ran out. */
+uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path);
+
+/* The node of exactly this absolute path, or NULL. */
+struct tree_node *tree_find_path(const struct tree *tree, const char *path);
+
+#endif

@@ -1,0 +1,76 @@
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+#include "policy/paths/explain.h"
+#include "policy/paths/ways.h"
+
+#include "base/banned.h"
+
+void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text)
+{
+	struct policy *policy = compiler->policy;
+
+	policy->way = arena_grow(&policy->arena, policy->way, policy->ways, sizeof(*policy->way));
+	if (!policy->way || !text) {
+		policy->ways = 0;
+		compiler->no_memory = true;
+		return;
+	}
+	policy->way[policy->ways++] = (struct policy_way){.kind = kind, .where = where, .text = text};
+}
+
+const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count)
+{
+	*ret_count = policy->ways;
+	return policy->way;
+}
+
+bool policy_has_phase(const struct policy *policy, enum policy_phase phase)
+{
+	return policy->phases & 1u << phase;
+}
+
+bool policy_host_writable(const struct policy *policy, const char *host)
+{
+	for (size_t i = 0; i < policy->mount_count; i++) {
+		const struct policy_mount *mount = &policy->mount[i];
+		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest(host, mount->host) : NULL;
+		char name[2 * PATH_MAX];
+		int len;
+
+		if (!rest)
+			continue;
+		len = snprintf(name, sizeof(name), "%s%s%s", strcmp(mount->virt, "/") == 0 ? "" : mount->virt,
+			       *rest ? "/" : "", rest);
+		if (len < 0 || (size_t)len >= sizeof(name))
+			return true;
+		/* Below another mount that name is another file: the host's /work/x is not the workdir's /work/x. */
+		if (policy_mount_of(policy, name) == mount && policy_rights(policy, name, (size_t)len) & POLICY_WRITE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the rule's own words reach this host path. */
+static bool reaches(const struct rule *rule, const char *host)
+{
+	const char *rest = path_rest(host, rule->host);
+
+	return rest && (!rule->pattern || (*rest && glob_match(&rule->glob, rest, strlen(rest))));
+}
+
+bool policy_hosts_writable(const struct policy *policy, const char *host, const char *other)
+{
+	bool together = false;
+
+	for (size_t i = 0; i < policy->rule_count && !together; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		together = rule->kind == RULE_WRITE && !rule->overridden && rule->host &&
+			   strcmp(rule->host, other) != 0 && reaches(rule, host) && reaches(rule, other);
+	}
+	return together && policy_host_writable(policy, host) && policy_host_writable(policy, other);
+}

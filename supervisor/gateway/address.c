@@ -1,0 +1,103 @@
+#include "supervisor/gateway/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define TRIES 32
+#define BACKLOG 1024 /* each waits for egress' next turn only; the kernel cuts it to net.core.somaxconn */
+
+/*
+ * 127.x.y.z: x and y are neither 0 nor 255, so that it is none of the addresses programs and distributions use
+ * (127.0.0.1, 127.0.0.53, 127.0.1.1).
+ */
+static int draw(struct in_addr *ret_address)
+{
+	unsigned char byte[3];
+
+	if (getrandom(byte, sizeof(byte), 0) != (ssize_t)sizeof(byte))
+		return -EIO;
+	ret_address->s_addr = htonl((uint32_t)127 << 24 | (uint32_t)(1 + byte[0] % 254) << 16 |
+				    (uint32_t)(1 + byte[1] % 254) << 8 | (uint32_t)(2 + (byte[2] % 126) * 2));
+	return 0;
+}
+
+/* An abstract name is taken once in a network namespace, and free when its holder is dead. */
+static int take(struct in_addr address)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	char text[INET_ADDRSTRLEN];
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int len;
+
+	if (fd < 0)
+		return -errno;
+	(void)inet_ntop(AF_INET, &address, text, sizeof(text));
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "callgate-%s", text);
+	if (bind(fd, (const struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+int egress_address_take(struct in_addr *ret_address, int *ret_fd)
+{
+	int fd = -EADDRINUSE;
+
+	for (int i = 0; i < TRIES && fd == -EADDRINUSE; i++) {
+		int error = draw(ret_address);
+
+		if (error < 0)
+			return error;
+		fd = take(*ret_address);
+	}
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
+}
+
+int egress_address_bind_one(struct in_addr address, uint16_t port, int type, uint16_t *ret_port)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address};
+	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(name);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ||
+	    (type == SOCK_STREAM && listen(fd, BACKLOG) < 0) || getsockname(fd, (struct sockaddr *)&name, &len) < 0)
+		return -errno;
+	*ret_port = ntohs(name.sin_port);
+	return steal_fd(&fd);
+}
+
+int egress_address_bind(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port)
+{
+	int error = -EADDRINUSE;
+
+	for (int i = 0; i < (port ? 1 : TRIES) && error == -EADDRINUSE; i++) {
+		uint16_t chosen = 0, same;
+		_cleanup_close_ int udp = egress_address_bind_one(address, port, SOCK_DGRAM, &chosen), tcp = -1;
+
+		if (udp < 0)
+			return udp;
+		tcp = egress_address_bind_one(address, chosen, SOCK_STREAM, &same);
+		error = tcp;
+		if (tcp < 0)
+			continue;
+		ret_fd[0] = steal_fd(&udp);
+		ret_fd[1] = steal_fd(&tcp);
+		*ret_port = chosen;
+		return 0;
+	}
+	return error;
+}

@@ -1,0 +1,129 @@
+/* The guest's side of the network: what the run's programs talk to, in their network namespace or at an address of theirs. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "egress/control.h"
+#include "supervisor/gateway/address.h"
+#include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/start.h"
+#include "syscalls/net/inet-fence.h"
+
+#include "base/banned.h"
+
+#define DNS_PORT 53
+#define GUARD_TRIES 32 /* ports that somebody has at another address */
+
+/* One whom anybody could pose as, but for the guard. */
+static int take_any_port(struct egress_guest *guest)
+{
+	int r = -EADDRINUSE;
+
+	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
+		r = egress_address_bind(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
+		if (r < 0 || guest->own_netns)
+			return r;
+		r = guest->guard_fd = inet_fence_guard(guest->dns_fd[0]);
+		if (r < 0) {
+			cleanup_close(&guest->dns_fd[0]);
+			cleanup_close(&guest->dns_fd[1]);
+			guest->dns_fd[0] = guest->dns_fd[1] = -1;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The early ones, else at the port that names are asked at, else at some port: the supervisor leads queries there. */
+static int take_dns(struct egress_side *side, struct egress_guest *guest)
+{
+	int error;
+
+	if (!guest->own_netns && side->dns_fd[0] >= 0) {
+		guest->dns_fd[0] = steal_fd(&side->dns_fd[0]);
+		guest->dns_fd[1] = steal_fd(&side->dns_fd[1]);
+		guest->dns_port = DNS_PORT;
+		return 0;
+	}
+	error = egress_address_bind(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
+	if (error == -EACCES || error == -EADDRINUSE)
+		error = take_any_port(guest);
+	return error;
+}
+
+/*
+ * A socket that is connected takes datagrams from that peer alone. This one's is itself, so for everybody else its port is
+ * closed, and as long as it is there nobody can open it.
+ */
+static int make_sink(struct egress_guest *guest)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};
+
+	guest->sink_fd = egress_address_bind_one(guest->loopback, 0, SOCK_DGRAM, &guest->sink_port);
+	if (guest->sink_fd < 0)
+		return guest->sink_fd;
+	name.sin_port = htons(guest->sink_port);
+	return connect(guest->sink_fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ? -errno : 0;
+}
+
+int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
+			struct egress_guest *ret_guest, const char **ret_step)
+{
+	struct egress_guest guest = EGRESS_GUEST_NONE;
+	int error = 0;
+
+	guest.own_netns = own_netns;
+	guest.loopback = side->own;
+	if (own_netns) {
+		*ret_step = "make the pool's addresses local";
+		guest.loopback.s_addr = htonl(INADDR_LOOPBACK);
+		error = egress_routes_add(policy);
+	}
+	if (error == 0) {
+		*ret_step = "listen for the program's connections";
+		guest.listener_fd = egress_address_bind_one(guest.loopback, 0, SOCK_STREAM, &guest.listener_port);
+		error = guest.listener_fd < 0 ? guest.listener_fd : 0;
+	}
+	if (error == 0) {
+		*ret_step = "listen for the program's queries of names";
+		error = take_dns(side, &guest);
+	}
+	if (error == 0) {
+		*ret_step = "close a port for datagrams";
+		error = make_sink(&guest);
+	}
+	*ret_guest = guest;
+	return error;
+}
+
+int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
+{
+	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
+	char address[INET_ADDRSTRLEN], text[128];
+
+	(void)inet_ntop(AF_INET, guest->dns_port == DNS_PORT ? &guest->loopback : &any, address, sizeof(address));
+	(void)snprintf(text, sizeof(text), "nameserver %s\n%s", address, datagrams ? "" : "options use-vc\n");
+	return egress_add_file(side, "/etc/resolv.conf", text, strlen(text));
+}
+
+int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest)
+{
+	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
+	const int fds[CONTROL_FDS_MAX] = {guest->listener_fd, guest->dns_fd[0], guest->dns_fd[1]};
+
+	return control_send(side->control_fd, &message, fds, CONTROL_FDS_MAX);
+}
+
+void egress_guest_done(struct egress_guest *guest)
+{
+	cleanup_close(&guest->listener_fd);
+	cleanup_close(&guest->dns_fd[0]);
+	cleanup_close(&guest->dns_fd[1]);
+	cleanup_close(&guest->sink_fd);
+	cleanup_close(&guest->guard_fd);
+	*guest = (struct egress_guest)EGRESS_GUEST_NONE;
+}

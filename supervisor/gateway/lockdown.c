@@ -1,0 +1,119 @@
+#include "supervisor/gateway/lockdown.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "confine/descriptors.h"
+#include "confine/landlock.h"
+#include "confine/selffilter.h"
+#include "supervisor/environment.h"
+
+#include "base/banned.h"
+
+#define VARIABLES_MAX 4
+
+int confine_prepare(const struct layers *layers, unsigned role, struct confine *ret_confine)
+{
+	const char *why;
+	/* A sanitizer reads /proc to look for leaks. */
+	int abi = layers_wanted(layers, LAYER_LANDLOCK) && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
+
+	*ret_confine = (struct confine){
+		.role = role, .self_filter = layers->layer[LAYER_SELF_FILTER].active, .landlock_fd = -1};
+	if (abi < 0)
+		return 0;
+	ret_confine->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
+	return ret_confine->landlock_fd < 0 ? ret_confine->landlock_fd : 0;
+}
+
+void confine_done(struct confine *confine)
+{
+	cleanup_close(&confine->landlock_fd);
+	confine->landlock_fd = -1;
+}
+
+/* Whatever is typed at the caller's terminal is the keeper's to act on; a signal from outside ends it, and so the network. */
+static void settle_signals(void)
+{
+	sigset_t none;
+
+	(void)setsid(); /* fails for a group leader only, which a forked child is not */
+	for (int number = 1; number < _NSIG; number++)
+		(void)signal(number, SIG_DFL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int settle_limits(void)
+{
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
+	struct rlimit files;
+
+	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
+		return -errno;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return -errno;
+	files.rlim_cur = files.rlim_max; /* a connection is two descriptors */
+	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
+}
+
+static int settle_environment(const char *const *variables)
+{
+	char *value[VARIABLES_MAX] = {NULL};
+	int error = 0;
+
+	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
+		const char *there = getenv(variables[i]);
+
+		value[i] = there ? strdup(there) : NULL;
+	}
+	environment_scrub();
+	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
+		if (value[i] && setenv(variables[i], value[i], 1) < 0)
+			error = -ENOMEM;
+		free(value[i]);
+	}
+	return error;
+}
+
+int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t keeper,
+		   const char *const *variables, int *keep, size_t count)
+{
+	int error;
+
+	settle_signals();
+	error = settle_limits();
+	if (error == 0)
+		error = privs_become(user);
+	if (error == 0)
+		error = privs_drop();
+	/* After the last change of credentials, which resets both. */
+	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
+		error = -errno;
+	if (error == 0 && getppid() != keeper)
+		error = -ESRCH;
+	if (error == 0)
+		error = settle_environment(variables);
+	/* Who is under the filter has nothing to say; without it, in a build with a sanitizer, that may. */
+	descriptors_detach_stdio(!confine->self_filter);
+	descriptors_keep_only(keep, count);
+	return error;
+}
+
+int confine_lock(void *ctx)
+{
+	struct confine *confine = ctx;
+	int error = confine->landlock_fd < 0 ? 0 : landlock_enter(confine->landlock_fd);
+
+	confine_done(confine);
+	if (error == 0 && confine->self_filter)
+		error = selffilter_install(confine->role);
+	return error;
+}

@@ -1,0 +1,32 @@
+/* What a process of the egress side is before it does anything: somebody without rights, files, signals or a way back. */
+#ifndef CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
+#define CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "confine/layers.h"
+#include "confine/privs.h"
+
+struct confine {
+	unsigned role;    /* SELF_EGRESS or SELF_RESOLVER */
+	bool self_filter; /* as for keeper and supervisor */
+	int landlock_fd;  /* -1: none */
+};
+
+/* In the keeper. 0, also where there is no Landlock, or -errno. confine_done releases. */
+int confine_prepare(const struct layers *layers, unsigned role, struct confine *ret_confine);
+void confine_done(struct confine *confine);
+
+/*
+ * In the fork, first thing: its own session, no capabilities, no core, nobody may look into it, dead when the keeper dies; of
+ * the environment only the NULL-ended `variables` are left, of the descriptors the `count` of keep. 0 or -errno.
+ */
+int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t keeper,
+		   const char *const *variables, int *keep, size_t count);
+
+/* When all is open: Landlock and the filter. ctx: struct confine. 0; -errno: the process must not go on. */
+int confine_lock(void *ctx);
+
+#endif

@@ -1,0 +1,75 @@
+#include "supervisor/gateway/network.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "egress/conn/pool.h"
+#include "syscalls/net/inet.h"
+
+#include "base/banned.h"
+
+static int create_inet(struct supervise_network *network, struct sandbox *sandbox, const struct egress_guest *guest)
+{
+	const struct inet_options options = {.policy = sandbox->policy, .pool = network->pool, .own_netns = guest->own_netns,
+					     .loopback = guest->loopback, .listener_port = guest->listener_port,
+					     .dns_port = guest->dns_port, .sink_port = guest->sink_port,
+					     .egress = network->client, .catch_up = egress_client_catch_up,
+					     .udp = egress_client_udp, .alive = egress_client_alive,
+					     .refused = egress_client_refused};
+
+	return inet_create(&options, &sandbox->inet);
+}
+
+int supervise_network_create(struct supervise_network *network, struct sandbox *sandbox, struct egress_side *side,
+			     const struct egress_guest *guest)
+{
+	int r = pool_create(sandbox->policy, &network->pool);
+
+	if (r == 0)
+		r = egress_client_create(sandbox, network->pool, steal_fd(&side->control_fd), &network->client);
+	return r < 0 ? r : create_inet(network, sandbox, guest);
+}
+
+int supervise_network_watch(struct supervise_network *network, int epoll_fd, void *mark)
+{
+	int fd = network->client ? egress_client_fd(network->client) : -1, r;
+	struct epoll_event event = {.data.ptr = mark};
+
+	if (fd < 0)
+		return 0; /* closed: epoll has forgotten it */
+	event.events = egress_client_interest(network->client);
+	if (event.events == network->interest)
+		return 0;
+	r = epoll_ctl(epoll_fd, network->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+	network->interest = event.events;
+	return r < 0 ? -errno : 0;
+}
+
+void supervise_network_done(struct supervise_network *network, struct sandbox *sandbox)
+{
+	inet_free(sandbox->inet);
+	sandbox->inet = NULL;
+	egress_client_free(network->client);
+	pool_free(network->pool);
+	*network = (struct supervise_network){0};
+}
+
+void supervise_network_report(const struct supervise_network *network, struct network_report *ret_report)
+{
+	*ret_report = (struct network_report){0};
+	if (!network->client)
+		return;
+	ret_report->list = egress_client_network(network->client, &ret_report->unlisted);
+	ret_report->advice = egress_client_advice(network->client);
+	ret_report->budgets = egress_client_budgets(network->client);
+	ret_report->denied = egress_client_denied(network->client);
+}
+
+void network_report_done(struct network_report *report)
+{
+	json_decref(report->list);
+	json_decref(report->advice);
+	json_decref(report->budgets);
+	*report = (struct network_report){0};
+}

@@ -1,0 +1,239 @@
+#include "supervisor/gateway/provide.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "egress/conn/pool.h"
+#include "egress/control.h"
+
+#include "base/banned.h"
+
+#define ROOTS_MAX (8u << 20)
+#define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's CA alone, for clients that add to their own list */
+
+/* Debian, Alpine, Arch; Fedora; its newer place; openSUSE; what OpenSSL's and LibreSSL's default may be. */
+static const char *const bundles[] = {
+	"/etc/ssl/certs/ca-certificates.crt",
+	"/etc/pki/tls/certs/ca-bundle.crt",
+	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+	"/etc/ssl/ca-bundle.pem",
+	"/etc/ssl/cert.pem",
+};
+#define BUNDLES (sizeof(bundles) / sizeof(bundles[0]))
+
+char *egress_system_roots(size_t *ret_len)
+{
+	char *text = NULL;
+
+	for (size_t i = 0; i < BUNDLES; i++)
+		if (io_read_file(AT_FDCWD, bundles[i], ROOTS_MAX, &text, ret_len) == 0)
+			return text;
+	return NULL;
+}
+
+int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+{
+	struct view_provide *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
+	struct view_provide file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
+
+	if (more)
+		side->provide = more;
+	if (!more || !file.virt || !file.text) {
+		free(file.virt);
+		free(file.text);
+		return -ENOMEM;
+	}
+	memcpy(file.text, text, len);
+	file.text[len] = '\0';
+	more[side->provides++] = file;
+	return 0;
+}
+
+int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
+{
+	struct egress_variable *more = reallocarray(side->variable, side->variables + 1, sizeof(*more));
+	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .wins = wins};
+
+	if (more)
+		side->variable = more;
+	if (!more || !variable.name || !variable.value) {
+		free(variable.name);
+		free(variable.value);
+		return -ENOMEM;
+	}
+	more[side->variables++] = variable;
+	return 0;
+}
+
+/* ---- names ---- */
+
+static void put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
+{
+	struct sockaddr_storage address;
+	char text[NET_ADDRESS_TEXT];
+
+	pool_address(pool, index, family, 0, &address);
+	net_address_text((const struct sockaddr *)&address, text);
+	buf_printf(buf, "%s %s\n", text, host);
+}
+
+static bool is_real(const struct policy *policy, const char *host)
+{
+	size_t count;
+	const struct net_rule *rule = policy_net_rules(policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rule[i].dns_real && strcmp(rule[i].host, host) == 0)
+			return true;
+	return false;
+}
+
+/* Every exact name that may resolve, so that it does without a query. Those that get real addresses are for egress to answer. */
+static int add_hosts(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+{
+	_cleanup_buf_ struct buf buf = {0};
+	char own[HOST_NAME_MAX + 1] = "";
+	const char *host;
+
+	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
+	if (gethostname(own, sizeof(own) - 1) == 0 &&
+	    net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
+		buf_printf(&buf, "127.0.0.1 %s\n", own);
+	for (uint32_t index = POOL_FIRST; (host = pool_name(pool, index)); index++) {
+		if (is_real(policy, host) || !policy_net_name(policy, host).allow)
+			continue;
+		put_address(&buf, pool, index, AF_INET, host);
+		put_address(&buf, pool, index, AF_INET6, host);
+	}
+	return buf.failed ? -ENOMEM : egress_add_file(side, "/etc/hosts", buf.data, buf.len);
+}
+
+static int add_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+{
+	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
+				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
+				       "netgroup: files\n";
+	int error = egress_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
+
+	return error < 0 ? error : add_hosts(policy, pool, side);
+}
+
+/* ---- trust ---- */
+
+/* Directories on the way may be links, as /etc/ssl/certs is on Fedora. The last name is what is replaced, link or not. */
+static bool canonical(const char *path, char ret_path[PATH_MAX])
+{
+	const char *name = strrchr(path, '/');
+	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path)), *real = dir ? realpath(dir, NULL) : NULL;
+
+	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s", real ? real : "", real ? name : path) < PATH_MAX;
+}
+
+static int add_bundles(const struct egress_provide *provide, struct egress_side *side)
+{
+	char path[PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
+		if ((i == 0 || access(bundles[i], F_OK) == 0) && canonical(bundles[i], path))
+			error = egress_add_file(side, path, provide->trusted, strlen(provide->trusted));
+	return error;
+}
+
+/* Without an own CA programs find what they are built to look for. */
+static int add_own_ca(const struct egress_provide *provide, struct egress_side *side)
+{
+	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
+					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
+					    "PIP_CERT",           "CARGO_HTTP_CAINFO",
+					    "AWS_CA_BUNDLE",      "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
+	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* besides what they have built in */
+	char bundle[PATH_MAX], own[PATH_MAX];
+	int error;
+
+	if (!canonical(bundles[0], bundle) || !canonical(RUN_CA, own))
+		return -ENOMEM;
+	error = egress_add_file(side, own, provide->ca, strlen(provide->ca));
+	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
+		error = egress_add_variable(side, whole[i], bundle, false);
+	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
+		error = egress_add_variable(side, further[i], own, false);
+	return error < 0 ? error : egress_provide_java(provide, side);
+}
+
+static int add_trust(struct egress_provide *provide, struct egress_side *side)
+{
+	_cleanup_buf_ struct buf buf = {0};
+	int error;
+
+	if (!provide->roots && !provide->ca)
+		return 0;
+	buf_printf(&buf, "%s%s%s", provide->roots ? provide->roots : "", provide->roots ? "\n" : "",
+		   provide->ca ? provide->ca : "");
+	provide->trusted = buf_take(&buf);
+	if (!provide->trusted)
+		return -ENOMEM;
+	error = add_bundles(provide, side);
+	return error < 0 || !provide->ca ? error : add_own_ca(provide, side);
+}
+
+/* ---- variables ---- */
+
+static int add_placeholders(const struct secrets *secrets, struct egress_side *side)
+{
+	int error = 0;
+
+	for (size_t i = 0; secrets && error == 0 && i < secrets_count(secrets); i++)
+		error = egress_add_variable(side, secrets_name(secrets, i), secrets_placeholder(secrets, i), true);
+	return error;
+}
+
+static int add_proxies(const struct pool *pool, struct egress_side *side)
+{
+	static const char *const http[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"};
+	static const char *const any[] = {"ALL_PROXY", "all_proxy"};
+	static const char *const none[] = {"NO_PROXY", "no_proxy"};
+	char text[NET_ADDRESS_TEXT], http_url[80], any_url[80];
+	struct sockaddr_storage own;
+	int error = 0;
+
+	pool_address(pool, POOL_OWN, AF_INET, 0, &own);
+	net_address_text((const struct sockaddr *)&own, text);
+	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
+	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
+	for (size_t i = 0; error == 0 && i < 4; i++)
+		error = egress_add_variable(side, http[i], http_url, false);
+	for (size_t i = 0; error == 0 && i < 2; i++)
+		error = egress_add_variable(side, any[i], any_url, false);
+	for (size_t i = 0; error == 0 && i < 2; i++)
+		error = egress_add_variable(side, none[i], "localhost,127.0.0.1,::1", false);
+	return error;
+}
+
+int egress_provide(struct egress_provide *provide, struct egress_side *side)
+{
+	struct pool *pool = NULL;
+	int error = pool_create(provide->policy, &pool);
+
+	if (error == 0)
+		error = add_names(provide->policy, pool, side);
+	if (error == 0)
+		error = add_trust(provide, side);
+	if (error == 0)
+		error = add_placeholders(provide->secrets, side);
+	if (error == 0 && policy_net_proxy_env(provide->policy))
+		error = add_proxies(pool, side);
+	free(provide->trusted);
+	provide->trusted = NULL;
+	pool_free(pool);
+	return error;
+}

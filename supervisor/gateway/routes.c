@@ -1,0 +1,113 @@
+/* rtnetlink(7): local routes, one request and one answer each. */
+#include "supervisor/gateway/routes.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define LOOPBACK_INDEX 1u /* of each network namespace's first interface, which is always lo: LOOPBACK_IFINDEX */
+
+struct request {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	char attributes[2 * RTA_SPACE(sizeof(struct in6_addr))];
+};
+
+static void add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
+{
+	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
+
+	attribute->rta_type = type;
+	attribute->rta_len = (unsigned short)RTA_LENGTH(len);
+	memcpy(RTA_DATA(attribute), value, len);
+	request->head.nlmsg_len = (uint32_t)(NLMSG_ALIGN(request->head.nlmsg_len) + RTA_LENGTH(len));
+}
+
+/* NLM_F_ACK: the answer is an error message, with 0 when it is done. */
+static int ask(int fd, const struct request *request)
+{
+	union {
+		struct nlmsghdr head; /* for its alignment */
+		char bytes[512];
+	} answer;
+	struct nlmsgerr *error = NLMSG_DATA(&answer.head);
+	ssize_t got;
+
+	if (send(fd, request, request->head.nlmsg_len, 0) < 0)
+		return -errno;
+	got = recv(fd, &answer, sizeof(answer), 0);
+	if (got < 0)
+		return -errno;
+	if ((size_t)got < NLMSG_LENGTH(sizeof(*error)) || answer.head.nlmsg_type != NLMSG_ERROR || error->error > 0)
+		return -EPROTO;
+	return error->error == -EEXIST ? 0 : error->error;
+}
+
+static int add_local(int fd, int family, const void *address, unsigned bits)
+{
+	const uint32_t index = LOOPBACK_INDEX;
+	struct request request = {
+		.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+			 .nlmsg_type = RTM_NEWROUTE,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
+		.route = {.rtm_family = (unsigned char)family,
+			  .rtm_dst_len = (unsigned char)bits,
+			  .rtm_table = RT_TABLE_LOCAL,
+			  .rtm_protocol = RTPROT_STATIC,
+			  .rtm_scope = RT_SCOPE_HOST,
+			  .rtm_type = RTN_LOCAL},
+	};
+
+	add_attribute(&request, RTA_DST, address, family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
+	add_attribute(&request, RTA_OIF, &index, sizeof(index));
+	return ask(fd, &request);
+}
+
+/* Without IPv6 in the kernel, or with it switched off for lo, programs have no such sockets or addresses either. */
+static int add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
+{
+	int error = add_local(fd, AF_INET6, address, bits);
+
+	return error == -EOPNOTSUPP || error == -EAFNOSUPPORT || error == -EACCES || error == -EPERM || error == -ENODEV
+		       ? 0
+		       : error;
+}
+
+static int add_named(int fd, const struct net_rule *rule)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (!rule->is_address || rule->proto != NET_UDP)
+		return 0;
+	if (inet_pton(AF_INET, rule->host, &v4) == 1)
+		return add_local(fd, AF_INET, &v4, 32);
+	return inet_pton(AF_INET6, rule->host, &v6) == 1 ? add_local_v6(fd, &v6, 128) : 0;
+}
+
+int egress_routes_add(const struct policy *policy)
+{
+	const struct net_pool pool = policy_net_pool(policy);
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	size_t count;
+	const struct net_rule *rule = policy_net_rules(policy, &count);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = add_local(fd, AF_INET, &pool.v4, pool.v4_bits);
+	if (error == 0)
+		error = add_local_v6(fd, &pool.v6, pool.v6_bits);
+	for (size_t i = 0; i < count && error == 0; i++)
+		error = add_named(fd, &rule[i]);
+	return error;
+}

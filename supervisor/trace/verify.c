@@ -1,0 +1,115 @@
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/trace/private.h"
+#include "syscalls/call/memory.h"
+
+#include "base/banned.h"
+
+#define AUXV_MAX 64
+
+/* What the kernel tells the new image; 0 what it does not tell. */
+struct vector {
+	uint64_t base;   /* AT_BASE: where the loader is; 0: there is none */
+	uint64_t execfn; /* AT_EXECFN: an address */
+};
+
+static int read_vector(pid_t pid, struct vector *ret_vector)
+{
+	struct vector vector = {0};
+	Elf64_auxv_t auxv[AUXV_MAX];
+	_cleanup_close_ int fd = -1;
+	char path[32];
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid); /* always fits */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	got = read(fd, auxv, sizeof(auxv));
+	if (got <= 0)
+		return got < 0 ? -errno : -ESRCH;
+	for (size_t i = 0; i < (size_t)got / sizeof(*auxv) && auxv[i].a_type != AT_NULL; i++) {
+		if (auxv[i].a_type == AT_BASE)
+			vector.base = auxv[i].a_un.a_val;
+		else if (auxv[i].a_type == AT_EXECFN)
+			vector.execfn = auxv[i].a_un.a_val;
+	}
+	*ret_vector = vector;
+	return 0;
+}
+
+static const char *verify_program(pid_t pid, const struct exec_image *image)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid); /* always fits */
+	if (stat(path, &st) < 0)
+		return "exec_unreadable";
+	return st.st_dev == image->dev && st.st_ino == image->ino ? NULL : "exec_mismatch";
+}
+
+/* The loader runs before the program does, so the name of the program alone says nothing (threat 2). */
+static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64_t base)
+{
+	struct exec_image found = {0};
+
+	if (!plan->has_interp)
+		return base == 0 ? NULL : "loader_mismatch";
+	if (base == 0)
+		return "loader_mismatch";
+	if (exec_maps_find(pid, base + plan->interp_page, &found) < 0)
+		return "exec_unreadable";
+	if (found.maps_major != plan->interp.maps_major || found.maps_minor != plan->interp.maps_minor ||
+	    found.maps_ino != plan->interp.maps_ino)
+		return "loader_mismatch";
+	return NULL;
+}
+
+/*
+ * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what tells
+ * an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
+ */
+static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
+{
+	char name[PATH_MAX + 32];
+
+	if (plan->detour)
+		return NULL; /* the interpreter itself was run: see rename_image */
+	if (guest_string(&guest_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
+		return "exec_unreadable";
+	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
+}
+
+/* AT_EXECFN of a detoured exec reads as the program named it. The host path was padded, so the room is there. */
+static const char *rename_image(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
+{
+	if (!plan->detour || guest_write(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
+		return NULL;
+	return "exec_unreadable";
+}
+
+const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
+{
+	struct vector vector = {0};
+	const char *reason;
+
+	if (image_is_approved(guest, pid, plan))
+		return NULL;
+	reason = verify_program(pid, &plan->image);
+	if (!reason && read_vector(pid, &vector) < 0)
+		reason = "exec_unreadable";
+	if (!reason)
+		reason = verify_loader(pid, plan, vector.base);
+	if (!reason)
+		reason = verify_name(pid, plan, vector.execfn);
+	return reason ? reason : rename_image(guest, pid, plan, vector.execfn);
+}

@@ -1,0 +1,229 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "syscalls/account/denial-text.h"
+
+#include "base/banned.h"
+
+/* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
+static unsigned refused_path(const struct call *call)
+{
+	return call->paths > 1 && call->place[1].mount ? 1 : 0;
+}
+
+static bool has_arg(const struct call *call, enum arg_kind kind)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		if (call->row->arg[i].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct call *call, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strcmp(call->row->name, *names) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The calls that only look at what a path names. It serves the wording alone: no verdict rests on this list. */
+static bool only_looks(const struct call *call)
+{
+	static const char *const names[] = {
+		"stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
+		"getcwd", "chdir", "getxattr", "lgetxattr", "getxattrat", "listxattr", "llistxattr", "listxattrat",
+		"file_getattr", "inotify_add_watch", "openat2", NULL,
+	};
+
+	return is_named(call, names);
+}
+
+/* The calls that make or remove a name: what must be writable is the directory that holds it. */
+static bool changes_names(const struct call *call)
+{
+	static const char *const names[] = {
+		"creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+		"symlink", "symlinkat", "mknod", "mknodat", NULL,
+	};
+
+	return is_named(call, names);
+}
+
+static int open_flags(const struct call *call)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		if (call->row->arg[i].kind == ARG_OPENFLAGS)
+			return call_int(call, i);
+	}
+	return 0;
+}
+
+static bool wants_write(const struct call *call)
+{
+	int flags = open_flags(call);
+
+	if (call->decision.error == EROFS)
+		return true;
+	if (has_arg(call, ARG_OPENFLAGS))
+		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
+	return !only_looks(call);
+}
+
+static bool is_about_path(const struct call *call)
+{
+	return call->paths > 0 || call->place[0].mount;
+}
+
+const char *denial_op(const struct call *call)
+{
+	static const char *const net[] = {"socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg",
+					  "setsockopt", "getsockopt", NULL};
+
+	if (call->row->basis == BASIS_EXEC)
+		return "exec";
+	if (is_about_path(call))
+		return wants_write(call) ? "write" : "read";
+	if (is_named(call, net))
+		return "net";
+	if (has_arg(call, ARG_SIGNAL))
+		return "signal";
+	return has_arg(call, ARG_PID) || strcmp(call->row->name, "clone") == 0 ? "process" : "other";
+}
+
+const char *denial_resolved(const struct call *call)
+{
+	const struct place *place = &call->place[refused_path(call)];
+
+	return place->mount && place->virt_len > 0 ? place->virt : NULL;
+}
+
+/* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
+static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < 6 && call->row->arg[i].kind != ARG_NONE; i++) {
+		enum arg_kind kind = call->row->arg[i].kind;
+		const char *space = len > 0 ? " " : "";
+		int n;
+
+		if (kind == ARG_PTR || kind == ARG_TEXT)
+			continue;
+		if (kind == ARG_FLAGS || kind == ARG_ATFLAGS || kind == ARG_OPENFLAGS || kind == ARG_SIZE)
+			n = snprintf(text + len, DENIAL_TARGET_MAX - len, "%s%s=0x%llx", space, call->row->arg[i].name,
+				     (unsigned long long)call->arg[i]);
+		else
+			n = snprintf(text + len, DENIAL_TARGET_MAX - len, "%s%s=%d", space, call->row->arg[i].name,
+				     call_int(call, i));
+		if (n < 0 || (size_t)n >= DENIAL_TARGET_MAX - len)
+			return;
+		len += (size_t)n;
+	}
+}
+
+struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
+{
+	const struct call_path *path = &call->path[refused_path(call)];
+	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
+
+	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
+	if (call->net.host[0]) {
+		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
+	} else if (call->paths > 0 && !path->null && path->len > 0) {
+		key.target = path->text;
+	} else if (denial_resolved(call)) {
+		key.target = denial_resolved(call);
+	} else {
+		put_registers(call, text);
+	}
+	return key;
+}
+
+/* As a word of the shell, because it is meant to be pasted there. */
+static void put_word(struct buf *buf, const char *word, size_t len)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
+
+	if (strspn(word, plain) >= len) {
+		buf_add(buf, word, len);
+		return;
+	}
+	buf_puts(buf, "'");
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] == '\'')
+			buf_puts(buf, "'\\''");
+		else
+			buf_add(buf, &word[i], 1);
+	}
+	buf_puts(buf, "'");
+}
+
+/*
+ * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
+ * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
+ * and its name here cannot be granted at all.
+ */
+static const char *redirect_grant(const struct mount *mount, bool exec)
+{
+	return exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
+}
+
+/* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
+static size_t grant_len(const struct call *call, const char *path, bool write)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!write || !slash || !(changes_names(call) || open_flags(call) & O_CREAT))
+		return strlen(path);
+	return slash == path ? 1 : (size_t)(slash - path);
+}
+
+/* An option of `callgate run`, or NULL: what was refused for another reason than that no rule names it. */
+static char *suggest_endpoint(const struct call *call)
+{
+	const char *reason = call->decision.reason ? call->decision.reason : "";
+	bool server = strcmp(call->row->name, "bind") == 0 || strcmp(call->row->name, "listen") == 0;
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (server || (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+		return NULL;
+	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
+		   call->net.record.port);
+	return buf_take(&buf);
+}
+
+char *denial_suggest(const struct call *call)
+{
+	const struct mount *mount = call->place[refused_path(call)].mount;
+	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
+	const char *path = denial_resolved(call), *reason = call->decision.reason;
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (call->net.host[0])
+		return suggest_endpoint(call);
+	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
+		return NULL;
+	if (strcmp(reason, "denied_by_rule") == 0) {
+		if (!call->decision.rule)
+			return NULL;
+		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
+		return buf_take(&buf);
+	}
+	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 && strcmp(reason, "not_executable") != 0)
+		return NULL;
+	if (mount->flags & MOUNT_REDIRECT)
+		path = redirect_grant(mount, exec);
+	if (!path)
+		return NULL;
+	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
+	put_word(&buf, path, grant_len(call, path, write));
+	return buf_take(&buf);
+}

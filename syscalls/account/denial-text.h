@@ -1,0 +1,24 @@
+/* What a refused call was after, in words for the result. */
+#ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIAL_TEXT_H
+#define CALLGATE_SYSCALLS_ACCOUNT_DENIAL_TEXT_H
+
+#include "syscalls/call/call.h"
+
+#define DENIAL_TARGET_MAX 512 /* for calls without a path; a path is borrowed from the call */
+
+/* Two attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
+struct denial_key {
+	const char *syscall;
+	const char *target;
+	const char *exe;
+	int error;
+};
+
+struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX]);
+const char *denial_op(const struct call *call);
+/* The canonical virtual path, borrowed from the call, or NULL. */
+const char *denial_resolved(const struct call *call);
+/* The smallest grant that would allow it, owned by the caller; NULL when no grant would, or memory ran out. */
+char *denial_suggest(const struct call *call);
+
+#endif

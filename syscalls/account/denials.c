@@ -1,0 +1,178 @@
+/* The list of refused attempts: a hash index over at most DENIALS_MAX entries, so that a flood costs no more than a lookup. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/texthash.h"
+#include "syscalls/account/denial-text.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/call/call.h"
+
+#include "base/banned.h"
+
+#define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
+_Static_assert(SLOTS > 2 * DENIALS_MAX, "the index would fill up");
+
+struct denials {
+	struct texthash hash;
+	struct denial item[DENIALS_MAX];
+	size_t count;
+	uint64_t unlisted;
+	uint16_t slot[SLOTS]; /* index + 1 */
+};
+
+struct denials *denials_create(void)
+{
+	/* Not calloc(3), which writes zeroes into all 28 pages, of which most runs need one. */
+	struct denials *denials =
+		mmap(NULL, sizeof(*denials), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (denials == MAP_FAILED)
+		return NULL;
+	texthash_init(&denials->hash);
+	return denials;
+}
+
+static void item_done(struct denial *item)
+{
+	free(item->target);
+	free(item->resolved);
+	free(item->rule);
+	free(item->reason);
+	free(item->exe);
+	free(item->suggest);
+}
+
+void denials_free(struct denials *denials)
+{
+	if (!denials)
+		return;
+	for (size_t i = 0; i < denials->count; i++)
+		item_done(&denials->item[i]);
+	(void)munmap(denials, sizeof(*denials));
+}
+
+static uint64_t hash_of(const struct denials *denials, const struct denial_key *key)
+{
+	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
+
+	hash = texthash(&denials->hash, hash, key->target, strlen(key->target));
+	return texthash(&denials->hash, hash, key->exe, strlen(key->exe));
+}
+
+/* The same attempt at a system call, or with an event at that. */
+static bool is_same(const struct denial *item, const struct denial_key *key, const struct denial *event)
+{
+	const char *name = event ? item->event : item->syscall;
+
+	return item->error == key->error && name && strcmp(name, key->syscall) == 0 &&
+	       strcmp(item->target, key->target) == 0 && strcmp(item->exe, key->exe) == 0 &&
+	       (!event || strcmp(item->reason, event->reason) == 0);
+}
+
+/* A copy, or NULL both for NULL and for want of memory, which *lost tells. */
+static char *copy(const char *text, bool *lost)
+{
+	char *copied = text ? strdup(text) : NULL;
+
+	if (text && !copied)
+		*lost = true;
+	return copied;
+}
+
+static bool fill(struct denial *item, const struct call *call, const struct denial_key *key)
+{
+	bool lost = false;
+
+	*item = (struct denial){.seq = call->slot.seq,
+				.syscall = key->syscall,
+				.op = denial_op(call),
+				.error = key->error,
+				.pid = call->task->tgid,
+				.host_pid = call->task->host_pid,
+				.count = 1};
+	item->target = copy(key->target, &lost);
+	item->resolved = copy(denial_resolved(call), &lost);
+	item->rule = copy(call->decision.rule, &lost);
+	item->reason = copy(call->decision.reason, &lost);
+	item->exe = copy(key->exe, &lost);
+	item->suggest = denial_suggest(call);
+	if (lost)
+		item_done(item);
+	return !lost;
+}
+
+static bool fill_event(struct denial *item, const struct denial *event)
+{
+	bool lost = false;
+
+	*item = *event;
+	item->target = copy(event->target, &lost);
+	item->resolved = copy(event->resolved, &lost);
+	item->rule = copy(event->rule, &lost);
+	item->reason = copy(event->reason, &lost);
+	item->exe = copy(event->exe, &lost);
+	item->suggest = copy(event->suggest, &lost);
+	if (lost)
+		item_done(item);
+	return !lost;
+}
+
+/* Its item when it is listed already; else NULL with the place in the index where it belongs. */
+static struct denial *find(struct denials *denials, const struct denial_key *key, const struct denial *event, size_t *ret_at)
+{
+	size_t at = hash_of(denials, key) & (SLOTS - 1);
+
+	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
+		struct denial *item = &denials->item[denials->slot[at] - 1];
+
+		if (is_same(item, key, event))
+			return item;
+	}
+	*ret_at = at;
+	return NULL;
+}
+
+void denials_add(struct denials *denials, const struct call *call)
+{
+	const char *reason = call->decision.reason;
+	char text[DENIAL_TARGET_MAX];
+	struct denial_key key;
+	struct denial *item;
+	size_t at;
+
+	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+		return;
+	key = denial_key(call, text);
+	item = find(denials, &key, NULL, &at);
+	if (item)
+		item->count++;
+	else if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key))
+		denials->unlisted++;
+	else
+		denials->slot[at] = (uint16_t)++denials->count;
+}
+
+void denials_add_event(struct denials *denials, const struct denial *event)
+{
+	const struct denial_key key = {
+		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
+	size_t at;
+	struct denial *item = find(denials, &key, event, &at);
+
+	if (item)
+		item->count += event->count;
+	else if (denials->count == DENIALS_MAX || !fill_event(&denials->item[denials->count], event))
+		denials->unlisted += event->count;
+	else
+		denials->slot[at] = (uint16_t)++denials->count;
+}
+
+const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)
+{
+	*ret_count = denials->count;
+	*ret_unlisted = denials->unlisted;
+	return denials->item;
+}

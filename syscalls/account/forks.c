@@ -1,0 +1,236 @@
+#include "syscalls/account/forks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/procstat.h"
+#include "base/proctree.h"
+#include "syscalls/call/call.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+/*
+ * Counting means listing /proc, so it is done only when what was counted last, and all that was admitted since, would be
+ * too many; otherwise the ends of tasks, which nobody tells us, do not matter.
+ *
+ * A fork that was admitted is not done yet: the thread may be delayed (starved) between our answer and its fork. It is
+ * reserved until the thread asks again, or is seen to be past it. Nothing is looked up when it is admitted: most threads
+ * are never looked at.
+ */
+#define FORK_RUN_NS UINT64_C(2000000)
+#define FORK_WAIT_NS UINT64_C(20000000)
+#define RECOUNT_NS UINT64_C(50000000) /* so that the peak is about right also where the limit is far */
+
+struct pending {
+	pid_t tid;
+	uint64_t ns;     /* when it was admitted */
+	uint64_t run_ns; /* the time the thread had run when it was first seen running since; 0: not seen so */
+};
+
+struct forks {
+	uint64_t max;
+	pid_t root;
+	uint64_t counted, counted_ns; /* by listing */
+	uint64_t admitted;            /* since */
+	uint64_t peak, refused;
+	struct pending *pending;
+	size_t pendings, cap;
+};
+
+int forks_create(uint64_t max, pid_t root, struct forks **ret_forks)
+{
+	struct forks *forks = calloc(1, sizeof(*forks));
+
+	if (!forks)
+		return -ENOMEM;
+	forks->max = max;
+	forks->root = root;
+	forks->counted = forks->peak = 1; /* the program */
+	*ret_forks = forks;
+	return 0;
+}
+
+void forks_free(struct forks *forks)
+{
+	if (!forks)
+		return;
+	free(forks->pending);
+	free(forks);
+}
+
+uint64_t forks_members(const struct forks *forks)
+{
+	return forks->counted;
+}
+
+uint64_t forks_peak(const struct forks *forks)
+{
+	return forks->peak;
+}
+
+uint64_t forks_refused(const struct forks *forks)
+{
+	return forks->refused;
+}
+
+/* /proc/TID/schedstat: the time a thread has been running. False: it is gone, or the kernel has no such file. */
+static bool read_run_ns(pid_t tid, uint64_t *ret_ns)
+{
+	char path[40], text[64];
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid); /* bounded by an int */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	*ret_ns = strtoull(text, NULL, 10);
+	return true;
+}
+
+/*
+ * Our answer makes the thread runnable, so one that sleeps or is stopped has run since: it has forked, or will ask again,
+ * because the kernel restarts a fork that a signal meets (copy_process: ERESTARTNOINTR). In uninterruptible sleep it may
+ * be waiting for a lock, or for its vfork. A runnable one has to be seen to run for longer than a fork takes.
+ */
+static bool is_done(struct pending *pending, uint64_t now_ns)
+{
+	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
+	struct procstat stat;
+	uint64_t run_ns;
+
+	if (procstat_read(pending->tid, &stat) < 0 || stat.state == 'D')
+		return waited;
+	if (stat.state != 'R')
+		return true;
+	if (!read_run_ns(pending->tid, &run_ns))
+		return waited;
+	if (!pending->run_ns)
+		pending->run_ns = run_ns;
+	return run_ns > pending->run_ns + FORK_RUN_NS;
+}
+
+/* `all`: look at each; otherwise only the thread that asks is known to be done. */
+static void forget_done(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < forks->pendings; i++)
+		if (forks->pending[i].tid != tid && !(all && is_done(&forks->pending[i], now_ns)))
+			forks->pending[kept++] = forks->pending[i];
+	forks->pendings = kept;
+}
+
+static bool remember(struct forks *forks, pid_t tid, uint64_t now_ns)
+{
+	struct pending pending = {.tid = tid, .ns = now_ns};
+
+	if (forks->pendings == forks->cap) {
+		size_t cap = forks->cap ? forks->cap * 2 : 16;
+		struct pending *more = reallocarray(forks->pending, cap, sizeof(*more));
+
+		if (!more)
+			return false;
+		forks->pending = more;
+		forks->cap = cap;
+	}
+	forks->pending[forks->pendings++] = pending;
+	return true;
+}
+
+/* False: /proc cannot be listed. */
+static bool count(struct forks *forks, uint64_t now_ns)
+{
+	struct proctree tree;
+	bool listed = proctree_read(&tree) == 0;
+	uint64_t tasks = 0;
+
+	proctree_mark(&tree, forks->root);
+	for (size_t i = 0; i < tree.count; i++) {
+		struct procstat stat;
+
+		if (tree.entry[i].place == PROCTREE_BELOW && procstat_read(tree.entry[i].pid, &stat) == 0)
+			tasks += stat.threads;
+	}
+	proctree_done(&tree);
+	if (!listed)
+		return false;
+	forks->counted = tasks;
+	forks->counted_ns = now_ns;
+	forks->admitted = forks->pendings; /* which may be among the counted as well: that errs on the safe side */
+	if (tasks > forks->peak)
+		forks->peak = tasks;
+	return true;
+}
+
+bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
+{
+	uint64_t members = forks->counted + forks->admitted;
+	bool room = members < forks->max;
+
+	forget_done(forks, tid, now_ns, forks->pendings == forks->cap);
+	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
+		forget_done(forks, tid, now_ns, true); /* before counting: what is done now is counted */
+		room = count(forks, now_ns);
+		room = room && forks->counted + forks->admitted < forks->max;
+	}
+	if (!room || !remember(forks, tid, now_ns)) {
+		forks->refused++;
+		return false;
+	}
+	forks->admitted++;
+	if (forks->counted + 1 > forks->peak)
+		forks->peak = forks->counted + 1;
+	return true;
+}
+
+/* ---- the calls, which are notified only when there is somebody to count (filter.h: judge_forks) ---- */
+
+static void judge(struct call *call)
+{
+	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds)) {
+		call_refuse(call, -EPERM, NULL, "refused_syscall");
+		return;
+	}
+	if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns)) {
+		call_refuse(call, -EAGAIN, NULL, "pids_limit");
+		return;
+	}
+	target_allow(call);
+	call_continue(call);
+}
+
+/* Where memory is sampled: a child that is waited for and has memory of its own. See filter-terms.c. */
+static bool evades_samples(const struct call *call)
+{
+	unsigned flags = call_uint(call, 0);
+
+	return call->sandbox->memfds && flags & CLONE_VFORK && !(flags & CLONE_VM);
+}
+
+void sys_clone(struct call *call)
+{
+	if (evades_samples(call))
+		call_refuse(call, -EINVAL, NULL, "refused_syscall");
+	else
+		judge(call);
+}
+
+void sys_fork(struct call *call)
+{
+	judge(call);
+}
+
+void sys_vfork(struct call *call)
+{
+	judge(call);
+}

@@ -1,0 +1,119 @@
+#include "syscalls/account/meminfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define TEXT_BYTES 16384 /* of the kernel's text, which is 1.5 kB */
+
+struct memory {
+	uint64_t total, free; /* kB */
+};
+
+/* What a line says from now on; false: what it says. Swap does not count as memory, and none of it is the run's to use. */
+static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
+{
+	static const char *const none[] = {"Buffers", "Cached", "SwapCached", "SwapTotal", "SwapFree"};
+
+	if (len == 8 && memcmp(key, "MemTotal", len) == 0) {
+		*ret_kb = memory->total;
+		return true;
+	}
+	if ((len == 7 && memcmp(key, "MemFree", len) == 0) || (len == 12 && memcmp(key, "MemAvailable", len) == 0)) {
+		*ret_kb = memory->free;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (strlen(none[i]) == len && memcmp(none[i], key, len) == 0) {
+			*ret_kb = 0;
+			return true;
+		}
+	return false;
+}
+
+int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size)
+{
+	struct memory memory = {.total = limit_bytes / 1024};
+
+	if (size > 0)
+		*out = '\0';
+	memory.free = used_bytes < limit_bytes ? (limit_bytes - used_bytes) / 1024 : 0;
+	while (*text) {
+		size_t line = strcspn(text, "\n"), key = strcspn(text, ":");
+		uint64_t kb;
+		int len;
+
+		if (text[line] == '\n')
+			line++;
+		if (key < line && limited_value(text, key, &memory, &kb))
+			len = snprintf(out, size, "%.*s:%*s%11llu kB\n", (int)key, text, key < 12 ? (int)(12 - key) : 0, "",
+				       (unsigned long long)kb);
+		else
+			len = snprintf(out, size, "%.*s", (int)line, text);
+		if (len < 0 || (size_t)len >= size)
+			return -EMSGSIZE;
+		out += len;
+		size -= (size_t)len;
+		text += line;
+	}
+	return 0;
+}
+
+static bool is_meminfo(const struct place *place)
+{
+	return place->mount && place->mount->flags & MOUNT_PROC && strcmp(place->virt, "/proc/meminfo") == 0;
+}
+
+/* The machine's memory in bytes, by the text; UINT64_MAX when it does not say. */
+static uint64_t machine_bytes(const char *text)
+{
+	const char *line = strstr(text, "MemTotal:");
+
+	return line ? strtoull(line + strlen("MemTotal:"), NULL, 10) * 1024 : UINT64_MAX;
+}
+
+/* Read-only for the program, as the file is. */
+static int make_file(const char *text)
+{
+	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
+	char path[32];
+	int error, again;
+
+	if (fd < 0)
+		return -errno;
+	error = io_write_full(fd, text, strlen(text));
+	if (error < 0)
+		return error;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* bounded by an int */
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	return again < 0 ? -errno : again;
+}
+
+int meminfo_limited(const struct call *call, int fd)
+{
+	const struct sandbox *sandbox = call->sandbox;
+	uint64_t limit = sandbox->memory.limit_bytes;
+	_cleanup_close_ int opened = fd;
+	char text[TEXT_BYTES], limited[TEXT_BYTES];
+	ssize_t len;
+
+	if (fd < 0 || !limit || !is_meminfo(&call->place[0]))
+		return steal_fd(&opened);
+	len = pread(fd, text, sizeof(text) - 1, 0);
+	if (len < 0)
+		return steal_fd(&opened); /* O_PATH: nothing to read */
+	text[len] = '\0';
+	if (limit >= machine_bytes(text))
+		return steal_fd(&opened);
+	len = meminfo_text(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited, sizeof(limited));
+	return len < 0 ? (int)len : make_file(limited);
+}

@@ -1,0 +1,85 @@
+#if defined(__aarch64__)
+
+/*
+ * The stack pointer is at the siginfo, which the ucontext follows (arch/arm64/kernel/signal.c, struct
+ * rt_sigframe). The frame has the number, in x8, but the result in place of the first argument: the kernel keeps
+ * that one (orig_x0) to itself. It is known where the code before the call sets it, as for AT_FDCWD, or copies it
+ * from a register that is still there.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ucontext.h>
+
+#include "syscalls/arch/frame.h"
+#include "syscalls/arch/insn.h"
+#include "syscalls/table/numbers.h"
+
+#include "base/banned.h"
+
+#define CALL_BYTES 4u
+#define CALL_WORD UINT32_C(0xd4000001) /* svc #0 */
+
+enum { WORD_X0 = 0, WORD_X8 = 8, WORD_SP = 31, WORD_PC = 32, WORDS = 33 };
+
+static_assert(WORDS <= FRAME_WORDS, "the registers fit");
+static_assert(offsetof(mcontext_t, sp) == offsetof(mcontext_t, regs) + WORD_SP * sizeof(uint64_t) &&
+		      offsetof(mcontext_t, pc) == offsetof(mcontext_t, regs) + WORD_PC * sizeof(uint64_t),
+	      "struct sigcontext");
+
+static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+{
+	ssize_t got;
+
+	/* As far as there is code: a page may begin right there. */
+	for (ret_code->begin = 0; ret_code->begin <= INSN_BEFORE; ret_code->begin += INSN_BEFORE / 2) {
+		got = guest->read(tid, call - INSN_BEFORE + ret_code->begin, ret_code->byte + ret_code->begin,
+				  sizeof(ret_code->byte) - ret_code->begin);
+		if (got < 0)
+			continue;
+		ret_code->end = ret_code->begin + (size_t)got;
+		return ret_code->end >= INSN_BEFORE + CALL_BYTES ? 0 : -EFAULT;
+	}
+	return -EFAULT;
+}
+
+bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+{
+	ret_frame->addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
+	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
+		return false;
+	ret_frame->pc = ret_frame->word[WORD_PC];
+	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
+}
+
+enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct frame *frame)
+{
+	struct insn_held held = {.same = ~(UINT32_C(1) << WORD_X0)};
+	struct insn_code code;
+	uint32_t call;
+
+	if (read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0)
+		return FRAME_OTHER;
+	memcpy(&call, &code.byte[INSN_BEFORE], sizeof(call));
+	if (call != CALL_WORD)
+		return FRAME_OTHER;
+	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
+	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
+	/* Without arguments nothing is lost. */
+	if (frame->nr == __SNR_rt_sigreturn)
+		return FRAME_CALL;
+	memcpy(held.reg, frame->word, sizeof(held.reg));
+	return insn_aarch64_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL : FRAME_UNKNOWN;
+}
+
+int frame_restart(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+{
+	uint64_t pc = frame->pc - CALL_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
+	int r = guest_write(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
+
+	return r < 0 ? r : guest_write(guest, tid, frame->addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
+}
+
+#endif

@@ -1,0 +1,200 @@
+#if defined(__x86_64__)
+
+/*
+ * The kernel puts the registers into a ucontext, which the stack pointer is at when the handler has returned
+ * (arch/x86/kernel/signal_64.c).
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ucontext.h>
+
+#include "syscalls/arch/frame.h"
+#include "syscalls/arch/insn.h"
+#include "syscalls/table/numbers.h"
+
+#include "base/banned.h"
+
+#define CALL_BYTES 2u /* syscall: 0f 05 */
+#define RESTORER_BYTES 32u
+#define STACK_SLOTS 16 /* in which a return address is looked for */
+#define BIT(reg) (UINT32_C(1) << (reg))
+
+enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
+
+/* The order of the instruction set, from that of the frame. */
+static const unsigned char order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+static_assert(REG_RIP < FRAME_WORDS && sizeof(greg_t) == sizeof(uint64_t), "the registers fit");
+static_assert(REG_RIP == REG_RAX + 3, "they are written in one piece");
+
+/* 0 or -errno. */
+static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+{
+	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BEFORE;
+	ssize_t got;
+
+	ret_code->begin = 0;
+	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
+	if (got < 0 && page > first) { /* the call is on the first page of its mapping */
+		ret_code->begin = (size_t)(page - first);
+		got = guest->read(tid, page, ret_code->byte + ret_code->begin, sizeof(ret_code->byte) - ret_code->begin);
+	}
+	if (got < 0)
+		return (int)got;
+	ret_code->end = ret_code->begin + (size_t)got;
+	return ret_code->end >= INSN_BEFORE + CALL_BYTES ? 0 : -EFAULT;
+}
+
+/*
+ * A signal may come before a notified rt_sigreturn is received. If that one is not made again its program goes on
+ * behind it, where nothing is. So its call is known by its place too: the restorer, to which the word below the
+ * stack pointer led.
+ */
+static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+{
+	uint64_t restorer, call = frame->pc - CALL_BYTES;
+
+	return guest_read(guest, tid, frame->word[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) == 0 &&
+	       call >= restorer && call - restorer <= RESTORER_BYTES;
+}
+
+/*
+ * ---- functions that make the call for others, with a number that they are given: syscall(2), and musl's for
+ * calls at which a thread can be cancelled. Which one it is tells the call instruction in front of the return
+ * address on the stack. ----
+ */
+
+static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+static uint64_t relative(uint64_t behind, const uint8_t *offset)
+{
+	int32_t value;
+
+	memcpy(&value, offset, sizeof(value));
+	return behind + (uint64_t)(int64_t)value;
+}
+
+/* What a jump at `addr` leads to, also through a procedure linkage table; else addr itself. */
+static uint64_t follow(const struct guest_ops *guest, pid_t tid, uint64_t addr)
+{
+	uint8_t stub[11];
+	uint64_t target;
+	size_t at = 0;
+
+	if (guest_read(guest, tid, addr, stub, sizeof(stub)) < 0)
+		return addr;
+	if (memcmp(stub, endbr, sizeof(endbr)) == 0)
+		at = sizeof(endbr);
+	at += stub[at] == 0xf2; /* bnd */
+	if (stub[at] == 0xe9)
+		return relative(addr + at + 5, &stub[at + 1]);
+	if (stub[at] != 0xff || stub[at + 1] != 0x25 || at + 6 > sizeof(stub))
+		return addr;
+	return guest_read(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr : target;
+}
+
+/* Which function is called right before `back`, and the length of the instruction; 0: none for certain. */
+static size_t called(const struct guest_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
+{
+	uint8_t byte[6];
+
+	if (guest_read(guest, tid, back - sizeof(byte), byte, sizeof(byte)) < 0)
+		return 0;
+	if (byte[0] == 0xff && byte[1] == 0x15)
+		return guest_read(guest, tid, relative(back, &byte[2]), ret_entry, sizeof(*ret_entry)) < 0 ? 0 : 6;
+	if (byte[1] != 0xe8)
+		return 0;
+	*ret_entry = follow(guest, tid, relative(back, &byte[2]));
+	return 5;
+}
+
+/*
+ * The number, when the function of the call was called from `back`, which is `depth` bytes up the stack; -1: it
+ * was not.
+ */
+static int number_from(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
+		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
+{
+	uint64_t entry, call = frame->pc - CALL_BYTES;
+	struct insn_code caller;
+	size_t len, before, stack;
+	unsigned from;
+	uint32_t nr;
+
+	len = called(guest, tid, back, &entry);
+	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
+		return -1;
+	before = (size_t)(call - entry);
+	if (!insn_x86_64_carries(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) || stack != depth ||
+	    read_code(guest, tid, back - len, &caller) < 0)
+		return -1;
+	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* what a function leaves as it is */
+	return insn_x86_64_value(&caller, from, &held, &nr) ? (int)nr : -1;
+}
+
+static int number_from_caller(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
+			      const struct insn_code *code, const struct insn_held *held)
+{
+	uint64_t slot[STACK_SLOTS];
+	ssize_t got = guest->read(tid, frame->word[REG_RSP], slot, sizeof(slot));
+	int nr = -1;
+
+	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
+		nr = number_from(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
+	return nr;
+}
+
+/* ---- */
+
+static int number(const struct guest_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
+{
+	/* All but the result, and what the instruction clobbers. */
+	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
+	uint32_t nr;
+	int called_with;
+
+	for (unsigned i = 0; i < 16; i++)
+		held.reg[i] = frame->word[order[i]];
+	if (insn_x86_64_value(code, RAX, &held, &nr))
+		return (int)nr;
+	called_with = number_from_caller(guest, tid, frame, code, &held);
+	return called_with < 0 && is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
+}
+
+bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+{
+	ret_frame->addr = stack + offsetof(ucontext_t, uc_mcontext.gregs);
+	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
+		return false;
+	ret_frame->pc = ret_frame->word[REG_RIP];
+	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
+}
+
+enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct frame *frame)
+{
+	static const unsigned char arguments[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+	struct insn_code code;
+
+	if (read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0 || code.byte[INSN_BEFORE] != 0x0f ||
+	    code.byte[INSN_BEFORE + 1] != 0x05)
+		return FRAME_OTHER;
+	for (unsigned i = 0; i < 6; i++)
+		frame->arg[i] = frame->word[arguments[i]];
+	frame->nr = number(guest, tid, frame, &code);
+	return frame->nr < 0 ? FRAME_UNKNOWN : FRAME_CALL;
+}
+
+int frame_restart(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+{
+	uint64_t word[REG_RIP - REG_RAX + 1];
+
+	memcpy(word, &frame->word[REG_RAX], sizeof(word));
+	word[0] = (uint64_t)frame->nr;
+	word[REG_RIP - REG_RAX] -= CALL_BYTES;
+	return guest_write(guest, tid, frame->addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
+}
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Arm Architecture Reference Manual, C4: instructions have four bytes each, so that they can be read backwards.
+ * What cannot be classed is taken for one that writes to every register.
+ */
+#include "syscalls/arch/insn.h"
+
+#include "base/banned.h"
+
+#define REACH 16u /* instructions before the call */
+#define BIT(reg) (UINT32_C(1) << (reg))
+#define ALL UINT32_MAX
+
+enum { REGISTER_ZERO = 31 };
+
+static uint32_t word_at(const struct insn_code *code, size_t at)
+{
+	const uint8_t *byte = &code->byte[at];
+
+	return (uint32_t)byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
+}
+
+static int64_t extend(uint32_t value, unsigned bits)
+{
+	uint32_t sign = UINT32_C(1) << (bits - 1);
+
+	value &= (sign << 1) - 1;
+	return (int64_t)(value ^ sign) - (int64_t)sign;
+}
+
+/* Where the branch at `at` leads, when it is a direct one. */
+static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
+{
+	int64_t offset;
+
+	if ((word & 0x7c000000) == 0x14000000) /* b, bl */
+		offset = extend(word, 26);
+	else if ((word & 0xfe000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000) /* b.cond; cbz, cbnz */
+		offset = extend(word >> 5, 19);
+	else if ((word & 0x7e000000) == 0x36000000) /* tbz, tbnz */
+		offset = extend(word >> 5, 14);
+	else
+		return false;
+	*ret_target = (int64_t)at + offset * 4;
+	return true;
+}
+
+/* A bit a register that it may write to; one that leads elsewhere for certain has all. */
+static uint32_t writes(uint32_t word)
+{
+	uint32_t first = BIT(word & 31), base = BIT(word >> 5 & 31), second = BIT(word >> 10 & 31);
+
+	if ((word & 0xfffff01f) == 0xd503201f) /* hints: nop, bti, paciasp */
+		return 0;
+	if ((word & 0xfe000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000) /* conditional: was not taken */
+		return 0;
+	if ((word & 0x1c000000) == 0x10000000 || (word & 0x0e000000) == 0x0a000000) /* data processing */
+		return first;
+	if ((word & 0x0a000000) == 0x08000000) /* loads and stores; a pair has two, both forms may write the base back */
+		return first | base | ((word & 0x38000000) == 0x28000000 ? second : 0);
+	return ALL;
+}
+
+/* mov of a constant: movz, movn. */
+static bool is_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
+{
+	uint32_t op = word & 0x7f800000;
+	bool is_wide = word >> 31;
+	unsigned shift = (word >> 21 & 3) * 16;
+	uint64_t value = (uint64_t)(word >> 5 & 0xffff) << shift;
+
+	if ((word & 31) != reg || (op != 0x52800000 && op != 0x12800000))
+		return false;
+	if (op == 0x12800000)
+		value = ~value;
+	*ret_value = is_wide ? value : (uint32_t)value;
+	return true;
+}
+
+/* mov of a register: orr with the zero register. */
+static bool is_copy(uint32_t word, unsigned reg, unsigned *ret_from)
+{
+	*ret_from = word >> 16 & 31;
+	return (word & 0x7fe0ffe0) == 0x2a0003e0 && (word & 31) == reg;
+}
+
+static bool entered_from_elsewhere(const struct insn_code *code, size_t from)
+{
+	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
+		int64_t target;
+
+		if (branch_target(word_at(code, at), at, &target) && target > (int64_t)from && target <= (int64_t)INSN_BEFORE &&
+		    (at < from || at > INSN_BEFORE))
+			return true;
+	}
+	return false;
+}
+
+bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value)
+{
+	uint32_t written = 0;
+	unsigned from;
+
+	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * REACH;) {
+		uint32_t word = word_at(code, at -= 4), now = writes(word);
+		bool is_wide = word >> 31;
+
+		if (!(now & BIT(reg))) {
+			written |= now;
+			continue;
+		}
+		if (entered_from_elsewhere(code, at))
+			return false;
+		if (is_constant(word, reg, ret_value))
+			return true;
+		if (!is_copy(word, reg, &from) || written & BIT(from) || (from != REGISTER_ZERO && !(held->same & BIT(from))))
+			return false;
+		*ret_value = from == REGISTER_ZERO ? 0 : is_wide ? held->reg[from] : (uint32_t)held->reg[from];
+		return true;
+	}
+	return false;
+}

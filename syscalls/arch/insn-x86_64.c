@@ -1,0 +1,419 @@
+/*
+ * AMD64 Architecture Programmer's Manual, volume 3: only the instructions that compilers put between the setting of a
+ * register and `syscall`. Whatever else comes is not understood.
+ */
+#include <string.h>
+
+#include "syscalls/arch/insn.h"
+
+#include "base/banned.h"
+
+enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
+
+#define BIT(reg) (1u << (reg))
+#define BYTE_BITS(reg) (BIT(reg) | BIT((reg) & 3)) /* without REX, numbers 4 to 7 are ah, ch, dh, bh */
+#define REACH 64u	   /* bytes between the setting and the call */
+
+struct instruction {
+	size_t len;
+	uint32_t writes; /* a bit a register */
+	bool sets_value; /* its only effect: register `to` becomes `value` */
+	bool copies;	 /* … or what register `from` holds */
+	unsigned to, from;
+	uint32_t value;
+};
+
+/* What is being decoded. */
+struct decoder {
+	const uint8_t *byte;
+	size_t len, at;
+	bool wide; /* REX.W */
+	unsigned r, x, b; /* REX.R, .X and .B, shifted to where they belong */
+	unsigned mod, reg, rm; /* of ModRM */
+};
+
+static bool skip(struct decoder *decoder, size_t count)
+{
+	decoder->at += count;
+	return decoder->at <= decoder->len;
+}
+
+/* The next byte; past the end a zero, and skip() says so afterwards. */
+static uint8_t next(struct decoder *decoder)
+{
+	size_t at = decoder->at++;
+
+	return at < decoder->len ? decoder->byte[at] : 0;
+}
+
+/* ModRM, SIB and displacement. */
+static bool modrm(struct decoder *decoder)
+{
+	uint8_t byte = next(decoder), base;
+
+	decoder->mod = byte >> 6;
+	decoder->reg = ((byte >> 3) & 7) | decoder->r;
+	decoder->rm = (byte & 7) | decoder->b;
+	if (decoder->mod == 3)
+		return skip(decoder, 0);
+	base = byte & 7;
+	if (base == 4)
+		base = next(decoder) & 7;
+	if (decoder->mod == 1)
+		return skip(decoder, 1);
+	return skip(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
+}
+
+static bool is_register(const struct decoder *decoder)
+{
+	return decoder->mod == 3;
+}
+
+static uint32_t immediate(struct decoder *decoder)
+{
+	uint32_t value = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		value |= (uint32_t)next(decoder) << (8 * i);
+	return value;
+}
+
+static bool set_value(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
+{
+	ret->sets_value = true;
+	ret->to = to;
+	ret->value = value;
+	ret->writes = BIT(to);
+	return skip(decoder, 0);
+}
+
+static bool copy(struct instruction *ret, unsigned to, unsigned from)
+{
+	ret->copies = true;
+	ret->to = to;
+	ret->from = from;
+	ret->writes = BIT(to);
+	return true;
+}
+
+/* Writes to the register that ModRM's rm is, if it is one; memory is none of ours. */
+static bool writes_rm(const struct decoder *decoder, struct instruction *ret)
+{
+	ret->writes = is_register(decoder) ? BIT(decoder->rm) : 0;
+	return true;
+}
+
+static bool writes_reg(const struct decoder *decoder, struct instruction *ret)
+{
+	ret->writes = BIT(decoder->reg);
+	return true;
+}
+
+/* Opcodes 0f xx. */
+static bool decode_two(struct decoder *decoder, struct instruction *ret)
+{
+	uint8_t op = next(decoder);
+
+	if ((op & 0xf0) == 0x80) /* jcc rel32: here it was not taken */
+		return skip(decoder, 4);
+	if (!modrm(decoder))
+		return false;
+	switch (op) {
+	case 0x1e: case 0x1f: /* endbr64, nop */
+	case 0x10: case 0x11: case 0x12: case 0x13: case 0x16: case 0x17: case 0x28: case 0x29: case 0x57: /* SSE */
+	case 0x6c: case 0x6e: case 0x6f: case 0x7f: case 0xd6: case 0xef:
+		return true;
+	case 0x70: case 0xc6: /* shuffles */
+		return skip(decoder, 1);
+	case 0xaf: case 0xb6: case 0xb7: case 0xbe: case 0xbf: /* imul, movzx, movsx */
+		return writes_reg(decoder, ret);
+	default:
+		break;
+	}
+	if ((op & 0xf0) == 0x40) /* cmovcc */
+		return writes_reg(decoder, ret);
+	if ((op & 0xf0) != 0x90) /* setcc */
+		return false;
+	ret->writes = is_register(decoder) ? BYTE_BITS(decoder->rm) : 0;
+	return true;
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp in their forms with ModRM: 00 to 3b. */
+static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instruction *ret)
+{
+	bool is_cmp = (op & 0xf8) == 0x38, to_reg = op & 2;
+	unsigned to;
+
+	/* Of bytes only cmp: 00 is what most operands end with. */
+	if (!modrm(decoder) || (!(op & 1) && !is_cmp))
+		return false;
+	if (is_cmp || (!to_reg && !is_register(decoder)))
+		return true;
+	to = to_reg ? decoder->reg : decoder->rm;
+	if ((op & 0xf9) == 0x31 && is_register(decoder) && decoder->reg == decoder->rm)
+		return set_value(decoder, ret, to, 0);
+	ret->writes = BIT(to);
+	return true;
+}
+
+/* The same operations and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
+static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
+{
+	bool is_long = op == 0x81 || op == 0xc7, is_byte = op == 0x80 || op == 0xc0 || op == 0xc6;
+
+	if (!modrm(decoder))
+		return false;
+	if (op == 0xc7 && (decoder->reg & 7) != 0)
+		return false;
+	if (op == 0xc7 && is_register(decoder))
+		return set_value(decoder, ret, decoder->rm, immediate(decoder));
+	if (is_register(decoder) && !(op < 0x90 && (decoder->reg & 7) == 7)) /* cmp */
+		ret->writes = is_byte ? BYTE_BITS(decoder->rm) : BIT(decoder->rm);
+	return skip(decoder, is_long ? 4 : 1);
+}
+
+static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *ret)
+{
+	if (!modrm(decoder))
+		return false;
+	switch (op) {
+	case 0x88:
+		ret->writes = is_register(decoder) ? BYTE_BITS(decoder->rm) : 0;
+		return true;
+	case 0x89:
+		return !is_register(decoder) || copy(ret, decoder->rm, decoder->reg);
+	case 0x8a:
+		ret->writes = BYTE_BITS(decoder->reg);
+		return true;
+	default: /* 8b */
+		return is_register(decoder) ? copy(ret, decoder->reg, decoder->rm) : writes_reg(decoder, ret);
+	}
+}
+
+static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *ret)
+{
+	switch (op) {
+	case 0x63: /* movsxd */
+		return modrm(decoder) && writes_reg(decoder, ret);
+	case 0x8d: /* lea */
+		return modrm(decoder) && !is_register(decoder) && writes_reg(decoder, ret);
+	case 0x68: case 0x6a: /* push $imm */
+		return skip(decoder, op == 0x68 ? 4 : 1);
+	case 0x80: case 0x81: case 0x83: case 0xc0: case 0xc1: case 0xc6: case 0xc7:
+		return decode_immediate(decoder, op, ret);
+	case 0x84: case 0x85: /* test */
+		return modrm(decoder);
+	case 0x88: case 0x89: case 0x8a: case 0x8b:
+		return decode_mov(decoder, op, ret);
+	case 0x90: /* nop */
+		return decoder->b == 0;
+	case 0x98: case 0x99: /* cltq, cqto */
+		ret->writes = BIT(op == 0x98 ? RAX : RDX);
+		return true;
+	case 0xa8: /* test $imm8,%al; 3c: cmp */
+	case 0x3c:
+		return skip(decoder, 1);
+	case 0xa9:
+	case 0x3d:
+		return skip(decoder, 4);
+	case 0xd1: case 0xd3: /* shifts */
+		return modrm(decoder) && writes_rm(decoder, ret);
+	case 0xf7: /* not, neg */
+		return modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) && writes_rm(decoder, ret);
+	default:
+		break;
+	}
+	if (op < 0x3c && (op & 7) < 4)
+		return decode_arithmetic(decoder, op, ret);
+	if ((op & 0xf8) == 0x50) /* push */
+		return true;
+	if ((op & 0xf8) == 0x58) { /* pop */
+		ret->writes = BIT((op & 7u) | decoder->b);
+		return true;
+	}
+	if ((op & 0xf0) == 0x70) /* jcc rel8: here it was not taken */
+		return skip(decoder, 1);
+	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
+		return false;
+	(void)set_value(decoder, ret, (op & 7u) | decoder->b, immediate(decoder));
+	return skip(decoder, decoder->wide ? 4 : 0);
+}
+
+/* The instruction at the beginning of so many bytes. False: it is not understood. */
+static bool decode(const uint8_t *byte, size_t len, struct instruction *ret)
+{
+	struct decoder decoder = {.byte = byte, .len = len};
+	bool short_operand = false;
+	uint8_t op = next(&decoder);
+	bool understood;
+
+	*ret = (struct instruction){.len = 0};
+	while (op == 0x66 || op == 0xf2 || op == 0xf3 || op == 0x64 || op == 0x65) {
+		short_operand |= op == 0x66;
+		op = next(&decoder);
+	}
+	if ((op & 0xf0) == 0x40) { /* REX */
+		decoder.wide = op & 8;
+		decoder.r = (op & 4u) << 1;
+		decoder.x = (op & 2u) << 2;
+		decoder.b = (op & 1u) << 3;
+		op = next(&decoder);
+	}
+	understood = op == 0x0f ? decode_two(&decoder, ret) : !short_operand && decode_one(&decoder, op, ret);
+	/* Of 16 bits only what has no operand that is shorter for it: the SSE moves and nops above. */
+	ret->len = decoder.at;
+	return understood && decoder.at <= len;
+}
+
+/* mov and lea: the bytes after them are often taken for something else. */
+static bool takes_modrm(uint8_t op)
+{
+	return op == 0x89 || op == 0x8b || op == 0x8d;
+}
+
+/*
+ * True for a byte that more likely is an operand, of what begins one to three bytes before. 8b b8 with REX.B reads
+ * `mov disp(%r8),%rdi`: without its first two bytes it would set eax.
+ */
+static bool is_operand(const struct insn_code *code, size_t at, bool jump)
+{
+	uint8_t before = at > code->begin ? code->byte[at - 1] : 0, earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
+
+	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* how far a short jump goes */
+		return false;
+	if (before == 0x41 || before == 0x44 || before == 0x45 || before == 0x48 || before == 0x49 || before == 0x4c ||
+	    before == 0x4d || before == 0x66 || before == 0x0f) /* prefixes */
+		return true;
+	if (!jump)
+		return takes_modrm(before) && (earlier & 0xf1) == 0x41;
+	return takes_modrm(before) || ((before & 0xc7) == 0x05 && takes_modrm(earlier));
+}
+
+/*
+ * The value of reg at `end`, when the instruction at `at` sets it and those that follow lead there and leave it
+ * alone.
+ */
+static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg, const struct insn_held *held,
+		   uint32_t *ret_value)
+{
+	struct instruction setting, later;
+	uint32_t writes = 0;
+
+	if (!decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) || setting.to != reg)
+		return false;
+	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
+		if (!decode(&code->byte[next_at], end - next_at, &later))
+			return false;
+		writes |= later.writes;
+	}
+	if (writes & BIT(reg))
+		return false;
+	if (setting.sets_value) {
+		*ret_value = setting.value;
+		return true;
+	}
+	if (writes & BIT(setting.from) || !(held->same & BIT(setting.from)))
+		return false;
+	*ret_value = (uint32_t)held->reg[setting.from];
+	return true;
+}
+
+/* Of all settings that could be meant: instructions cannot be told apart backwards for certain. */
+static bool find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
+			 size_t *ret_at, uint32_t *ret_value)
+{
+	size_t least = end > code->begin + REACH ? end - REACH : code->begin;
+	uint32_t value, found_value = 0;
+	bool found = false;
+
+	for (size_t at = end; at-- > least;) {
+		if (is_operand(code, at, false) || !set_at(code, at, end, reg, held, &value))
+			continue;
+		if (found && value != found_value)
+			return false;
+		if (!found)
+			*ret_at = at;
+		found = true;
+		found_value = value;
+	}
+	*ret_value = found_value;
+	return found;
+}
+
+/* Where a short jump at `at` leads; SIZE_MAX: there is none. */
+static size_t jump_target(const struct insn_code *code, size_t at)
+{
+	uint8_t op = code->byte[at];
+	int64_t target;
+
+	if (at + 1 >= code->end || ((op & 0xf0) != 0x70 && op != 0xeb))
+		return SIZE_MAX;
+	target = (int64_t)at + 2 + (int8_t)code->byte[at + 1];
+	return target < 0 ? SIZE_MAX : (size_t)target;
+}
+
+bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value)
+{
+	uint32_t value, other;
+	size_t from, at;
+
+	if (!find_setting(code, INSN_BEFORE, reg, held, &from, &value))
+		return false;
+	/* Compilers make one instruction of two that are alike, behind a jump: then either way must have set the same. */
+	for (at = code->begin; at < code->end; at++) {
+		size_t target = jump_target(code, at), unused;
+
+		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || is_operand(code, at, true))
+			continue;
+		if (!find_setting(code, at, reg, held, &unused, &other) || other != value)
+			return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+/* ---- functions that make the call for others ---- */
+
+/* sub $imm8,%rsp; how much the stack has grown, or -1: the instruction does something else to it. */
+static int grown(const uint8_t *byte, const struct instruction *instruction)
+{
+	if (instruction->len == 4 && byte[0] == 0x48 && byte[1] == 0x83 && byte[2] == 0xec)
+		return (int8_t)byte[3];
+	if (instruction->writes & BIT(RSP))
+		return -1;
+	if (byte[0] == 0x68 || byte[0] == 0x6a || (byte[0] & 0xf8) == 0x50 ||
+	    ((byte[0] & 0xfe) == 0x40 && (byte[1] & 0xf8) == 0x50)) /* push */
+		return 8;
+	return (byte[0] & 0xf8) == 0x58 || ((byte[0] & 0xfe) == 0x40 && (byte[1] & 0xf8) == 0x58) ? -1 : 0;
+}
+
+bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
+{
+	unsigned holds[16]; /* whose value at the entry */
+	size_t at = 0, stack = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		holds[i] = i;
+	while (at < len) {
+		struct instruction now;
+		int more;
+
+		if (!decode(byte + at, len - at, &now))
+			return false;
+		more = grown(byte + at, &now);
+		if (more < 0)
+			return false;
+		stack += (size_t)more;
+		if (now.copies)
+			holds[now.to] = holds[now.from];
+		for (unsigned i = 0; i < 16; i++)
+			if (now.writes & BIT(i) && !(now.copies && i == now.to))
+				holds[i] = NOTHING;
+		at += now.len;
+	}
+	if (holds[reg] == NOTHING)
+		return false;
+	*ret_from = holds[reg];
+	*ret_stack = stack;
+	return true;
+}

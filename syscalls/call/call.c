@@ -1,0 +1,72 @@
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "base/kernel.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/call/call.h"
+#include "syscalls/call/record.h"
+
+#include "base/banned.h"
+
+void call_return(struct call *call, int64_t value)
+{
+	call->outcome.kind = OUTCOME_VALUE;
+	call->outcome.value = value;
+}
+
+void call_fail(struct call *call, int error)
+{
+	call->outcome.kind = OUTCOME_ERROR;
+	/* A handler that fails without an errno is a bug of ours: it must not look like success to the program. */
+	call->outcome.value = error < 0 && error >= -4095 ? error : -EIO;
+}
+
+void call_give_fd(struct call *call, int fd, bool cloexec)
+{
+	call->outcome.kind = OUTCOME_FD;
+	call->outcome.fd = fd;
+	call->outcome.fd_cloexec = cloexec;
+}
+
+void call_continue(struct call *call)
+{
+	call->outcome.kind = OUTCOME_CONTINUE;
+}
+
+void call_refuse(struct call *call, int error, const char *rule, const char *reason)
+{
+	call->decision.verdict = VERDICT_DENY;
+	call->decision.error = error < 0 ? -error : error;
+	call->decision.rule = rule;
+	call->decision.reason = reason;
+	call_fail(call, -call->decision.error);
+}
+
+int call_commit(struct call *call)
+{
+	struct audit_record record;
+	int r;
+
+	if (call->committed)
+		return 0;
+	call_record(call, &record);
+	r = audit_begin(call->sandbox->audit, &record, &call->slot);
+	if (r < 0) {
+		/* What cannot be recorded is not done. */
+		call->decision.verdict = VERDICT_DENY;
+		call_fail(call, r);
+		return r;
+	}
+	call->committed = true;
+	if (call->decision.verdict == VERDICT_DENY)
+		denials_add(call->sandbox->denials, call);
+	return 0;
+}
+
+bool call_valid(const struct call *call)
+{
+	return kernel_call(SYS_ioctl, kernel_int(call->sandbox->listener_fd), SECCOMP_IOCTL_NOTIF_ID_VALID,
+			   kernel_pointer(&call->id), 0, 0, 0) == 0;
+}

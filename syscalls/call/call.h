@@ -1,0 +1,168 @@
+/*
+ * One notified call on its way: decode -> view -> policy -> perform -> record -> reply. A handler (sys_NAME, one a
+ * row) sees the decoded copy, never a guest pointer it did not copy through decode.h.
+ */
+#ifndef CALLGATE_SYSCALLS_CALL_CALL_H
+#define CALLGATE_SYSCALLS_CALL_CALL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "audit/audit.h"
+#include "audit/record.h"
+#include "policy/network/net.h"
+#include "policy/policy.h"
+#include "syscalls/call/memory.h"
+#include "syscalls/table/table.h"
+#include "view/tree.h"
+#include "view/view.h"
+
+/* What handlers see of the limits that the kernel keeps for each process of the program's. */
+struct limit_notes {
+	uint64_t open_files;   /* the most descriptors that one had after a judged call made one, at least */
+	uint64_t files_opened; /* by us for the program; it may have closed them since */
+	bool open_files_full;  /* there was no room for one */
+	bool file_size_passed; /* EFBIG */
+};
+
+#define CALL_TABLES_MAX 16u
+
+/* /proc/TID/fd of a task, O_PATH. */
+struct task_table {
+	pid_t tid; /* 0: none */
+	int fd;
+};
+
+/* What handlers may use of the supervisor. One a run, shared read-only but for the objects behind the pointers. */
+struct sandbox {
+	const struct policy *policy;
+	struct view *view;
+	struct tree *tree;
+	struct audit *audit;
+	struct changes *changes;   /* changes.h: what the run did to granted trees */
+	struct denials *denials;   /* denials.h: for the result */
+	struct disk *disk;         /* disk.h; NULL: there is no limit */
+	struct limit_notes notes;
+	struct task_table table[CALL_TABLES_MAX]; /* file-open.c: of those who asked last */
+	uint64_t attribute_bytes;  /* file-xattr.c: in extended attributes, added by the run */
+	struct forks *forks;       /* forks.h; NULL: something else bounds them */
+	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */
+	struct {
+		uint64_t limit_bytes;                /* 0: none */
+		uint64_t (*used_bytes)(void *meter); /* at this moment */
+		void *meter;
+	} memory; /* for /proc/meminfo */
+	bool (*is_over)(void *meter); /* looks at the limits: for whoever waits. True: one of them has ended the run */
+	struct sockets *sockets;   /* sockets.h: what the run has bound */
+	struct inet *inet;         /* inet.h; NULL: there is no network */
+	const struct guest_ops *guest;
+	int listener_fd;
+	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
+	bool signals_bounded; /* by the kernel, to the run's processes: a pid namespace, or Landlock's scope (ABI 6) */
+	pid_t program; /* the first process: it leads the session that has the run's terminal */
+	uid_t uid;
+	gid_t gid;
+};
+
+struct call_path {
+	size_t len;
+	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
+	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
+	int error;  /* -errno of the copy (text is "" then): told by whoever looks at the path, after the flags, as native */
+	char text[PATH_MAX]; /* the copy */
+};
+
+/* What a call about the network means: for its record, and for the list of what was refused. */
+struct call_net {
+	char host[NET_HOST_MAX]; /* the name its address stands for, or the address; "": the call is not about one */
+	char address[NET_ADDRESS_TEXT];
+	struct audit_net record; /* of these */
+};
+
+enum outcome_kind {
+	OUTCOME_ERROR,    /* -errno in value */
+	OUTCOME_VALUE,
+	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then the call is answered */
+	OUTCOME_CONTINUE,
+	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
+	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it; chdir: goes there */
+	OUTCOME_MAP,      /* mmap(2): the task maps fd, by a detour, where it asked for memory without a file (memfds.h) */
+	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
+	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
+	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
+	OUTCOME_INET,     /* a call on fd, an internet socket, that may wait: a worker does `work` (inet-work.h) */
+	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
+	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
+};
+
+struct exec_plan; /* exec.h */
+
+struct outcome {
+	enum outcome_kind kind;
+	int64_t value;
+	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_MAP, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS, OUTCOME_INET: owned */
+	int peer_fd;       /* OUTCOME_CONNECT: owned */
+	int open_flags;    /* OUTCOME_BLOCKING */
+	bool fd_cloexec;   /* newfd_flags */
+	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
+	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
+	struct inet_work *work;   /* OUTCOME_INET: owned */
+};
+
+/* In an order that lets an ordinary call touch few pages: buffers are large, and mostly used at their beginning. */
+struct call {
+	struct sandbox *sandbox;
+	uint64_t id; /* of the notification */
+	pid_t tid;
+	unsigned paths;
+	struct task *task;
+	const struct syscall_row *row;
+	uint64_t arg[6];
+	uint64_t start_ns;
+	size_t text_len;
+	int text_error; /* -errno of the copy, as a path's */
+	bool committed; /* the decision is on record */
+	bool no_wait;   /* an open that was run again after a signal: EINTR where it would wait (interrupted.h) */
+	bool again;     /* OUTCOME_FETCH's second round: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	int fetched;
+	struct policy_decision decision;
+	struct outcome outcome;
+	struct audit_slot slot;
+	struct call_net net;
+	struct call_path path[2];
+	struct place place[2];  /* where path[i] led: kept for the record */
+	char text[PATH_MAX]; /* ARG_TEXT */
+};
+
+/* ---- how a handler ends; each may be called once ---- */
+void call_return(struct call *call, int64_t value);
+void call_fail(struct call *call, int error); /* error is -errno */
+void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
+void call_continue(struct call *call);
+/* Refuses by decision: verdict DENY, rule and reason on record, -error as the answer. */
+void call_refuse(struct call *call, int error, const char *rule, const char *reason);
+
+/*
+ * Puts the decision on record before the effect. Call it right before whatever changes something; the dispatcher does
+ * it for calls without an effect. 0, or -errno: then the outcome is set already and the handler returns.
+ */
+int call_commit(struct call *call);
+
+/* True while the task still waits for this very notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
+bool call_valid(const struct call *call);
+
+/* Low words, as the kernel takes an int, unsigned or mode_t register. */
+static inline int call_int(const struct call *call, unsigned arg)
+{
+	return (int)(uint32_t)call->arg[arg];
+}
+
+static inline unsigned call_uint(const struct call *call, unsigned arg)
+{
+	return (unsigned)(uint32_t)call->arg[arg];
+}
+
+#endif

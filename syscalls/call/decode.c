@@ -1,0 +1,120 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "syscalls/call/decode.h"
+
+#include "base/banned.h"
+
+/* An errno of the program's making is kept for later; 0, or the -errno that ends the call. */
+static int keep_error(ssize_t copied, int *ret_error)
+{
+	if (copied == -EPERM || copied == -ESRCH)
+		return (int)copied;
+	*ret_error = copied < 0 ? (int)copied : 0;
+	return 0;
+}
+
+/* The kernel copies at most PATH_MAX bytes, NUL included (getname(9)): the longest path is PATH_MAX - 1. */
+static int decode_path(struct call *call, unsigned arg, int dirfd)
+{
+	struct call_path *path = &call->path[call->paths];
+	ssize_t len;
+
+	path->dirfd = dirfd;
+	path->len = 0;
+	path->error = 0;
+	path->text[0] = '\0';
+	path->null = call->arg[arg] == 0;
+	call->paths++;
+	if (path->null && call->row->arg[arg].kind == ARG_PATH_NULL)
+		return 0;
+	len = guest_string(call->sandbox->guest, call->tid, call->arg[arg], path->text, sizeof(path->text), -ENAMETOOLONG);
+	if (len >= 0)
+		path->len = (size_t)len;
+	else
+		path->text[0] = '\0';
+	return keep_error(len, &path->error);
+}
+
+static int decode_text(struct call *call, unsigned arg)
+{
+	ssize_t len =
+		guest_string(call->sandbox->guest, call->tid, call->arg[arg], call->text, sizeof(call->text), -ENAMETOOLONG);
+
+	if (len >= 0)
+		call->text_len = (size_t)len;
+	else
+		call->text[0] = '\0';
+	return keep_error(len, &call->text_error);
+}
+
+int decode_call(struct call *call)
+{
+	int dirfd = AT_FDCWD;
+
+	if (call->task)
+		tree_limit_changed(call->task);
+	call->paths = 0;
+	call->text_len = 0;
+	call->text_error = 0;
+	for (unsigned arg = 0; arg < 6; arg++) {
+		enum arg_kind kind = call->row->arg[arg].kind;
+		int r = 0;
+
+		if (kind == ARG_DIRFD) {
+			dirfd = call_int(call, arg);
+		} else if (kind == ARG_PATH || kind == ARG_PATH_NULL) {
+			r = decode_path(call, arg, dirfd);
+			dirfd = AT_FDCWD;
+		} else if (kind == ARG_TEXT) {
+			r = decode_text(call, arg);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int decode_at(const struct call *call, uint64_t addr, void *out, size_t len)
+{
+	return guest_read(call->sandbox->guest, call->tid, addr, out, len);
+}
+
+int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
+{
+	return decode_at(call, call->arg[arg], out, len);
+}
+
+/* As copy_struct_from_user() in include/linux/uaccess.h. */
+int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
+{
+	char tail[4096];
+	size_t known = usize < ksize ? usize : ksize;
+	int r;
+
+	if (usize < min)
+		return -EINVAL;
+	if (usize > sizeof(tail))
+		return -E2BIG;
+	memset(out, 0, ksize);
+	if (usize > ksize) {
+		r = decode_at(call, call->arg[arg] + ksize, tail, usize - ksize);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < usize - ksize; i++)
+			if (tail[i])
+				return -E2BIG;
+	}
+	return decode_at(call, call->arg[arg], out, known);
+}
+
+ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long)
+{
+	return guest_string(call->sandbox->guest, call->tid, addr, out, cap, too_long);
+}
+
+int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len)
+{
+	return guest_write(call->sandbox->guest, call->tid, addr, from, len);
+}

@@ -1,0 +1,99 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "base/kernel.h"
+#include "syscalls/call/memory.h"
+
+#include "base/banned.h"
+
+#define GUEST_PAGE 4096u
+
+/*
+ * process_vm_readv(2) stops at the first page it cannot read and returns what it has only when the remote side is given
+ * as one vector a page, so a text that ends right before an unmapped page is still read.
+ */
+static size_t split_pages(uint64_t addr, size_t len, struct iovec remote[3])
+{
+	size_t count = 0;
+
+	while (len && count < 3) {
+		size_t room = GUEST_PAGE - (size_t)(addr & (GUEST_PAGE - 1));
+		size_t part = count == 2 || len < room ? len : room;
+
+		remote[count].iov_base = (void *)(uintptr_t)addr;
+		remote[count++].iov_len = part;
+		addr += part;
+		len -= part;
+	}
+	return count;
+}
+
+static ssize_t process_read(pid_t tid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local = {.iov_base = out, .iov_len = len};
+	struct iovec remote[3];
+
+	return kernel_call(SYS_process_vm_readv, kernel_int(tid), kernel_pointer(&local), 1, kernel_pointer(remote),
+			   split_pages(addr, len, remote), 0);
+}
+
+static ssize_t process_write(pid_t tid, uint64_t addr, const void *from, size_t len)
+{
+	union {
+		const void *in;
+		void *out;
+	} cast = {.in = from}; /* writev reads the local side only; its prototype lacks the const */
+	struct iovec local = {.iov_base = cast.out, .iov_len = len};
+	struct iovec remote[3];
+
+	return kernel_call(SYS_process_vm_writev, kernel_int(tid), kernel_pointer(&local), 1, kernel_pointer(remote),
+			   split_pages(addr, len, remote), 0);
+}
+
+const struct guest_ops guest_process = {.read = process_read, .write = process_write};
+
+int guest_read(const struct guest_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len)
+{
+	ssize_t got = len ? ops->read(tid, addr, out, len) : 0;
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == len ? 0 : -EFAULT;
+}
+
+int guest_write(const struct guest_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len)
+{
+	ssize_t put = len ? ops->write(tid, addr, from, len) : 0;
+
+	if (put < 0)
+		return (int)put;
+	return (size_t)put == len ? 0 : -EFAULT;
+}
+
+ssize_t guest_string(const struct guest_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long)
+{
+	size_t have = 0;
+
+	/* Most paths are short: the first read ends with the page or 256 bytes, the later ones with whole pages. */
+	while (have < cap) {
+		size_t page_left = GUEST_PAGE - (size_t)((addr + have) & (GUEST_PAGE - 1));
+		size_t want = have ? page_left : (page_left < 256 ? page_left : 256);
+		ssize_t got;
+		char *end;
+
+		if (want > cap - have)
+			want = cap - have;
+		got = ops->read(tid, addr + have, out + have, want);
+		if (got <= 0)
+			return got == 0 ? -EFAULT : got;
+		end = memchr(out + have, '\0', (size_t)got);
+		if (end)
+			return end - out;
+		if ((size_t)got < want)
+			return -EFAULT;
+		have += (size_t)got;
+	}
+	return too_long;
+}

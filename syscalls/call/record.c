@@ -1,0 +1,138 @@
+#include <string.h>
+
+#include "syscalls/call/record.h"
+
+#include "base/banned.h"
+
+/* What the log calls a register; paths and texts have fields of their own. */
+static enum audit_arg_kind record_kind(enum arg_kind kind)
+{
+	switch (kind) {
+	case ARG_DIRFD:
+	case ARG_FD:
+	case ARG_INT:
+	case ARG_PID:
+	case ARG_SIGNAL:
+	case ARG_UINT:
+	case ARG_SIZE:
+		return AUDIT_ARG_INT;
+	case ARG_MODE:
+		return AUDIT_ARG_MODE;
+	case ARG_TEXT:
+		return AUDIT_ARG_TEXT;
+	case ARG_OPENFLAGS:
+	case ARG_ATFLAGS:
+	case ARG_FLAGS:
+	case ARG_PTR:
+	case ARG_NONE:
+	case ARG_PATH:
+	case ARG_PATH_NULL:
+	case ARG_KIND_MAX:
+	default:
+		return AUDIT_ARG_HEX;
+	}
+}
+
+/* Registers of int-sized kinds hold rubbish in their high words: the kernel ignores it, and so does the log. */
+static uint64_t record_value(enum arg_kind kind, uint64_t value)
+{
+	switch (kind) {
+	case ARG_DIRFD:
+	case ARG_FD:
+	case ARG_INT:
+	case ARG_PID:
+	case ARG_SIGNAL:
+		return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
+	case ARG_UINT:
+	case ARG_OPENFLAGS:
+	case ARG_ATFLAGS:
+	case ARG_MODE:
+		return (uint32_t)value;
+	case ARG_NONE:
+	case ARG_PATH:
+	case ARG_PATH_NULL:
+	case ARG_TEXT:
+	case ARG_FLAGS:
+	case ARG_SIZE:
+	case ARG_PTR:
+	case ARG_KIND_MAX:
+	default:
+		return value;
+	}
+}
+
+/* exec's argv is noted as a text: exec-argv.h. */
+static bool is_argv(const struct call *call, unsigned i)
+{
+	return call->row->basis == BASIS_EXEC && call->text_len && !strcmp(call->row->arg[i].name, "argv");
+}
+
+static void record_args(const struct call *call, struct audit_record *record)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		enum arg_kind kind = call->row->arg[i].kind;
+		struct audit_arg *arg = &record->arg[record->args];
+
+		if (kind == ARG_PTR && is_argv(call, i))
+			kind = ARG_TEXT;
+		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
+			continue;
+		if (kind == ARG_DIRFD && call_int(call, i) == -100) /* AT_FDCWD says nothing the path does not */
+			continue;
+		arg->name = call->row->arg[i].name;
+		arg->kind = record_kind(kind);
+		arg->value = record_value(kind, call->arg[i]);
+		if (kind == ARG_TEXT) {
+			arg->text = call->text;
+			arg->text_len = call->text_len;
+		}
+		record->args++;
+	}
+}
+
+static void record_path(const struct call *call, unsigned i, const char **text, size_t *len, const char **resolved,
+			size_t *resolved_len)
+{
+	if (i >= call->paths)
+		return;
+	if (!call->path[i].null) {
+		*text = call->path[i].text;
+		*len = call->path[i].len;
+	}
+	if (call->place[i].mount) {
+		*resolved = call->place[i].virt;
+		*resolved_len = call->place[i].virt_len;
+	}
+}
+
+void call_record(const struct call *call, struct audit_record *ret_record)
+{
+	struct audit_record *record = ret_record;
+	enum outcome_kind kind = call->outcome.kind;
+
+	memset(record, 0, sizeof(*record));
+	record->pid = call->task->tgid;
+	record->tid = call->tid;
+	record->ppid = call->task->ppid;
+	record->host_pid = call->task->host_pid;
+	record->exe = call->task->exe;
+	record->syscall = call->row->name;
+	record_args(call, record);
+	record_path(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
+	record_path(call, 1, &record->path2, &record->path2_len, &record->resolved2, &record->resolved2_len);
+	if (call->paths == 0 && call->place[0].mount) {
+		record->resolved = call->place[0].virt;
+		record->resolved_len = call->place[0].virt_len;
+	}
+	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT ? call->place[0].mount->origin : NULL;
+	record->net = call->net.host[0] ? &call->net.record : NULL;
+	record->verdict = call->decision.verdict;
+	record->rule = call->decision.rule;
+	record->reason = call->decision.reason;
+	if (call->decision.verdict == VERDICT_DENY)
+		record->effect = AUDIT_REFUSED;
+	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)
+		record->effect = AUDIT_CONTINUED;
+	else
+		record->effect = AUDIT_PERFORMED;
+}

@@ -1,0 +1,135 @@
+#include "syscalls/exec/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/elf-machine.h"
+
+#include "base/banned.h"
+
+/* fs/binfmt_elf.c, load_elf_phdrs(): more than 64 KiB of program headers are refused, so PN_XNUM never applies. */
+#define PHDR_BYTES_MAX 65536u
+#define PHDR_BATCH 16u
+#define ELF_PAGE 4096u
+
+/* The file, and its first bytes, where nearly every program has all that is looked at. */
+struct source {
+	int fd;
+	size_t len;
+	unsigned char head[1024];
+};
+
+/* 0, or -ENOEXEC when there is less in the file. */
+static int read_exactly(const struct source *source, void *out, size_t len, uint64_t offset)
+{
+	ssize_t got;
+
+	if (offset <= source->len && len <= source->len - offset) {
+		memcpy(out, source->head + offset, len);
+		return 0;
+	}
+	if (offset > INT64_MAX - len)
+		return -ENOEXEC;
+	got = pread(source->fd, out, len, (off_t)offset);
+	if (got < 0)
+		return -errno;
+	return (size_t)got == len ? 0 : -ENOEXEC;
+}
+
+static int read_header(struct source *source, Elf64_Ehdr *ehdr)
+{
+	ssize_t got = pread(source->fd, source->head, sizeof(source->head), 0);
+	int r;
+
+	if (got < 0)
+		return -errno;
+	source->len = (size_t)got;
+	if (source->len < EI_NIDENT)
+		return -ENOEXEC;
+	memcpy(ehdr->e_ident, source->head, EI_NIDENT);
+	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0)
+		return -ENOEXEC;
+	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOTSUP;
+	if (ehdr->e_ident[EI_VERSION] != EV_CURRENT)
+		return -ENOEXEC; /* the kernel does not look; nothing makes such files */
+	r = read_exactly(source, ehdr, sizeof(*ehdr), 0);
+	if (r < 0)
+		return r;
+	if (ehdr->e_machine != ELF_MACHINE)
+		return -ENOTSUP;
+	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
+		return -ENOEXEC;
+	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || ehdr->e_phnum == 0 ||
+	    ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+		return -ENOEXEC;
+	return 0;
+}
+
+/* The text at PT_INTERP as the kernel takes it: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
+static int read_interp(const struct source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
+{
+	size_t want = (size_t)phdr->p_filesz;
+	int r;
+
+	if (phdr->p_filesz < 2 || phdr->p_filesz > PATH_MAX)
+		return -ENOEXEC;
+	r = read_exactly(source, text, want, phdr->p_offset);
+	if (r < 0)
+		return r == -ENOEXEC ? -EIO : r;
+	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
+}
+
+static int inspect_phdr(const struct source *source, const Elf64_Phdr *phdr, struct elf_facts *facts, bool *loads)
+{
+	int r;
+
+	if (phdr->p_type == PT_LOAD && !*loads) {
+		facts->first_vaddr = phdr->p_vaddr & ~(uint64_t)(ELF_PAGE - 1);
+		*loads = true;
+	}
+	if (phdr->p_type != PT_INTERP || facts->dynamic)
+		return 0; /* the kernel uses the first PT_INTERP */
+	r = read_interp(source, phdr, facts->interp);
+	if (r == 0)
+		facts->dynamic = true;
+	return r;
+}
+
+static int inspect_phdrs(const struct source *source, const Elf64_Ehdr *ehdr, struct elf_facts *facts)
+{
+	Elf64_Phdr phdr[PHDR_BATCH];
+	size_t count = ehdr->e_phnum, batch;
+	bool loads = false;
+
+	if (ehdr->e_phoff > INT64_MAX - PHDR_BYTES_MAX)
+		return -ENOEXEC;
+	for (size_t i = 0; i < count; i += batch) {
+		int r;
+
+		batch = count - i < PHDR_BATCH ? count - i : PHDR_BATCH;
+		r = read_exactly(source, phdr, batch * sizeof(*phdr), ehdr->e_phoff + i * sizeof(*phdr));
+		for (size_t at = 0; r == 0 && at < batch; at++)
+			r = inspect_phdr(source, &phdr[at], facts, &loads);
+		if (r < 0)
+			return r;
+	}
+	return loads ? 0 : -ENOEXEC;
+}
+
+int elf_inspect(int fd, struct elf_facts *ret_facts)
+{
+	struct source source = {.fd = fd};
+	struct elf_facts facts = {.dynamic = false};
+	Elf64_Ehdr ehdr = {.e_phnum = 0};
+	int r = read_header(&source, &ehdr);
+
+	if (r == 0)
+		r = inspect_phdrs(&source, &ehdr, &facts);
+	if (r == 0)
+		*ret_facts = facts;
+	return r;
+}

@@ -1,0 +1,130 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/procmap.h"
+#include "syscalls/exec/execve.h"
+
+#include "base/banned.h"
+
+#define PAGE_BYTES 4096u
+#define CACHE_SLOTS 16u
+
+/* Mapping a file to learn its name in maps costs a hundred microseconds; nearly every program has the same loader. */
+struct cached_image {
+	struct exec_image image;
+	struct timespec ctime; /* an inode number that was reused has another one */
+};
+
+static _Thread_local struct cached_image image_cache[CACHE_SLOTS];
+
+static struct cached_image *cache_slot(const struct stat *st)
+{
+	return &image_cache[(st->st_ino ^ st->st_dev) % CACHE_SLOTS];
+}
+
+static bool cache_holds(const struct cached_image *slot, const struct stat *st)
+{
+	return slot->image.ino == st->st_ino && slot->image.dev == st->st_dev &&
+	       slot->ctime.tv_sec == st->st_ctim.tv_sec && slot->ctime.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+/* One line of proc_pid_maps(5): "START-END PERMS OFFSET MAJOR:MINOR INODE  NAME". */
+static bool parse_maps_line(const char *line, uint64_t *ret_start, struct exec_image *ret_image)
+{
+	struct exec_image image = {0};
+
+	if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, ret_start, &image.maps_major, &image.maps_minor,
+		   &image.maps_ino) != 4)
+		return false;
+	ret_image->maps_major = image.maps_major;
+	ret_image->maps_minor = image.maps_minor;
+	ret_image->maps_ino = image.maps_ino;
+	return true;
+}
+
+/* -ENOTTY before Linux 6.11. */
+static int query_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+{
+	struct procmap query = {.size = sizeof(query), .addr = addr};
+
+	if (ioctl(maps_fd, PROCMAP_QUERY_CALL, &query) < 0)
+		return -errno;
+	if (query.start != addr || query.ino == 0)
+		return -ENOENT;
+	ret_image->maps_major = query.major;
+	ret_image->maps_minor = query.minor;
+	ret_image->maps_ino = query.ino;
+	return 0;
+}
+
+/* Takes the descriptor. */
+static int search_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+{
+	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
+	_cleanup_free_ char *line = NULL;
+	size_t cap = 0;
+
+	if (!maps) {
+		(void)close(maps_fd); /* a list that was only looked at */
+		return -ENOMEM;
+	}
+	while (getline(&line, &cap, maps) > 0) {
+		struct exec_image image = *ret_image;
+		uint64_t start;
+
+		if (!parse_maps_line(line, &start, &image) || start != addr)
+			continue;
+		if (image.maps_ino == 0)
+			return -ENOENT;
+		*ret_image = image;
+		return 0;
+	}
+	return ferror(maps) ? -EIO : -ENOENT;
+}
+
+int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
+{
+	char path[32] = "/proc/self/maps";
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = query_maps(fd, addr, ret_image);
+	return r == -ENOTTY ? search_maps(steal_fd(&fd), addr, ret_image) : r;
+}
+
+int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)
+{
+	struct cached_image *slot = cache_slot(st);
+	struct exec_image image = {.dev = st->st_dev, .ino = st->st_ino};
+	void *page;
+	int r;
+
+	if (cache_holds(slot, st)) {
+		*ret_image = slot->image;
+		return 0;
+	}
+	/* Never touched, so a file that is cut meanwhile raises no SIGBUS. */
+	page = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	r = exec_maps_find(0, (uint64_t)(uintptr_t)page, &image);
+	(void)munmap(page, PAGE_BYTES); /* ours, page-aligned: cannot fail */
+	if (r < 0)
+		return r;
+	slot->image = image;
+	slot->ctime = st->st_ctim;
+	*ret_image = image;
+	return 0;
+}

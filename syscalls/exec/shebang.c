@@ -1,0 +1,82 @@
+#include "syscalls/exec/shebang.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t';
+}
+
+/* The first byte of [first, last] that is no blank, or NULL. */
+static const char *skip_blanks(const char *first, const char *last)
+{
+	for (; first <= last; first++)
+		if (!is_blank(*first))
+			return first;
+	return NULL;
+}
+
+/* The first blank or NUL of [first, last], or NULL. */
+static const char *find_end(const char *first, const char *last)
+{
+	for (; first <= last; first++)
+		if (is_blank(*first) || !*first)
+			return first;
+	return NULL;
+}
+
+/* The newline, unless a NUL comes first (strnchr() of the kernel stops there). */
+static const char *find_newline(const char head[SHEBANG_HEAD])
+{
+	size_t len = strnlen(head, SHEBANG_HEAD);
+
+	return memchr(head, '\n', len);
+}
+
+/* Copies [from, end) up to a NUL within it. */
+static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
+{
+	size_t len = strnlen(from, (size_t)(end - from));
+
+	memcpy(out, from, len);
+	out[len] = '\0';
+}
+
+bool shebang_is(const char head[SHEBANG_HEAD])
+{
+	return head[0] == '#' && head[1] == '!';
+}
+
+int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
+{
+	const char *last = head + SHEBANG_HEAD - 1;
+	const char *end, *name, *blank, *arg = NULL;
+
+	if (!shebang_is(head))
+		return -ENOEXEC;
+	end = find_newline(head);
+	if (!end) {
+		/* The line is longer than what is looked at: fine for the argument, but a name must be seen to end. */
+		name = skip_blanks(head + 2, last);
+		if (!name || !find_end(name, last))
+			return -ENOEXEC;
+		end = last;
+	}
+	while (is_blank(end[-1])) /* stops at the '!' */
+		end--;
+	name = skip_blanks(head + 2, end);
+	if (!name || name == end)
+		return -ENOEXEC;
+	blank = find_end(name, end);
+	if (blank && *blank)
+		arg = skip_blanks(blank, end);
+	copy_text(ret_shebang->interp, name, arg ? blank : end);
+	ret_shebang->has_arg = arg != NULL;
+	ret_shebang->arg[0] = '\0';
+	if (arg)
+		copy_text(ret_shebang->arg, arg, end);
+	return 0;
+}

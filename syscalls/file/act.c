@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdinfo.h"
+#include "base/path.h"
+#include "policy/paths/move.h"
+#include "syscalls/account/changes.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
+
+#include "base/banned.h"
+
+int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
+{
+	const struct call_path *path = &call->path[i];
+
+	if (at_flags & AT_EMPTY_PATH && path->len == 0 && !path->error)
+		return file_pin_fd(call, path->dirfd, want);
+	if (path->null) {
+		call_fail(call, -EFAULT);
+		return -1;
+	}
+	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+}
+
+/*
+ * Devices are shared with the host, and one without a name here is the terminal of whoever started us. A file
+ * that has a name, but none in the view, was opened by somebody outside and handed down: it is not the program's.
+ */
+int file_refuse_foreign(struct call *call, int fd)
+{
+	_cleanup_close_ int object = fd;
+	struct stat status;
+
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+		call_refuse(call, -EPERM, NULL, "device_metadata");
+		return -1;
+	}
+	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
+		call_refuse(call, -EACCES, NULL, "not_granted");
+		return -1;
+	}
+	return steal_fd(&object);
+}
+
+int file_pin_meta(struct call *call, unsigned at_flags)
+{
+	return file_refuse_foreign(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
+}
+
+bool file_fd_is_path(const struct call *call, int fd)
+{
+	struct fdinfo info;
+
+	return fdinfo_read(call->tid, fd, &info) < 0 || info.flags & O_PATH;
+}
+
+int file_pin_meta_fd(struct call *call, int fd)
+{
+	/* AT_FDCWD is no descriptor to the calls without a path. */
+	if (fd < 0 || file_fd_is_path(call, fd)) {
+		call_fail(call, -EBADF);
+		return -1;
+	}
+	return file_refuse_foreign(call, file_pin_fd(call, fd, POLICY_WRITE));
+}
+
+/* True when a mount of the view shows this very object, or one below it, under another name: a redirect's target. */
+static bool is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
+{
+	char origin[PATH_MAX];
+
+	if (!place->mount || place->magic || place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
+		return false;
+	if (view_origin(place, origin) < 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (mount[i].host && path_below(mount[i].host, origin))
+			return true;
+	return false;
+}
+
+bool file_holds_mount(const struct call *call, const struct place *place)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_mounts(call->sandbox->policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (path_below(mount[i].virt, place->virt))
+			return true;
+	return view_holds_node(call->sandbox->view, place->virt) || is_shown_elsewhere(place, mount, count);
+}
+
+int file_check_link_text(struct call *call, const struct place *place, const char *text)
+{
+	const char *rule;
+
+	if (file_holds_mount(call, place)) {
+		call_refuse(call, -EBUSY, NULL, "holds_mount");
+		return -1;
+	}
+	if (policy_link_allowed(call->sandbox->policy, place->virt, text, &rule))
+		return 0;
+	call_refuse(call, -EACCES, rule, "leads_to_denied");
+	return -1;
+}
+
+int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+
+	if (len < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	text[len] = '\0';
+	return file_check_link_text(call, place, text);
+}
+
+int file_begin(struct call *call, unsigned i)
+{
+	const struct place *place = &call->place[i];
+	int r = 0;
+
+	view_changed(call->sandbox->view);
+	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
+		r = changes_touch(call->sandbox->changes, place);
+	if (r < 0) {
+		call_fail(call, r);
+		return -1;
+	}
+	return call_commit(call) < 0 ? -1 : 0;
+}
+
+void file_end(struct call *call, long result)
+{
+	if (result < 0)
+		call_fail(call, -errno);
+	else
+		call_return(call, result);
+}
+
+void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
+{
+	int r = decode_output(call, addr, from, len);
+
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, value);
+}
+
+void file_forget(struct call *call)
+{
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
+}
+
+int file_error(const struct call *call)
+{
+	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
+}

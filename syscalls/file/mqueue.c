@@ -1,0 +1,90 @@
+/*
+ * POSIX message queues, in an ipc namespace of the run's own. To open one is to open a file of the kernel's own mount, which
+ * Landlock keeps from the program: the supervisor does it, in the same namespace. What is done with the descriptor is native.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "syscalls/call/decode.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+/* False: the outcome is set. The kernel looks at the attributes first, then at the name. */
+static bool may_use(struct call *call)
+{
+	if (!call->sandbox->private_ipc) {
+		call_refuse(call, -ENOSYS, NULL, "refused_syscall");
+		return false;
+	}
+	target_allow(call);
+	return true;
+}
+
+/*
+ * The kernel counts a new queue against the RLIMIT_MSGQUEUE of whoever opens it (mqueue_get_inode() in ipc/mqueue.c), which is
+ * us: for so long ours is the program's. One thread of ours makes queues. A descriptor or -errno.
+ */
+static int open_under_limit(struct call *call, int flags, struct mq_attr *given)
+{
+	struct rlimit own, theirs;
+	int fd;
+
+	if (prlimit(call->tid, RLIMIT_MSGQUEUE, NULL, &theirs) < 0 || prlimit(0, RLIMIT_MSGQUEUE, NULL, &own) < 0)
+		return -errno;
+	theirs.rlim_max = own.rlim_max;
+	if (theirs.rlim_cur > own.rlim_max)
+		theirs.rlim_cur = own.rlim_max;
+	if (prlimit(0, RLIMIT_MSGQUEUE, &theirs, NULL) < 0)
+		return -errno;
+	fd = (int)syscall(SYS_mq_open, call->text, flags, call_uint(call, 2), given);
+	if (fd < 0)
+		fd = -errno;
+	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit: cannot fail */
+	return fd;
+}
+
+void sys_mq_open(struct call *call)
+{
+	const int known = O_ACCMODE | O_CREAT | O_EXCL | O_NONBLOCK;
+	int flags = call_int(call, 1);
+	struct mq_attr attr, *given = NULL;
+	int r = 0, fd;
+
+	if (!may_use(call))
+		return;
+	if (flags & O_CREAT && call->arg[3]) {
+		r = decode_struct(call, 3, &attr, sizeof(attr));
+		given = &attr;
+	}
+	if (r == 0)
+		r = call->text_error;
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	if (file_refuse_setid(call, call_uint(call, 2)) || file_use_umask(call) < 0 || call_commit(call) < 0)
+		return;
+	fd = open_under_limit(call, flags & known, given);
+	if (fd < 0)
+		call_fail(call, fd);
+	else
+		call_give_fd(call, fd, true); /* always so (ipc/mqueue.c) */
+}
+
+void sys_mq_unlink(struct call *call)
+{
+	if (!may_use(call))
+		return;
+	if (call->text_error)
+		call_fail(call, call->text_error);
+	else if (call_commit(call) == 0)
+		file_end(call, syscall(SYS_mq_unlink, call->text));
+}

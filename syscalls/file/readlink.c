@@ -1,0 +1,147 @@
+/* readlink(2), getcwd(2): names leave here only as the program knows them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/open.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+#define DELETED " (deleted)" /* what d_path() adds to the name of an unlinked file */
+
+static bool cut_deleted(char *host, size_t *len)
+{
+	size_t tail = sizeof(DELETED) - 1;
+
+	if (*len <= tail || strcmp(host + *len - tail, DELETED) != 0)
+		return false;
+	*len -= tail;
+	host[*len] = '\0';
+	return true;
+}
+
+/*
+ * Turns the text of a link of /proc (cwd, exe, root, fd/N), which is a host name, into what the program calls the
+ * object. Objects without a path ("pipe:[1]", "/memfd:x (deleted)") keep their text. What lies outside the view, or
+ * is not what its name says, is "(unreachable)", as the kernel says of what lies outside a process's root.
+ */
+static size_t name_magic(const struct call *call, const struct stat *object, char *text, size_t len)
+{
+	char virt[PATH_MAX];
+	bool deleted;
+	int r;
+
+	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
+		return len;
+	deleted = object->st_nlink == 0 && cut_deleted(text, &len);
+	r = view_name(call->sandbox->view, text, len, virt, sizeof(virt));
+	if (r < 0 || (!deleted && !view_confirm(call->sandbox->view, virt, object)))
+		r = snprintf(virt, sizeof(virt), "(unreachable)");
+	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED : "");
+	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;
+}
+
+ssize_t file_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX])
+{
+	struct stat link, object;
+	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
+
+	if (len < 0) /* with an empty path the kernel says ENOENT of what is no link: do_readlinkat() in fs/stat.c */
+		return errno == ENOENT ? -EINVAL : -errno;
+	text[len] = '\0';
+	if (!place->mount || !(place->mount->flags & MOUNT_PROC) || fstat(fd, &link) < 0 || !S_ISLNK(link.st_mode))
+		return len;
+	if (strcmp(place->virt, "/proc/self") == 0)
+		return snprintf(text, PATH_MAX, "%d", call->task->tgid);
+	if (strcmp(place->virt, "/proc/thread-self") == 0)
+		return snprintf(text, PATH_MAX, "%d/task/%d", call->task->tgid, call->tid);
+	/* Below /proc both kinds exist: a text (/proc/mounts) has one name, a magic link leads to an object. */
+	if (text[0] != '/' && !strchr(text, ':'))
+		return len;
+	if (strcmp(strrchr(place->virt, '/'), "/root") == 0)
+		return snprintf(text, PATH_MAX, "/");
+	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
+		return -errno;
+	return (ssize_t)name_magic(call, &object, text, (size_t)len);
+}
+
+struct link_question {
+	const struct call *call;
+	size_t len;
+	char text[PATH_MAX];
+};
+
+static int ask_link(void *ctx, int dirfd, const char *path, int at_flags)
+{
+	struct link_question *question = ctx;
+	ssize_t len;
+
+	if (at_flags & AT_EMPTY_PATH)
+		len = file_link_text(question->call, &question->call->place[0], dirfd, question->text);
+	else
+		len = readlinkat(dirfd, path, question->text, sizeof(question->text) - 1);
+	if (len < 0)
+		return at_flags & AT_EMPTY_PATH ? (int)len : -errno;
+	question->len = (size_t)len;
+	return 0;
+}
+
+static void readlink_path(struct call *call, uint64_t buffer, int size)
+{
+	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
+	struct link_question link;
+	const struct file_question question = {.ask = ask_link, .ctx = &link};
+
+	if (size <= 0) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	link.call = call;
+	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
+		/* The program's own empty path gets the same. */
+		if (empty && file_error(call) == -EINVAL)
+			call_fail(call, -ENOENT);
+		return;
+	}
+	if (link.len > (size_t)size)
+		link.len = (size_t)size;
+	file_end_output(call, buffer, link.text, link.len, (int64_t)link.len);
+}
+
+void sys_readlink(struct call *call)
+{
+	readlink_path(call, call->arg[1], call_int(call, 2));
+}
+
+void sys_readlinkat(struct call *call)
+{
+	readlink_path(call, call->arg[2], call_int(call, 3));
+}
+
+void sys_getcwd(struct call *call)
+{
+	char cwd[PATH_MAX];
+	uint64_t size = call->arg[1];
+	bool held;
+	int len = view_base(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
+
+	if (!call_valid(call)) {
+		call->outcome.kind = OUTCOME_GONE;
+		return;
+	}
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
+	if (len < 0)
+		call_fail(call, len);
+	else if ((uint64_t)len + 1 > size)
+		call_fail(call, -ERANGE);
+	else
+		file_end_output(call, call->arg[0], cwd, (size_t)len + 1, len + 1);
+}

@@ -1,0 +1,288 @@
+/*
+ * rename(2): two names, both judged. A directory takes everything below it along: no name there may be judged
+ * differently at the new place. That is decided from the rules (policy/paths/move.h); only what they leave open is looked
+ * for in the tree.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "policy/paths/below.h"
+#include "policy/paths/move.h"
+#include "syscalls/account/changes.h"
+#include "syscalls/account/disk.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+#define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
+
+struct end {
+	int parent;
+	const char *name;
+	char plain[NAME_MAX + 1]; /* without trailing slashes, so that looking at it follows no link */
+	bool exists;
+	bool dir;
+	bool link;
+	dev_t dev;
+	ino_t ino;
+};
+
+/* A pair of names that the same object has before and after. */
+struct pair {
+	const struct policy *policy;
+	char from[PATH_MAX], to[PATH_MAX];
+	size_t from_len, to_len;
+	const char *rule; /* by which they differ; NULL: none, or unknown */
+};
+
+static bool add_name(char *path, size_t *len, const char *name, size_t name_len)
+{
+	int added = snprintf(path + *len, PATH_MAX - *len, "/%.*s", (int)name_len, name);
+
+	if (added < 0 || *len + (size_t)added >= PATH_MAX)
+		return false;
+	*len += (size_t)added;
+	return true;
+}
+
+/* Both ways: nothing denied gets a name that is not, and nothing comes to stand where the program could not make it. */
+static bool pair_may_move(struct pair *pair)
+{
+	if (!policy_move_differs(pair->policy, pair->from, pair->to))
+		return true;
+	pair->rule = policy_decide(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
+	if (policy_rights(pair->policy, pair->from, pair->from_len))
+		pair->rule = policy_decide(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
+	return false;
+}
+
+static bool link_may_move(struct pair *pair, int dirfd, const char *name)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+
+	if (len < 0)
+		return false;
+	text[len] = '\0';
+	return policy_link_allowed(pair->policy, pair->to, text, &pair->rule);
+}
+
+static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
+
+/* One entry of the directory dirfd, which need not exist, with everything below it. */
+static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+{
+	struct stat status;
+
+	if (fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	if (!pair_may_move(pair))
+		return false;
+	if (S_ISLNK(status.st_mode))
+		return link_may_move(pair, dirfd, name);
+	return !S_ISDIR(status.st_mode) || (depth < RENAME_DEPTH_MAX && tree_may_move(pair, dirfd, name, depth + 1));
+}
+
+static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
+{
+	const size_t from_len = pair->from_len, to_len = pair->to_len;
+	bool may = add_name(pair->from, &pair->from_len, name, len) && add_name(pair->to, &pair->to_len, name, len) &&
+		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
+
+	pair->from[pair->from_len = from_len] = '\0';
+	pair->to[pair->to_len = to_len] = '\0';
+	return may;
+}
+
+/* What cannot be read may not move. */
+static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	bool may = true;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)close(fd);
+		return false;
+	}
+	while (may && (errno = 0, entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			may = name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
+	}
+	return may && errno == 0;
+}
+
+/* Looks for what may not move below the directory `name` of dirfd: where no rule tells names apart, nowhere. */
+static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+{
+	_cleanup_close_ int fd = -1;
+	struct policy_move below;
+	bool may = true;
+
+	policy_move_below(pair->policy, pair->from, pair->to, &below);
+	if (below.kind == POLICY_MOVE_SAME)
+		return true;
+	if (below.kind == POLICY_MOVE_ANY)
+		return list_may_move(pair, dirfd, name, depth);
+	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (size_t i = 0; may && i < below.count; i++)
+		may = fd >= 0 && name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
+	return may;
+}
+
+/* What goes to the run's scratch space ends with the run: nothing may be in it that a rule protects. */
+static bool ends_with_run(const struct call *call, const struct place *from, const struct place *to)
+{
+	return to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
+	       !policy_sees_whole(call->sandbox->policy);
+}
+
+/*
+ * 0, or -1 with the outcome set: EBUSY for the way to a mount; EXDEV, after which mv copies what it may read and
+ * make, when something below would be judged differently.
+ */
+static int check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
+{
+	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
+
+	if (file_holds_mount(call, from) || file_holds_mount(call, to)) {
+		call_refuse(call, -EBUSY, NULL, "holds_mount");
+		return -1;
+	}
+	if (ends_with_run(call, from, to)) {
+		call_refuse(call, -EXDEV, NULL, "ends_with_run");
+		return -1;
+	}
+	memcpy(pair.from, from->virt, from->virt_len + 1);
+	memcpy(pair.to, to->virt, to->virt_len + 1);
+	if (tree_may_move(&pair, end->parent, end->plain, 0))
+		return 0;
+	call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
+	return -1;
+}
+
+/* What a name's object brings to its new place. 0, or -1 with the outcome set. */
+static int check_end(struct call *call, const struct end *end, unsigned from, unsigned to)
+{
+	if (end->dir)
+		return check_dir(call, end, &call->place[from], &call->place[to]);
+	return end->link ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
+}
+
+static void look(struct end *end)
+{
+	struct stat status;
+	size_t len = strcspn(end->name, "/");
+
+	if (len > NAME_MAX)
+		return; /* rename itself says ENAMETOOLONG */
+	memcpy(end->plain, end->name, len);
+	end->plain[len] = '\0';
+	if (strcmp(end->plain, ".") == 0 || strcmp(end->plain, "..") == 0)
+		return; /* EBUSY, the kernel says */
+	end->exists = fstatat(end->parent, end->plain, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	end->dir = end->exists && S_ISDIR(status.st_mode);
+	end->link = end->exists && S_ISLNK(status.st_mode);
+	end->dev = end->exists ? status.st_dev : 0;
+	end->ino = end->exists ? status.st_ino : 0;
+}
+
+/* The kernel then does nothing, and says 0. */
+static bool is_same(const struct end end[2])
+{
+	return end[0].exists && end[1].exists && end[0].dev == end[1].dev && end[0].ino == end[1].ino;
+}
+
+/* Everything that speaks against it or has to be remembered. 0, or -1 with the outcome set. */
+static int prepare(struct call *call, struct end end[2], unsigned flags)
+{
+	bool exchange = flags & RENAME_EXCHANGE;
+	int r;
+
+	view_changed(call->sandbox->view);
+	look(&end[0]);
+	look(&end[1]);
+	if (!end[0].exists || (exchange && !end[1].exists))
+		return call_commit(call) < 0 ? -1 : 0; /* the kernel knows which errno this is */
+	if (check_end(call, &end[0], 0, 1) < 0 || (exchange && check_end(call, &end[1], 1, 0) < 0))
+		return -1;
+	r = changes_touch(call->sandbox->changes, &call->place[0]);
+	if (r == 0)
+		r = changes_touch(call->sandbox->changes, &call->place[1]);
+	if (r < 0) {
+		call_fail(call, r);
+		return -1;
+	}
+	return call_commit(call) < 0 ? -1 : 0;
+}
+
+/* Between two mounts of the view that are one of the host. */
+static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
+{
+	_cleanup_close_ int from = view_host_twin(&call->place[0], end[0].parent, true);
+	_cleanup_close_ int to = view_host_twin(&call->place[1], end[1].parent, true);
+
+	errno = EXDEV;
+	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
+}
+
+static void rename_path(struct call *call, unsigned flags)
+{
+	struct end end[2] = {{.parent = -1}, {.parent = -1}};
+	struct disk_removal replaced = {.fd = -1};
+	_cleanup_close_ int from = -1, to = -1;
+	long r;
+
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
+	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT))) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	if (flags & RENAME_WHITEOUT) { /* leaves a device node behind */
+		call_refuse(call, -EPERM, NULL, "device_node");
+		return;
+	}
+	end[0].parent = from = file_pin_parent(call, 0, &end[0].name);
+	if (from < 0)
+		return;
+	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
+	if (to < 0 || prepare(call, end, flags) < 0)
+		return;
+	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
+		replaced = disk_removing(call, to, end[1].plain);
+	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
+	if (r < 0 && errno == EXDEV)
+		r = rename_on_host(call, end, flags);
+	if (r == 0 && !is_same(end))
+		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], end[0].dir,
+			      flags & RENAME_EXCHANGE && end[1].dir);
+	file_end(call, r);
+	disk_removed(call, &replaced);
+}
+
+void sys_rename(struct call *call)
+{
+	rename_path(call, 0);
+}
+
+void sys_renameat(struct call *call)
+{
+	rename_path(call, 0);
+}
+
+void sys_renameat2(struct call *call)
+{
+	rename_path(call, call_uint(call, 4));
+}

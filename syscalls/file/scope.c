@@ -1,0 +1,258 @@
+/*
+ * openat2(2)'s RESOLVE flags, relative to the view: a walk of its own that says at each step what may not be crossed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "syscalls/file/open.h"
+#include "view/private.h"
+
+#include "base/banned.h"
+
+#define SCOPES (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+
+struct scope_walk {
+	const struct call *call;
+	uint64_t resolve;
+	bool follow_last;
+	bool may_lack;       /* the last name need not exist: O_CREAT */
+	char root[PATH_MAX]; /* canonical; where BENEATH and IN_ROOT begin */
+	char *at;            /* canonical path so far */
+	int links;
+	bool relative; /* the path began somewhere */
+	bool has_device;
+	dev_t device; /* of what was walked last outside the skeleton, for NO_XDEV */
+	char *todo;
+	char text[PATH_MAX * 2];
+};
+
+static bool bounded(const struct scope_walk *walk)
+{
+	return walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT);
+}
+
+/* Goes to `path`, an absolute canonical text or a name below where we are. */
+static int go(struct scope_walk *walk, const char *path)
+{
+	char joined[PATH_MAX];
+	bool lexical;
+	int len = path_join(walk->at, path, joined, sizeof(joined), &lexical);
+
+	if (len < 0)
+		return len;
+	memcpy(walk->at, joined, (size_t)len + 1);
+	return 0;
+}
+
+static int go_up(struct scope_walk *walk)
+{
+	if (bounded(walk) && strcmp(walk->at, walk->root) == 0)
+		return walk->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
+	return go(walk, "..");
+}
+
+static int enter_text(struct scope_walk *walk, const char *target)
+{
+	char text[sizeof(walk->text)];
+
+	if (++walk->links > VIEW_LINKS_MAX)
+		return -ELOOP;
+	if ((size_t)snprintf(text, sizeof(text), "%s%s", target, walk->todo) >= sizeof(text))
+		return -ENAMETOOLONG;
+	memcpy(walk->text, text, strlen(text) + 1);
+	walk->todo = walk->text;
+	if (*target != '/')
+		return 0;
+	if (walk->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	if (walk->resolve & RESOLVE_IN_ROOT)
+		return go(walk, walk->root);
+	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
+		return -EXDEV; /* the kernel has no root to compare with then: nd_jump_root() in fs/namei.c */
+	return go(walk, "/");
+}
+
+/* A link stands at place and is to be followed. */
+static int enter_link(struct scope_walk *walk, const struct place *place, int fd)
+{
+	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
+	char target[PATH_MAX];
+	ssize_t len;
+
+	if (walk->resolve & RESOLVE_NO_SYMLINKS)
+		return -ELOOP;
+	if (place->mount->flags & MOUNT_PROC &&
+	    proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
+		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
+			return -ELOOP;
+		return -EXDEV; /* it leaves the tree walked so far, whichever flag is left */
+	}
+	len = file_link_text(walk->call, place, fd, target);
+	if (len < 0)
+		return (int)len;
+	target[len] = '\0';
+	return enter_text(walk, target);
+}
+
+/* Crossing to another file system. The skeleton is nobody's file system: its directories stand for the host's. */
+static int check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
+{
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* nobody's /usr is on the same file system */
+	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
+
+	if (place->mount->flags & MOUNT_SKELETON)
+		return 0;
+	walk->has_device = true;
+	walk->device = object->st_dev;
+	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
+}
+
+/* One name that is not a dot. */
+static int step(struct scope_walk *walk, const char *name, bool last, bool slash)
+{
+	const struct sandbox *sandbox = walk->call->sandbox;
+	_cleanup_close_ int fd = -1;
+	struct policy_decision decision;
+	struct place place;
+	struct stat object;
+	int r = view_locate(sandbox->view, walk->call->task, walk->at, name, 0, &place);
+
+	if (r < 0)
+		return r;
+	decision = view_judge(sandbox->view, walk->call->task, &place, POLICY_READ);
+	if (decision.verdict == VERDICT_DENY)
+		return last ? go(walk, name) : -decision.error; /* the last name's refusal is recorded by the pin */
+	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	if (fd == -ENOENT && last && walk->may_lack)
+		return go(walk, name);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &object) < 0)
+		return -errno;
+	if (S_ISLNK(object.st_mode) && (!last || slash || walk->follow_last))
+		return enter_link(walk, &place, fd);
+	if (!last && !S_ISDIR(object.st_mode))
+		return -ENOTDIR;
+	r = check_device(walk, &place, &object);
+	return r < 0 ? r : go(walk, name);
+}
+
+static int run(struct scope_walk *walk, bool *ret_slash)
+{
+	char name[NAME_MAX + 1];
+	int r = 0;
+
+	*ret_slash = false;
+	while (r == 0) {
+		size_t len;
+
+		walk->todo += strspn(walk->todo, "/");
+		len = strcspn(walk->todo, "/");
+		if (len == 0)
+			return 0;
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, walk->todo, len);
+		name[len] = '\0';
+		walk->todo += len;
+		*ret_slash = *walk->todo == '/';
+		if (strcmp(name, "..") == 0)
+			r = go_up(walk);
+		else if (strcmp(name, ".") != 0)
+			r = step(walk, name, walk->todo[strspn(walk->todo, "/")] == '\0', *ret_slash);
+	}
+	return r;
+}
+
+/* Where the walk starts: 0 or -errno. */
+static int start(struct scope_walk *walk, const struct call_path *path)
+{
+	bool absolute = path->text[0] == '/';
+	struct place place;
+	struct stat object;
+	bool held;
+	int r;
+
+	walk->relative = !absolute;
+	if (absolute && walk->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	(void)snprintf(walk->at, PATH_MAX, "/");
+	if (absolute && !(walk->resolve & RESOLVE_IN_ROOT))
+		return 0;
+	r = view_base(walk->call->sandbox->view, walk->call->task, path->dirfd, walk->root, sizeof(walk->root), &held);
+	if (r < 0)
+		return r;
+	memcpy(walk->at, walk->root, (size_t)r + 1);
+	if (walk->resolve & RESOLVE_NO_XDEV &&
+	    view_locate(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
+		_cleanup_close_ int fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+
+		if (fd >= 0 && fstat(fd, &object) == 0)
+			return check_device(walk, &place, &object);
+	}
+	return 0;
+}
+
+int file_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope)
+{
+	struct call_path *path = &call->path[0];
+	struct scope_walk walk = {
+		.call = call,
+		.resolve = request->resolve,
+		.follow_last = !(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
+		.may_lack = request->flags & O_CREAT,
+		.at = ret_scope->canonical,
+	};
+	bool slash = false;
+	int r;
+
+	ret_scope->active = false;
+	if (!(request->resolve & SCOPES) || path->len == 0)
+		return 0;
+	memcpy(walk.text, path->text, path->len + 1);
+	walk.todo = walk.text;
+	r = start(&walk, path);
+	if (r == 0)
+		r = run(&walk, &slash);
+	if (!call_valid(call)) {
+		call->outcome.kind = OUTCOME_GONE;
+		return -1;
+	}
+	if (r < 0) {
+		call_fail(call, r);
+		return -1;
+	}
+	ret_scope->active = true;
+	ret_scope->saved = *path;
+	ret_scope->canonical_len = strlen(ret_scope->canonical);
+	path->dirfd = AT_FDCWD;
+	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_scope->canonical,
+				     slash && ret_scope->canonical_len > 1 ? "/" : "");
+	if (path->len < sizeof(path->text))
+		return 0;
+	*path = ret_scope->saved;
+	call_fail(call, -ENAMETOOLONG);
+	return -1;
+}
+
+int file_unscope(struct call *call, const struct open_scope *scope, int fd)
+{
+	const struct place *place = &call->place[0];
+
+	if (!scope->active)
+		return fd;
+	call->path[0] = scope->saved;
+	if (fd < 0 ||
+	    (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
+		return fd;
+	(void)close(fd);
+	call_fail(call, -EAGAIN);
+	return -1;
+}

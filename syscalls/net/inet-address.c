@@ -1,0 +1,209 @@
+#include "syscalls/net/inet-address.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define V6_LEN_MIN 24 /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
+
+static void take_v4(const struct sockaddr_storage *address, struct inet_address *ret)
+{
+	struct sockaddr_in in;
+
+	memcpy(&in, address, sizeof(in));
+	*ret = inet_v4(in.sin_addr, ntohs(in.sin_port));
+}
+
+/* What is missing of a short one is zero. */
+static void take_v6(const struct sockaddr_storage *address, struct inet_address *ret)
+{
+	struct sockaddr_in6 in;
+
+	memcpy(&in, address, sizeof(in));
+	*ret = (struct inet_address){
+		.family = AF_INET6, .v6 = in.sin6_addr, .scope = in.sin6_scope_id, .port = ntohs(in.sin6_port)};
+	if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
+		ret->family = AF_INET;
+		memcpy(&ret->v4, &in.sin6_addr.s6_addr[12], sizeof(ret->v4));
+		ret->v6 = in6addr_any;
+		ret->scope = 0;
+	}
+}
+
+struct inet_address inet_v4(struct in_addr address, uint16_t port)
+{
+	return (struct inet_address){.family = AF_INET, .v4 = address, .port = port};
+}
+
+bool inet_is_any(const struct inet_address *address)
+{
+	return address->family == AF_INET ? address->v4.s_addr == INADDR_ANY : IN6_IS_ADDR_UNSPECIFIED(&address->v6);
+}
+
+bool inet_is_loopback(const struct inet_address *address)
+{
+	return address->family == AF_INET ? ntohl(address->v4.s_addr) >> 24 == IN_LOOPBACKNET
+					  : IN6_IS_ADDR_LOOPBACK(&address->v6);
+}
+
+bool inet_same(const struct inet_address *a, const struct inet_address *b)
+{
+	if (a->family != b->family)
+		return false;
+	return a->family == AF_INET ? a->v4.s_addr == b->v4.s_addr : IN6_ARE_ADDR_EQUAL(&a->v6, &b->v6);
+}
+
+/* net/ipv4: tcp_v4_connect(), __ip4_datagram_connect(); net/ipv6: tcp_v6_connect(), __ip6_datagram_connect(). */
+static int read_v4(const struct sockaddr_storage *address, int len, struct inet_address *ret)
+{
+	if ((size_t)len < sizeof(struct sockaddr_in))
+		return -EINVAL;
+	if (address->ss_family != AF_INET)
+		return -EAFNOSUPPORT;
+	take_v4(address, ret);
+	return 0;
+}
+
+static int read_v6(const struct sockaddr_storage *address, int len, struct inet_address *ret)
+{
+	if (len < V6_LEN_MIN)
+		return -EINVAL;
+	if (address->ss_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	take_v6(address, ret);
+	return 0;
+}
+
+/* Of whatever cannot be connected to; errnos as those functions have them. */
+static int check_peer(const struct inet_kind *kind, const struct inet_address *peer)
+{
+	if (peer->family == AF_INET) {
+		if (kind->domain == AF_INET6 && kind->v6only)
+			return -ENETUNREACH;
+		if (kind->stream && (IN_MULTICAST(ntohl(peer->v4.s_addr)) || peer->v4.s_addr == INADDR_BROADCAST))
+			return -ENETUNREACH;
+		return 0;
+	}
+	if (kind->stream && IN6_IS_ADDR_MULTICAST(&peer->v6))
+		return -ENETUNREACH;
+	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope == 0 ? -EINVAL : 0;
+}
+
+static void any_is_loopback(struct inet_address *address)
+{
+	if (!inet_is_any(address))
+		return;
+	address->v4.s_addr = htonl(INADDR_LOOPBACK);
+	if (address->family == AF_INET6)
+		*address = (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = address->port};
+}
+
+int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+		   struct inet_address *ret_address)
+{
+	struct inet_address peer = {.family = AF_UNSPEC};
+	int r;
+
+	if ((size_t)len < sizeof(address->ss_family))
+		return -EINVAL;
+	if (address->ss_family == AF_UNSPEC) {
+		*ret_address = peer;
+		return 0;
+	}
+	if (kind->domain == AF_INET)
+		r = read_v4(address, len, &peer);
+	else if (address->ss_family == AF_INET && !kind->stream) /* datagrams alone take both */
+		r = kind->v6only ? -EAFNOSUPPORT : read_v4(address, len, &peer);
+	else
+		r = read_v6(address, len, &peer);
+	if (r == 0)
+		r = check_peer(kind, &peer);
+	if (r < 0)
+		return r;
+	any_is_loopback(&peer);
+	*ret_address = peer;
+	return 0;
+}
+
+/* udp_sendmsg(), udpv6_sendmsg(): the former takes AF_UNSPEC for AF_INET, the latter for no address. */
+int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+		     struct inet_address *ret_address)
+{
+	struct sockaddr_storage copy = *address;
+	struct inet_address target;
+	int r;
+
+	if (kind->domain == AF_INET) {
+		if ((size_t)len >= sizeof(struct sockaddr_in) && copy.ss_family == AF_UNSPEC)
+			copy.ss_family = AF_INET;
+	} else if ((size_t)len >= sizeof(copy.ss_family) && copy.ss_family != AF_UNSPEC && copy.ss_family != AF_INET &&
+		   copy.ss_family != AF_INET6) {
+		return -EINVAL;
+	}
+	r = inet_read_peer(kind, &copy, len, &target);
+	if (r == -EAFNOSUPPORT && kind->domain == AF_INET6)
+		r = -ENETUNREACH; /* v6only */
+	if (r == 0 && target.family != AF_UNSPEC && target.port == 0)
+		r = -EINVAL;
+	if (r == 0)
+		*ret_address = target;
+	return r;
+}
+
+/* inet_bind_sk() and __inet_bind(), inet6_bind_sk() and __inet6_bind(). */
+int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+		  struct inet_address *ret_address)
+{
+	bool v4 = kind->domain == AF_INET;
+	struct inet_address own;
+	int r;
+
+	if (v4 && (size_t)len >= sizeof(struct sockaddr_in) && address->ss_family == AF_UNSPEC) {
+		take_v4(address, &own); /* compatibility: with INADDR_ANY alone */
+		r = own.v4.s_addr == INADDR_ANY ? 0 : -EAFNOSUPPORT;
+	} else {
+		r = v4 ? read_v4(address, len, &own) : read_v6(address, len, &own);
+	}
+	if (r < 0)
+		return r;
+	if (!v4 && own.family == AF_INET && kind->v6only)
+		return -EINVAL;
+	if (!v4 && own.family == AF_INET6 && kind->stream && IN6_IS_ADDR_MULTICAST(&own.v6))
+		return -EINVAL;
+	*ret_address = own;
+	return 0;
+}
+
+socklen_t inet_write(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(address->port), .sin_addr = address->v4};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
+				   .sin6_port = htons(address->port),
+				   .sin6_addr = address->v6,
+				   .sin6_scope_id = address->scope};
+
+	memset(ret_address, 0, sizeof(*ret_address));
+	if (domain == AF_INET) {
+		memcpy(ret_address, &in, sizeof(in));
+		return sizeof(in);
+	}
+	if (address->family == AF_INET) {
+		in6.sin6_addr = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+		memcpy(&in6.sin6_addr.s6_addr[12], &address->v4, sizeof(address->v4));
+	}
+	memcpy(ret_address, &in6, sizeof(in6));
+	return sizeof(in6);
+}
+
+bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *ret_address)
+{
+	if (told->ss_family == AF_INET)
+		take_v4(told, ret_address);
+	else if (told->ss_family == AF_INET6)
+		take_v6(told, ret_address);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,304 @@
+/*
+ * connect(2) of internet sockets. TCP: to an approved endpoint through egress (OUTCOME_EGRESS); on the run's own loopback
+ * performed here. UDP: inet-datagram.c. What is performed is performed on a duplicate, to an address made from the copy.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/file/act.h"
+#include "syscalls/net/inet-private.h"
+#include "syscalls/net/inet-work.h"
+#include "syscalls/process/target.h"
+
+#include "base/banned.h"
+
+static bool is_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && flags & O_NONBLOCK;
+}
+
+/* ---- to egress ---- */
+
+/* Egress serves connections from one address. A socket that the program has bound elsewhere cannot be led to it. */
+static int bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
+{
+	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+	struct inet_address bound = {.family = AF_UNSPEC};
+	int r = 0;
+
+	if (!inet->options.own_netns) /* whoever had the port as well would pass for the program */
+		r = inet_unshare(socket);
+	if (r == 0)
+		r = inet_bind_own(inet, socket);
+	if (r == 0)
+		r = inet_bound(socket, &bound);
+	if (r < 0)
+		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
+	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
+		return -EINVAL; /* from loopback to elsewhere: ip_route_output_key() */
+	*ret_port = bound.port;
+	return 0;
+}
+
+static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket,
+				   const struct inet_address *to, const struct inet_route *route)
+{
+	struct inet_dial *dial = calloc(1, sizeof(*dial));
+	struct sockaddr_storage storage;
+
+	if (!dial)
+		return NULL;
+	dial->request.family = (uint8_t)to->family;
+	dial->request.port = to->port;
+	if (route->place == INET_ENDPOINT)
+		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
+	dial->listener = (struct sockaddr_in){.sin_family = AF_INET,
+					      .sin_port = htons(inet->options.listener_port),
+					      .sin_addr = inet->options.loopback};
+	dial->mapped = socket->kind.domain == AF_INET6;
+	dial->nonblocking = is_nonblocking(socket->fd);
+	(void)inet_write(to->family, to, &storage);
+	net_address_text((const struct sockaddr *)&storage, dial->address);
+	return dial;
+}
+
+static void connect_egress(struct call *call, struct inet_socket *socket, const struct inet_address *to,
+			   const struct inet_route *route)
+{
+	const struct inet *inet = call->sandbox->inet;
+	struct inet_address own = inet_pool_own(inet, to->family);
+	struct inet_dial *dial;
+	uint16_t port = 0;
+	int r;
+
+	if (inet->options.alive && !inet->options.alive(inet->options.egress)) {
+		inet_refuse(call, -ENETDOWN, route->verdict.label, "egress_failed");
+		return;
+	}
+	inet_allow(call, &route->verdict);
+	r = bind_source(inet, socket, &port);
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	dial = make_dial(inet, socket, to, route);
+	if (!dial) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	dial->request.source_port = port;
+	inet_name(inet, socket, &own, to);
+	call->outcome.kind = OUTCOME_EGRESS;
+	call->outcome.fd = steal_fd(&socket->fd);
+	call->outcome.egress = dial;
+}
+
+/* ---- on the run's own loopback ---- */
+
+/* Takes held_fd. */
+static void wait_connect(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+{
+	struct sockaddr_storage storage;
+	socklen_t len = inet_write(socket->kind.domain, to, &storage);
+	struct inet_work *work = inet_work_connect(&storage, len, held_fd);
+
+	if (!work) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	call->outcome.kind = OUTCOME_INET;
+	call->outcome.fd = steal_fd(&socket->fd);
+	call->outcome.work = work;
+}
+
+/* Takes held_fd: the listener, where it has to be held. */
+static void connect_now(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+{
+	_cleanup_close_ int held = held_fd;
+	struct sockaddr_storage storage;
+	socklen_t len = inet_write(socket->kind.domain, to, &storage);
+	int r = -EINTR;
+
+	if (call_commit(call) < 0)
+		return;
+	if (is_nonblocking(socket->fd))
+		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
+	if (r == -EINTR) { /* it may wait, also when the flag was taken away meanwhile */
+		wait_connect(call, socket, to, steal_fd(&held));
+		return;
+	}
+	if (held >= 0 && !inet_listeners_linger(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
+		inet_disconnect(socket->fd);
+		r = -EAGAIN;
+	}
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, 0);
+}
+
+static int domain_of(int fd)
+{
+	int domain = AF_UNSPEC;
+	socklen_t len = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ? AF_UNSPEC : domain;
+}
+
+/* The run's socket that would have got it natively, held; and where it really is. */
+static int hold_listener(struct call *call, const struct inet_address *to, struct inet_address *ret_at)
+{
+	const struct inet *inet = call->sandbox->inet;
+	bool v6 = to->family == AF_INET6;
+	struct inet_address at = inet_own(inet, v6, to->port);
+	int held = inet_listeners_hold(inet->listeners, call, &at);
+
+	if (held < 0 && v6) { /* one for both families */
+		at = inet_own(inet, false, to->port);
+		held = inet_listeners_hold(inet->listeners, call, &at);
+		if (held >= 0 && domain_of(held) != AF_INET6) {
+			(void)close(held);
+			held = -ENOENT;
+		}
+	}
+	*ret_at = at;
+	return held;
+}
+
+/* Egress' own, which does not exist for the program. */
+static bool is_listener(const struct inet *inet, const struct inet_address *to)
+{
+	const struct inet_address listener = inet_v4(inet->options.loopback, 0);
+
+	return inet_same(to, &listener) && to->port == inet->options.listener_port;
+}
+
+static void connect_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+{
+	const struct inet *inet = call->sandbox->inet;
+	_cleanup_close_ int held = -1;
+	struct inet_address at, loopback;
+	int r;
+
+	inet_allow(call, NULL);
+	if (inet->options.own_netns) {
+		if (is_listener(inet, to))
+			call_fail(call, -ECONNREFUSED);
+		else
+			connect_now(call, socket, to, -1);
+		return;
+	}
+	held = hold_listener(call, to, &at);
+	if (held < 0) {
+		call_fail(call, -ECONNREFUSED);
+		return;
+	}
+	r = inet_bind_near(socket, &at);
+	if (r < 0) {
+		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
+		return;
+	}
+	loopback = *to; /* natively it comes from where it goes to */
+	loopback.port = 0;
+	inet_name(inet, socket, &loopback, to);
+	connect_now(call, socket, &at, steal_fd(&held));
+}
+
+static void connect_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+{
+	const struct inet *inet = call->sandbox->inet;
+	struct inet_address at = inet_v4(inet->options.loopback, inet->options.dns_port);
+	uint16_t port = 0;
+	int r = bind_source(inet, socket, &port);
+
+	inet_allow(call, NULL);
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	inet_name(inet, socket, NULL, to);
+	connect_now(call, socket, &at, -1);
+}
+
+/*
+ * On a socket that is connected or about to be: the kernel's answer (EISCONN, EALREADY, or 0 at the end of a wait). Its
+ * address leads nowhere if it should be used after all: egress serves announced connections only.
+ */
+static void connect_again(struct call *call, struct inet_socket *socket)
+{
+	const struct inet *inet = call->sandbox->inet;
+	struct inet_address listener = inet_v4(inet->options.loopback, inet->options.listener_port);
+
+	inet_allow(call, NULL);
+	connect_now(call, socket, &listener, -1);
+}
+
+static void disconnect(struct call *call, const struct inet_socket *socket)
+{
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+	inet_allow(call, NULL);
+	if (!inet_may_unlisten(call->sandbox->inet, socket->fd))
+		call_fail(call, -EAGAIN);
+	else if (call_commit(call) == 0)
+		file_end(call, connect(socket->fd, &none, sizeof(none)));
+}
+
+static void connect_stream(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+{
+	struct inet *inet = call->sandbox->inet;
+	struct inet_route route;
+
+	inet_judge(inet, to, false, &route);
+	inet_note(call, to, route.host, false);
+	switch (route.place) {
+	case INET_ENDPOINT:
+	case INET_PROXY:
+		connect_egress(call, socket, to, &route);
+		break;
+	case INET_DNS:
+		connect_dns(call, socket, to);
+		break;
+	case INET_MEMBER:
+		connect_member(call, socket, to);
+		break;
+	case INET_NOWHERE:
+	default:
+		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		break;
+	}
+}
+
+void inet_connect(struct call *call, const struct sockaddr_storage *address, int len)
+{
+	struct inet_socket socket = {.fd = -1};
+	struct inet_address to;
+	int r;
+
+	if (!inet_take_socket(call, &socket, -EINVAL))
+		return;
+	r = inet_read_peer(&socket.kind, address, len, &to);
+	if (r == 0 && to.family == AF_UNSPEC) {
+		disconnect(call, &socket);
+	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
+		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
+		connect_again(call, &socket); /* which comes before the address is looked at */
+	} else if (r < 0) {
+		target_allow(call);
+		call_fail(call, r);
+	} else if (socket.kind.stream) {
+		connect_stream(call, &socket, &to);
+	} else {
+		inet_connect_datagram(call, &socket, &to);
+	}
+	if (socket.fd >= 0)
+		(void)close(socket.fd);
+}

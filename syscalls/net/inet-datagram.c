@@ -1,0 +1,281 @@
+/* Datagrams: to the run's DNS, to endpoints that the policy names with "proto": "udp", within a run's own namespace. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/net/inet-fence.h"
+#include "syscalls/net/inet-private.h"
+#include "syscalls/net/inet-work.h"
+#include "syscalls/process/target.h"
+
+#include "base/banned.h"
+
+#define GUARD_TRIES 32 /* ports that somebody has at another address */
+
+/* ---- endpoints ---- */
+
+static int announce(const struct inet *inet, const struct inet_endpoint *endpoint, int family)
+{
+	struct control_connect message = {.port = endpoint->port, .family = (uint8_t)family};
+
+	(void)snprintf(message.host, sizeof(message.host), "%s", endpoint->host);
+	return inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
+}
+
+/* Replies come from where datagrams went to: the synthetic address itself, where that is local. */
+static int bind_socket(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
+{
+	struct inet_address at = inet->options.own_netns ? *address : inet_own(inet, false, 0);
+	struct inet_socket made = {.kind = {.domain = at.family}};
+	_cleanup_close_ int fd = socket(at.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	made.fd = fd;
+	r = inet_bind_to(&made, &at);
+	if (r == 0)
+		r = inet_bound(&made, &at);
+	if (r < 0)
+		return r;
+	*ret_at = at;
+	return steal_fd(&fd);
+}
+
+/* 0, or -errno with nothing made. */
+static int make_sockets(const struct inet *inet, const struct inet_address *address, struct inet_endpoint *endpoint)
+{
+	int r = -EADDRINUSE;
+
+	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
+		r = endpoint->fd = bind_socket(inet, address, &endpoint->at);
+		if (r < 0 || inet->options.own_netns)
+			break;
+		r = endpoint->guard_fd = inet_fence_guard(endpoint->fd);
+		if (r < 0)
+			inet_endpoint_done(endpoint);
+	}
+	return r < 0 ? r : 0;
+}
+
+void inet_endpoint_done(struct inet_endpoint *endpoint)
+{
+	cleanup_close(&endpoint->fd);
+	cleanup_close(&endpoint->guard_fd);
+	endpoint->fd = endpoint->guard_fd = -1;
+}
+
+int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at)
+{
+	struct inet_endpoint *endpoint;
+	int r;
+
+	for (size_t i = 0; i < inet->endpoints; i++) {
+		endpoint = &inet->endpoint[i];
+		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
+			continue;
+		if (!inet->options.own_netns || inet_same(&endpoint->at, address)) {
+			*ret_at = endpoint->at;
+			return 0;
+		}
+	}
+	if (inet->endpoints == INET_ENDPOINTS_MAX)
+		return -ENOBUFS;
+	endpoint = &inet->endpoint[inet->endpoints];
+	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
+	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
+	r = make_sockets(inet, address, endpoint);
+	if (r < 0)
+		return r;
+	r = announce(inet, endpoint, address->family);
+	if (r < 0) {
+		inet_endpoint_done(endpoint);
+		return r;
+	}
+	inet->endpoints++;
+	*ret_at = endpoint->at;
+	return 0;
+}
+
+static void prepare_name(struct inet *inet, const char *host, uint32_t index, uint16_t port)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+
+	for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		struct inet_address address, at;
+		struct sockaddr_storage storage;
+
+		pool_address(inet->options.pool, index, families[i], port, &storage);
+		if (inet_read_told(&storage, &address))
+			(void)inet_endpoint(inet, host, &address,
+					    &at); /* one that cannot be had answers ECONNREFUSED */
+	}
+}
+
+void inet_prepare_endpoints(struct inet *inet)
+{
+	size_t count;
+	const struct net_rule *rule = policy_net_rules(inet->options.policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
+			for (uint32_t n = POOL_FIRST; pool_name(inet->options.pool, n); n++)
+				if (strcmp(pool_name(inet->options.pool, n), rule[i].host) == 0)
+					prepare_name(inet, rule[i].host, n, rule[i].port[j]);
+}
+
+/* ---- where they go ---- */
+
+/*
+ * To an endpoint, the DNS or a member: 0 with the real address. -ENOENT: to nobody, and what the route says is the reason.
+ * Others: the endpoint cannot be had.
+ */
+static int find_way(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+		    struct inet_address *ret_at)
+{
+	inet_judge(inet, to, true, route);
+	switch (route->place) {
+	case INET_ENDPOINT:
+		return inet_endpoint(inet, route->host, to, ret_at);
+	case INET_DNS:
+		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
+		return 0;
+	case INET_MEMBER:
+		if (!inet->options.own_netns) { /* were the member gone, a socket of the host's might get it */
+			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
+			return -ENOENT;
+		}
+		*ret_at = *to;
+		return 0;
+	case INET_PROXY:
+	case INET_NOWHERE:
+	default:
+		return -ENOENT;
+	}
+}
+
+static bool is_dead(const struct inet *inet)
+{
+	return inet->options.alive && !inet->options.alive(inet->options.egress);
+}
+
+static const struct net_verdict *rule_of(const struct inet_route *route)
+{
+	return route->place == INET_ENDPOINT ? &route->verdict : NULL;
+}
+
+/* A send without a peer fails, but has bound the socket to every address: it is moved, with its port, as far as that is free. */
+static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
+{
+	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
+	int r = inet_bound(socket, &bound);
+
+	if (r < 0 || !bound.port || !inet_is_any(&bound))
+		return r;
+	inet_disconnect(socket->fd);
+	at.port = bound.port;
+	r = inet_bind_to(socket, &at);
+	return r == -EADDRINUSE ? 0 : r;
+}
+
+/* Also a v6only socket is to reach what is at an IPv4 address: that can be told before it is bound only. */
+static int prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+{
+	const int off = 0;
+	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+	int r;
+
+	if (!inet->options.own_netns) {
+		r = leave_autobind(socket, &own);
+		if (r == 0)
+			r = inet_bind_near(socket, &own);
+		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
+	}
+	if (socket->kind.v6only && at->family == AF_INET)
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* the next call tells */
+	return 0;
+}
+
+int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
+			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len)
+{
+	struct inet *inet = call->sandbox->inet;
+	struct inet_address to, at;
+	struct inet_route route;
+	int r = inet_read_target(&socket->kind, address, len, &to);
+
+	target_allow(call);
+	if (r == 0 && to.family == AF_UNSPEC) {
+		*ret_len = 0;
+		return 0;
+	}
+	if (r < 0) {
+		call_fail(call, r);
+		return r;
+	}
+	r = find_way(inet, &to, &route, &at);
+	inet_note(call, &to, route.host, true);
+	if (r == -ENOENT) {
+		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		return -ECONNREFUSED;
+	}
+	if (r < 0 || is_dead(inet)) {
+		inet_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
+		return -ENETDOWN;
+	}
+	inet_allow(call, rule_of(&route));
+	r = prepare(inet, socket, &at);
+	if (r < 0) {
+		call_fail(call, r);
+		return r;
+	}
+	*ret_len = inet_write(socket->kind.domain, &at, ret_to);
+	return 0;
+}
+
+/* ---- connect ---- */
+
+/* Resolvers connect to sort addresses by what is reachable, and send nothing: that is no attempt at anything. */
+static bool is_harmless(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
+{
+	struct sockaddr_storage storage;
+
+	(void)inet_write(to->family, to, &storage);
+	return route->place == INET_MEMBER || pool_holds(inet->options.pool, (const struct sockaddr *)&storage) ||
+	       pool_find(inet->options.pool, (const struct sockaddr *)&storage);
+}
+
+void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to)
+{
+	struct inet *inet = call->sandbox->inet;
+	struct inet_address at, own = inet_pool_own(inet, to->family);
+	struct sockaddr_storage storage;
+	struct inet_route route;
+	socklen_t len;
+	int r = find_way(inet, to, &route, &at);
+
+	inet_note(call, to, route.host, true);
+	if (r == -ENOENT && !is_harmless(inet, to, &route)) {
+		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		return;
+	}
+	inet_allow(call, rule_of(&route));
+	if (r < 0) /* what is sent comes back as ECONNREFUSED */
+		at = inet_v4(inet->options.loopback, inet->options.sink_port);
+	r = prepare(inet, socket, &at);
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	if (call_commit(call) < 0)
+		return;
+	len = inet_write(socket->kind.domain, &at, &storage);
+	if (connect(socket->fd, (const struct sockaddr *)&storage, len) < 0) {
+		call_fail(call, -errno);
+		return;
+	}
+	inet_name(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
+	call_return(call, 0);
+}

@@ -1,0 +1,265 @@
+#include "syscalls/net/inet-listeners.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/net/inet-private.h"
+#include "syscalls/net/inet-work.h"
+
+#include "base/banned.h"
+
+#define MEMBERS_MAX 4096 /* looked at for who has a socket */
+
+struct listener {
+	struct inet_address at;
+	ino_t ino;
+	pid_t tgid; /* who had it, and as which descriptor */
+	int number;
+	int held_fd; /* where descriptors cannot be had when they are needed; -1 */
+};
+
+struct waiting {
+	int socket_fd, held_fd;
+};
+
+struct inet_listeners {
+	struct listener item[INET_LISTENERS_MAX];
+	size_t count;
+	struct waiting waiting[INET_LINGER_MAX];
+	size_t lingers;
+	uint64_t tick_ns; /* when they are looked at next */
+};
+
+int inet_listeners_create(struct inet_listeners **ret_listeners)
+{
+	struct inet_listeners *listeners = calloc(1, sizeof(*listeners));
+
+	if (!listeners)
+		return -ENOMEM;
+	*ret_listeners = listeners;
+	return 0;
+}
+
+static void forget(struct inet_listeners *listeners, size_t i)
+{
+	if (listeners->item[i].held_fd >= 0)
+		(void)close(listeners->item[i].held_fd);
+	listeners->item[i] = listeners->item[--listeners->count];
+}
+
+void inet_listeners_free(struct inet_listeners *listeners)
+{
+	if (!listeners)
+		return;
+	while (listeners->count)
+		forget(listeners, listeners->count - 1);
+	for (size_t i = 0; i < listeners->lingers; i++) {
+		(void)close(listeners->waiting[i].socket_fd);
+		(void)close(listeners->waiting[i].held_fd);
+	}
+	free(listeners);
+}
+
+/* ---- who has it ---- */
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+/* A duplicate of a process's descriptor or -errno. */
+static int duplicate(pid_t tgid, int number)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
+	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The number under which a process has the socket; -1. */
+static int find_number(pid_t tgid, ino_t ino)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	char path[64], want[64], link[64];
+	const struct dirent *entry;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", tgid); /* bounded by an int */
+	(void)snprintf(want, sizeof(want), "socket:[%lu]", (unsigned long)ino);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+
+		if (len <= 0)
+			continue;
+		link[len] = '\0';
+		if (strcmp(link, want) == 0)
+			return (int)strtol(entry->d_name, NULL, 10);
+	}
+	return -1;
+}
+
+/* Somebody of the run has it: noted in the item. */
+static bool find_holder(const struct call *call, struct listener *item)
+{
+	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
+	size_t count = member ? tree_list(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+
+	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
+		int number = find_number(member[i], item->ino);
+
+		if (number < 0)
+			continue;
+		item->tgid = member[i];
+		item->number = number;
+		return true;
+	}
+	return false;
+}
+
+/* Held by us: the inode's number cannot have been used again. Otherwise it is compared on what was duplicated. */
+static int take(const struct call *call, struct listener *item)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (item->held_fd >= 0)
+		return find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
+	fd = duplicate(item->tgid, item->number);
+	if (fd < 0 || inode_of(fd) != item->ino) {
+		if (fd >= 0)
+			(void)close(steal_fd(&fd));
+		fd = find_holder(call, item) ? duplicate(item->tgid, item->number) : -1;
+	}
+	return fd >= 0 && inode_of(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
+}
+
+/* Whether it is what the list says: it might have been closed, and its inode's number be another socket's. */
+static bool listens_at(int fd, const struct inet_address *at)
+{
+	struct inet_socket socket = {.fd = fd};
+	struct inet_address bound = {.family = AF_UNSPEC};
+
+	return inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 && inet_same(&bound, at) &&
+	       bound.port == at->port;
+}
+
+/* ---- the list ---- */
+
+void inet_listeners_prune(struct inet_listeners *listeners, const struct call *call)
+{
+	for (size_t i = listeners->count; i-- > 0;) {
+		struct listener *item = &listeners->item[i];
+
+		if (item->held_fd >= 0 && !find_holder(call, item))
+			forget(listeners, i);
+	}
+}
+
+/* Those that are closed. */
+static void make_room(struct inet_listeners *listeners, const struct call *call)
+{
+	for (size_t i = listeners->count; i-- > 0;) {
+		_cleanup_close_ int fd = take(call, &listeners->item[i]);
+
+		if (fd < 0 || !listens_at(fd, &listeners->item[i].at))
+			forget(listeners, i);
+	}
+}
+
+int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd,
+		       const struct inet_address *at)
+{
+	struct listener item = {.at = *at,
+				.ino = inode_of(socket_fd),
+				.tgid = call->task->tgid,
+				.number = call_int(call, 0),
+				.held_fd = -1};
+	_cleanup_close_ int again = duplicate(item.tgid, item.number);
+
+	for (size_t i = listeners->count; i-- > 0;)
+		if (inet_same(&listeners->item[i].at, at) && listeners->item[i].at.port == at->port)
+			forget(listeners, i);
+	if (listeners->count == INET_LISTENERS_MAX)
+		make_room(listeners, call);
+	if (listeners->count == INET_LISTENERS_MAX)
+		return -ENOSPC;
+	if (again < 0)
+		item.held_fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
+	listeners->item[listeners->count++] = item;
+	return 0;
+}
+
+int inet_listeners_hold(struct inet_listeners *listeners, const struct call *call, const struct inet_address *at)
+{
+	for (size_t i = listeners->count; i-- > 0;) {
+		struct listener *item = &listeners->item[i];
+		int fd;
+
+		if (!inet_same(&item->at, at) || item->at.port != at->port)
+			continue;
+		fd = take(call, item);
+		if (fd >= 0 && listens_at(fd, at))
+			return fd;
+		if (fd >= 0)
+			(void)close(fd);
+		forget(listeners, i);
+	}
+	return -ENOENT;
+}
+
+static void end_lingering(struct inet_listeners *listeners)
+{
+	for (size_t i = listeners->lingers; i-- > 0;) {
+		struct waiting *waiting = &listeners->waiting[i];
+
+		if (inet_tcp_state(waiting->socket_fd) == TCP_SYN_SENT)
+			continue;
+		(void)close(waiting->socket_fd);
+		(void)close(waiting->held_fd);
+		*waiting = listeners->waiting[--listeners->lingers];
+	}
+}
+
+bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int held_fd)
+{
+	_cleanup_close_ int held = held_fd;
+	_cleanup_close_ int copy = -1;
+
+	end_lingering(listeners);
+	if (inet_tcp_state(socket_fd) != TCP_SYN_SENT)
+		return true;
+	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0 || listeners->lingers == INET_LINGER_MAX)
+		return false;
+	listeners->waiting[listeners->lingers++] =
+		(struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
+	return true;
+}
+
+bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
+{
+	if (listeners->lingers > 0 && now_ns >= listeners->tick_ns) {
+		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
+		end_lingering(listeners);
+	}
+	return listeners->lingers > 0;
+}
+
+bool inet_listeners_release(struct inet_listeners *listeners)
+{
+	for (size_t i = 0; i < listeners->lingers; i++)
+		if (inet_tcp_state(listeners->waiting[i].socket_fd) == TCP_SYN_SENT)
+			inet_disconnect(listeners->waiting[i].socket_fd);
+	end_lingering(listeners);
+	return !inet_work_holds();
+}

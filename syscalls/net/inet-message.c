@@ -1,0 +1,225 @@
+#include "syscalls/net/inet-message.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "syscalls/call/decode.h"
+#include "syscalls/call/descriptor.h"
+
+#include "base/banned.h"
+
+#define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: the rest is not sent */
+
+/* struct user_msghdr, on the 64-bit architectures there are. */
+struct guest_header {
+	uint64_t name;
+	int32_t name_len;
+	uint32_t pad;
+	uint64_t parts, parts_len;
+	uint64_t control, control_len;
+	uint32_t flags, pad2;
+};
+
+void message_done(struct message *message)
+{
+	free(message->part);
+	free(message->control);
+	for (size_t i = 0; i < message->fds; i++)
+		(void)close(message->fd[i]);
+	*message = (struct message){0};
+}
+
+/* Lengths as import_iovec() takes them. */
+static int measure(struct message *message)
+{
+	for (size_t i = 0; i < message->parts; i++) {
+		struct message_part *part = &message->part[i];
+
+		if (part->len > INT64_MAX)
+			return -EINVAL;
+		if (part->len > TOTAL_MAX - message->total)
+			part->len = TOTAL_MAX - message->total;
+		message->total += part->len;
+	}
+	return 0;
+}
+
+int message_from_registers(const struct call *call, struct message *ret_message)
+{
+	struct message *message = ret_message;
+	int len = call_int(call, 5);
+
+	*message = (struct message){.parts = 1};
+	message->part = calloc(1, sizeof(*message->part));
+	if (!message->part)
+		return -ENOMEM;
+	message->part[0] = (struct message_part){.addr = call->arg[1], .len = call->arg[2]};
+	if (message->part[0].len > TOTAL_MAX)
+		message->part[0].len = TOTAL_MAX;
+	message->total = message->part[0].len;
+	if (!call->arg[4])
+		return 0;
+	if (len < 0 || (size_t)len > sizeof(message->name))
+		return -EINVAL;
+	message->name_len = len;
+	return len ? decode_at(call, call->arg[4], &message->name, (size_t)len) : 0;
+}
+
+/* As copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
+int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
+			struct message_part *ret_control)
+{
+	struct message *message = ret_message;
+	struct guest_header header;
+	int r = decode_at(call, addr, &header, sizeof(header));
+
+	*message = (struct message){0};
+	if (r < 0)
+		return r;
+	if (header.name_len < 0)
+		return -EINVAL;
+	if (header.name && header.name_len) {
+		message->name_len = header.name_len;
+		if ((size_t)message->name_len > sizeof(message->name))
+			message->name_len = sizeof(message->name);
+		r = decode_at(call, header.name, &message->name, (size_t)message->name_len);
+	}
+	if (r == 0 && header.parts_len > MESSAGE_PARTS_MAX)
+		r = -EMSGSIZE;
+	if (r < 0)
+		return r;
+	message->parts = header.parts_len;
+	message->part = calloc(message->parts + 1, sizeof(*message->part));
+	if (!message->part)
+		return -ENOMEM;
+	if (message->parts)
+		r = decode_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
+	if (r == 0)
+		r = measure(message);
+	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
+	return r;
+}
+
+/* ---- control data ---- */
+
+static int take_descriptors(struct call *call, struct message *message, struct cmsghdr *item)
+{
+	size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int *number = (int *)(void *)CMSG_DATA(item);
+
+	for (size_t i = 0; i < count; i++) {
+		if (message->fds == MESSAGE_FDS_MAX)
+			return -EINVAL;
+		number[i] = descriptor_copy_nth(call, number[i], (unsigned)message->fds + 1);
+		if (number[i] < 0)
+			return -ECHILD;
+		message->fd[message->fds++] = number[i];
+	}
+	return 0;
+}
+
+/* Its own, which the kernel adds anyway (of whoever performs it); it may not claim another's. */
+static int check_credentials(const struct call *call, const struct cmsghdr *item)
+{
+	struct ucred claimed;
+
+	if (item->cmsg_len != CMSG_LEN(sizeof(claimed)))
+		return -EINVAL;
+	memcpy(&claimed, CMSG_DATA(item), sizeof(claimed));
+	if (claimed.pid != call->task->tgid || claimed.uid != call->sandbox->uid || claimed.gid != call->sandbox->gid)
+		return -EPERM;
+	return 0;
+}
+
+enum fate { KEEP, DROP };
+
+/* Of unix sockets. A fate or -errno. */
+static int judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
+{
+	int r;
+
+	if (item->cmsg_level != SOL_SOCKET)
+		return DROP; /* ignored by the kernel */
+	if (item->cmsg_type == SCM_RIGHTS) {
+		r = take_descriptors(call, message, item);
+		return r < 0 ? r : KEEP;
+	}
+	if (item->cmsg_type != SCM_CREDENTIALS)
+		return -EINVAL;
+	r = check_credentials(call, item);
+	return r < 0 ? r : DROP;
+}
+
+/*
+ * Of datagrams: marks, and in how many parts it is cut. Where it goes and comes from (PKTINFO, options, routing headers) is
+ * not the program's to say.
+ */
+static int judge_inet(const struct cmsghdr *item)
+{
+	static const struct {
+		int level, type;
+	} kept[] = {
+		{IPPROTO_IP, IP_TOS},          {IPPROTO_IP, IP_TTL},   {IPPROTO_IPV6, IPV6_TCLASS},
+		{IPPROTO_IPV6, IPV6_HOPLIMIT}, {SOL_UDP, UDP_SEGMENT},
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (item->cmsg_level == kept[i].level && item->cmsg_type == kept[i].type)
+			return KEEP;
+	if ((item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_PKTINFO) ||
+	    (item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_PKTINFO))
+		return DROP;
+	return -EINVAL;
+}
+
+static int judge_item(struct call *call, int domain, struct message *message, struct cmsghdr *item)
+{
+	return domain == AF_UNIX ? judge_unix(call, message, item) : judge_inet(item);
+}
+
+/* Judges each and moves those that are kept together. */
+static int judge_control(struct call *call, int domain, struct message *message)
+{
+	size_t at = 0, kept = 0, len = message->control_len;
+
+	while (len - at >= sizeof(struct cmsghdr)) {
+		struct cmsghdr *item = (struct cmsghdr *)(void *)(message->control + at);
+		size_t item_len = item->cmsg_len, space;
+		int fate;
+
+		if (item_len < sizeof(*item) || item_len > len - at)
+			return -EINVAL;
+		space = CMSG_ALIGN(item_len) < len - at ? CMSG_ALIGN(item_len) : len - at;
+		fate = judge_item(call, domain, message, item);
+		if (fate < 0)
+			return fate;
+		if (fate == KEEP) {
+			memmove(message->control + kept, message->control + at, space);
+			kept += space;
+		}
+		at += space;
+	}
+	message->control_len = kept;
+	return 0;
+}
+
+int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message)
+{
+	int r;
+
+	if (!control->len)
+		return 0;
+	if (control->len > MESSAGE_CONTROL_MAX)
+		return -ENOBUFS;
+	message->control = calloc(1, control->len);
+	if (!message->control)
+		return -ENOMEM;
+	message->control_len = control->len;
+	r = decode_at(call, control->addr, message->control, control->len);
+	return r < 0 ? r : judge_control(call, domain, message);
+}

@@ -1,0 +1,219 @@
+#include "syscalls/net/sockets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define DIRECTORY "sockets"
+#define PRUNE_MIN 16u
+
+/*
+ * The kernel tells a socket's name as it was bound, and that must be one component: slashes are kept as a byte that UTF-8
+ * does not have. A name that holds it reads back with slashes, which misleads nobody but who has chosen it.
+ */
+#define SLASH '\xff'
+
+struct bound {
+	int node_fd; /* the socket file the program sees: held, so that its inode number is nobody else's */
+	int pin_fd;  /* the inode the socket is bound to */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct sockets {
+	int scratch_fd; /* borrowed */
+	int dir_fd;     /* -1: nothing was bound yet */
+	bool renamed;
+	size_t count;
+	size_t prune_at;
+	struct bound bound[SOCKETS_MAX];
+};
+
+int sockets_create(int scratch_fd, struct sockets **ret_sockets)
+{
+	_cleanup_free_ struct sockets *sockets = calloc(1, sizeof(*sockets));
+
+	if (!sockets)
+		return -ENOMEM;
+	sockets->scratch_fd = scratch_fd;
+	sockets->dir_fd = -1;
+	sockets->prune_at = PRUNE_MIN;
+	*ret_sockets = steal_pointer(&sockets);
+	return 0;
+}
+
+static void bound_done(const struct bound *bound)
+{
+	(void)close(bound->node_fd);
+	(void)close(bound->pin_fd);
+}
+
+void sockets_free(struct sockets *sockets)
+{
+	if (!sockets)
+		return;
+	for (size_t i = 0; i < sockets->count; i++)
+		bound_done(&sockets->bound[i]);
+	cleanup_close(&sockets->dir_fd);
+	free(sockets);
+}
+
+/* ---- addresses ---- */
+
+/* A length for bind(2) and connect(2). text fits: it comes from an address, or is a link to a descriptor. */
+static socklen_t make_address(struct sockaddr_un *address, const char *text)
+{
+	size_t len = strnlen(text, sizeof(address->sun_path));
+
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(address->sun_path, text, len);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+static socklen_t pin_address(struct sockaddr_un *address, int pin_fd)
+{
+	char text[sizeof(address->sun_path)];
+
+	(void)snprintf(text, sizeof(text), "/proc/self/fd/%d", pin_fd); /* bounded by an int */
+	return make_address(address, text);
+}
+
+int sockets_connect(int socket_fd, int pin_fd)
+{
+	struct sockaddr_un address;
+	socklen_t len = pin_address(&address, pin_fd);
+
+	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
+}
+
+bool sockets_alive(int pin_fd)
+{
+	/* A datagram socket is turned away by others for its type (unix_find_bsd), and otherwise when there is nobody. */
+	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
+}
+
+bool sockets_renamed(const struct sockets *sockets)
+{
+	return sockets->renamed;
+}
+
+bool sockets_restore(struct sockaddr_un *address, socklen_t len)
+{
+	bool changed = false;
+
+	if (address->sun_family != AF_UNIX || len <= offsetof(struct sockaddr_un, sun_path) || !address->sun_path[0])
+		return false;
+	for (size_t i = 0; i < sizeof(address->sun_path); i++)
+		if (address->sun_path[i] == SLASH) {
+			address->sun_path[i] = '/';
+			changed = true;
+		}
+	return changed;
+}
+
+/* ---- the list ---- */
+
+int sockets_make_room(struct sockets *sockets)
+{
+	size_t kept = 0;
+
+	if (sockets->count < sockets->prune_at)
+		return 0;
+	for (size_t i = 0; i < sockets->count; i++) {
+		struct bound *bound = &sockets->bound[i];
+		struct stat node;
+
+		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_alive(bound->pin_fd))
+			bound_done(bound);
+		else
+			sockets->bound[kept++] = *bound;
+	}
+	sockets->count = kept;
+	sockets->prune_at = kept < PRUNE_MIN / 2 ? PRUNE_MIN : kept * 2;
+	if (sockets->prune_at > SOCKETS_MAX)
+		sockets->prune_at = SOCKETS_MAX;
+	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
+}
+
+static int open_directory(struct sockets *sockets)
+{
+	if (sockets->dir_fd >= 0)
+		return 0;
+	if (mkdirat(sockets->scratch_fd, DIRECTORY, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	/* The umask is the program's while its call is performed. */
+	if (fchmodat(sockets->scratch_fd, DIRECTORY, 0700, 0) < 0)
+		return -errno;
+	sockets->dir_fd = openat(sockets->scratch_fd, DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return sockets->dir_fd < 0 ? -errno : 0;
+}
+
+/* Binds below our directory. The pinned inode, owned by the caller, or -errno. */
+static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
+{
+	struct sockaddr_un address;
+	socklen_t len = make_address(&address, text);
+	char name[sizeof(address.sun_path) + 1] = "";
+	int pin, error = open_directory(sockets);
+
+	if (error < 0)
+		return error;
+	for (size_t i = 0; i < sizeof(address.sun_path); i++)
+		if (address.sun_path[i] == '/')
+			address.sun_path[i] = SLASH;
+	memcpy(name, address.sun_path, sizeof(address.sun_path));
+	/* The name is what is bound: it has to be relative. Nothing else of ours is. */
+	if (fchdir(sockets->dir_fd) < 0 || bind(socket_fd, (const struct sockaddr *)&address, len) < 0)
+		return -errno;
+	/* Whoever may connect is asked of the file in the view. */
+	if (fchmodat(sockets->dir_fd, name, 0600, 0) < 0)
+		error = errno;
+	pin = openat(sockets->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (pin < 0)
+		error = errno;
+	if (unlinkat(sockets->dir_fd, name, 0) < 0)
+		error = errno;
+	if (!error)
+		return pin;
+	if (pin >= 0)
+		(void)close(pin);
+	return -error;
+}
+
+int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
+{
+	_cleanup_close_ int node = node_fd;
+	struct bound *bound = &sockets->bound[sockets->count];
+	struct stat st;
+	int pin;
+
+	if (sockets->count >= SOCKETS_MAX)
+		return -ENOSPC;
+	if (fstat(node, &st) < 0)
+		return -errno;
+	pin = bind_own(sockets, socket_fd, text);
+	if (pin < 0)
+		return pin;
+	*bound = (struct bound){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};
+	sockets->count++;
+	sockets->renamed |= strchr(text, '/') != NULL;
+	return 0;
+}
+
+int sockets_find(const struct sockets *sockets, const struct stat *node)
+{
+	/* The newest first: a file that was replaced within its bind(2) might be on the list twice. */
+	for (size_t i = sockets->count; i-- > 0;)
+		if (sockets->bound[i].dev == node->st_dev && sockets->bound[i].ino == node->st_ino)
+			return sockets->bound[i].pin_fd;
+	return -ENOENT;
+}

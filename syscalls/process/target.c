@@ -1,0 +1,76 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/process/target.h"
+
+#include "base/banned.h"
+
+void target_allow(struct call *call)
+{
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};
+}
+
+void target_absent(struct call *call)
+{
+	call_refuse(call, -ESRCH, NULL, "outside_run");
+}
+
+bool target_is_self(const struct call *call, pid_t pid)
+{
+	return pid == call->tid || pid == call->task->tgid;
+}
+
+/* kill(2) and pidfd_open(2) differ on a thread that leads no process: the former signals its process. */
+static int open_process(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	long tgid;
+
+	if (fd >= 0 || errno == ESRCH)
+		return fd >= 0 ? fd : -ESRCH;
+	if (errno != EINVAL && errno != ENOENT)
+		return -errno;
+	tgid = tree_status(pid, "Tgid", 10);
+	if (tgid <= 0)
+		return -ESRCH;
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)tgid, 0);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int open_thread(pid_t tid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+
+	return fd >= 0 ? fd : -errno;
+}
+
+int target_open(const struct call *call, pid_t pid, bool thread)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (pid <= 0)
+		return -ESRCH;
+	r = fd = thread ? open_thread(pid) : open_process(pid);
+	/* Whatever the reason, of an outsider it is that there is none. */
+	if (!tree_holds(call->sandbox->tree, pid))
+		return -ESRCH;
+	return r < 0 ? r : steal_fd(&fd);
+}
+
+void target_continue(struct call *call, pid_t pid)
+{
+	/*
+	 * The number is a register and nothing else is judged, so the kernel may act on it. What remains is a member that
+	 * ends, is reaped and has its number used again by an outsider within these microseconds.
+	 */
+	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
+		target_absent(call);
+		return;
+	}
+	target_allow(call);
+	call_continue(call);
+}

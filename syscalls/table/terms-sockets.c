@@ -1,0 +1,165 @@
+/* What the filter lets pass of calls on sockets; see filter-terms.c. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "syscalls/table/handlers.h"
+#include "syscalls/table/terms.h"
+
+#include "base/banned.h"
+
+#define TYPE_MASK 0xf /* include/linux/net.h: SOCK_TYPE_MASK; above it SOCK_CLOEXEC and SOCK_NONBLOCK */
+
+/* No datagrams: an unconnected one reaches whom its address names. */
+#define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, TYPE_MASK, (type)))
+
+const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
+const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
+
+/* TCP and UDP, nothing else: an unbound and unconnected socket grants nothing; but see inet-fence.h. Above type only the two known flags. */
+#define TYPE_ALL (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+#define INET(family, type, protocol) THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
+
+const struct row_term allow_socket_tcp[] = {
+	INET(AF_INET, SOCK_STREAM, 0),
+	INET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	INET(AF_INET6, SOCK_STREAM, 0),
+	INET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+	END,
+};
+
+const struct row_term allow_socket_udp[] = {
+	INET(AF_INET, SOCK_DGRAM, 0),
+	INET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	INET(AF_INET6, SOCK_DGRAM, 0),
+	INET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
+	END,
+};
+
+const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
+const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
+
+const struct row_term allow_shutdown[] = {ONE(NONE(1, 0)), END}; /* whatever it is */
+
+#define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
+
+const struct row_term allow_getsockopt[] = {
+	OPTION(SO_ERROR),
+	OPTION(SO_TYPE),
+	OPTION(SO_DOMAIN),
+	OPTION(SO_PROTOCOL),
+	OPTION(SO_ACCEPTCONN),
+	OPTION(SO_SNDBUF),
+	OPTION(SO_RCVBUF),
+	OPTION(SO_PEERCRED),
+	OPTION(SO_PASSCRED),
+	OPTION(SO_RCVTIMEO),
+	OPTION(SO_SNDTIMEO),
+	OPTION(SO_LINGER),
+	OPTION(SO_KEEPALIVE),
+	OPTION(SO_REUSEADDR),
+	OPTION(SO_RCVLOWAT),
+	OPTION(SO_PEEK_OFF),
+	END,
+};
+
+/* Not where memory is sampled: what is in a socket shows in no process. */
+const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
+
+const struct row_term allow_setsockopt[] = {
+	OPTION(SO_RCVTIMEO),
+	OPTION(SO_SNDTIMEO),
+	OPTION(SO_LINGER),
+	OPTION(SO_KEEPALIVE),
+	OPTION(SO_RCVLOWAT),
+	OPTION(SO_PEEK_OFF),
+	OPTION(SO_PASSCRED),
+	END,
+};
+
+/* With a network, as well: what clients and servers ask of their own connections. */
+#define AT(level, name) BOTH(IS(1, level), IS(2, name))
+
+const struct row_term allow_getsockopt_inet[] = {
+	OPTION(SO_BROADCAST),
+	OPTION(SO_OOBINLINE),
+	OPTION(SO_SNDLOWAT),
+	OPTION(SO_REUSEPORT),
+	OPTION(SO_COOKIE),
+	AT(IPPROTO_TCP, TCP_NODELAY),
+	AT(IPPROTO_TCP, TCP_MAXSEG),
+	AT(IPPROTO_TCP, TCP_CORK),
+	AT(IPPROTO_TCP, TCP_KEEPIDLE),
+	AT(IPPROTO_TCP, TCP_KEEPINTVL),
+	AT(IPPROTO_TCP, TCP_KEEPCNT),
+	AT(IPPROTO_TCP, TCP_SYNCNT),
+	AT(IPPROTO_TCP, TCP_LINGER2),
+	AT(IPPROTO_TCP, TCP_DEFER_ACCEPT),
+	AT(IPPROTO_TCP, TCP_WINDOW_CLAMP),
+	AT(IPPROTO_TCP, TCP_INFO),
+	AT(IPPROTO_TCP, TCP_QUICKACK),
+	AT(IPPROTO_TCP, TCP_CONGESTION),
+	AT(IPPROTO_TCP, TCP_USER_TIMEOUT),
+	AT(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
+	AT(IPPROTO_IP, IP_TOS),
+	AT(IPPROTO_IP, IP_TTL),
+	AT(IPPROTO_IP, IP_MTU),
+	AT(IPPROTO_IP, IP_MTU_DISCOVER),
+	AT(IPPROTO_IP, IP_RECVERR),
+	AT(IPPROTO_IP, IP_PKTINFO),
+	AT(IPPROTO_IP, IP_OPTIONS), /* none can be set */
+	AT(IPPROTO_IPV6, IPV6_V6ONLY),
+	AT(IPPROTO_IPV6, IPV6_TCLASS),
+	AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
+	AT(IPPROTO_IPV6, IPV6_MTU),
+	AT(IPPROTO_IPV6, IPV6_MTU_DISCOVER),
+	AT(IPPROTO_IPV6, IPV6_RECVERR),
+	AT(IPPROTO_IPV6, IPV6_RECVPKTINFO),
+	END,
+};
+
+/*
+ * Left out above all: SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND, IP_OPTIONS, multicast (other ways
+ * out), SO_REUSEPORT (shares the run's ports with outsiders of the same user), TCP_FASTOPEN, TCP_FASTOPEN_CONNECT (a connect
+ * that is none), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (another family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
+ */
+const struct row_term allow_setsockopt_inet[] = {
+	OPTION(SO_BROADCAST), /* sends to such an address are refused */
+	OPTION(SO_OOBINLINE),
+	OPTION(SO_DONTROUTE),
+	AT(IPPROTO_TCP, TCP_NODELAY),
+	AT(IPPROTO_TCP, TCP_MAXSEG),
+	AT(IPPROTO_TCP, TCP_CORK),
+	AT(IPPROTO_TCP, TCP_KEEPIDLE),
+	AT(IPPROTO_TCP, TCP_KEEPINTVL),
+	AT(IPPROTO_TCP, TCP_KEEPCNT),
+	AT(IPPROTO_TCP, TCP_SYNCNT),
+	AT(IPPROTO_TCP, TCP_LINGER2),
+	AT(IPPROTO_TCP, TCP_DEFER_ACCEPT),
+	AT(IPPROTO_TCP, TCP_WINDOW_CLAMP),
+	AT(IPPROTO_TCP, TCP_QUICKACK),
+	AT(IPPROTO_TCP, TCP_USER_TIMEOUT),
+	AT(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
+	AT(IPPROTO_IP, IP_TOS),
+	AT(IPPROTO_IP, IP_TTL),
+	AT(IPPROTO_IP, IP_MTU_DISCOVER),
+	AT(IPPROTO_IP, IP_PKTINFO),
+	AT(IPPROTO_IP, IP_RECVTOS),
+	AT(IPPROTO_IP, IP_RECVTTL),
+	AT(IPPROTO_IPV6, IPV6_V6ONLY),
+	AT(IPPROTO_IPV6, IPV6_TCLASS),
+	AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
+	AT(IPPROTO_IPV6, IPV6_MTU_DISCOVER),
+	AT(IPPROTO_IPV6, IPV6_RECVPKTINFO),
+	AT(IPPROTO_IPV6, IPV6_RECVTCLASS),
+	AT(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
+	END,
+};
+
+const struct row_term allow_setsockopt_alone[] = {
+	OPTION(SO_REUSEADDR),
+	AT(IPPROTO_IP, IP_RECVERR),
+	AT(IPPROTO_IPV6, IPV6_RECVERR),
+	END,
+};

@@ -1,0 +1,164 @@
+/*
+ * The run's own /proc: its processes only, and of them only leaves that tell nothing about anybody else. A descriptor that
+ * is injected carries the supervisor's rights, so this is an allowlist.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "view/private.h"
+#include "view/tree.h"
+
+#include "base/banned.h"
+
+/* Facts about the machine that runtimes size themselves by. Directories on the way are listed as well. */
+static const char *const machine_leaf[] = {
+	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version",
+	"sys", "sys/kernel", "sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max",
+	"sys/kernel/osrelease", "sys/kernel/ostype", "sys/kernel/overflowgid", "sys/kernel/overflowuid",
+	"sys/kernel/pid_max", "sys/kernel/random", "sys/kernel/random/boot_id", "sys/kernel/random/uuid",
+	"sys/kernel/sem", "sys/kernel/shmmax", "sys/kernel/threads-max", "sys/kernel/version", "sys/fs", "sys/fs/file-max",
+	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn", "sys/vm",
+	"sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL,
+};
+
+/* Of each process and thread of the run. mem, map_files, ns, mounts, net, root's siblings and pagemap stay out. */
+static const char *const process_leaf[] = {
+	"cgroup", "cmdline", "comm", "io", "limits", "maps", "oom_adj", "oom_score", "oom_score_adj", "personality", "sched",
+	"schedstat", "smaps", "smaps_rollup", "stat", "statm", "status", "wchan", NULL,
+};
+
+/* Of the caller itself only: another process's may hold what it was trusted with. */
+static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
+
+static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
+
+static bool listed(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (strcmp(*list, name) == 0)
+			return true;
+	return false;
+}
+
+bool proc_is_directory(const char *leaf)
+{
+	return strcmp(leaf, "sys") == 0 || strcmp(leaf, "sys/kernel") == 0 || strcmp(leaf, "sys/kernel/random") == 0 ||
+	       strcmp(leaf, "sys/fs") == 0 || strcmp(leaf, "sys/net") == 0 || strcmp(leaf, "sys/net/core") == 0 ||
+	       strcmp(leaf, "sys/vm") == 0;
+}
+
+/* Takes "123" or "123/…" apart. Returns the pid or 0; *ret_leaf is what follows. */
+static pid_t take_number(const char *text, const char **ret_leaf)
+{
+	char *end;
+	long pid;
+
+	if (!isdigit((unsigned char)*text) || *text == '0')
+		return 0;
+	pid = strtol(text, &end, 10);
+	if ((*end != '\0' && *end != '/') || pid <= 0 || pid > 0x7fffffff)
+		return 0;
+	*ret_leaf = *end ? end + 1 : end;
+	return (pid_t)pid;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool in_run(const struct view *view, const struct task *task, pid_t pid)
+{
+	if (task && (pid == task->tgid || pid == task->tid))
+		return true;
+	return view->tree && tree_holds(view->tree, pid);
+}
+
+static enum proc_kind classify_leaf(const struct task *task, pid_t pid, const char *leaf)
+{
+	bool own = task && (pid == task->tgid || pid == task->tid);
+
+	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
+		return PROC_DIR;
+	if (listed(magic_leaf, leaf))
+		return PROC_MAGIC;
+	if (strncmp(leaf, "fd/", 3) == 0 && is_number(leaf + 3))
+		return PROC_MAGIC;
+	if (strncmp(leaf, "fdinfo/", 7) == 0 && is_number(leaf + 7))
+		return PROC_FILE;
+	if (listed(process_leaf, leaf) || (own && listed(own_leaf, leaf)))
+		return PROC_FILE;
+	return PROC_ABSENT;
+}
+
+enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest)
+{
+	const char *leaf;
+	pid_t pid, tid;
+
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
+		return PROC_FILE; /* the links themselves; what they say comes from the task that asks */
+	if (*rest == '\0' || listed(machine_leaf, rest))
+		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
+	pid = take_number(rest, &leaf);
+	if (pid == 0 || !in_run(view, task, pid))
+		return PROC_ABSENT;
+	if (strcmp(leaf, "task") == 0)
+		return PROC_DIR;
+	if (strncmp(leaf, "task/", 5) == 0) {
+		/* The kernel itself sees to it that tid is one of pid's threads. */
+		tid = take_number(leaf + 5, &leaf);
+		return tid == 0 ? PROC_ABSENT : classify_leaf(task, pid, leaf);
+	}
+	return classify_leaf(task, pid, leaf);
+}
+
+bool proc_writable(const struct task *task, const char *rest)
+{
+	const char *leaf;
+	pid_t pid = take_number(rest, &leaf);
+
+	if (!task || pid == 0 || (pid != task->tgid && pid != task->tid))
+		return false;
+	if (strncmp(leaf, "task/", 5) == 0 && take_number(leaf + 5, &leaf) == 0)
+		return false;
+	/* Not oom_score_adj: what launch.c has raised, the kernel lets anybody lower again. */
+	return strcmp(leaf, "comm") == 0;
+}
+
+bool proc_is_machine(const char *rest)
+{
+	return *rest != '.' && !isdigit((unsigned char)*rest);
+}
+
+void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	size_t len = strlen(rest);
+
+	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
+		const char *name = *leaf + len + 1;
+
+		if (strncmp(*leaf, rest, len) == 0 && (*leaf)[len] == '/' && !strchr(name, '/'))
+			each(ctx, name, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+	}
+}
+
+void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	char name[16];
+
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(name, sizeof(name), "%d", pids[i]);
+		each(ctx, name, S_IFDIR);
+	}
+	for (const char *const *leaf = machine_leaf; *leaf; leaf++)
+		if (!strchr(*leaf, '/'))
+			each(ctx, *leaf, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+	each(ctx, "self", S_IFLNK);
+	each(ctx, "thread-self", S_IFLNK);
+}

@@ -1,0 +1,380 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdinfo.h"
+#include "base/pidinfo.h"
+#include "base/procstat.h"
+#include "base/proctree.h"
+#include "view/tree.h"
+#include "view/view.h"
+
+#include "base/banned.h"
+
+#define TREE_BUCKETS 256u
+#define TREE_SPARE_FDS 96 /* what judging a call, and a worker each for some that block, need beside the pidfds */
+
+struct tree {
+	pid_t root;
+	const struct view *view;
+	int epoll_fd;
+	int host_proc_fd;
+	int host_pidns_fd; /* -1: not that of another namespace, or a kernel that does not tell */
+	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
+	unsigned seen;
+	struct {
+		unsigned changes;  /* never 0 */
+		unsigned changing; /* how many tasks are at it */
+		bool lost;         /* one is, and nobody will know when that is done */
+	} limit; /* RLIMIT_NOFILE */
+	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
+	struct task *bucket[TREE_BUCKETS];
+};
+
+int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+	struct rlimit limit;
+
+	if (!tree)
+		return -ENOMEM;
+	tree->fd_end = INT_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
+		tree->fd_end = limit.rlim_cur > 2 * TREE_SPARE_FDS ? (int)limit.rlim_cur - TREE_SPARE_FDS : (int)limit.rlim_cur / 2;
+	tree->root = root;
+	tree->view = view;
+	tree->epoll_fd = epoll_fd;
+	tree->host_proc_fd = tree->host_pidns_fd = -1;
+	tree->transient.pidfd = -1;
+	tree->limit.changes = 1;
+	*ret_tree = tree;
+	return 0;
+}
+
+void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd)
+{
+	tree->host_proc_fd = proc_fd;
+	tree->host_pidns_fd = -1;
+	if (proc_fd >= 0 && pidns_fd >= 0 && ioctl(pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)getpid()) > 0)
+		tree->host_pidns_fd = pidns_fd;
+}
+
+static void task_free(struct task *task)
+{
+	if (task->pidfd >= 0)
+		(void)close(task->pidfd);
+	free(task->exe);
+	free(task);
+}
+
+void tree_free(struct tree *tree)
+{
+	if (!tree)
+		return;
+	for (unsigned i = 0; i < TREE_BUCKETS; i++) {
+		while (tree->bucket[i]) {
+			struct task *task = tree->bucket[i];
+
+			tree->bucket[i] = task->next;
+			task_free(task);
+		}
+	}
+	free(tree->transient.exe);
+	free(tree);
+}
+
+/* Reads a small /proc file of a task. Returns the length or -errno. */
+static ssize_t read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
+{
+	char path[64];
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* pid and leaf are bounded */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, out, cap - 1);
+	if (len < 0)
+		return -errno;
+	out[len] = '\0';
+	return len;
+}
+
+long tree_status(pid_t tid, const char *field, int base)
+{
+	char text[4096], key[32];
+	const char *at;
+
+	/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
+	if (read_proc(tid, "status", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
+	at = strstr(text, key);
+	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
+}
+
+static char *image_name(const struct tree *tree, pid_t tid)
+{
+	char link[64], host[PATH_MAX], virt[PATH_MAX];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", tid);
+	len = readlink(link, host, sizeof(host) - 1);
+	if (len < 0)
+		return strdup("");
+	host[len] = '\0';
+	if (tree->view && view_name(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
+		return strdup(virt);
+	return strdup(host);
+}
+
+static struct task **bucket_of(struct tree *tree, pid_t tid)
+{
+	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
+}
+
+/* Who its process and its parent are: from /proc, where the kernel does not tell it of a pidfd. */
+static int read_relations(struct task *task)
+{
+	char text[4096];
+	const char *tgid, *ppid;
+
+	if (read_proc(task->tid, "status", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	tgid = strstr(text, "\nTgid:\t");
+	ppid = strstr(text, "\nPPid:\t");
+	if (!tgid || !ppid)
+		return -ESRCH;
+	task->tgid = (pid_t)strtol(tgid + 7, NULL, 10);
+	task->ppid = (pid_t)strtol(ppid + 7, NULL, 10);
+	return 0;
+}
+
+static int ask_relations(struct task *task)
+{
+	struct pidinfo info = {.mask = PIDINFO_PID};
+
+	if (task->pidfd < 0 || ioctl(task->pidfd, PIDFD_INFO_CALL, &info) < 0)
+		return read_relations(task);
+	task->tgid = (pid_t)info.tgid;
+	task->ppid = (pid_t)info.ppid;
+	return 0;
+}
+
+/* Fills what there is to know of task->tid. 0 or -ESRCH, -ENOMEM. */
+static int task_fill(const struct tree *tree, struct task *task)
+{
+	if (ask_relations(task) < 0)
+		return -ESRCH;
+	free(task->exe);
+	task->exe = image_name(tree, task->tid);
+	return task->exe ? 0 : -ENOMEM;
+}
+
+/*
+ * A pidfd says when the task dies, so that its number, used again, does not inherit its entry. That of a process, unless it
+ * is a thread that does not lead (EINVAL, ENOENT since Linux 6.16).
+ */
+static int open_pidfd(pid_t tid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, 0);
+
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
+		fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	return fd < 0 ? -errno : fd;
+}
+
+static int task_hold(const struct tree *tree, struct task *task)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
+	_cleanup_close_ int fd = open_pidfd(task->tid);
+
+	if (fd < 0)
+		return fd;
+	if (fd >= tree->fd_end)
+		return -EMFILE;
+	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return -errno;
+	task->pidfd = steal_fd(&fd);
+	return 0;
+}
+
+/*
+ * A process's number in the namespace around ours. Should it die meanwhile and its number be another's, nobody waits for the
+ * answer to its call. Older kernels tell it of a pidfd in the procfs there: proc_pid_fdinfo(5).
+ */
+static pid_t host_number(const struct tree *tree, const struct task *task)
+{
+	char path[32];
+	struct fdinfo info;
+
+	if (tree->host_proc_fd < 0)
+		return 0;
+	if (tree->host_pidns_fd >= 0) {
+		int number = ioctl(tree->host_pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)task->tid);
+
+		if (number > 0)
+			return number;
+	}
+	(void)snprintf(path, sizeof(path), "thread-self/fdinfo/%d", task->pidfd);
+	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
+}
+
+/* No room for another descriptor, or a kernel before 6.9 and a thread: right for this call, not kept. */
+static struct task *transient_task(struct tree *tree, pid_t tid)
+{
+	tree->transient.tid = tid;
+	return task_fill(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+}
+
+static struct task *find_task(struct tree *tree, pid_t tid)
+{
+	struct task *task = *bucket_of(tree, tid);
+
+	while (task && task->tid != tid)
+		task = task->next;
+	return task;
+}
+
+/* A task that is not known yet, held and filled; not in the tree. NULL: it cannot be. */
+static struct task *make_task(const struct tree *tree, pid_t tid, int *ret_error)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	*ret_error = -ENOMEM;
+	if (!task)
+		return NULL;
+	task->tid = tid;
+	task->pidfd = -1;
+	*ret_error = task_hold(tree, task);
+	if (*ret_error == 0)
+		*ret_error = task_fill(tree, task);
+	if (*ret_error == 0)
+		return task;
+	task_free(task);
+	return NULL;
+}
+
+struct task *tree_task(struct tree *tree, pid_t tid)
+{
+	struct task *task = find_task(tree, tid);
+	struct task **bucket = bucket_of(tree, tid);
+	int error;
+
+	if (task)
+		return task;
+	task = make_task(tree, tid, &error);
+	if (!task)
+		return error == -ESRCH ? NULL : transient_task(tree, tid);
+	if (task->tid == task->tgid) {
+		tree->seen++;
+		task->host_pid = host_number(tree, task);
+	} else {
+		const struct task *leader = tree_task(tree, task->tgid); /* its process is counted once, whoever calls first */
+
+		task->host_pid = leader ? leader->host_pid : 0;
+	}
+	task->next = *bucket;
+	*bucket = task;
+	return task;
+}
+
+void tree_forget(struct tree *tree, struct task *task)
+{
+	for (struct task **at = bucket_of(tree, task->tid); *at; at = &(*at)->next) {
+		if (*at != task)
+			continue;
+		*at = task->next;
+		tree_limit_changed(task);
+		task_free(task);
+		return;
+	}
+}
+
+void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
+{
+	struct task *task = tree_task(tree, tgid);
+	char *copy;
+
+	if (!task)
+		return;
+	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
+	task->room = (struct task_room){0};
+	copy = strdup(exe);
+	if (!copy)
+		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */
+	free(task->exe);
+	task->exe = copy;
+}
+
+unsigned tree_limit_change(struct tree *tree, struct task *task)
+{
+	if (++tree->limit.changes == 0)
+		tree->limit.changes = 1;
+	if (task->pidfd < 0) {
+		tree->limit.lost = true;
+		return 0;
+	}
+	if (!task->changing_limit)
+		tree->limit.changing++;
+	task->changing_limit = &tree->limit.changing;
+	return tree->limit.changes;
+}
+
+unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
+{
+	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
+}
+
+bool tree_holds(struct tree *tree, pid_t pid)
+{
+	if (pid == tree->root)
+		return false;
+	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
+	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
+		pid = procstat_parent(pid);
+		if (pid == tree->root)
+			return true;
+	}
+	return false;
+}
+
+size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
+{
+	struct proctree all;
+	size_t found = 0;
+
+	(void)proctree_read(&all); /* memory gone: who was met before is answered for */
+	proctree_mark(&all, tree->root);
+	for (size_t i = 0; i < all.count; i++) {
+		if (all.entry[i].place != PROCTREE_BELOW)
+			continue;
+		if (found < cap)
+			out[found] = all.entry[i].pid;
+		found++;
+	}
+	proctree_done(&all);
+	return found;
+}
+
+void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < TREE_BUCKETS; i++)
+		for (struct task *task = tree->bucket[i]; task; task = task->next)
+			visit(task, arg);
+}
+
+unsigned tree_seen(const struct tree *tree)
+{
+	return tree->seen;
+}
