@@ -347,6 +347,13 @@ static bool is_mere_notice(const struct syscall_row *row, pid_t tid, const struc
 	return table_allows(row, arg);
 }
 
+/* A record lock that is counted (locks.h), unrecorded where there is room. Otherwise it is refused as any call is. */
+static bool is_admitted(struct sandbox *sandbox, const struct syscall_row *row, const struct seccomp_data *data)
+{
+	return row->allow == allow_fcntl && locks_counts(data->args[1]) &&
+	       locks_admit(&sandbox->locks, data->args[1], io_now_ns());
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -374,6 +381,10 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	if (row && is_mere_notice(row, tid, &notification->data)) {
 		(void)notify_pass(sandbox->listener_fd, notification->id, row, notification->data.args);
+		return;
+	}
+	if (row && is_admitted(sandbox, row, &notification->data)) {
+		(void)notify_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}
 	if (row)

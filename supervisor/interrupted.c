@@ -10,6 +10,7 @@
 
 #include "base/kernel.h"
 #include "syscalls/arch/frame.h"
+#include "syscalls/table/handlers.h"
 #include "syscalls/table/table.h"
 
 #include "base/banned.h"
@@ -96,11 +97,16 @@ static bool was_notified(const struct interrupted *interrupted, const struct fra
 	return filter_notifies(interrupted->filter, frame->nr, frame->arg);
 }
 
-static enum row_eintr natively(int nr)
+/* The arguments may be wrong when the number is: such a call is left as it is in any case. */
+static enum row_eintr natively(const struct frame *frame)
 {
-	const struct syscall_row *row = nr < 0 ? NULL : table_find(nr);
+	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find(frame->nr);
 
-	return row ? row->eintr : EINTR_NEVER; /* unlisted ones are ENOSYS at once */
+	if (!row)
+		return EINTR_NEVER; /* unlisted ones are ENOSYS at once */
+	if (row->allow == allow_fcntl && !table_match(waits_fcntl, frame->arg))
+		return EINTR_NEVER; /* F_SETLK */
+	return row->eintr;
 }
 
 /* ---- calls that are left as they are ---- */
@@ -213,18 +219,18 @@ void interrupted_return(struct interrupted *interrupted, const struct guest_ops 
 	    was_left(interrupted, tid, &frame))
 		return;
 	kind = frame_identify(guest, tid, &frame);
-	if (kind == FRAME_OTHER || natively(frame.nr) == EINTR_MAY || !was_notified(interrupted, &frame, kind))
+	if (kind == FRAME_OTHER || natively(&frame) == EINTR_MAY || !was_notified(interrupted, &frame, kind))
 		return;
 	/* What was read, and is written, may be another process's memory by now: the number was used again. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
-	if (kind == FRAME_CALL && natively(frame.nr) == EINTR_OPEN && has_waited(interrupted, tid, &frame))
+	if (kind == FRAME_CALL && natively(&frame) == EINTR_OPEN && has_waited(interrupted, tid, &frame))
 		return;
 	if (kind == FRAME_UNKNOWN || frame_restart(guest, tid, &frame) < 0) {
 		leave(interrupted, tid, &frame);
 		return;
 	}
 	interrupted->restarted++;
-	if (natively(frame.nr) == EINTR_OPEN)
+	if (natively(&frame) == EINTR_OPEN)
 		restarted_open(interrupted, tid, &frame);
 }

@@ -84,6 +84,7 @@ static int prepare_limits(struct supervisor *supervisor)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && options->judge_memory)
 		r = memfds_create(&sandbox->memfds);
+	sandbox->locks.root = getpid();
 	wanted.disk = sandbox->disk;
 	wanted.forks = sandbox->forks;
 	wanted.memfds = sandbox->memfds;

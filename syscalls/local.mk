@@ -16,6 +16,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/disk.h \
 	syscalls/account/forks.c \
 	syscalls/account/forks.h \
+	syscalls/account/locks.c \
+	syscalls/account/locks.h \
 	syscalls/account/memfds.c \
 	syscalls/account/memfds.h \
 	syscalls/account/meminfo.c \

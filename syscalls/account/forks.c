@@ -209,12 +209,16 @@ static void judge(struct call *call)
 	call_continue(call);
 }
 
-/* Where memory is sampled: a child that is waited for and has memory of its own. See filter-terms.c. */
+/*
+ * Where memory is sampled: a child that is waited for and has memory of its own; one that has descriptors in common and is no
+ * thread. See filter-terms.c.
+ */
 static bool evades_samples(const struct call *call)
 {
 	unsigned flags = call_uint(call, 0);
 
-	return call->sandbox->memfds && flags & CLONE_VFORK && !(flags & CLONE_VM);
+	return call->sandbox->memfds &&
+	       ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD)));
 }
 
 void sys_clone(struct call *call)

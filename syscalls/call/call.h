@@ -15,6 +15,7 @@
 #include "audit/record.h"
 #include "policy/network/net.h"
 #include "policy/policy.h"
+#include "syscalls/account/locks.h"
 #include "syscalls/call/memory.h"
 #include "syscalls/table/table.h"
 #include "view/tree.h"
@@ -50,6 +51,7 @@ struct sandbox {
 	uint64_t attribute_bytes;  /* file-xattr.c: in extended attributes, added by the run */
 	struct forks *forks;       /* forks.h; NULL: something else bounds them */
 	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */
+	struct locks locks;        /* where that is so */
 	struct {
 		uint64_t limit_bytes;                /* 0: none */
 		uint64_t (*used_bytes)(void *meter); /* at this moment */

@@ -42,6 +42,10 @@ extern const struct row_term allow_clone_sampled[];
 
 /* As well, unless memory is sampled. */
 extern const struct row_term allow_fcntl_pipes[];
+extern const struct row_term allow_fcntl_locks[];
+
+/* Of those, what natively a signal may end: the row is JUDGE_WAITS for them alone. */
+extern const struct row_term waits_fcntl[];
 extern const struct row_term allow_setsockopt_buffers[];
 
 #undef ARG

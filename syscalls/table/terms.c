@@ -36,11 +36,7 @@ const struct row_term allow_fcntl[] = {
 	ONE(IS(1, F_GETFD)),
 	ONE(IS(1, F_DUPFD)),
 	ONE(IS(1, F_DUPFD_CLOEXEC)),
-	ONE(IS(1, F_SETLK)),
-	ONE(IS(1, F_SETLKW)),
 	ONE(IS(1, F_GETLK)),
-	ONE(IS(1, F_OFD_SETLK)),
-	ONE(IS(1, F_OFD_SETLKW)),
 	ONE(IS(1, F_OFD_GETLK)),
 	ONE(IS(1, F_GETPIPE_SZ)),
 	ONE(IS(1, F_ADD_SEALS)),
@@ -58,6 +54,12 @@ const struct row_term allow_fcntl[] = {
 
 /* Not where memory is sampled: a pipe's buffers show in no process. */
 const struct row_term allow_fcntl_pipes[] = {ONE(IS(1, F_SETPIPE_SZ)), END};
+
+/* Where memory is sampled the dispatcher counts them, and lets them pass: locks.h. */
+const struct row_term allow_fcntl_locks[] = {
+	ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), END,
+};
+const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLKW)), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
 #define TCGETS2_COMMON 0x802c542a
@@ -141,12 +143,14 @@ const struct row_term allow_clone[] = {
 };
 
 /*
- * With judge_memory: who waits for a vforked child has its memory in common with it (supervisor/limits/sample.c: borrows).
+ * With judge_memory: who waits for a vforked child has its memory in common with it (supervisor/limits/sample.c: borrows). Only
+ * threads have descriptors in common: locks belong to these, and /proc/locks may hide one whose process is gone (account/locks.c).
  */
 #define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
 const struct row_term allow_clone_sampled[] = {
-	ONE(NONE(0, CLONE_HELD | CLONE_VFORK)),
-	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_VM), CLONE_VM)),
+	ONE(NONE(0, CLONE_HELD | CLONE_VFORK | CLONE_FILES)),
+	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_FILES | CLONE_VM), CLONE_VM)),
+	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
 	END,
 };
 

@@ -611,6 +611,69 @@ static int events(long mib)
 	return 0;
 }
 
+/* Two hundred bytes each, in each second byte of many files. Says why it ended, and how many there are. */
+static int locks_of(long mib, int command)
+{
+	const long each = 1000;
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	long count = 0;
+	int fd = -1, error = 0;
+
+	while (count < mib * 5000 && error == 0) {
+		if (count % each == 0) {
+			char name[32];
+
+			(void)snprintf(name, sizeof(name), "lock-%ld", count / each % 500);
+			fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			if (fd < 0)
+				return complain("open");
+		}
+		lock.l_start = count % each * 2;
+		if (fcntl(fd, command, &lock) < 0)
+			error = errno;
+		else
+			count++;
+	}
+	printf("count %ld\n", count);
+	errno = error;
+	return error ? complain("fcntl") : 0;
+}
+
+static int locks(long mib)
+{
+	return locks_of(mib, F_SETLK);
+}
+
+static int file_locks(long mib)
+{
+	return locks_of(mib, F_OFD_SETLK);
+}
+
+/* One lock set and removed again and again, for whole files and pieces. */
+static int relocks(long mib)
+{
+	int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	for (long i = 0; i < mib * 5000; i++) {
+		struct flock lock = {.l_type = i % 2 ? F_UNLCK : F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 9};
+
+		if (fcntl(fd, i % 3 ? F_SETLKW : F_SETLK, &lock) < 0)
+			return complain("fcntl");
+	}
+	return 0;
+}
+
+/* Set by one process, kept by another that has its descriptors: no longer under the number of who set them. */
+static int locks_left(long mib)
+{
+	long pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), NULL, NULL, NULL, NULL);
+
+	(void)mib;
+	if (pid == 0)
+		_exit(0);
+	return pid < 0 ? complain("clone") : 0;
+}
+
 static int signals(long mib)
 {
 	sigset_t set;
@@ -673,6 +736,7 @@ static const struct {
 	{"splice", spliced},        {"sendfile", sent},             {"wide-pipe", wide_pipe},
 	{"pipes", pipes},           {"sockets", sockets},           {"wide-socket", wide_socket}, {"under-way", under_way},
 	{"areas", areas},           {"files", files},               {"threads", threads},
+	{"locks", locks}, {"file-locks", file_locks}, {"relocks", relocks}, {"locks-left", locks_left},
 	{"eventfds", event_fds},    {"signals", signals},           {"timers", timers},
 	{"packets", packets},       {"backlog", backlog},           {"unshare", unshared},
 	{"unshare-range", unshared_range}, {"waited-for", waited_for}, {"epolls", epolls}, {"events", events},

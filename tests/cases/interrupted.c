@@ -98,6 +98,7 @@ static void look(struct work *work, const char *file)
 static void change(struct work *work, const char *file)
 {
 	const struct timespec times[2] = {{1, 0}, {2, 0}};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char dir[NAME_BYTES + 8], moved[NAME_BYTES + 8], text[256];
 	int fd;
 
@@ -107,6 +108,8 @@ static void change(struct work *work, const char *file)
 	check(work, "open", fd, 0);
 	if (fd >= 0)
 		TRY(fchmod(fd, 0640), 0);
+	if (fd >= 0)
+		TRY(fcntl(fd, F_SETLK, &lock), 0);
 	if (fd >= 0)
 		(void)close(fd);
 	look(work, file);

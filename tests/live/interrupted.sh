@@ -36,6 +36,8 @@ storm()
 }
 storm "$case" 50 plain altstack
 storm "$case" 500 nested threads
+# where memory is sampled locks are notified
+LIVE_WITHOUT=cgroups LIVE_OPTIONS="-m 1G" storm "$case" 50 plain
 # musl has its calls in line, and other functions that make them for others
 if command -v musl-gcc >/dev/null && musl-gcc -D_GNU_SOURCE -O2 -static -o "$T/musl" "$SRC/tests/cases/interrupted.c"; then
 	storm "$T/musl" 50 plain
@@ -63,3 +65,4 @@ echo "forged frames: restarted $(jq .calls.restarted "$T/out"), left $(jq .calls
 
 CG_OPTIONS=(-x "$case")
 same "what a signal ends" "$case" waits
+LIVE_WITHOUT=cgroups LIVE_OPTIONS="-m 1G" same "what a signal ends, where locks are counted" "$case" waits

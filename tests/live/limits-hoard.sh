@@ -41,6 +41,12 @@ refused()
 	audit_has ".verdict == \"deny\" and .errno == \"$3\" and .reason == \"$4\""
 }
 
+# bounded SURROUNDING WAY: that many were had, some thousands and no more than LOCKS_MAX of syscalls/account/locks.h.
+bounded()
+{
+	is '.stdout | capture("count (?<n>[0-9]+)").n | tonumber | . > 4000 and . <= 16384' "$1, $2"
+}
+
 measure()
 {
 	ends "$1" "shared-cut 400" "shared-split 400" "shared-relay 400" "leaderless 400" "pipes 100" "sockets 400" "areas 60 -m 16M" \
@@ -57,6 +63,14 @@ measure()
 	refused "$1" wide-pipe EPERM refused_syscall
 	refused "$1" wide-socket ENOPROTOOPT refused_syscall
 	refused "$1" waited-for EINVAL refused_syscall
+	refused "$1" locks ENOLCK locks_limit
+	bounded "$1" locks
+	refused "$1" file-locks ENOLCK locks_limit
+	bounded "$1" file-locks
+	refused "$1" locks-left EINVAL refused_syscall
+	# What is given back is no longer counted.
+	hoard relocks 32
+	is '.status == "ok" and .exit_code == 0' "$1, relocks"
 	# Bounds that the kernel keeps for a user: RLIMIT_SIGPENDING.
 	for way in signals timers; do
 		hoard $way 100

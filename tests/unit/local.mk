@@ -121,6 +121,10 @@ tests_unit_test_denials_LDADD = libcallgate_syscalls.a libcallgate_view.a libcal
 UNIT_TESTS += tests/unit/test_forks
 tests_unit_test_forks_LDADD = $(tests_unit_test_denials_LDADD)
 
+# Counting locks, likewise.
+UNIT_TESTS += tests/unit/test_locks
+tests_unit_test_locks_LDADD = $(tests_unit_test_denials_LDADD)
+
 UNIT_TESTS += tests/unit/test_tree
 tests_unit_test_tree_LDADD = $(tests_unit_test_denials_LDADD)
 

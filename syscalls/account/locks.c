@@ -1,0 +1,130 @@
+#include "syscalls/account/locks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/proctree.h"
+#include "syscalls/call/call.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+#define ADDED_MOST 2u
+/* Where most of the room is taken, counting again helps for a few calls only. */
+#define CROWDED (LOCKS_MAX / 4 * 3)
+#define RECOUNT_NS UINT64_C(100000000)
+
+static bool is_of_file(uint64_t command)
+{
+	return (uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW;
+}
+
+bool locks_counts(uint64_t command)
+{
+	return table_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
+}
+
+/* Whether a process is known to be none of the run's. */
+static bool is_outsider(const struct proctree *tree, pid_t pid)
+{
+	size_t low = 0, high = tree->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (tree->entry[middle].pid == pid)
+			return tree->entry[middle].place == PROCTREE_ELSEWHERE;
+		if (tree->entry[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/*
+ * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one before. The
+ * process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
+ */
+static void count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
+{
+	char kind[16];
+	int pid;
+
+	if (sscanf(line, "%*s %15s", kind) == 1 && strcmp(kind, "->") == 0)
+		line = strchr(line, '>');
+	if (sscanf(line, "%*s %15s %*s %*s %d", kind, &pid) != 2)
+		return;
+	if (strcmp(kind, "OFDLCK") == 0)
+		++*of_files;
+	else if (strcmp(kind, "POSIX") == 0 && pid > 0 && !is_outsider(tree, pid))
+		++*of_processes;
+}
+
+bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
+{
+	uint64_t of_processes = 0, of_files = 0, lines = 0;
+	FILE *file = fopen(path, "re");
+	struct proctree tree;
+	char line[256];
+	bool whole;
+
+	if (!file)
+		return false;
+	if (proctree_read(&tree) == 0)
+		proctree_mark(&tree, root);
+	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
+		count_line(line, &tree, &of_processes, &of_files);
+		lines++;
+	}
+	whole = lines < LOCKS_READ_MAX && !ferror(file);
+	(void)fclose(file);
+	proctree_done(&tree);
+	*ret_of_processes = of_processes;
+	*ret_of_files = of_files;
+	return whole;
+}
+
+/*
+ * Whose a file description's lock is cannot be told: it may be under way in a message. So all of them count, but no more than the
+ * run has made.
+ */
+static void count(struct locks *locks, uint64_t now_ns)
+{
+	uint64_t of_processes, of_files;
+
+	locks->counted_ns = now_ns;
+	if (!locks_count("/proc/locks", locks->root, &of_processes, &of_files))
+		return;
+	locks->held = of_processes + (of_files < locks->of_files ? of_files : locks->of_files);
+	locks->added = 0;
+}
+
+static bool has_room(const struct locks *locks)
+{
+	return locks->held + locks->added + ADDED_MOST <= LOCKS_MAX;
+}
+
+bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
+{
+	if (!has_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
+		count(locks, now_ns);
+	if (!has_room(locks))
+		return false;
+	locks->added += ADDED_MOST;
+	if (is_of_file(command))
+		locks->of_files += ADDED_MOST;
+	return true;
+}
+
+/* What the filter and the dispatcher let pass does not come here. */
+void sys_fcntl(struct call *call)
+{
+	if (locks_counts(call->arg[1]))
+		call_refuse(call, -ENOLCK, NULL, "locks_limit");
+	else
+		call_refuse(call, -EPERM, NULL, "refused_syscall");
+}
