@@ -133,6 +133,26 @@ static void show_end(const json_t *line)
 	(void)text_printf(stdout, "\n");
 }
 
+/* Between two tokens a line may have a tab, which inside a string is an escape already. */
+static bool has_controls(const struct audit_line *line)
+{
+	for (size_t i = 0; i < line->len; i++)
+		if ((unsigned char)line->text[i] < 0x20)
+			return true;
+	return false;
+}
+
+/* The same JSON. What callgate writes comes out as it is; a log that others wrote may hide or reorder text. */
+static void show_json(const struct audit_line *line)
+{
+	bool anew = line->filled || has_controls(line);
+	_cleanup_free_ char *text = anew ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
+
+	if (text)
+		(void)text_print(stdout, text, false);
+	(void)putchar('\n');
+}
+
 static void show_line(void *ctx, const struct audit_line *line)
 {
 	struct show *show = ctx;
@@ -140,16 +160,12 @@ static void show_line(void *ctx, const struct audit_line *line)
 
 	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
 		return;
-	if (show->json) {
-		_cleanup_free_ char *whole = line->filled ? json_dumps(line->json, JSON_COMPACT) : NULL;
-
-		(void)fwrite(whole ? whole : line->text, 1, whole ? strlen(whole) : line->len, stdout);
-		(void)putchar('\n');
-	} else if (record) {
+	if (show->json)
+		show_json(line);
+	else if (record)
 		show_record(line->json);
-	} else {
+	else
 		show_end(line->json);
-	}
 	show->failed = ferror(stdout) != 0; /* the rest would go nowhere */
 }
 

@@ -240,8 +240,9 @@ static void print_json(const struct stats *stats)
 				stats->trailer, "records", (json_int_t)stats->records, "denied", (json_int_t)stats->denied,
 				"unfinished", (json_int_t)stats->unfinished, "by_syscall", stats->by_syscall, "by_event",
 				stats->by_event, "by_host", stats->by_host, "by_verdict", stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
+	_cleanup_free_ char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 
-	if (all && json_dumpf(all, stdout, JSON_COMPACT) == 0)
+	if (text && text_print(stdout, text, false) == 0)
 		(void)putchar('\n');
 	json_decref(all);
 }

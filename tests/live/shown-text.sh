@@ -101,8 +101,18 @@ sed 's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/; s/"verdict":"
 	"$T/audit" >"$T/edited"
 cg audit show "$T/edited" 2>&1 | clean "an edited log"
 cg audit stats "$T/edited" 2>&1 | clean "statistics of an edited log"
+# As it is for machines: the same JSON, of a log that has such characters as they are; tabs between tokens are not in a string.
+sed 's/"run":"/\t"run":\t"\xe2\x80\xae\xe2\x81\xa6\xc2\x9b\x7f/; s/"path":"/"path":"\xe2\x80\xae\xf3\xa0\x81\x81/' "$T/audit" >"$T/foreign"
+grep -q $'\u202e' "$T/foreign" || die "no foreign log"
+cg audit show --json "$T/foreign" >"$T/out" 2>&1 || fail "audit show --json of a foreign log"
+clean "audit show --json of a foreign log" <"$T/out"
+cg audit stats --json "$T/foreign" 2>&1 | clean "audit stats --json of a foreign log"
+cmp -s <(jq -cS 'select(.type == "header")' "$T/foreign") <(jq -cS 'select(.type == "header")' "$T/out") &&
+	cmp -s <(jq -c '.path' "$T/foreign") <(jq -c '.path' "$T/out") || fail "audit show --json: not the same JSON"
+cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' | cmp -s - <(jq -cS 'select(.type == "header")' "$T/audit") ||
+	fail "audit show --json: not our own lines"
 
 # Nobody else writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps.)
-(cd "$SRC" && grep -nE '\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf) ?\(' cli/*.c supervisor/*.c policy/*.c audit/*.c base/*.c egress/*.c syscalls/*.c |
+(cd "$SRC" && grep -nE '\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' cli/*.c supervisor/*.c policy/*.c audit/*.c base/*.c egress/*.c syscalls/*.c |
 	grep -vE '^base/shown.c|^cli/shim.c|^confine/namespaces-unshare.c') >"$T/writers" && fail "text that does not go through text_show: $(cat "$T/writers")"
 exit $live_failed
