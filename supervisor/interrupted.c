@@ -111,22 +111,39 @@ static enum row_eintr natively(const struct frame *frame)
 
 /* ---- calls that are left as they are ---- */
 
-/*
- * Whose timer rings more often than we answer runs handler after handler before its program goes on: each time the
- * same call is found there. To look for its number again would take the time in which the program could go on.
- */
-static bool was_left(const struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+static void read_slots(const struct guest_ops *guest, pid_t tid, uint64_t stack, uint64_t slot[INTERRUPTED_SLOTS])
 {
-	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
-
-	return left->tid == tid && left->pc == frame->pc && left->addr == frame->addr;
+	memset(slot, 0, INTERRUPTED_SLOTS * sizeof(slot[0]));
+	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as far as there is a stack */
 }
 
-static void leave(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+/*
+ * Whose timer rings more often than we answer runs handler after handler before its program goes on: each time the
+ * same call is found there. To look for its number again would take the time in which the program could go on. At one
+ * place, such as syscall(2), and with one frame there may be many calls: the same one has the same registers, and was
+ * made by the same functions.
+ */
+static bool was_left(const struct interrupted *interrupted, const struct guest_ops *guest, pid_t tid,
+		     const struct frame *frame)
 {
+	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
+	uint64_t slot[INTERRUPTED_SLOTS];
+
+	if (left->tid != tid || left->frame.addr != frame->addr ||
+	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
+		return false;
+	read_slots(guest, tid, frame->stack, slot);
+	return memcmp(left->slot, slot, sizeof(slot)) == 0;
+}
+
+static void leave(struct interrupted *interrupted, const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+{
+	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
+
 	interrupted->left++;
-	interrupted->last[(unsigned)tid % INTERRUPTED_LEFT] =
-		(struct interrupted_left){.tid = tid, .pc = frame->pc, .addr = frame->addr};
+	left->tid = tid;
+	left->frame = *frame;
+	read_slots(guest, tid, frame->stack, left->slot);
 }
 
 /* ---- opens ---- */
@@ -211,12 +228,12 @@ void interrupted_return(struct interrupted *interrupted, const struct guest_ops 
 			const struct seccomp_notif *notification)
 {
 	pid_t tid = (pid_t)notification->pid;
-	struct frame frame;
+	struct frame frame = {0};
 	enum frame_kind kind;
 	uint64_t stack;
 
 	if (!read_stack(interrupted, tid, notification->data.nr, &stack) || !frame_read(guest, tid, stack, &frame) ||
-	    was_left(interrupted, tid, &frame))
+	    was_left(interrupted, guest, tid, &frame))
 		return;
 	kind = frame_identify(guest, tid, &frame);
 	if (kind == FRAME_OTHER || natively(&frame) == EINTR_MAY || !was_notified(interrupted, &frame, kind))
@@ -227,7 +244,7 @@ void interrupted_return(struct interrupted *interrupted, const struct guest_ops 
 	if (kind == FRAME_CALL && natively(&frame) == EINTR_OPEN && has_waited(interrupted, tid, &frame))
 		return;
 	if (kind == FRAME_UNKNOWN || frame_restart(guest, tid, &frame) < 0) {
-		leave(interrupted, tid, &frame);
+		leave(interrupted, guest, tid, &frame);
 		return;
 	}
 	interrupted->restarted++;

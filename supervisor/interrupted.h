@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "confine/filter.h"
+#include "syscalls/arch/frame.h"
 #include "syscalls/call/memory.h"
 
 #define INTERRUPTED_OPENS 64u
@@ -40,11 +41,13 @@ struct interrupted_open {
 };
 
 #define INTERRUPTED_LEFT 16u
+#define INTERRUPTED_SLOTS 16u
 
-/* The frame of a call that could not be restarted. */
+/* The frame of a call that could not be restarted: all that says which call it was. */
 struct interrupted_left {
-	pid_t tid;
-	uint64_t pc, addr;
+	pid_t tid; /* 0: none */
+	struct frame frame;
+	uint64_t slot[INTERRUPTED_SLOTS]; /* of the task's stack, with return addresses; 0 where there is none */
 };
 
 #define INTERRUPTED_SOURCES 8u

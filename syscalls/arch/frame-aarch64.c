@@ -51,6 +51,7 @@ bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct
 	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
 		return false;
 	ret_frame->pc = ret_frame->word[WORD_PC];
+	ret_frame->stack = ret_frame->word[WORD_SP];
 	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
 }
 

@@ -170,6 +170,7 @@ bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct
 	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
 		return false;
 	ret_frame->pc = ret_frame->word[REG_RIP];
+	ret_frame->stack = ret_frame->word[REG_RSP];
 	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
 }
 

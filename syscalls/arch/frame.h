@@ -17,6 +17,7 @@
 struct frame {
 	uint64_t addr; /* of the registers in the task's memory */
 	uint64_t word[FRAME_WORDS]; /* as they are there */
+	uint64_t stack; /* the stack pointer that it goes on with */
 	uint64_t pc; /* where the task goes on, as seccomp_data.instruction_pointer has it for a call right before that */
 	int nr; /* -1: unknown. This and the next from frame_identify */
 	uint64_t arg[6];

@@ -2,6 +2,7 @@
  * Calls that natively no signal ends with EINTR, under timers whose handlers lack SA_RESTART; and calls that it ends.
  *
  *   interrupted storm CALLS USEC plain|nested|altstack|threads   here; prints counts, 1: some were wrong
+ *   interrupted beside CALLS USEC                                where some cannot be told apart; the others are not wrong
  *   interrupted waits                                            each has to end with EINTR
  *   interrupted forge COUNT                                      returns from handlers by forged frames
  *   tool                                                         prints by which name it was executed
@@ -223,6 +224,42 @@ static int storm(long calls, long usec, const char *how)
 	return report(work, 1);
 }
 
+/* ---- calls at one place, of which some cannot be told ---- */
+
+static volatile long hidden_number = SYS_access;
+
+__attribute__((noinline)) static long call_hidden(const char *path)
+{
+	long r = syscall(hidden_number, path, R_OK, 0L);
+
+	__asm__ volatile("" : "+r"(r)); /* no tail call: a return address as the other has */
+	return r;
+}
+
+__attribute__((noinline)) static long call_plain(const char *path)
+{
+	long r = syscall(SYS_access, path, R_OK, 0L);
+
+	__asm__ volatile("" : "+r"(r));
+	return r;
+}
+
+/* That the former are left with their EINTR is no reason to leave the latter. */
+static int beside(long calls, long usec)
+{
+	long hidden = 0, plain = 0;
+
+	catch(SIGALRM, 0);
+	tick(ITIMER_REAL, usec);
+	for (long i = 0; i < calls; i++) {
+		hidden += call_hidden(".") < 0 && errno == EINTR;
+		plain += call_plain(".") < 0 && errno == EINTR;
+	}
+	tick(ITIMER_REAL, 0);
+	printf("hidden %ld plain %ld\n", hidden, plain);
+	return plain != 0;
+}
+
 /* ---- what a signal does end ---- */
 
 static int missed;
@@ -385,6 +422,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 5 && strcmp(argv[1], "storm") == 0)
 		return storm(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10), argv[4]);
+	if (argc == 4 && strcmp(argv[1], "beside") == 0)
+		return beside(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
 	if (argc == 2 && strcmp(argv[1], "waits") == 0)
 		return waits();
 	if (argc == 3 && strcmp(argv[1], "forge") == 0)
