@@ -311,15 +311,18 @@ static bool find_caller(struct call *call)
 static bool fetch(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
+	enum trace_answer answer;
 	int error;
 
 	if (call->outcome.kind != OUTCOME_FETCH)
 		return false;
-	if (trace_fetch(dispatch->tracer, call, (int)call->outcome.value, &error) == TRACE_FAIL) {
+	answer = trace_fetch(dispatch->tracer, call, (int)call->outcome.value, &error);
+	if (answer == TRACE_FAIL) {
 		call_fail(call, error);
 		return false;
 	}
-	(void)notify_error(call->sandbox->listener_fd, call->id, -EINTR);
+	if (answer == TRACE_INTERRUPT)
+		(void)notify_error(call->sandbox->listener_fd, call->id, -EINTR);
 	return true;
 }
 

@@ -84,6 +84,8 @@ enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, in
 	struct pending *pending;
 	int pair[2], r;
 
+	if (later_needed(tracer, call))
+		return later_add(tracer, call, &(struct later_what){.fd = -1, .fetches = true, .wanted = fd}, ret_error);
 	if (tracer->fetches >= tracer->fetches_most) {
 		*ret_error = -EAGAIN;
 		return TRACE_FAIL;

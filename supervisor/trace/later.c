@@ -117,8 +117,14 @@ static void begin_late(struct tracer *tracer, struct later *later)
 		answer = trace_exec(tracer, call, steal_pointer(&later->what.plan), &error);
 	else if (later->what.maps)
 		answer = trace_map(tracer, call, steal_fd(&later->what.fd), &error);
+	else if (later->what.fetches)
+		answer = trace_fetch(tracer, call, later->what.wanted, &error);
 	else
 		answer = trace_pathfd(tracer, call, steal_fd(&later->what.fd), later->what.cloexec, &error);
+	if (answer == TRACE_FAIL && later->what.fetches) { /* judged only when it comes round again: not on record so far */
+		call_fail(call, error);
+		(void)call_commit(call); /* failing, it is an error nevertheless */
+	}
 	/* ENOENT of an answer: the task is gone, its exit is reported. */
 	if (answer == TRACE_CONTINUE)
 		(void)notify_continue(listener, call->id, call->row, CONTINUE_VERIFIED);

@@ -167,9 +167,11 @@ bool later_needed(const struct tracer *tracer, const struct call *call);
 /* What trace_exec, trace_map or trace_pathfd is called with then. */
 struct later_what {
 	struct exec_plan *plan; /* owned; NULL: a descriptor */
-	int fd;                 /* owned; -1: an exec */
+	int fd;                 /* owned; -1: an exec, or trace_fetch */
 	bool cloexec;
-	bool maps; /* trace_map */
+	bool maps;    /* trace_map */
+	bool fetches; /* trace_fetch of `wanted` */
+	int wanted;
 };
 /* Takes what it points to. TRACE_LATER, or TRACE_FAIL. */
 enum trace_answer later_add(struct tracer *tracer, const struct call *call, const struct later_what *what, int *ret_error);

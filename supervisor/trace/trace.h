@@ -39,7 +39,7 @@ enum trace_answer trace_map(struct tracer *tracer, const struct call *call, int 
 
 /*
  * The call needs the descriptor `fd` of its task, which pidfd_getfd(2) does not give: the task will send it and make
- * its call again. TRACE_INTERRUPT or TRACE_FAIL; there is no record of the call yet, and none is written.
+ * its call again. TRACE_INTERRUPT, TRACE_LATER or TRACE_FAIL; there is no record of the call yet, and none is written.
  */
 enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, int fd, int *ret_error);
 

@@ -191,6 +191,40 @@ START_TEST(exec_from_threads)
 }
 END_TEST
 
+/* ---- a descriptor that the task sends, while another thread's exec fails ---- */
+
+static void *fail_exec(void *stop)
+{
+	char *argv[] = {"x", NULL};
+
+	while (!*(volatile int *)stop)
+		(void)execve("/nonexistent/x", argv, no_env);
+	return NULL;
+}
+
+static void guest_fetch(void)
+{
+	int fd = open(rig.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	volatile int stop = 0;
+	pthread_t thread;
+
+	CHECK(fd >= 0 && pthread_create(&thread, NULL, fail_exec, (void *)(uintptr_t)&stop) == 0);
+	for (int i = 0; i < 1000; i++) {
+		CHECK(fchmod(fd, i % 2 ? 0700 : 0755) == 0);
+		CHECK(fchmod(900, 0700) == -1 && errno == EBADF);
+	}
+	stop = 1;
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(open("/", O_RDONLY | O_CLOEXEC) == fd + 1); /* nothing of ours is left */
+}
+
+START_TEST(fetch_beside_failing_execs)
+{
+	expect(guest_fetch, 0);
+	ck_assert_uint_eq(rig.fetched, 2000);
+}
+END_TEST
+
 /* ---- vfork and posix_spawn ---- */
 
 static pid_t vfork_exec(char *const *argv)
@@ -560,6 +594,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, exec_fails_natively);
 	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 14);
 	tcase_add_test(tcase, exec_from_threads);
+	tcase_add_test(tcase, fetch_beside_failing_execs);
 	tcase_add_test(tcase, exec_from_vfork);
 	tcase_add_loop_test(tcase, detour_names_the_virtual_path, 0, 2);
 	tcase_add_test(tcase, detour_builds_script_arguments);

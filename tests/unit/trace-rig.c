@@ -46,6 +46,10 @@ static const struct syscall_row row_chdir = {
 	.nr = SYS_chdir, .name = "chdir", .basis = BASIS_MOUNTNS, .arg = {{ARG_PATH, "path"}},
 };
 
+static const struct syscall_row row_fchmod = {
+	.nr = SYS_fchmod, .name = "fchmod", .basis = BASIS_MEMORY, .arg = {{ARG_FD, "fd"}, {ARG_MODE, "mode"}},
+};
+
 /* ---- the host directory behind /virt ---- */
 
 void rig_write(const struct rig *rig, const char *name, const char *text, unsigned mode)
@@ -196,14 +200,32 @@ static enum trace_answer judge(struct loop *loop, int *ret_error)
 	return trace_exec(loop->tracer, call, plan, ret_error);
 }
 
+/* As in a container that refuses pidfd_getfd(2): the task sends the descriptor, and makes its call again. */
+static void fetch(struct loop *loop, __u64 id)
+{
+	struct call *call = &loop->call;
+	int error = -EINTR;
+
+	call->row = &row_fchmod;
+	if (!call->task || trace_fetch(loop->tracer, call, (int)call->arg[0], &error) != TRACE_LATER)
+		reply(loop, id, error, false);
+}
+
 static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 {
 	struct call *call = &loop->call;
 	enum trace_answer answer;
-	int error = 0;
+	int error = 0, fetched;
 	ssize_t len;
 
 	loop->rig->calls++;
+	if (trace_fetched(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args, &fetched)) {
+		loop->rig->fetched++;
+		reply(loop, notif->id, fetched < 0 ? fetched : fchmod(fetched, (mode_t)notif->data.args[1]) < 0 ? -errno : 0, false);
+		if (fetched >= 0)
+			(void)close(fetched);
+		return;
+	}
 	if (trace_rerun(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
 		loop->rig->reruns++;
 		reply(loop, notif->id, 0, true);
@@ -214,6 +236,11 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
 	call->task = tree_task(loop->sandbox.tree, call->tid);
+	if (notif->data.nr == SYS_fchmod) {
+		memcpy(call->arg, notif->data.args, sizeof(call->arg));
+		fetch(loop, notif->id);
+		return;
+	}
 	call->row = notif->data.nr == SYS_chdir ? &row_chdir : notif->data.nr == SYS_execve ? &row_execve : &row_execveat;
 	memcpy(call->arg, notif->data.args, sizeof(call->arg));
 	call->paths = 1;
@@ -248,9 +275,10 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_chdir, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_chdir, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmod, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -14,7 +14,7 @@ struct rig {
 	char self[256]; /* this test program, which plays the programs that are run */
 	/* Falsifies a plan before it is used; NULL leaves it. */
 	void (*tamper)(struct exec_plan *plan);
-	size_t calls, reruns;
+	size_t calls, reruns, fetched;
 	size_t pending; /* tracer_pending() after the end */
 	size_t denials; /* kills that were recorded */
 	int status;     /* of the guest */
@@ -26,7 +26,7 @@ void rig_teardown(struct rig *rig);
 /* A file below the directory. */
 void rig_write(const struct rig *rig, const char *name, const char *text, unsigned mode);
 
-/* Runs guest under a filter that notifies execve, execveat and chdir, with the tracer, until all processes are gone. */
+/* Runs guest under a filter that notifies execve, execveat, chdir and fchmod, with the tracer, until all processes are gone. */
 void rig_run(struct rig *rig, void (*guest)(void));
 
 #endif
