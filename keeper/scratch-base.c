@@ -1,7 +1,8 @@
 /*
  * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp anybody may have been first. Where what has that
  * name is not ours alone, it is left alone, and the runs have TMPDIR/callgate-UID-XXXXXX: nobody can make a directory
- * of ours, so the one that is there is an earlier run's, with all that it left.
+ * of ours, so the one that is there is an earlier run's, with all that it left. Where TMPDIR cannot be listed these are
+ * looked for by number: who takes all of these names can only make runs leave something behind when they are killed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "base/banned.h"
 
 #define SUFFIX "-XXXXXX"       /* mkdtemp(3) */
+#define NUMBERS 64u             /* -000000 and so on */
 #define ENTRIES_MAX 100000u    /* looked at: others may have filled /tmp */
 #define WHY_SIZE 128
 
@@ -90,6 +92,33 @@ static char *find_private(const char *dir, const char *known)
 	return found;
 }
 
+static bool can_list(const char *dir)
+{
+	_cleanup_closedir_ DIR *entries = opendir(dir);
+
+	return entries != NULL;
+}
+
+/* The first number that is ours or nobody's. Owned; NULL: there is none. */
+static char *find_number(const char *dir, const char *known)
+{
+	char why[WHY_SIZE];
+
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		_cleanup_close_ int fd = -1;
+		char *path;
+
+		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
+			return NULL;
+		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* there may be one: opening it tells */
+		fd = open_own(path, why);
+		if (fd >= 0)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
 /* Another run may make one at the same moment: both take the first. Owned; NULL with errno. */
 static char *make_private(const char *dir, const char *known)
 {
@@ -125,7 +154,7 @@ static int open_private(struct scratch *scratch, const char *why)
 	*(slash == dir ? slash + 1 : slash) = '\0';
 	if (!known)
 		return -ENOMEM;
-	name = find_private(dir, known);
+	name = can_list(dir) ? find_private(dir, known) : find_number(dir, known);
 	if (!name)
 		name = make_private(dir, known);
 	if (!name)

@@ -146,7 +146,7 @@ int errand_begin(const struct tracer *tracer, const struct pending *pending, str
 	if (r < 0)
 		return r;
 	if (!arch_was_call(&ret_errand->behind, pending->row->nr))
-		return -EINTR; /* killed: nothing else makes it leave its call */
+		return -EINTR; /* killed: nothing else makes it leave its call. What it was given goes with its table */
 	return block_signals(pending->tid, &ret_errand->mask);
 }
 

@@ -88,6 +88,37 @@ START_TEST(test_sweep)
 }
 END_TEST
 
+/* TMPDIR may not be listed, and what has our name is not ours: the next run finds what a killed one left nevertheless. */
+START_TEST(test_sweep_unlisted)
+{
+	struct scratch scratch;
+	char *first;
+	bool root = geteuid() == 0;
+
+	ck_assert_int_eq(chmod(where, root ? 0733 : 0300), 0);
+	if (root)
+		ck_assert_int_eq(seteuid(65534), 0);
+	(void)snprintf(base, sizeof(base), "%s/callgate-%u", where, geteuid());
+	ck_assert_int_eq(mkdir(base, 0700), 0);
+	ck_assert_int_eq(chmod(base, 0777), 0);
+	ck_assert_ptr_null(opendir(where));
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	ck_assert_ptr_nonnull(scratch.notice);
+	first = strdup(scratch.base);
+	(void)close(scratch.fd); /* as when its process ends */
+	ck_assert_int_eq(entries(first), 1);
+	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
+	ck_assert_str_eq(scratch.base, first);
+	ck_assert_int_eq(entries(first), 1);
+	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(access(first, F_OK), -1);
+	free(first);
+	if (root)
+		ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(chmod(where, 0700), 0);
+}
+END_TEST
+
 /* Another version's runs, which it locks in another way. */
 START_TEST(test_sweep_others)
 {
@@ -355,6 +386,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, enter, leave);
 	tcase_add_test(tcase, test_life);
 	tcase_add_test(tcase, test_sweep);
+	tcase_add_test(tcase, test_sweep_unlisted);
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
 	tcase_add_test(tcase, test_spare);
