@@ -38,22 +38,39 @@ static bool may_share(int socket_fd, int domain)
 	       !bound.port;
 }
 
-static void set(struct call *call, int socket_fd, int domain)
+/*
+ * Accepted without effect: it is off, and stays so. Whether the family has the level, and what length it takes, the kernel
+ * says about that. Of a length from one to three IP_RECVERR takes one byte; IPV6_RECVERR takes NULL for 0.
+ */
+static void ignore_errors(struct call *call, int socket_fd)
 {
-	int level = call_int(call, 1), name = call_int(call, 2), value, r = 0;
+	int level = call_int(call, 1), len = call_int(call, 4), value = 0, r = 0;
 
-	if (call_int(call, 4) < (int)sizeof(value))
-		r = -EINVAL;
+	if (len > (int)sizeof(value))
+		len = sizeof(value);
+	if (setsockopt(socket_fd, level, call_int(call, 2), call->arg[3] ? &value : NULL, (socklen_t)len) < 0)
+		r = -errno;
+	else if (call->arg[3] && len > 0)
+		r = decode_struct(call, 3, &value, len < (int)sizeof(value) ? 1 : sizeof(value));
+	if (r < 0)
+		call_fail(call, r);
 	else
-		r = decode_struct(call, 3, &value, sizeof(value));
+		call_return(call, 0);
+}
+
+/* As net/core/sock.c has it for every family: the length, then the value. */
+static void share(struct call *call, int socket_fd, int domain)
+{
+	int value, r = call_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
+
 	if (r < 0) {
 		call_fail(call, r);
 		return;
 	}
 	if (call_commit(call) < 0)
 		return;
-	if (!is_errors(level, name) && (!value || may_share(socket_fd, domain)) &&
-	    setsockopt(socket_fd, level, name, &value, sizeof(value)) < 0)
+	if ((!value || may_share(socket_fd, domain)) &&
+	    setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) < 0)
 		call_fail(call, -errno);
 	else
 		call_return(call, 0);
@@ -73,8 +90,12 @@ void inet_setsockopt(struct call *call)
 	int domain;
 
 	copy = net_copy_any(call, &domain);
-	if (copy >= 0)
-		set(call, copy, domain);
+	if (copy < 0)
+		return;
+	if (is_errors(call_int(call, 1), call_int(call, 2)))
+		ignore_errors(call, copy);
+	else
+		share(call, copy, domain);
 }
 
 int inet_unshare(const struct inet_socket *socket)

@@ -1,5 +1,5 @@
 /*
- * cases-inet [udp]: internet sockets on loopback, every call as natively: what it prints must be the same natively and inside
+ * cases-inet [udp | streams]: internet sockets on loopback, every call as natively: what it prints must be the same natively and inside
  * of a run whose policy lets it listen. Ports differ, and are printed as what they have to do with each other.
  */
 #include <arpa/inet.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -452,6 +453,54 @@ static void full_queue(void)
 	(void)close(server);
 }
 
+/* ---- options that are judged where others are on the loopback ---- */
+
+static void option(int fd, const char *kind, int level, int name)
+{
+	static const int lengths[] = {-1, 0, 1, 2, 3, 4, 5, 4096, 1 << 30};
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED || munmap(page + 4096, 4096) < 0)
+		exit(93);
+	page[0] = 1;
+	page[4095] = 1;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		const struct {
+			const char *name;
+			const char *at;
+		} value[] = {{"1", page}, {"0", page + 8}, {"NULL", NULL}, {"nowhere", (char *)8}, {"an end", page + 4095}};
+
+		for (size_t k = 0; k < sizeof(value) / sizeof(value[0]); k++) {
+			printf("%s, option %d of %d, length %d of %s", kind, name, level, lengths[i], value[k].name);
+			say("", setsockopt(fd, level, name, value[k].at, (socklen_t)lengths[i]));
+		}
+	}
+	(void)munmap(page, 4096);
+}
+
+static void options(bool streams)
+{
+	static const struct {
+		const char *name;
+		int domain, type;
+	} kind[] = {{"unix", AF_UNIX, SOCK_STREAM}, {"tcp", AF_INET, SOCK_STREAM}, {"tcp6", AF_INET6, SOCK_STREAM},
+		    {"udp", AF_INET, SOCK_DGRAM}, {"udp6", AF_INET6, SOCK_DGRAM}};
+
+	for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++) {
+		int fd;
+
+		if (streams && kind[i].type == SOCK_DGRAM)
+			continue;
+		fd = make_socket(kind[i].domain, kind[i].type);
+		option(fd, kind[i].name, SOL_SOCKET, SO_REUSEADDR);
+		option(fd, kind[i].name, IPPROTO_IP, IP_RECVERR);
+		option(fd, kind[i].name, IPPROTO_IPV6, IPV6_RECVERR);
+		(void)close(fd);
+	}
+	option(0, "no socket", IPPROTO_IP, IP_RECVERR);
+	option(900, "nothing", IPPROTO_IP, IP_RECVERR);
+}
+
 /* ---- datagrams ---- */
 
 static void datagrams(void)
@@ -518,6 +567,7 @@ int main(int argc, char **argv)
 	both_families();
 	unbound();
 	full_queue();
+	options(argc > 1 && strcmp(argv[1], "streams") == 0);
 	failures();
 	much();
 	pass(SOCK_STREAM);
