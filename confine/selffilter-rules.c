@@ -111,7 +111,7 @@ static const struct self_rule rules[] = {
 	ANY(sched_setaffinity, S)
 
 	/* descriptors */
-	ANY(read, K | S | C | E | R) ANY(write, K | S | C | E | R) ANY(writev, K | S | C | E | R) ANY(pread64, K | S | C | R) ANY(pwrite64, K | S | C)
+	ANY(read, K | S | C | E | R) ANY(write, K | S | C | E | R) ANY(writev, K | S | C | E | R) ANY(pread64, K | S | C | R) ANY(preadv2, S) ANY(pwrite64, K | S | C)
 	ANY(close, K | S | C | E | R) ANY(close_range, S) ANY(lseek, K | S | C | R) ANY(fcntl, K | S | C | E | R) ANY(dup, K | S) ANY(dup2, K | S) ANY(dup3, K | S)
 	ANY(poll, K | S | E | R) ANY(ppoll, K | S | E | R) ANY(epoll_create1, S | E | R) ANY(epoll_ctl, S | E | R) ANY(epoll_wait, S | E | R) ANY(epoll_pwait, S | E | R)
 	ANY(copy_file_range, K | S | C) ANY(ftruncate, K | S | C) ANY(fallocate, K | S) ANY(flock, K | S)

@@ -96,6 +96,7 @@ LIVE_TESTS = \
 	tests/live/rows.sh \
 	tests/live/second-lock.sh \
 	tests/live/self-restriction.sh \
+	tests/live/sendfile.sh \
 	tests/live/shared.sh \
 	tests/live/shown-text.sh \
 	tests/live/signals.sh \
