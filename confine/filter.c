@@ -89,6 +89,7 @@ static struct bpf_leaf leaf_by_terms(const struct filter_options *options, const
 	add(&leaf, terms == allow_setsockopt && !options->judge_memory, allow_setsockopt_buffers);
 	add(&leaf, terms == allow_fcntl && !options->judge_memory, allow_fcntl_pipes);
 	add(&leaf, terms == allow_fcntl && !options->judge_memory, allow_fcntl_locks);
+	add(&leaf, terms == allow_prctl && !options->judge_memory, allow_prctl_huge);
 	add(&leaf, terms == allow_setsockopt && !options->judge_listeners, allow_setsockopt_alone);
 	add(&leaf, terms == allow_ioctl && options->own_terminal, allow_ioctl_terminal);
 	return leaf;

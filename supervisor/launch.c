@@ -116,6 +116,8 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	 */
 	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
+	if (options->no_huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) < 0)
+		return -errno;
 	if (chdir(options->cwd_host) < 0)
 		return -errno;
 	if (privs_drop() < 0)

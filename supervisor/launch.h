@@ -34,6 +34,7 @@ struct launch_options {
 	int landlock_fd;          /* ruleset it is put under; -1: none */
 	const int *cgroup_fd;     /* cgroup.procs files it writes itself to, before anything of the program's runs */
 	size_t cgroups;
+	bool no_huge_pages;       /* for good: the program's filter keeps it so */
 	bool tty;                 /* stdio_fd are a terminal that becomes its controlling one */
 };
 

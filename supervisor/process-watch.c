@@ -146,6 +146,7 @@ static int live(struct process *process, const struct fallback *fallback, const 
 		.guest = &process->guest,
 	};
 
+	supervision.launch.no_huge_pages = fallback->memfds;
 	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files,
 						   &fallback->rlimits, supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);

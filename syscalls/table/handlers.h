@@ -43,6 +43,7 @@ extern const struct row_term allow_clone_sampled[];
 /* As well, unless memory is sampled. */
 extern const struct row_term allow_fcntl_pipes[];
 extern const struct row_term allow_fcntl_locks[];
+extern const struct row_term allow_prctl_huge[];
 
 /* Of those, what natively a signal may end: the row is JUDGE_WAITS for them alone. */
 extern const struct row_term waits_fcntl[];

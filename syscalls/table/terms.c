@@ -231,7 +231,7 @@ const struct row_term allow_prctl[] = {
 	ONE(IS(0, PR_GET_CHILD_SUBREAPER)),
 	ONE(IS(0, PR_SET_TIMERSLACK)),
 	ONE(IS(0, PR_GET_TIMERSLACK)),
-	ONE(IS(0, PR_SET_THP_DISABLE)),
+	THREE(IS(0, PR_SET_THP_DISABLE), WHOLE(1, 1), WHOLE(2, 0)),
 	ONE(IS(0, PR_GET_THP_DISABLE)),
 	ONE(IS(0, PR_CAPBSET_READ)),
 	ONE(IS(0, PR_CAPBSET_DROP)),
@@ -256,6 +256,9 @@ const struct row_term allow_prctl[] = {
 	ONE(IS(0, PR_GET_TAGGED_ADDR_CTRL)),
 	END,
 };
+
+/* Not where memory is sampled, and launch.c has set it: of a huge page of which one is still mapped, samples see that one. */
+const struct row_term allow_prctl_huge[] = {ONE(IS(0, PR_SET_THP_DISABLE)), END};
 
 /* ---- on itself: pid 0 ---- */
 

@@ -19,6 +19,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -136,6 +137,31 @@ static int huge_pages(long mib)
 		return complain("mmap");
 	memset(at, 1, (size_t)mib * MIB);
 	return 0;
+}
+
+/* Transparent ones: of each, one page is touched. Says how much there is for that; then it tries to get them again. */
+static int huge_cut(long mib)
+{
+	char *at;
+	unsigned char resident[HUGE / PAGE];
+
+	for (long got = 0; got < mib; got += 2) {
+		at = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (at == MAP_FAILED)
+			return complain("mmap");
+		at = (char *)(((uintptr_t)at + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+		(void)madvise(at, HUGE, MADV_HUGEPAGE);
+		*at = 1;
+		if (mincore(at, HUGE, resident) < 0)
+			return complain("mincore");
+		for (size_t i = 0; i < sizeof(resident); i++)
+			bytes_held += (resident[i] & 1) * (long)PAGE;
+	}
+	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) < 0)
+		return complain("PR_SET_THP_DISABLE, 1");
+	if (prctl(PR_SET_THP_DISABLE, 1, 2, 0, 0) == 0) /* PR_THP_DISABLE_EXCEPT_ADVISED */
+		return complain("but advised");
+	return prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) < 0 ? complain("PR_SET_THP_DISABLE, 0") : 0;
 }
 
 /* ---- private memory of a process that seems to have none ---- */
@@ -731,7 +757,7 @@ static const struct {
 	int (*run)(long mib);
 } ways[] = {
 	{"shared-cut", shared_cut}, {"shared-split", shared_split}, {"shared-relay", shared_relay},
-	{"dev-zero", dev_zero},     {"dev-zero-again", dev_zero_again}, {"huge-pages", huge_pages},
+	{"dev-zero", dev_zero},     {"dev-zero-again", dev_zero_again}, {"huge-pages", huge_pages}, {"huge-cut", huge_cut},
 	{"leaderless", leaderless}, {"borrowers", borrowers},       {"vmsplice", vmspliced},
 	{"splice", spliced},        {"sendfile", sent},             {"wide-pipe", wide_pipe},
 	{"pipes", pipes},           {"sockets", sockets},           {"wide-socket", wide_socket}, {"under-way", under_way},

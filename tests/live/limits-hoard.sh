@@ -57,6 +57,7 @@ measure()
 	refused "$1" dev-zero EACCES memory_limit
 	refused "$1" dev-zero-again EACCES memory_limit
 	refused "$1" huge-pages ENOMEM huge_pages
+	refused "$1" huge-cut EINVAL not_offered
 	refused "$1" vmsplice EINVAL expected_probe
 	refused "$1" splice EINVAL expected_probe
 	refused "$1" sendfile EINVAL expected_probe

@@ -64,6 +64,7 @@ static const struct row_term *oracle_more(const struct filter_options *options, 
 		{!options->judge_memory, "setsockopt", allow_setsockopt_buffers},
 		{!options->judge_memory, "fcntl", allow_fcntl_pipes},
 		{!options->judge_memory, "fcntl", allow_fcntl_locks},
+		{!options->judge_memory, "prctl", allow_prctl_huge},
 		{!options->judge_listeners, "setsockopt", allow_setsockopt_alone},
 	};
 	static const struct row_term none[] = {{0, {{0, 0, 0}}}};
