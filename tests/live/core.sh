@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the live tests that tell most about another surrounding (as-user.sh, in-container.sh), two at a time. One line a
-# test; of a failed one the end of its log. Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
+# test; the last lines are the ends of the failed tests' logs and their names, because the end of a long log is what people are shown.
+# Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
 #
 #   core.sh            run them; CORE_TESTS: only these, CORE_TIMEOUT: seconds for each
 #   core.sh copy DIR   copy what they need to DIR, built things to DIR/built, readable by anybody
@@ -30,16 +31,16 @@ cd "$here" || exit 99
 
 one()
 {
-	local name=$1 status
-	timeout -k 5 "${CORE_TIMEOUT:-200}" bash "./$name" >"$logs/$name.log" 2>&1
+	local name=$1 log status
+	log=$(mktemp "$logs/$name.XXXXXX") || exit 99
+	timeout -k 5 "${CORE_TIMEOUT:-200}" bash "./$name" >"$log" 2>&1
 	status=$?
 	case $status in
 	0) echo "ok   $name: $SECONDS s" ;;
-	77) echo "skip $name: $(tail -n 1 "$logs/$name.log")" ;;
+	77) echo "skip $name: $(tail -n 1 "$log")" ;;
 	*)
-		echo "FAIL $name: ended with $status"
-		tail -n 12 "$logs/$name.log" | cut -c 1-300 | sed 's/^/     /'
-		echo "$name" >>"$logs/failed"
+		echo "FAIL $name: ended with $status after $SECONDS s"
+		echo "$name $status $log" >>"$logs/failed"
 		;;
 	esac
 }
@@ -101,7 +102,11 @@ export logs
 # shellcheck disable=SC2016 # the inner shell's
 printf '%s\n' "${chosen[@]}" | xargs -n 1 -P 2 bash -c 'one "$1"' one
 if [ -s "$logs/failed" ]; then
-	echo "failed: $(tr '\n' ' ' <"$logs/failed")"
+	while read -r name status log; do
+		echo "---- $name ended with $status:"
+		tail -n 8 "$log" | cut -c 1-300 | sed 's/^/     /'
+	done <"$logs/failed"
+	echo "failed: $(cut -d ' ' -f 1 "$logs/failed" | tr '\n' ' ')"
 	exit 1
 fi
 rm -rf "$logs"

@@ -70,7 +70,6 @@ while IFS='|' read -r number title; do
 	names+=($(tests_of "$number"))
 done <<<"$threats"
 export CORE_TESTS="${names[*]}" CORE_TIMEOUT=200 LIVE_USER_TIMEOUT=1500 LIVE_CONTAINER_TIMEOUT=1500
-unset CALLGATE_QUICK
 
 export LIVE_TMP=$work
 LIVE_WITHOUT=namespaces,cgroups "$here/core.sh" >"$work/root.log" 2>&1
@@ -102,6 +101,6 @@ while IFS='|' read -r number title; do
 	done
 done <<<"$threats"
 if [ -s "$work/failed" ]; then
-	cat "$work"/*.log | grep -A 12 '^FAIL' >&2
+	sed -n '/^---- /,/^failed: /p' "$work"/*.log >&2
 	exit 1
 fi
