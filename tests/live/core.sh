@@ -10,14 +10,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = copy ]; then
 	set -e
 	: "${top_srcdir:?}" "${top_builddir:?}"
-	mkdir -p "$2/built/tests/cases"
+	mkdir -p "$2/built/tests/cases/kept"
 	cp "$top_builddir/callgate" "$top_builddir/callgate-net.so" "$2/built/"
 	# where callgate is linked statically
 	[ ! -x "$top_builddir/callgate-shared" ] || cp "$top_builddir/callgate-shared" "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
-	# slow to build, and not everywhere
-	for slow in net-go net-corpus-go; do
-		[ ! -x "$top_builddir/tests/cases/$slow" ] || cp "$top_builddir/tests/cases/$slow" "$2/built/tests/cases/"
+	# Built here, once: there a user without a cache would build it anew.
+	CASES=$top_builddir/tests/cases T=$2/built
+	# shellcheck source=tests/live/net.sh
+	. "$here/net.sh"
+	die() { echo "$*" >&2 && exit 1; }
+	go_program net-go "$top_srcdir/tests/cases/net-go.go" || :
+	go_program net-corpus-go "$top_srcdir/tests/cases/http-servers/server.go" || :
+	for program in "$top_builddir"/tests/cases/kept/*; do
+		[ ! -x "$program" ] || cp "$program" "$2/built/tests/cases/kept/"
 	done
 	for folder in base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 | tar --null -T - -cf -) |

@@ -12,7 +12,7 @@ cp "$SRC"/tests/cases/net-corpus.py "$SRC"/tests/cases/net_corpus*.py "$servers/
 cp "$servers/cgi.sh" "$NET/s/"
 plan=
 # Each server gets every third case, beginning with another one. CORPUS_PART=1: all get all, as was done when this was written.
-# CORPUS_EVERY: so much less for all.
+# CORPUS_EVERY: so much less for all. CORPUS_SERVERS: a list, of only these.
 CORPUS_EVERY=${CORPUS_EVERY:-1} CORPUS_PART=${CORPUS_PART:-3}
 [ "$LIVE_TIMEOUT" -ge 300 ] || LIVE_TIMEOUT=300
 
@@ -54,47 +54,47 @@ add()
 }
 
 lacks=
-has()
+# wants NAME COMMAND…: this server is to be asked, and its commands are there.
+wants()
 {
-	command -v "$1" >/dev/null && return
-	lacks+=" $1"
-	return 1
+	local name=$1 command
+	shift
+	case " ${CORPUS_SERVERS:-$name} " in *" $name "*) ;; *) return 1 ;; esac
+	for command; do
+		command -v "$command" >/dev/null && continue
+		lacks+=" $command"
+		return 1
+	done
 }
 
 part=", \"every\": $((CORPUS_EVERY * CORPUS_PART))"
 port=
-server python "$NET/s/python.log" "$part" "$PYTHON" "$servers/server.py" "$NET/s/python" "$NET/s/python.log"
-server lazy "$NET/s/lazy.log" "$part, \"blind\": true" "$PYTHON" "$servers/server.py" "$NET/s/lazy" "$NET/s/lazy.log" lazy
-server hostile "$NET/s/hostile.log" ', "answers": true, "every": 1' "$PYTHON" "$servers/hostile.py" "$NET/s/hostile" "$NET/s/hostile.log"
-server proxied "$NET/s/proxied.log" "$part, \"proxy\": true" "$PYTHON" "$servers/server.py" "$NET/s/proxied" "$NET/s/proxied.log"
-if has node; then
+wants python && server python "$NET/s/python.log" "$part" "$PYTHON" "$servers/server.py" "$NET/s/python" "$NET/s/python.log"
+wants lazy && server lazy "$NET/s/lazy.log" "$part, \"blind\": true" "$PYTHON" "$servers/server.py" "$NET/s/lazy" "$NET/s/lazy.log" lazy
+wants hostile && server hostile "$NET/s/hostile.log" ", \"answers\": true, \"every\": $CORPUS_EVERY" "$PYTHON" "$servers/hostile.py" "$NET/s/hostile" "$NET/s/hostile.log"
+wants proxied && server proxied "$NET/s/proxied.log" "$part, \"proxy\": true" "$PYTHON" "$servers/server.py" "$NET/s/proxied" "$NET/s/proxied.log"
+if wants node node; then
 	server node "$NET/s/node.log" "$part" node --insecure-http-parser "$servers/server.js" "$NET/s/node" "$NET/s/node.log"
 	server node-h2 "$NET/s/node-h2.log" "$part, \"tls\": true, \"h2\": true" \
 		node "$servers/server.js" "$NET/s/node-h2" "$NET/s/node-h2.log" "$NET/server.key" "$NET/server.crt"
 fi
-if has gunicorn; then
+if wants gunicorn gunicorn; then
 	port=$(free_port)
 	server gunicorn "$NET/s/gunicorn.log" "$part" env CORPUS_LOG="$NET/s/gunicorn.log" PYTHONDONTWRITEBYTECODE=1 \
 		gunicorn --chdir "$servers" --worker-class gthread --threads 48 --keep-alive 10 -b "127.0.0.1:$port" server:app
 	: >"$NET/s/gunicorn.log"
 fi
-if has go; then
-	go=$CASES/net-corpus-go
-	if [ ! "$go" -nt "$servers/server.go" ]; then
-		CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" \
-			go build -o "$T/net-corpus-go" "$servers/server.go" >"$NET/log" 2>&1 || die "go: $(tail -n 5 "$NET/log")"
-		# shellcheck disable=SC2015 # where the build tree cannot be written to, the next run builds it again
-		cp "$T/net-corpus-go" "$go.$$" 2>/dev/null && mv "$go.$$" "$go" || go=$T/net-corpus-go
-	fi
+if wants go go && go_program net-corpus-go "$servers/server.go"; then
+	go=$go_program
 	server go "$NET/s/go.log" "$part" "$go" "$NET/s/go" "$NET/s/go.log"
 	server go-h2 "$NET/s/go-h2.log" "$part, \"tls\": true, \"h2\": true" "$go" "$NET/s/go-h2" "$NET/s/go-h2.log" "$NET/server.key" "$NET/server.crt"
-	server go-tls "$NET/s/go-tls.log" ', "tls": true, "every": 9' "$go" "$NET/s/go-tls" "$NET/s/go-tls.log" "$NET/server.key" "$NET/server.crt"
+	server go-tls "$NET/s/go-tls.log" ", \"tls\": true, \"every\": $((CORPUS_EVERY * 9))" "$go" "$NET/s/go-tls" "$NET/s/go-tls.log" "$NET/server.key" "$NET/server.crt"
 fi
-if has java && has javac; then
+if wants java java javac; then
 	javac -J-XX:TieredStopAtLevel=1 -d "$NET/s" "$servers/HttpServers.java" 2>"$T/err" || die "javac: $(cat "$T/err")"
 	server java "$NET/s/java.log" "$part" java -XX:TieredStopAtLevel=1 -cp "$NET/s" HttpServers "$NET/s/java" "$NET/s/java.log"
 fi
-if has nginx; then
+if wants nginx nginx; then
 	port=$(free_port) h2=$(free_port)
 	cat >"$NET/s/nginx.conf" <<END
 daemon off; pid $NET/s/nginx.pid; error_log $NET/s/nginx.error; worker_processes 1;
@@ -121,7 +121,7 @@ END
 	port=$h2
 	add nginx-h2 "$NET/s/nginx-h2.log" "$part, \"tls\": true, \"h2\": true, \"blind\": true"
 fi
-if has apache2; then
+if wants apache apache2; then
 	port=$(free_port)
 	cat >"$NET/s/apache.conf" <<END
 ServerRoot $NET/s
@@ -142,7 +142,7 @@ END
 	server apache "$NET/s/apache.log" "$part, \"blind\": true" apache2 -D FOREGROUND -f "$NET/s/apache.conf"
 	: >"$NET/s/apache.log"
 fi
-if has lighttpd; then
+if wants lighttpd lighttpd; then
 	port=$(free_port)
 	cat >"$NET/s/lighttpd.conf" <<END
 server.modules = ("mod_alias", "mod_setenv", "mod_cgi")

@@ -9,19 +9,9 @@ net_servers http https
 https=$(net_port https) http=$(net_port http)
 mkdir "$T/w"
 
-# Go's standard library is slow to build: once a build tree, where that can be written.
-build_go()
-{
-	local go=$CASES/net-go
-	[ "$go" -nt "$SRC/tests/cases/net-go.go" ] && cp "$go" "$T/w/" && return
-	command -v go >/dev/null || return
-	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" \
-		go build -o "$T/w/net-go" "$SRC/tests/cases/net-go.go" >"$NET/log" 2>&1 || die "go: $(tail -n 5 "$NET/log")"
-	cp "$T/w/net-go" "$go.$$" 2>/dev/null && mv "$go.$$" "$go"
-	return 0
-}
-
-build_go
+if go_program net-go "$SRC/tests/cases/net-go.go"; then
+	cp "$go_program" "$T/w/net-go" || die "cp"
+fi
 musl=
 command -v musl-gcc >/dev/null && musl=yes
 if [ -n "$musl" ]; then

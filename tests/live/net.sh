@@ -85,3 +85,28 @@ net_nghttpd()
 	done
 	die "nghttpd: $(tail -n 3 "$NET/nghttpd.log")"
 }
+
+# go_program NAME SOURCE: sets go_program to an executable of SOURCE, without shared libraries; false: there is no Go here. Go's standard
+# library takes a minute to build: what is built is kept in tests/cases/kept of the build tree, where that can be written to, and others
+# who want it meanwhile wait. Everything that tests build on demand belongs there: ./check, `make clean` and core.sh know that directory.
+go_program()
+{
+	local kept=$CASES/kept
+	go_program=$kept/$1
+	[ ! "$go_program" -nt "$2" ] || return 0
+	command -v go >/dev/null || return
+	if mkdir -p "$kept" 2>/dev/null && [ -w "$kept" ]; then
+		(
+			flock 9
+			[ "$go_program" -nt "$2" ] || { go_build "$kept/.$1" "$2" && mv "$kept/.$1" "$go_program"; }
+		) 9>"$kept/.lock" || die "go: $(tail -n 5 "$T/go.log")"
+	else
+		go_program=$T/built-$1
+		go_build "$go_program" "$2" || die "go: $(tail -n 5 "$T/go.log")"
+	fi
+}
+
+go_build()
+{
+	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" go build -o "$1" "$2" >"$T/go.log" 2>&1
+}
