@@ -230,7 +230,7 @@ void diff_group_dirfd(void)
 			for (size_t p = 0; p < sizeof(paths) / sizeof(paths[0]); p++) {
 				bool leaves = k == 0 && paths[p].text && !strncmp(paths[p].text, "..", 2);
 
-				if (!leaves && !deviates(&ops[o], kinds[k], paths[p].name))
+				if (diff_in_part(o + (size_t)k + p) && !leaves && !deviates(&ops[o], kinds[k], paths[p].name))
 					run(&ops[o], k, &paths[p]);
 			}
 		}

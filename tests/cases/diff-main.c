@@ -1,5 +1,6 @@
 /*
- * cases-diff DIR [GROUP…]: runs the groups (all without names) in DIR and prints one line a case.
+ * cases-diff DIR [--part K/N] [GROUP…]: runs the groups (all without names) in DIR and prints one line a case. --part: of the
+ * largest groups one part of N, 0 to N-1; see diff_in_part.
  * cases-diff --outside DIR: the helper of one that runs there, see diff-outside.c.
  */
 #include <errno.h>
@@ -31,6 +32,9 @@ static size_t line_len;
 static unsigned number;
 static const char *group_now = "-";
 static bool fresh;
+static struct {
+	size_t index, count;
+} part = {0, 1};
 static const char *only; /* CASE in the environment: run this number alone, for debugging */
 
 void diff_die(const char *what)
@@ -48,6 +52,11 @@ static void __attribute__((format(printf, 1, 0))) append(const char *fmt, va_lis
 	if (len < 0 || (size_t)len >= sizeof(line) - line_len)
 		diff_die("line too long");
 	line_len += (size_t)len;
+}
+
+bool diff_in_part(size_t sum)
+{
+	return sum % part.count == part.index;
 }
 
 void diff_begin(const char *fmt, ...)
@@ -150,13 +159,16 @@ int main(int argc, char **argv)
 {
 	static char base[4096];
 	const struct rlimit files = {.rlim_cur = DIFF_FILES, .rlim_max = DIFF_FILES};
+	int parted = 0; /* arguments that --part takes */
 
 	if (argc == 3 && !strcmp(argv[1], "--outside")) {
 		diff_base = argv[2];
 		return diff_outside_serve();
 	}
-	if (argc < 2 || !realpath(argv[1], base)) {
-		fprintf(stderr, "usage: cases-diff DIR [GROUP]…\n");
+	if (argc >= 4 && !strcmp(argv[2], "--part"))
+		parted = sscanf(argv[3], "%zu/%zu", &part.index, &part.count) == 2 && part.index < part.count ? 2 : -1;
+	if (argc < 2 || parted < 0 || !realpath(argv[1], base)) {
+		fprintf(stderr, "usage: cases-diff DIR [--part K/N] [GROUP]…\n");
 		return 2;
 	}
 	diff_base = base;
@@ -168,7 +180,7 @@ int main(int argc, char **argv)
 	umask(022);
 	diff_mem_init();
 	for (size_t i = 0; i < GROUPS; i++) {
-		if (!wanted(groups[i].name, argv + 2))
+		if (!wanted(groups[i].name, argv + 2 + parted))
 			continue;
 		group_now = groups[i].name;
 		fresh = false;

@@ -117,7 +117,8 @@ void diff_group_pair(void)
 			continue;
 		for (size_t i = 0; i < NAMES; i++)
 			for (size_t j = 0; j < NAMES; j++)
-				run(&ops[o], &names[i], &names[j]);
+				if (diff_in_part(o + i + j))
+					run(&ops[o], &names[i], &names[j]);
 	}
 	run_flags();
 	run_tmpfile();

@@ -237,7 +237,7 @@ static void run_all(bool (*wanted)(const struct diff_shape *shape))
 		if (ops[o].nr == DIFF_ABSENT)
 			continue;
 		for (size_t s = 0; s < diff_shapes_count; s++)
-			if (wanted(&diff_shapes[s]) && !deviates(&ops[o], &diff_shapes[s]))
+			if (diff_in_part(o + s) && wanted(&diff_shapes[s]) && !deviates(&ops[o], &diff_shapes[s]))
 				run(&ops[o], &diff_shapes[s], diff_shape_pointer(&diff_shapes[s], 0));
 	}
 }

@@ -16,6 +16,11 @@
 
 /* ---- running and reporting (diff-main.c) ---- */
 
+/*
+ * Whether the case at this place of a group that tries everything with everything is to be run: sum is the sum of its indices, so
+ * that every part (--part K/N) has each row and each column.
+ */
+bool diff_in_part(size_t sum);
 /* Starts a case: its name, the fixture fresh and the cwd in it. */
 void diff_begin(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Adds text to the line of the case that runs. */

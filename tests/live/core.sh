@@ -54,9 +54,17 @@ one()
 # What waits for a crowded machine waits longer.
 [ -z "${CORE_TIMEOUT:-}" ] || export LIVE_TIMEOUT=$((CORE_TIMEOUT - 20))
 export LIMITED_TESTS="workload-git workload-sqlite diff-open"
-export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-}
+# Every call and every shape of a path, but not each with each: another third in each surrounding.
+if [ -n "${OUTER_FILTER:-}" ]; then
+	export DIFF_PART=${DIFF_PART:-1/3}
+else
+	export DIFF_PART=${DIFF_PART:-0/3}
+fi
+# Of servers, which are outside in any case, one for each way to them.
+export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-} CORPUS_SERVERS=${CORPUS_SERVERS:-python hostile proxied go}
 # Races, which need many seconds, were run at length outside.
 export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} KILL_SECONDS=${KILL_SECONDS:-2}
+export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-1000} INTERRUPTED_ROUNDS=${INTERRUPTED_ROUNDS:-100}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
 names="

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups.
+# The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups. DIFF_PART:
+# K/N, one part of N of the largest groups.
 . "$(dirname "$0")/lib.sh"
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
@@ -16,5 +17,5 @@ prepare()
 }
 
 # shellcheck disable=SC2086 # a list of groups
-same "diff ${DIFF_GROUPS:-all}" "$CASES/cases-diff" "$T/w" ${DIFF_GROUPS:-}
+same "diff ${DIFF_GROUPS:-all}" "$CASES/cases-diff" "$T/w" ${DIFF_PART:+--part "$DIFF_PART"} ${DIFF_GROUPS:-}
 echo "$(wc -l <"$T/native.out") cases"

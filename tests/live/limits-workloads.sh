@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 export LIVE_OPTIONS="-t 10m --cpu 10m -m 8G --disk 4G --file-size 2G --pids 2000 --audit-limit 4G"
+export DIFF_PART=${DIFF_PART:-2/3}
 # In a surrounding where core.sh runs all of these already, the three that write most are enough.
 for name in ${LIMITED_TESTS:-workload-git workload-sqlite workload-files workload-python-sqlite workload-shell diff-open diff-path}; do
 	timeout -k 5 100 bash "$SRC/tests/live/$name.sh" >"$T/log" 2>&1
