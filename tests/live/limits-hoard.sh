@@ -72,10 +72,11 @@ measure()
 	# What is given back is no longer counted.
 	hoard relocks 32
 	is '.status == "ok" and .exit_code == 0' "$1, relocks"
-	# Bounds that the kernel keeps for a user: RLIMIT_SIGPENDING.
+	# Bounds that the kernel keeps for a user: RLIMIT_SIGPENDING. What all processes of that user have counts, and each may have more
+	# until its own limit is reached: this one's is lower, or the tests beside it could make no timer meanwhile.
 	for way in signals timers; do
-		hoard $way 100
-		is ".stdout | capture(\"count (?<n>[0-9]+)\").n | tonumber <= $(ulimit -i)" "$1, $way"
+		(ulimit -i 4000 && hoard $way 100)
+		is '(.stdout | test("EAGAIN")) and (.stdout | capture("count (?<n>[0-9]+)").n | tonumber) <= 4000' "$1, $way"
 	done
 	# So is the number of sockets under way in others: RLIMIT_NOFILE, which is lower in such a run, and 0.2 MB each.
 	hoard under-way 500
