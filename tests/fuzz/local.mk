@@ -7,6 +7,7 @@ FUZZ_TESTS =
 EXTRA_DIST += tests/fuzz/corpus
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
+ARCHIVE_TESTS += tests/fuzz/fuzz_elf tests/fuzz/fuzz_policy
 fuzz_main = tests/fuzz/fuzz.h tests/fuzz/replay.c
 libfuzzer_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
 

@@ -49,14 +49,6 @@ need()
 	done
 }
 
-# A second round from the release archive (./check distcheck) asks whether all is there and works from there, not once more what
-# holds: a few tests that between them read every kind of file. The same program has been through all of them by then.
-case ${CALLGATE_QUICK:+${0##*/}} in
-'' | bad-input.sh | doctor.sh | examples.sh | life.sh | man.sh | net-smoke.sh | rows.sh | second-lock.sh | \
-	threat-01-clone.sh | threat-02-exec.sh | user.sh | workload-shell.sh) ;;
-*) skip "a second round of other tests, left out for CALLGATE_QUICK" ;;
-esac
-
 live_failed=0
 live_kept=() # processes that end with the test
 T=$(mktemp -d "${LIVE_TMP:-/var/tmp}/cg-live.XXXXXX") || exit 99

@@ -166,6 +166,8 @@ LIVE_TESTS = \
 	tests/live/workload-sockets.sh \
 	tests/live/workload-sqlite.sh
 TESTS += $(LIVE_TESTS)
+ARCHIVE_TESTS += $(addprefix tests/live/,bad-input.sh doctor.sh examples.sh life.sh man.sh net-smoke.sh rows.sh second-lock.sh \
+	threat-01-clone.sh threat-02-exec.sh user.sh workload-shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh

@@ -7,6 +7,7 @@ EXTRA_DIST += tests/unit/no-check.sh tests/unit/unit.h
 if HAVE_CHECK
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+ARCHIVE_TESTS += tests/unit/test_policy_compose tests/unit/test_policy_errors
 else
 TESTS += tests/unit/no-check.sh
 endif
