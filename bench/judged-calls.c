@@ -20,6 +20,7 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/decode.h"
+#include "syscalls/table/handlers.h"
 #include "view/private.h"
 
 #include "base/banned.h"
@@ -106,7 +107,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->committed = false;
 	if (decode_call(call) < 0 || !call_valid(call))
 		judged_die("decode", EINVAL);
-	call->row->perform(call);
+	table_handler(call->row)(call);
 	if (call_commit(call) < 0)
 		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;

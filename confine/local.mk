@@ -33,7 +33,6 @@ libcallgate_confine_a_SOURCES += \
 	confine/privs-user.c \
 	confine/privs.c \
 	confine/privs.h \
-	confine/selffilter-rules.c \
 	confine/selffilter.c \
 	confine/selffilter.h
 EXTRA_DIST += confine/README.md

@@ -26,35 +26,30 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
 #endif
 
-/* The roles' rule for each number; NULL: none. */
-struct plan {
-	const struct self_rule *rule[BPF_NR_END];
-};
-
 static struct bpf_leaf leaf(const void *ctx, int nr)
 {
-	const struct plan *plan = ctx;
-	const struct self_rule *rule = plan->rule[nr];
+	const unsigned *roles = ctx;
+	const struct syscall_row *row = table_find(nr);
+	const struct row_term *terms = NULL;
 
-	if (!rule)
+	if (!row)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
-	if (!rule->roles)
+	if (row->self == SELF_NEVER)
 		return (struct bpf_leaf){.action = SECCOMP_RET_KILL_PROCESS};
-	if (!rule->terms)
+	if (row->self & *roles)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
-	return (struct bpf_leaf){.terms = {rule->terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
+	for (const struct self_terms *self = row->self_terms; self && self->roles; self++)
+		if (self->roles & *roles)
+			terms = self->terms;
+	if (!terms)
+		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ENOSYS};
+	return (struct bpf_leaf){.terms = {terms}, .lists = 1, .action = SECCOMP_RET_ERRNO | EPERM};
 }
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
-	struct plan plan = {{NULL}};
-	const struct bpf_tree tree = {.ctx = &plan, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
-	size_t count;
-	const struct self_rule *rules = selffilter_rules(&count);
+	const struct bpf_tree tree = {.ctx = &roles, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
 
-	for (size_t i = 0; i < count; i++)
-		if (rules[i].nr >= 0 && rules[i].nr < BPF_NR_END && (!rules[i].roles || rules[i].roles & roles))
-			plan.rule[rules[i].nr] = &rules[i];
 	return bpf_build(&tree, ret_program);
 }
 

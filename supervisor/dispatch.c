@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -94,9 +95,10 @@ static void answer_continue(const struct call *call)
 
 static void perform(struct call *call)
 {
+	syscall_fn *handler = table_handler(call->row);
 	int r;
 
-	if (call->row->class == ROW_REFUSE || !call->row->perform) {
+	if (!handler) {
 		call_refuse(call, -(call->row->error ? call->row->error : ENOSYS), NULL, "refused_syscall");
 		return;
 	}
@@ -114,7 +116,7 @@ static void perform(struct call *call)
 		call_fail(call, r);
 		return;
 	}
-	call->row->perform(call);
+	handler(call);
 	if (call->outcome.kind == OUTCOME_CONTINUE && !may_continue(call))
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
@@ -334,18 +336,17 @@ static void drop_fetched(struct call *call)
 }
 
 /*
- * What the filter lets pass by itself where nobody has to know of it (filter.h: hand_off): handoff_call does now, and the
- * kernel does the rest, as unrecorded as without us.
+ * What the filter allows natively in runs whose CPU masks are not ours (TOLD in syscalls.def): handoff_call has seen it, and
+ * the kernel does the rest, as unrecorded as without us.
  */
 static bool is_mere_notice(const struct syscall_row *row, pid_t tid, const struct seccomp_data *data)
 {
 	uint64_t arg[6];
 
-	if (row->class != ROW_FILTER ||
-	    (row->allow != allow_sched_getaffinity && row->allow != allow_sched_setaffinity))
+	if (!row->told)
 		return false;
 	memcpy(arg, data->args, sizeof(arg));
-	if (row->allow == allow_sched_getaffinity && (pid_t)arg[0] != 0 && (pid_t)arg[0] != tid)
+	if ((pid_t)arg[0] != 0 && (pid_t)arg[0] != tid)
 		return false; /* a mask of another's, which may be ours again at once */
 	return table_allows(row, arg);
 }
@@ -353,7 +354,7 @@ static bool is_mere_notice(const struct syscall_row *row, pid_t tid, const struc
 /* A record lock that is counted (locks.h), unrecorded where there is room. Otherwise it is refused as any call is. */
 static bool is_admitted(struct sandbox *sandbox, const struct syscall_row *row, const struct seccomp_data *data)
 {
-	return row->allow == allow_fcntl && locks_counts(data->args[1]) &&
+	return row->nr == __NR_fcntl && locks_counts(data->args[1]) &&
 	       locks_admit(&sandbox->locks, data->args[1], io_now_ns());
 }
 
@@ -370,7 +371,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	dispatch->ready_ns = dispatch->ended_ns = 0;
 	if (notification->data.arch == arch_audit())
 		row = table_find(notification->data.nr);
-	if (row && row->allow == allow_rt_sigreturn) {
+	if (row && row->nr == __NR_rt_sigreturn) {
 		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
 		(void)notify_pass(sandbox->listener_fd, notification->id, row, notification->data.args);
 		return;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/kernel.h"
+#include "confine/filter.h"
 #include "syscalls/arch/frame.h"
-#include "syscalls/table/handlers.h"
 #include "syscalls/table/table.h"
 
 #include "base/banned.h"
@@ -93,8 +93,8 @@ static bool was_notified(const struct interrupted *interrupted, const struct fra
 	if (frame->nr < 0)
 		return true;
 	if (kind == FRAME_UNKNOWN)
-		return filter_may_notify(interrupted->filter, frame->nr);
-	return filter_notifies(interrupted->filter, frame->nr, frame->arg);
+		return filter_may_notify(interrupted->traits, frame->nr);
+	return filter_notifies(interrupted->traits, frame->nr, frame->arg);
 }
 
 /* The arguments may be wrong when the number is: such a call is left as it is in any case. */
@@ -104,7 +104,7 @@ static enum row_eintr natively(const struct frame *frame)
 
 	if (!row)
 		return EINTR_NEVER; /* unlisted ones are ENOSYS at once */
-	if (row->allow == allow_fcntl && !table_match(waits_fcntl, frame->arg))
+	if (row->waits && !table_match(row->waits, frame->arg))
 		return EINTR_NEVER; /* F_SETLK */
 	return row->eintr;
 }

@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "confine/filter.h"
 #include "syscalls/arch/frame.h"
 #include "syscalls/call/memory.h"
 
@@ -63,7 +62,7 @@ struct interrupted_source {
 
 /* Zero-initialise, then set filter. */
 struct interrupted {
-	const struct filter_options *filter; /* borrowed: which calls are notified */
+	unsigned traits; /* of the run: they tell which calls are notified */
 	uint64_t restarted; /* calls */
 	uint64_t left; /* calls that could not be restarted: frame.h, FRAME_UNKNOWN */
 	unsigned opens; /* how many of open[] are in use */

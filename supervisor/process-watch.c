@@ -77,27 +77,21 @@ static bool signals_bounded(const struct layers *layers)
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
 }
 
-static int build_filter(struct process *process, const struct fallback *fallback, struct filter_options *ret_filter)
+static int build_filter(struct process *process, const struct fallback *fallback, unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
-	const bool inet = options->egress->active;
+	const bool inet = options->egress->active, alone = process->guest.own_netns;
+	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds;
 	int error;
 
-	*ret_filter = (struct filter_options){
-		/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
-		.private_ipc = options->layers->layer[LAYER_IPCNS].active && !fallback->memfds,
-		.own_terminal = options->tty,
-		.fstat = process->fstat_native,
-		.judge_forks = fallback->forks,
-		.judge_memory = fallback->memfds,
-		.hand_off = handoff_possible(),
-		.restart = filter_can_wait(),
-		.inet = inet,
-		.inet_udp = inet && process->guest.own_netns,
-		.judge_messages = inet && descriptor_direct(),
-		.judge_listeners = inet && !process->guest.own_netns,
-		.judge_disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds};
-	error = filter_build(ret_filter, &process->filter);
+	/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
+	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
+		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
+		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) | (disk ? RUN_DISK : 0u) |
+		      (handoff_possible() ? RUN_PINNED : 0u) | (filter_can_wait() ? RUN_RESTART : 0u) |
+		      (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
+		      (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
+	error = filter_build(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",
 				    strerror(-error));
@@ -119,13 +113,13 @@ static struct launch_options what_to_launch(struct process *process, const char 
 }
 
 /* Starts the program and lives with it. */
-static int live(struct process *process, const struct fallback *fallback, const struct filter_options *filter)
+static int live(struct process *process, const struct fallback *fallback, unsigned traits)
 {
 	const struct process_options *options = process->options;
 	char cwd_path[PATH_MAX];
 	struct supervise_options supervision = {
 		.launch = what_to_launch(process, find_cwd(process, cwd_path)),
-		.filter = filter,
+		.traits = traits,
 		.policy = options->policy,
 		.view = process->view,
 		.audit = process->audit,
@@ -135,8 +129,8 @@ static int live(struct process *process, const struct fallback *fallback, const 
 		.namespaces = options->namespaces,
 		.judge_forks = fallback->forks,
 		.judge_memory = fallback->memfds,
-		.private_ipc = filter->private_ipc,
-		.hand_off = filter->hand_off,
+		.private_ipc = traits & RUN_OWN_IPC,
+		.hand_off = traits & RUN_PINNED,
 		.signals_bounded = signals_bounded(options->layers),
 		.control_fd = options->control_fd,
 		.host_proc_fd = options->namespaces->host_proc_fd,
@@ -156,12 +150,12 @@ static int live(struct process *process, const struct fallback *fallback, const 
 int process_watch(struct process *process)
 {
 	const struct fallback fallback = choose_fallback(process->options);
-	struct filter_options filter;
-	int error = build_filter(process, &fallback, &filter);
+	unsigned traits;
+	int error = build_filter(process, &fallback, &traits);
 
 	if (error < 0)
 		return error;
-	error = live(process, &fallback, &filter);
+	error = live(process, &fallback, traits);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s",
 				    strerror(-error));

@@ -134,7 +134,7 @@ static int prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
 	supervisor->dispatch.egress = supervisor->network.client;
-	supervisor->dispatch.interrupted.filter = options->filter;
+	supervisor->dispatch.interrupted.traits = options->traits;
 	if (r == 0)
 		r = prepare_limits(supervisor);
 	if (r == 0)

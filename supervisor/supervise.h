@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include "base/sha256.h"
-#include "confine/filter.h"
 #include "confine/namespaces.h"
 #include "supervisor/gateway/network.h"
 #include "supervisor/launch.h"
@@ -25,7 +24,7 @@ struct run_counters {
 
 struct supervise_options {
 	struct launch_options launch;
-	const struct filter_options *filter; /* as launch.filter was built */
+	unsigned traits; /* enum run_trait, as launch.filter was built */
 	const struct policy *policy;
 	struct view *view;
 	struct audit *audit;

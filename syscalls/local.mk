@@ -127,11 +127,13 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/process/signal.c \
 	syscalls/process/target.c \
 	syscalls/process/target.h \
+	syscalls/table/handlers.c \
 	syscalls/table/handlers.h \
 	syscalls/table/numbers.h \
 	syscalls/table/syscalls.def \
 	syscalls/table/table.c \
 	syscalls/table/table.h \
+	syscalls/table/terms-self.c \
 	syscalls/table/terms-sockets.c \
 	syscalls/table/terms.c \
 	syscalls/table/terms.h

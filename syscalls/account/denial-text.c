@@ -24,38 +24,6 @@ static bool has_arg(const struct call *call, enum arg_kind kind)
 	return false;
 }
 
-static bool is_named(const struct call *call, const char *const *names)
-{
-	for (; *names; names++) {
-		if (strcmp(call->row->name, *names) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The calls that only look at what a path names. It serves the wording alone: no verdict rests on this list. */
-static bool only_looks(const struct call *call)
-{
-	static const char *const names[] = {
-		"stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
-		"getcwd", "chdir", "getxattr", "lgetxattr", "getxattrat", "listxattr", "llistxattr", "listxattrat",
-		"file_getattr", "inotify_add_watch", "openat2", NULL,
-	};
-
-	return is_named(call, names);
-}
-
-/* The calls that make or remove a name: what must be writable is the directory that holds it. */
-static bool changes_names(const struct call *call)
-{
-	static const char *const names[] = {
-		"creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
-		"symlink", "symlinkat", "mknod", "mknodat", NULL,
-	};
-
-	return is_named(call, names);
-}
-
 static int open_flags(const struct call *call)
 {
 	for (unsigned i = 0; i < 6; i++) {
@@ -73,7 +41,7 @@ static bool wants_write(const struct call *call)
 		return true;
 	if (has_arg(call, ARG_OPENFLAGS))
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
-	return !only_looks(call);
+	return call->row->intent != INTENT_LOOK;
 }
 
 static bool is_about_path(const struct call *call)
@@ -83,18 +51,17 @@ static bool is_about_path(const struct call *call)
 
 const char *denial_op(const struct call *call)
 {
-	static const char *const net[] = {"socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg",
-					  "setsockopt", "getsockopt", NULL};
+	enum row_intent intent = call->row->intent;
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
 	if (is_about_path(call))
 		return wants_write(call) ? "write" : "read";
-	if (is_named(call, net))
+	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
 	if (has_arg(call, ARG_SIGNAL))
 		return "signal";
-	return has_arg(call, ARG_PID) || strcmp(call->row->name, "clone") == 0 ? "process" : "other";
+	return has_arg(call, ARG_PID) || intent == INTENT_PROCESS ? "process" : "other";
 }
 
 const char *denial_resolved(const struct call *call)
@@ -181,7 +148,7 @@ static size_t grant_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!write || !slash || !(changes_names(call) || open_flags(call) & O_CREAT))
+	if (!write || !slash || !(call->row->intent == INTENT_NAME || open_flags(call) & O_CREAT))
 		return strlen(path);
 	return slash == path ? 1 : (size_t)(slash - path);
 }
@@ -190,10 +157,9 @@ static size_t grant_len(const struct call *call, const char *path, bool write)
 static char *suggest_endpoint(const struct call *call)
 {
 	const char *reason = call->decision.reason ? call->decision.reason : "";
-	bool server = strcmp(call->row->name, "bind") == 0 || strcmp(call->row->name, "listen") == 0;
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (server || (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+	if (call->row->intent == INTENT_SERVE || (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
 		return NULL;
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);

@@ -193,7 +193,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* ---- the calls, which are notified only when there is somebody to count (filter.h: judge_forks) ---- */
+/* ---- the calls, which are notified only where processes are counted (RUN_FORKS) or memory is sampled ---- */
 
 static void judge(struct call *call)
 {
@@ -211,7 +211,7 @@ static void judge(struct call *call)
 
 /*
  * Where memory is sampled: a child that is waited for and has memory of its own; one that has descriptors in common and is no
- * thread. See filter-terms.c.
+ * thread. See allow_clone_sampled.
  */
 static bool evades_samples(const struct call *call)
 {

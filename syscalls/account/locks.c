@@ -9,6 +9,7 @@
 #include "base/proctree.h"
 #include "syscalls/call/call.h"
 #include "syscalls/table/handlers.h"
+#include "syscalls/table/terms.h"
 
 #include "base/banned.h"
 

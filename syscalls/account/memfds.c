@@ -156,7 +156,7 @@ static bool has_room(struct memfds *memfds)
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* Notified only when there is somebody to count (filter.h: judge_memory). */
+/* Notified only where memory is sampled (RUN_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
@@ -236,7 +236,7 @@ static void map_shared(struct call *call)
 }
 
 /*
- * Notified only with judge_memory, and then only for shared anonymous memory, huge pages, and types the kernel may
+ * Notified only where memory is sampled, and then only for shared anonymous memory, huge pages, and types the kernel may
  * know and filter-terms.c does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
  * memfd's.
  */

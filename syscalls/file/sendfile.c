@@ -172,7 +172,7 @@ static void leave_to_thread(struct call *call, const struct sending *sending, in
 	call->outcome.work = &job->work;
 }
 
-/* Notified only with judge_memory (filter.h). */
+/* Notified only where memory is sampled (RUN_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;

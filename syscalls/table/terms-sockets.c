@@ -1,9 +1,8 @@
-/* What the filter lets pass of calls on sockets; see filter-terms.c. */
+/* What the filter lets pass of calls on sockets; see terms.c. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
 #include "base/banned.h"
@@ -39,8 +38,6 @@ const struct row_term allow_socket_udp[] = {
 const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
-
-const struct row_term allow_shutdown[] = {ONE(NONE(1, 0)), END}; /* whatever it is */
 
 #define OPTION(name) BOTH(IS(1, SOL_SOCKET), IS(2, name))
 

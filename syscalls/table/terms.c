@@ -1,4 +1,4 @@
-/* What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. Those of sockets: filter-sockets.c. */
+/* What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. Those of sockets: terms-sockets.c. */
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -10,10 +10,11 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 
-#include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
 #include "base/banned.h"
+
+const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 
 /* ---- descriptors ---- */
 
@@ -59,6 +60,7 @@ const struct row_term allow_fcntl_pipes[] = {ONE(IS(1, F_SETPIPE_SZ)), END};
 const struct row_term allow_fcntl_locks[] = {
 	ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), END,
 };
+/* What of these natively a signal may end. */
 const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLKW)), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
@@ -143,7 +145,7 @@ const struct row_term allow_clone[] = {
 };
 
 /*
- * With judge_memory: who waits for a vforked child has its memory in common with it (supervisor/limits/sample.c: borrows). Only
+ * Where memory is sampled: who waits for a vforked child has its memory in common with it (limits/sample.c: borrows). Only
  * threads have descriptors in common: locks belong to these, and /proc/locks may hide one whose process is gone (account/locks.c).
  */
 #define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
@@ -154,24 +156,12 @@ const struct row_term allow_clone_sampled[] = {
 	END,
 };
 
-/* Always; with filter.h's judge_forks never. */
-const struct row_term allow_fork[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_vfork[] = {ONE(MASKED(0, 0, 0)), END};
-/* Always; with filter.h's judge_memory never. */
-const struct row_term allow_memfd_create[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_sendfile[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_splice[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_vmsplice[] = {ONE(MASKED(0, 0, 0)), END};
-const struct row_term allow_mmap[] = {ONE(MASKED(0, 0, 0)), END};
-
-/* With judge_memory: private memory, and files. The kernel looks at these bits of an unsigned long. */
+/* Where memory is sampled: private memory, and files. The kernel looks at these bits of an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
 	ONE(MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
 	ONE(MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
 	END,
 };
-/* Always; with filter.h's judge_disk never. */
-const struct row_term allow_fallocate[] = {ONE(MASKED(0, 0, 0)), END};
 
 const struct row_term allow_unshare[] = {
 	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
@@ -281,8 +271,7 @@ const struct row_term allow_prlimit64[] = {
 };
 const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
-const struct row_term allow_sched_getaffinity[] = {ONE(MASKED(0, 0, 0)), END}; /* always; filter.h: hand_off */
-const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* always; filter.h: restart */
+const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* always */
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};

@@ -11,6 +11,37 @@
 
 #define LOW 0xffffffffULL
 
+/* Whatever the registers. */
+extern const struct row_term allow_always[];
+
+/* What syscalls.def names: allow_NAME of its rows, and by ALSO and SELF_TERMS. */
+#define FILTER(name, ...) extern const struct row_term allow_##name[];
+#define JUDGE FILTER
+#include "syscalls/table/syscalls.def"
+extern const struct row_term allow_clone_sampled[];
+extern const struct row_term allow_fcntl_locks[];
+extern const struct row_term allow_fcntl_pipes[];
+extern const struct row_term allow_getsockopt_inet[];
+extern const struct row_term allow_ioctl_terminal[];
+extern const struct row_term allow_mmap_sampled[];
+extern const struct row_term allow_newfstatat_fd[];
+extern const struct row_term allow_prctl_huge[];
+extern const struct row_term allow_setsockopt_alone[];
+extern const struct row_term allow_setsockopt_buffers[];
+extern const struct row_term allow_setsockopt_inet[];
+extern const struct row_term allow_socket_tcp[];
+extern const struct row_term allow_socket_udp[];
+extern const struct row_term allow_statx_fd[];
+extern const struct row_term waits_fcntl[];
+extern const struct self_terms self_clone[];
+extern const struct self_terms self_ioctl[];
+extern const struct self_terms self_mmap[];
+extern const struct self_terms self_mprotect[];
+extern const struct self_terms self_ptrace[];
+extern const struct self_terms self_socket[];
+extern const struct self_terms self_socketpair[];
+extern const struct self_terms self_unshare[];
+
 /* On register n: the low word is v; the whole register is v; none of these bits; all of these bits. */
 #define IS(n, v) {(n), LOW, (uint32_t)(v)}
 #define WHOLE(n, v) {(n), UINT64_MAX, (uint64_t)(v)}

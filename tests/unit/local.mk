@@ -58,13 +58,13 @@ tests_unit_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallg
 UNIT_TESTS += tests/unit/test_view
 tests_unit_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
-# The table, its filter on made-up registers, and its filter in the kernel. Handlers are stubs: tests/unit/stub-handlers.h.
+# The table, its filter on made-up registers, and its filter in the kernel.
 UNIT_TESTS += tests/unit/test_table tests/unit/test_filter tests/unit/test_filter_kernel tests/unit/test_selffilter
-EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/stub-handlers.h
-tests_unit_test_table_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_selffilter_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
-tests_unit_test_filter_kernel_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+EXTRA_DIST += tests/unit/bpf-run.h tests/unit/filter-oracle.h tests/unit/row-named.h
+tests_unit_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_filter_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_test_selffilter_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(UNIT_LIBS)
+tests_unit_test_filter_kernel_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(UNIT_LIBS)
 
 # Handlers over real processes, with a made-up run.
 UNIT_TESTS += tests/unit/test_signal

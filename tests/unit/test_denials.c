@@ -8,6 +8,7 @@
 
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
+#include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -20,21 +21,6 @@ static char python[] = "/usr/bin/python3.11", git[] = "/usr/bin/git";
 static struct task task = {.tid = 8, .tgid = 7, .exe = python};
 static struct denials *denials;
 
-static const struct syscall_row openat_row = {
-	.name = "openat", .basis = BASIS_MEMORY,
-	.arg = {{ARG_DIRFD, "dirfd"}, {ARG_PATH, "path"}, {ARG_OPENFLAGS, "flags"}, {ARG_MODE, "mode"}}};
-static const struct syscall_row stat_row = {.name = "stat", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}}};
-static const struct syscall_row unlink_row = {.name = "unlink", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}}};
-static const struct syscall_row rename_row = {
-	.name = "rename", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "oldpath"}, {ARG_PATH, "newpath"}}};
-static const struct syscall_row chmod_row = {
-	.name = "chmod", .basis = BASIS_MEMORY, .arg = {{ARG_PATH, "path"}, {ARG_MODE, "mode"}}};
-static const struct syscall_row execve_row = {.name = "execve", .basis = BASIS_EXEC, .arg = {{ARG_PATH, "path"}}};
-static const struct syscall_row kill_row = {
-	.name = "kill", .basis = BASIS_REGS, .arg = {{ARG_PID, "pid"}, {ARG_SIGNAL, "sig"}}};
-static const struct syscall_row socket_row = {
-	.name = "socket", .basis = BASIS_REGS, .arg = {{ARG_INT, "domain"}, {ARG_FLAGS, "type"}, {ARG_INT, "protocol"}}};
-
 static void set_up(void)
 {
 	denials = denials_create();
@@ -46,12 +32,12 @@ static void tear_down(void)
 	denials_free(denials);
 }
 
-static struct call *refused(const struct syscall_row *row, int error, const char *reason)
+static struct call *refused(const char *name, int error, const char *reason)
 {
 	static struct call call;
 
 	memset(&call, 0, sizeof(call));
-	call.row = row;
+	call.row = row_named(name);
 	call.task = &task;
 	call.slot.seq = 42;
 	call.decision = (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
@@ -83,8 +69,7 @@ static const struct denial *only(uint64_t count)
 }
 
 struct suggest_case {
-	const struct syscall_row *row;
-	const char *path;
+	const char *name, *path;
 	int error;
 	const char *reason;
 	int flags;
@@ -92,22 +77,26 @@ struct suggest_case {
 };
 
 static const struct suggest_case suggests[] = {
-	{&stat_row, "/etc/shadow", ENOENT, "not_granted", 0, "read", "-r /etc/shadow"},
-	{&openat_row, "/etc/shadow", ENOENT, "not_granted", O_RDONLY, "read", "-r /etc/shadow"},
-	{&openat_row, "/etc/motd", EROFS, "read_only", O_WRONLY, "write", "-W /etc/motd"},
-	{&openat_row, "/srv/new/file", ENOENT, "not_granted", O_RDWR | O_CREAT, "write", "-W /srv/new"},
-	{&unlink_row, "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib"},
-	{&unlink_row, "/vmlinuz", ENOENT, "not_granted", 0, "write", "-W /"},
-	{&chmod_row, "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib/x"},
-	{&execve_row, "/usr/bin/curl", EACCES, "not_executable", 0, "exec", "-x /usr/bin/curl"},
-	{&stat_row, "/a b/it's", ENOENT, "not_granted", 0, "read", "-r '/a b/it'\\''s'"},
-	{&stat_row, "/x\n", ENOENT, "not_granted", 0, "read", "-r '/x\n'"},
+	{"stat", "/etc/shadow", ENOENT, "not_granted", 0, "read", "-r /etc/shadow"},
+	{"openat", "/etc/shadow", ENOENT, "not_granted", O_RDONLY, "read", "-r /etc/shadow"},
+	{"openat", "/etc/motd", EROFS, "read_only", O_WRONLY, "write", "-W /etc/motd"},
+	{"openat", "/srv/new/file", ENOENT, "not_granted", O_RDWR | O_CREAT, "write", "-W /srv/new"},
+	{"unlink", "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib"},
+	{"unlink", "/vmlinuz", ENOENT, "not_granted", 0, "write", "-W /"},
+	{"renameat2", "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib"},
+	{"setxattrat", "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib/x"},
+	{"file_getattr", "/srv/x", ENOENT, "not_granted", 0, "read", "-r /srv/x"},
+	{"chdir", "/srv", ENOENT, "not_granted", 0, "read", "-r /srv"},
+	{"chmod", "/usr/lib/x", EROFS, "read_only", 0, "write", "-W /usr/lib/x"},
+	{"execve", "/usr/bin/curl", EACCES, "not_executable", 0, "exec", "-x /usr/bin/curl"},
+	{"stat", "/a b/it's", ENOENT, "not_granted", 0, "read", "-r '/a b/it'\\''s'"},
+	{"stat", "/x\n", ENOENT, "not_granted", 0, "read", "-r '/x\n'"},
 };
 
 START_TEST(test_suggest)
 {
 	const struct suggest_case *c = &suggests[_i];
-	struct call *call = refused(c->row, c->error, c->reason);
+	struct call *call = refused(c->name, c->error, c->reason);
 	const struct denial *denial;
 
 	call->arg[2] = (uint64_t)c->flags;
@@ -126,7 +115,7 @@ END_TEST
 
 START_TEST(test_deny_rule)
 {
-	struct call *call = refused(&stat_row, EACCES, "denied_by_rule");
+	struct call *call = refused("stat", EACCES, "denied_by_rule");
 
 	call->decision.rule = "p.json: filesystem.deny[0] **/.env";
 	with_path(call, &tree, "/work/.env");
@@ -138,7 +127,7 @@ END_TEST
 /* On record like any refusal, which is call.c's to see to; but the program was not denied anything. */
 START_TEST(test_expected)
 {
-	struct call *call = refused(&openat_row, ENOENT, DENIAL_EXPECTED);
+	struct call *call = refused("openat", ENOENT, DENIAL_EXPECTED);
 	uint64_t unlisted;
 	size_t count;
 
@@ -152,7 +141,7 @@ END_TEST
 
 START_TEST(test_second_path)
 {
-	struct call *call = refused(&rename_row, EROFS, "read_only");
+	struct call *call = refused("rename", EROFS, "read_only");
 
 	with_path(call, &tree, "/work/a");
 	with_path(call, &tree, "/usr/b");
@@ -164,7 +153,7 @@ END_TEST
 
 START_TEST(test_nothing_to_grant)
 {
-	struct call *call = refused(&openat_row, ENOENT, "proc_not_listed");
+	struct call *call = refused("openat", ENOENT, "proc_not_listed");
 
 	with_path(call, &proc, "/proc/kcore");
 	denials_add(denials, call);
@@ -176,7 +165,7 @@ END_TEST
 START_TEST(test_redirects)
 {
 	const struct mount *mount = _i == 0 ? &scratch : &host;
-	struct call *call = refused(&execve_row, EACCES, "not_executable");
+	struct call *call = refused("execve", EACCES, "not_executable");
 
 	with_path(call, mount, "/tmp/K");
 	denials_add(denials, call);
@@ -189,7 +178,7 @@ END_TEST
 
 START_TEST(test_without_path)
 {
-	struct call *call = refused(_i ? &socket_row : &kill_row, EPERM, "not_permitted");
+	struct call *call = refused(_i ? "socket" : "kill", EPERM, "not_permitted");
 
 	call->arg[0] = _i ? 2 : 0xffffffff00000001u; /* an int's high half is noise */
 	call->arg[1] = _i ? 0x80001 : 9;
@@ -208,7 +197,7 @@ START_TEST(test_repeated_and_too_many)
 
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < DENIALS_MAX + 10; i++) {
-			struct call *call = refused(&stat_row, ENOENT, "not_granted");
+			struct call *call = refused("stat", ENOENT, "not_granted");
 			char path[32];
 
 			(void)snprintf(path, sizeof(path), "/secret/%u", i);
@@ -233,7 +222,7 @@ START_TEST(test_another_program_is_another_denial)
 	size_t count;
 
 	for (int i = 0; i < 2; i++) {
-		call = refused(&stat_row, ENOENT, "not_granted");
+		call = refused("stat", ENOENT, "not_granted");
 		with_path(call, &tree, "/x");
 		if (i == 1) {
 			other.exe = git;
@@ -266,7 +255,7 @@ START_TEST(test_events)
 	ck_assert_str_eq(list->target, target);
 	event.reason = capped;
 	denials_add_event(denials, &event);
-	denials_add(denials, refused(&socket_row, EACCES, "network_not_granted"));
+	denials_add(denials, refused("socket", EACCES, "network_not_granted"));
 	list = denials_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(list[1].reason, "cap_rate");

@@ -21,7 +21,6 @@
 
 #include "confine/filter.h"
 #include "syscalls/table/table.h"
-#include "tests/unit/stub-handlers.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -152,7 +151,7 @@ static void run_sweep(void (*sweep)(void))
 	int status;
 	pid_t pid;
 
-	ck_assert_int_eq(filter_build(&(struct filter_options){.judge_memory = true}, &program), 0);
+	ck_assert_int_eq(filter_build(RUN_MEMORY, &program), 0);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(shared, MAP_FAILED);
 	shared->listener = -1;

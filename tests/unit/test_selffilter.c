@@ -1,6 +1,7 @@
 /* What keeper, supervisor, custodian, egress and resolver can still do, by the verdicts of their filters and by trying. */
 #include <check.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,9 +18,8 @@
 
 #include "confine/selffilter.h"
 #include "syscalls/arch/arch.h"
-#include "syscalls/table/numbers.h"
 #include "tests/unit/bpf-run.h"
-#include "tests/unit/stub-handlers.h"
+#include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -47,23 +47,10 @@ static uint32_t verdict(unsigned role, uint32_t arch, uint32_t nr, uint64_t a, u
 	return result;
 }
 
-START_TEST(each_number_has_one_rule_a_role)
+static bool has_terms(const struct syscall_row *row, unsigned role)
 {
-	size_t count;
-	const struct self_rule *rules = selffilter_rules(&count);
-
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < i; j++)
-			ck_assert_msg(rules[i].nr < 0 || rules[i].nr != rules[j].nr ||
-					      (rules[i].roles && rules[j].roles && !(rules[i].roles & rules[j].roles)),
-				      "%s stands twice", rules[i].name);
-}
-END_TEST
-
-static bool has_another(const struct self_rule *rules, size_t count, size_t index, unsigned role)
-{
-	for (size_t i = 0; i < count; i++)
-		if (i != index && rules[i].nr == rules[index].nr && rules[i].roles & role)
+	for (const struct self_terms *self = row->self_terms; self && self->roles; self++)
+		if (self->roles & role)
 			return true;
 	return false;
 }
@@ -71,19 +58,35 @@ static bool has_another(const struct self_rule *rules, size_t count, size_t inde
 START_TEST(each_role_gets_its_own)
 {
 	size_t count;
-	const struct self_rule *rules = selffilter_rules(&count);
+	const struct syscall_row *rows = table_rows(&count);
 
 	for (size_t r = 0; r < ROLES; r++)
 		for (size_t i = 0; i < count; i++) {
 			uint32_t got;
 
-			if (rules[i].nr < 0 || rules[i].terms || has_another(rules, count, i, roles[r]))
+			if (rows[i].nr < 0 || has_terms(&rows[i], roles[r]))
 				continue;
-			got = verdict(roles[r], arch_audit(), (uint32_t)rules[i].nr, 0, 0, 0);
-			ck_assert_msg(got == (!rules[i].roles			? KILLED
-					      : (rules[i].roles & roles[r]) ? ALLOWED
+			got = verdict(roles[r], arch_audit(), (uint32_t)rows[i].nr, 0, 0, 0);
+			ck_assert_msg(got == (rows[i].self == SELF_NEVER    ? KILLED
+					      : (rows[i].self & roles[r]) ? ALLOWED
 									    : UNKNOWN),
-				      "%s for role %u: %#x", rules[i].name, roles[r], got);
+				      "%s for role %u: %#x", rows[i].name, roles[r], got);
+		}
+}
+END_TEST
+
+/* By hand: what a hole in one of them would be used for first. */
+START_TEST(what_attackers_want_kills)
+{
+	static const char *const names[] = {"execve", "execveat", "fork", "vfork", "mount", "open_tree", "move_mount", "setns",
+					    "pivot_root", "chroot", "bpf", "userfaultfd", "io_uring_setup", "keyctl",
+					    "init_module", "kexec_load", "open_by_handle_at", "perf_event_open"};
+
+	for (size_t r = 0; r < ROLES; r++)
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			int nr = row_named(names[i])->nr;
+
+			ck_assert_msg(nr < 0 || verdict(roles[r], arch_audit(), (uint32_t)nr, 0, 0, 0) == KILLED, "%s", names[i]);
 		}
 }
 END_TEST
@@ -299,8 +302,8 @@ int main(void)
 	Suite *suite = suite_create("selffilter");
 	TCase *tcase = tcase_create("all");
 
-	tcase_add_test(tcase, each_number_has_one_rule_a_role);
 	tcase_add_test(tcase, each_role_gets_its_own);
+	tcase_add_test(tcase, what_attackers_want_kills);
 	tcase_add_test(tcase, unlisted_and_foreign_numbers);
 	tcase_add_test(tcase, registers_are_looked_at);
 	tcase_add_test(tcase, sockets_by_role);
