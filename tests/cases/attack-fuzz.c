@@ -26,10 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "syscalls/table/numbers.h"
+#include "syscalls/table/table.h"
+
 #include "base/banned.h"
 
 #define THREADS_MAX 16
-#define NUMBERS 470 /* of x86_64 and of aarch64 up to Linux 6.18 */
 #define CHILD_S 3   /* a generation: what it broke (its limits, its descriptors) goes with it */
 #define PAGE 4096
 
@@ -58,32 +60,65 @@ static const char *const paths[] = {
 };
 
 /*
- * Calls that get somewhere only with arguments of the right kind: d a directory's descriptor, p a path, s a short text, b a
- * buffer, f flags, m a mode, n a number, i a descriptor, t a pid, a an address, l an address's length, v a message with an
- * address, F a socket's family, T its type.
+ * Calls that get somewhere only with arguments of the right kind: those of the syscall table's rows, and some that are
+ * native and so have none there. d is a directory's descriptor, p a path, s a short text, b a buffer, f flags, m a mode, n a
+ * number, i a descriptor, t a pid, a an address, l an address's length, v a message with an address, F a socket's family, T
+ * its type.
  */
-static const struct {
+struct shaped {
 	long nr;
-	const char *shape;
-} shaped[] = {
-#ifdef SYS_open
-	{SYS_open, "pfm"}, {SYS_stat, "pb"}, {SYS_rename, "pp"}, {SYS_link, "pp"}, {SYS_unlink, "p"}, {SYS_mkdir, "pm"},
-	{SYS_rmdir, "p"}, {SYS_chmod, "pm"}, {SYS_readlink, "pbn"}, {SYS_utime, "pb"}, {SYS_creat, "pm"}, {SYS_access, "pf"},
-#endif
-	{SYS_openat, "dpfm"}, {SYS_openat, "dpfm"}, {SYS_openat2, "dpbn"}, {SYS_newfstatat, "dpbf"}, {SYS_statx, "dpffb"},
-	{SYS_faccessat, "dpf"}, {439, "dpff"}, {SYS_readlinkat, "dpbn"}, {SYS_mkdirat, "dpm"}, {SYS_unlinkat, "dpf"},
-	{SYS_renameat2, "dpdpf"}, {SYS_linkat, "dpdpf"}, {SYS_symlinkat, "pdp"}, {SYS_mknodat, "dpmn"}, {SYS_fchmodat, "dpm"},
-	{452, "dpmf"}, {SYS_fchownat, "dpnnf"}, {SYS_utimensat, "dpbf"}, {SYS_truncate, "pn"}, {SYS_statfs, "pb"},
-	{SYS_setxattr, "psbnf"}, {SYS_getxattr, "psbn"}, {SYS_listxattr, "pbn"}, {SYS_removexattr, "ps"}, {SYS_fsetxattr, "isbnf"},
-	{SYS_fchmod, "im"}, {SYS_fchown, "inn"}, {SYS_inotify_add_watch, "ipf"}, {SYS_chdir, "p"}, {SYS_fchdir, "i"},
-	{SYS_getcwd, "bn"}, {SYS_execveat, "dpbbf"}, {SYS_execve, "pbb"}, {SYS_kill, "tn"}, {SYS_pidfd_open, "tn"},
-	{SYS_socket, "FTn"}, {SYS_socket, "FTn"}, {SYS_socketpair, "FTnb"}, {SYS_connect, "ial"}, {SYS_connect, "ial"},
-	{SYS_bind, "ial"}, {SYS_listen, "in"}, {SYS_sendto, "ibnfal"}, {SYS_sendmsg, "ivf"}, {SYS_sendmmsg, "ivnf"},
-	{SYS_tgkill, "ttn"}, {SYS_tkill, "tn"}, {SYS_pidfd_send_signal, "inbn"}, {SYS_rt_sigqueueinfo, "tnb"}, {SYS_fcntl, "int"},
-	{SYS_setpriority, "ntn"}, {SYS_ioprio_set, "ntn"}, {SYS_sched_setscheduler, "tnb"}, {SYS_process_vm_readv, "tbnbnf"},
-	{SYS_connect, "ibn"}, {SYS_bind, "ibn"}, {SYS_prlimit64, "tnbb"}, {SYS_sched_setaffinity, "tnb"}, {SYS_close, "i"},
-	{SYS_dup2, "ii"}, {SYS_inotify_init1, "n"}, {SYS_memfd_create, "sn"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
+	char shape[7];
 };
+static struct shaped shaped[512] = {
+	{SYS_fchdir, "i"}, {SYS_close, "i"}, {SYS_dup3, "iin"}, {SYS_inotify_init1, "n"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
+};
+static size_t shaped_count;
+static long numbers; /* above the highest of the table */
+
+static char shape_of_socket(const char *name)
+{
+	static const struct {
+		const char *name;
+		char shape;
+	} arguments[] = {{"addr", 'a'}, {"addrlen", 'l'}, {"msg", 'v'}, {"msgvec", 'v'}, {"domain", 'F'}, {"type", 'T'}};
+
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		if (strcmp(name, arguments[i].name) == 0)
+			return arguments[i].shape;
+	return 0;
+}
+
+static char shape_of(const struct syscall_row *row, unsigned i)
+{
+	static const char kinds[ARG_KIND_MAX] = {
+		[ARG_DIRFD] = 'd', [ARG_FD] = 'i', [ARG_PATH] = 'p', [ARG_PATH_NULL] = 'p', [ARG_TEXT] = 's', [ARG_OPENFLAGS] = 'f',
+		[ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f', [ARG_MODE] = 'm', [ARG_INT] = 'n', [ARG_UINT] = 'n', [ARG_PID] = 't',
+		[ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n', [ARG_PTR] = 'b',
+	};
+	bool net = row->intent == INTENT_NET || row->intent == INTENT_SERVE;
+	char shape = net && row->arg[i].name ? shape_of_socket(row->arg[i].name) : 0;
+
+	return shape ? shape : kinds[row->arg[i].kind];
+}
+
+static void take_shapes(void)
+{
+	size_t count;
+	const struct syscall_row *rows = table_rows(&count);
+
+	while (shaped[shaped_count].shape[0])
+		shaped_count++;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].nr >= numbers)
+			numbers = rows[i].nr + 1;
+		if (rows[i].nr < 0 || rows[i].arg[0].kind == ARG_NONE)
+			continue;
+		shaped[shaped_count].nr = rows[i].nr;
+		for (unsigned j = 0; j < 6; j++)
+			shaped[shaped_count].shape[j] = shape_of(&rows[i], j);
+		shaped_count++;
+	}
+}
 
 static uint64_t next(uint64_t *state)
 {
@@ -185,7 +220,7 @@ static uint64_t shaped_argument(uint64_t *state, char kind, char text[PATH_MAX +
 /* Draws a call; its number. */
 static long any_call(uint64_t *state, uint64_t arg[6], char text[6][PATH_MAX + 16])
 {
-	size_t which = next(state) % (sizeof(shaped) / sizeof(shaped[0]));
+	size_t which = next(state) % shaped_count;
 	const char *shape = shaped[which].shape;
 	size_t len = strlen(shape);
 	bool random = next(state) % 4 == 0;
@@ -193,7 +228,7 @@ static long any_call(uint64_t *state, uint64_t arg[6], char text[6][PATH_MAX + 1
 	for (unsigned i = 0; i < 6; i++)
 		arg[i] = random || i >= len || next(state) % 16 == 0 ? any_argument(state, text[i])
 								     : shaped_argument(state, shape[i], text[i]);
-	return random ? (long)(next(state) % NUMBERS) : shaped[which].nr;
+	return random ? (long)(next(state) % (uint64_t)numbers) : shaped[which].nr;
 }
 
 /* Of those that act natively: what would end or stall the fuzzer itself and tells nothing about the supervisor. */
@@ -207,7 +242,7 @@ static bool is_dull(long nr)
 		SYS_mlockall, SYS_sync, SYS_syncfs, SYS_setrlimit, SYS_seccomp, SYS_landlock_restrict_self, SYS_restart_syscall,
 		SYS_set_robust_list, SYS_rseq, SYS_set_tid_address, SYS_setitimer, SYS_timer_settime, SYS_timer_create, SYS_shmdt,
 		SYS_pkey_mprotect, SYS_mbind, SYS_close_range, SYS_setsid, SYS_unshare, SYS_personality, SYS_capset, SYS_umask,
-		SYS_splice, SYS_tee, SYS_vmsplice, 
+		SYS_splice, SYS_tee, SYS_vmsplice, __SNR_futex_waitv, __SNR_futex_wake, __SNR_futex_wait, __SNR_futex_requeue,
 #ifdef SYS_pause
 		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_fork, SYS_vfork, SYS_alarm, SYS_arch_prctl,
 #endif
@@ -216,7 +251,7 @@ static bool is_dull(long nr)
 	for (size_t i = 0; i < sizeof(dull) / sizeof(dull[0]); i++)
 		if (dull[i] == nr)
 			return true;
-	return nr == 449 || (nr >= 454 && nr <= 456); /* futex_waitv, futex_wake, futex_wait, futex_requeue */
+	return false;
 }
 
 static void *fuzz(void *seed)
@@ -243,7 +278,7 @@ static void *fuzz(void *seed)
 			arg[1] = arg[1] % 2 ? RLIMIT_NOFILE : RLIMIT_FSIZE;
 		if (nr == SYS_execve || nr == SYS_execveat) /* what runs ends soon */
 			arg[nr == SYS_execve ? 1 : 2] = 0;
-		if (nr == SYS_close || nr == SYS_dup2)
+		if (nr == SYS_close || nr == SYS_dup3)
 			arg[nr == SYS_close ? 0 : 1] |= 8;
 		(void)syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 		if (next(&state) % 64 == 0) /* descriptors 3 and up are for the calls: not all of them in the end */
@@ -338,6 +373,7 @@ int main(int argc, char **argv)
 		perror("attack-fuzz: mmap");
 		return 2;
 	}
+	take_shapes();
 	find_canary(argc > 9 ? argv + 4 : NULL);
 	while (time(NULL) < end) {
 		int status;

@@ -13,9 +13,7 @@ refused='acct add_key bpf clock_settime create_module delete_module fanotify_ini
 	nfsservctl open_by_handle_at open_tree perf_event_open pidfd_getfd pivot_root process_madvise query_module quotactl
 	quotactl_fd reboot request_key set_mempolicy set_mempolicy_home_node setdomainname sethostname setns settimeofday
 	swapoff swapon sysfs syslog umount2 unshare uselib userfaultfd ustat vhangup _sysctl'
-newer='clone3 cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue statmount listmount
-	lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat removexattrat
-	open_tree_attr file_getattr file_setattr'
+newer="clone3 $("$CASES/cases-rows" all | awk '$2 >= 451 { print $3 }' | xargs)" # Linux 6.5
 namespaces=$((0x7e020000)) # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
 jq -n --arg refused "$refused" --arg newer "$newer" --argjson namespaces "$namespaces" '
 	def names: [splits("\\s+")];
