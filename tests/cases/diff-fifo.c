@@ -74,15 +74,15 @@ static void run_nonblocking(void)
 
 	for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
 		diff_begin("fifo nobody-there %lo", (unsigned long)flags[f]);
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P("fifo"), flags[f]));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), flags[f]));
 		diff_end(true);
 	}
 	diff_begin("fifo writer-finds-reader");
 	{
 		int r = open("fifo", O_RDONLY | O_NONBLOCK);
 
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P("fifo"), O_WRONLY));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_WRONLY));
 		diff_fd(r);
 	}
 	diff_end(true);
@@ -109,7 +109,7 @@ static void run_meeting(void)
 		pid = opener(meet[m].theirs, 30);
 		catch_alarm(0);
 		alarm_in(5000);
-		fd = RAW(SYS_openat, AT_FDCWD, P("fifo"), meet[m].mine);
+		fd = RAW(__SNR_openat, AT_FDCWD, P("fifo"), meet[m].mine);
 		diff_ret(fd);
 		if (fd >= 0 && (meet[m].theirs & O_ACCMODE) == O_WRONLY) {
 			diff_ret(read((int)fd, buf, sizeof(buf) - 1));
@@ -134,7 +134,7 @@ static void run_signals(void)
 			pid = opener(O_WRONLY, 150);
 		catch_alarm(restart ? SA_RESTART : 0);
 		alarm_in(50);
-		fd = RAW(SYS_openat, AT_FDCWD, P("fifo"), O_RDONLY);
+		fd = RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_RDONLY);
 		diff_ret(fd < 0 ? fd : 0);
 		diff_say(" alarms=%d", (int)alarms);
 		if (fd >= 0) {
@@ -160,7 +160,7 @@ static void run_killed(void)
 	reap(pid);
 	/* nobody reads any more, also not on the dead one's behalf, though the supervisor hears of it a moment later */
 	poll(NULL, 0, 200);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
 	diff_end(true);
 }
 
@@ -172,7 +172,7 @@ static void run_many(void)
 	for (int i = 0; i < 16; i++)
 		pids[i] = opener(O_RDONLY, 0);
 	poll(NULL, 0, 50);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDWR));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDWR));
 	for (int i = 0; i < 16; i++)
 		kill(pids[i], SIGKILL);
 	for (int i = 0; i < 16; i++)
@@ -185,8 +185,8 @@ static void run_sockets(void)
 	int pair[2];
 
 	diff_begin("open-socket-file");
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sock"), O_RDWR));
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sock"), O_PATH));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("sock"), O_RDWR));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("sock"), O_PATH));
 	diff_end(true);
 	diff_begin("socketpair-stream");
 	diff_ret(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -errno : 0);

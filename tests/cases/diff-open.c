@@ -22,9 +22,9 @@ static void run_modes(void)
 		for (size_t u = 0; u < sizeof(umasks) / sizeof(umasks[0]); u++) {
 			diff_begin("open-mode %o umask %o", modes[m], umasks[u]);
 			umask(umasks[u]);
-			diff_fd(RAW(SYS_openat, AT_FDCWD, P("new-file"), O_RDWR | O_CREAT | O_EXCL, modes[m]));
-			diff_ret(RAW(SYS_mkdirat, AT_FDCWD, P("new-dir"), modes[m]));
-			diff_ret(RAW(SYS_mknodat, AT_FDCWD, P("new-fifo"), S_IFIFO | (modes[m] & 01777), 0));
+			diff_fd(RAW(__SNR_openat, AT_FDCWD, P("new-file"), O_RDWR | O_CREAT | O_EXCL, modes[m]));
+			diff_ret(RAW(__SNR_mkdirat, AT_FDCWD, P("new-dir"), modes[m]));
+			diff_ret(RAW(__SNR_mknodat, AT_FDCWD, P("new-fifo"), S_IFIFO | (modes[m] & 01777), 0));
 			umask(022);
 			diff_end(true);
 		}
@@ -49,7 +49,7 @@ static void run_flags(void)
 
 			diff_begin("open-flags %lx %s", (unsigned long)flags[f], names[n]);
 			hold = open("fifo", O_RDWR | O_CLOEXEC);
-			diff_fd(RAW(SYS_openat, AT_FDCWD, P(names[n]), flags[f], 0644));
+			diff_fd(RAW(__SNR_openat, AT_FDCWD, P(names[n]), flags[f], 0644));
 			(void)close(hold); /* the case is over */
 			diff_end(true);
 		}
@@ -67,22 +67,22 @@ static void run_numbers(void)
 	diff_say(" %d %d %d", fd[0], fd[1], fd[4]);
 	(void)close(fd[1]);
 	(void)close(fd[3]);
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY | O_CLOEXEC));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("file"), O_PATH));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY | O_CLOEXEC));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("file"), O_PATH));
 	diff_close_all();
 	diff_end(false);
 	diff_begin("open-full-table");
 	while (count < 300 && (fd[count] = open("file", O_RDONLY)) >= 0)
 		count++;
 	diff_say(" %d", count);
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("missing"), O_RDONLY));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("missing"), O_WRONLY | O_CREAT, 0600));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("dir"), O_PATH));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("empty"), O_WRONLY | O_CREAT | O_EXCL, 0600));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("missing"), O_RDONLY));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("missing"), O_WRONLY | O_CREAT, 0600));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("dir"), O_PATH));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("empty"), O_WRONLY | O_CREAT | O_EXCL, 0600));
 	(void)close(fd[17]);
-	last = RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY);
+	last = RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY);
 	diff_ret(last);
 	diff_close_all();
 	/* whether the refused creation left its file is the kernel's own business: it looks for a number first */
@@ -133,7 +133,7 @@ static void run_setgid_dir(void)
 {
 	diff_begin("open-in-sticky-dir");
 	diff_ret(chmod("dir", 01777) < 0 ? -errno : 0);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("dir/new"), O_RDWR | O_CREAT, 0666));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("dir/new"), O_RDWR | O_CREAT, 0666));
 	diff_end(true);
 }
 
@@ -149,7 +149,7 @@ void diff_group_open(void)
 static void openat2(const char *name, const char *path, const struct how *how, long size, int dirfd)
 {
 	diff_begin("openat2 %s %s", name, path);
-	diff_fd(RAW(SYS_openat2, dirfd, P(path), P(how), size));
+	diff_fd(RAW(__SNR_openat2, dirfd, P(path), P(how), size));
 	diff_end(true);
 }
 

@@ -54,9 +54,9 @@ static void run_fd_links(void)
 		diff_say(" %o", (unsigned)st.st_mode);
 		diff_ret(lstat(proc, &st) < 0 ? -errno : 0);
 		diff_say(" %o", (unsigned)(st.st_mode & S_IFMT));
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P(dev), O_RDONLY));
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P(proc), O_RDWR));
-		diff_fd(RAW(SYS_openat, AT_FDCWD, P(proc), O_RDONLY | O_NOFOLLOW));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P(dev), O_RDONLY));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P(proc), O_RDWR));
+		diff_fd(RAW(__SNR_openat, AT_FDCWD, P(proc), O_RDONLY | O_NOFOLLOW));
 		diff_ret(access(proc, R_OK) < 0 ? -errno : 0);
 		diff_ret(truncate(proc, 2) < 0 ? -errno : 0);
 		diff_ret(chmod(proc, 0640) < 0 ? -errno : 0);
@@ -76,15 +76,15 @@ static void run_fd_gone(void)
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
 	(void)unlink("file"); /* the line that follows shows it */
 	say_link(proc);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P(proc), O_RDWR));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P(proc), O_RDWR));
 	(void)close(fd);
 	diff_end(true);
 	diff_begin("fd-link deleted-below");
 	fd = open("dir", O_RDONLY | O_DIRECTORY);
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/sub", fd);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P(proc), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P(proc), O_RDONLY));
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/../file", fd);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P(proc), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P(proc), O_RDONLY));
 	(void)close(fd);
 	diff_end(true);
 	diff_begin("fd-link pipe");
@@ -118,12 +118,12 @@ static void run_self(void)
 	diff_begin("self-is-me");
 	snprintf(proc, sizeof(proc), "/proc/%d/cwd", getpid());
 	say_link(proc);
-	snprintf(proc, sizeof(proc), "/proc/self/task/%ld/cwd", (long)syscall(SYS_gettid));
+	snprintf(proc, sizeof(proc), "/proc/self/task/%ld/cwd", (long)syscall(__SNR_gettid));
 	say_link(proc);
 	diff_end(false);
 	diff_begin("self-through-cwd");
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("/proc/self/cwd/file"), O_RDONLY));
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("/proc/self/cwd/dir/../lfile"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("/proc/self/cwd/file"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("/proc/self/cwd/dir/../lfile"), O_RDONLY));
 	diff_end(false);
 }
 
@@ -178,7 +178,7 @@ static void run_devices(void)
 			if (f == 4 && !strcmp(devices[d], "/dev/nonsense"))
 				continue; /* would be made natively, by who may */
 			diff_begin("device %s %lo", devices[d], (unsigned long)flags[f]);
-			fd = RAW(SYS_openat, AT_FDCWD, P(devices[d]), flags[f], 0600);
+			fd = RAW(__SNR_openat, AT_FDCWD, P(devices[d]), flags[f], 0600);
 			diff_ret(fd);
 			if (fd >= 0) {
 				ssize_t len = read((int)fd, &byte, 1);
@@ -195,9 +195,9 @@ static void run_devices(void)
 	}
 	/* Not a directory, before anybody asks whether there is a terminal. */
 	diff_begin("device /dev/tty as a directory");
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-	diff_ret(RAW(SYS_openat, AT_FDCWD, P("/dev/tty"), O_WRONLY | O_DIRECTORY));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("/dev/tty"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+	diff_ret(RAW(__SNR_openat, AT_FDCWD, P("/dev/tty"), O_WRONLY | O_DIRECTORY));
 	diff_end(false);
 }
 

@@ -23,35 +23,35 @@ static void run_states(int type)
 
 	diff_begin("states %d", type);
 	fd = diff_sock(type);
-	diff_ret(RAW(SYS_listen, fd, 1)); /* without a name */
-	diff_ret(RAW(SYS_accept4, fd, 0, 0, 0));
-	diff_say_name(SYS_getpeername, fd);
+	diff_ret(RAW(__SNR_listen, fd, 1)); /* without a name */
+	diff_ret(RAW(__SNR_accept4, fd, 0, 0, 0));
+	diff_say_name(__SNR_getpeername, fd);
 	diff_ret(diff_bind_to(fd, "one"));
 	diff_ret(diff_bind_to(fd, "two"));
 	diff_ret(diff_bind_to(fd, "one"));
 	diff_ret(diff_bind_to(fd, "missing/x"));
 	client = diff_sock(type);
 	diff_ret(diff_connect_to(client, "one")); /* nobody listens */
-	diff_ret(RAW(SYS_listen, fd, 0));
-	diff_ret(RAW(SYS_listen, fd, -1));
+	diff_ret(RAW(__SNR_listen, fd, 0));
+	diff_ret(RAW(__SNR_listen, fd, -1));
 	diff_ret(diff_connect_to(client, "one"));
 	diff_ret(diff_connect_to(client, "one"));
 	diff_ret(diff_connect_to(client, "missing"));
-	diff_ret(RAW(SYS_listen, client, 1));
+	diff_ret(RAW(__SNR_listen, client, 1));
 	diff_ret(diff_connect_to(fd, "one")); /* one that listens */
 	other = diff_sock(type == SOCK_STREAM ? SOCK_SEQPACKET : SOCK_STREAM);
 	diff_ret(diff_connect_to(other, "one"));
-	accepted = (int)RAW(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC);
-	diff_say_name(SYS_getsockname, accepted);
-	diff_say_name(SYS_getpeername, accepted);
+	accepted = (int)RAW(__SNR_accept4, fd, 0, 0, SOCK_CLOEXEC);
+	diff_say_name(__SNR_getsockname, accepted);
+	diff_say_name(__SNR_getpeername, accepted);
 	diff_ret(diff_bind_to(accepted, "two"));
 	diff_ret(diff_bind_to(client, "dir/mine"));
-	diff_say_name(SYS_getpeername, accepted);
+	diff_say_name(__SNR_getpeername, accepted);
 	close(fd);
 	diff_ret(diff_connect_to(other, "one"));
-	diff_ret(RAW(SYS_sendto, client, P("x"), 1, MSG_NOSIGNAL, P("addr"), 4));
-	diff_ret(RAW(SYS_sendto, other, P("x"), 1, MSG_NOSIGNAL, P("addr"), 4));
-	diff_ret(RAW(SYS_sendto, client, P("x"), 1, MSG_NOSIGNAL, 0, 0));
+	diff_ret(RAW(__SNR_sendto, client, P("x"), 1, MSG_NOSIGNAL, P("addr"), 4));
+	diff_ret(RAW(__SNR_sendto, other, P("x"), 1, MSG_NOSIGNAL, P("addr"), 4));
+	diff_ret(RAW(__SNR_sendto, client, P("x"), 1, MSG_NOSIGNAL, 0, 0));
 	diff_end(true);
 	close(accepted);
 	close(client);
@@ -87,11 +87,11 @@ static void run_names(int type)
 	diff_ret(unlink("dir/two"));
 	client = diff_sock(type);
 	diff_ret(diff_connect_to(client, "four"));
-	diff_say_name(SYS_getsockname, fd);
+	diff_say_name(__SNR_getsockname, fd);
 	diff_ret(mkdir("emptydir/sub", 0755));
 	diff_ret(chdir("emptydir/sub"));
 	diff_ret(diff_bind_to(client, "../up"));
-	diff_say_name(SYS_getsockname, client);
+	diff_say_name(__SNR_getsockname, client);
 	diff_ret(chdir("../.."));
 	diff_end(true);
 	close(fd);
@@ -112,7 +112,7 @@ static long send_fd(int to, int fd)
 				 .msg_controllen = sizeof(control.bytes)};
 
 	memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	return RAW(SYS_sendmsg, to, P(&message), MSG_NOSIGNAL);
+	return RAW(__SNR_sendmsg, to, P(&message), MSG_NOSIGNAL);
 }
 
 static int receive_fd(int from)
@@ -127,7 +127,7 @@ static int receive_fd(int from)
 				 .msg_controllen = sizeof(control.bytes)};
 	int fd;
 
-	diff_ret(RAW(SYS_recvmsg, from, P(&message), MSG_CMSG_CLOEXEC));
+	diff_ret(RAW(__SNR_recvmsg, from, P(&message), MSG_CMSG_CLOEXEC));
 	memcpy(&fd, CMSG_DATA(&control.align), sizeof(fd));
 	return message.msg_controllen ? fd : -1;
 }
@@ -149,15 +149,15 @@ static void run_passing(int type)
 			_exit(1);
 		_exit(0);
 	}
-	accepted = (int)RAW(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC);
+	accepted = (int)RAW(__SNR_accept4, fd, 0, 0, SOCK_CLOEXEC);
 	diff_fd(receive_fd(accepted));
 	got = receive_fd(accepted);
 	waitpid(pid, NULL, 0);
-	diff_say_name(SYS_getsockname, got);
-	diff_ret(RAW(SYS_listen, got, 1));
+	diff_say_name(__SNR_getsockname, got);
+	diff_ret(RAW(__SNR_listen, got, 1));
 	client = diff_sock(type);
 	diff_ret(diff_connect_to(client, "dir/own"));
-	diff_say_name(SYS_getpeername, client);
+	diff_say_name(__SNR_getpeername, client);
 	diff_end(true);
 	close(client);
 	close(got);
@@ -191,7 +191,7 @@ static void run_full(int type)
 	if (pid == 0)
 		_exit(diff_connect_to(diff_sock(type), "full") == 0 ? 7 : 1);
 	poll(NULL, 0, 50);
-	accepted = (int)RAW(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC);
+	accepted = (int)RAW(__SNR_accept4, fd, 0, 0, SOCK_CLOEXEC);
 	diff_ret(accepted < 0 ? accepted : 0);
 	waitpid(pid, &status, 0);
 	diff_say(" %d", WEXITSTATUS(status));

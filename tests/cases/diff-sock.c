@@ -32,7 +32,7 @@ long diff_bind_to(int fd, const char *path)
 	struct sockaddr_un address;
 	socklen_t len = name_of(&address, path);
 
-	return RAW(SYS_bind, fd, P(&address), len);
+	return RAW(__SNR_bind, fd, P(&address), len);
 }
 
 long diff_connect_to(int fd, const char *path)
@@ -40,7 +40,7 @@ long diff_connect_to(int fd, const char *path)
 	struct sockaddr_un address;
 	socklen_t len = name_of(&address, path);
 
-	return RAW(SYS_connect, fd, P(&address), len);
+	return RAW(__SNR_connect, fd, P(&address), len);
 }
 
 void diff_say_name(long nr, int fd)
@@ -61,7 +61,7 @@ int diff_listener(int type, const char *path, int backlog)
 	int fd = diff_sock(type);
 
 	diff_ret(diff_bind_to(fd, path));
-	diff_ret(RAW(SYS_listen, fd, backlog));
+	diff_ret(RAW(__SNR_listen, fd, backlog));
 	return fd;
 }
 
@@ -91,11 +91,11 @@ static void run_paths(int type)
 		if (!outside(paths[i])) {
 			diff_begin("bind %d %s", type, paths[i]);
 			diff_ret(diff_bind_to(fd, paths[i]));
-			diff_say_name(SYS_getsockname, fd);
-			diff_ret(RAW(SYS_listen, fd, 4));
+			diff_say_name(__SNR_getsockname, fd);
+			diff_ret(RAW(__SNR_listen, fd, 4));
 			diff_ret(diff_connect_to(client, paths[i]));
-			diff_say_name(SYS_getpeername, client);
-			diff_say_name(SYS_getsockname, client);
+			diff_say_name(__SNR_getpeername, client);
+			diff_say_name(__SNR_getsockname, client);
 			diff_end(true);
 		}
 		if (strncmp(paths[i], "/usr", 4) != 0) {
@@ -122,9 +122,9 @@ static void run_lengths(int type)
 		bytes[0] = AF_UNIX;
 		bytes[1] = 0;
 		diff_begin("bind length %d %d", type, lengths[i]);
-		diff_ret(RAW(SYS_bind, fd, P(bytes), lengths[i]));
-		diff_say_name(SYS_getsockname, fd);
-		diff_ret(RAW(SYS_connect, fd, P(bytes), lengths[i]));
+		diff_ret(RAW(__SNR_bind, fd, P(bytes), lengths[i]));
+		diff_say_name(__SNR_getsockname, fd);
+		diff_ret(RAW(__SNR_connect, fd, P(bytes), lengths[i]));
 		diff_end(true);
 		close(fd);
 	}
@@ -141,8 +141,8 @@ static void run_families(int type)
 			int fd = diff_sock(type);
 
 			diff_begin("family %d %d %d", type, families[f], lengths[i]);
-			diff_ret(RAW(SYS_bind, fd, P(&address), lengths[i]));
-			diff_ret(RAW(SYS_connect, fd, P(&address), lengths[i]));
+			diff_ret(RAW(__SNR_bind, fd, P(&address), lengths[i]));
+			diff_ret(RAW(__SNR_connect, fd, P(&address), lengths[i]));
 			diff_end(true);
 			close(fd);
 		}
@@ -165,14 +165,14 @@ static void run_descriptors(void)
 
 		for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 			diff_say(" |%zu", i);
-			diff_ret(RAW(SYS_bind, fds[i], P(&address), len));
-			diff_ret(RAW(SYS_connect, fds[i], P(&address), len));
-			diff_ret(RAW(SYS_listen, fds[i], 1));
-			diff_ret(RAW(SYS_getsockname, fds[i], P(&address), P(&len)));
-			diff_ret(RAW(SYS_getpeername, fds[i], P(&address), P(&len)));
-			diff_ret(RAW(SYS_sendto, fds[i], P("x"), 1, 0, P(&address), len));
-			diff_ret(RAW(SYS_bind, fds[i], P(diff_mem_unmapped()), 129));
-			diff_ret(RAW(SYS_bind, fds[i], P(diff_mem_unmapped()), 16));
+			diff_ret(RAW(__SNR_bind, fds[i], P(&address), len));
+			diff_ret(RAW(__SNR_connect, fds[i], P(&address), len));
+			diff_ret(RAW(__SNR_listen, fds[i], 1));
+			diff_ret(RAW(__SNR_getsockname, fds[i], P(&address), P(&len)));
+			diff_ret(RAW(__SNR_getpeername, fds[i], P(&address), P(&len)));
+			diff_ret(RAW(__SNR_sendto, fds[i], P("x"), 1, 0, P(&address), len));
+			diff_ret(RAW(__SNR_bind, fds[i], P(diff_mem_unmapped()), 129));
+			diff_ret(RAW(__SNR_bind, fds[i], P(diff_mem_unmapped()), 16));
 			(void)close(fds[i]); /* some are none */
 		}
 	}
@@ -195,12 +195,12 @@ static void run_memory(void)
 			places[i][0] = AF_UNIX;
 			places[i][1] = 0;
 		}
-		diff_ret(RAW(SYS_connect, fd, P(places[i]), 110));
-		diff_ret(RAW(SYS_bind, fd, P(places[i]), HEAD + 3));
+		diff_ret(RAW(__SNR_connect, fd, P(places[i]), 110));
+		diff_ret(RAW(__SNR_bind, fd, P(places[i]), HEAD + 3));
 		bound = diff_listener(SOCK_STREAM, "dir/bound", 1);
-		diff_ret(RAW(SYS_getsockname, bound, P(places[i]), P(&len)));
+		diff_ret(RAW(__SNR_getsockname, bound, P(places[i]), P(&len)));
 		diff_say(" %u", len);
-		diff_ret(RAW(SYS_getsockname, bound, P(&len), P(places[i])));
+		diff_ret(RAW(__SNR_getsockname, bound, P(&len), P(places[i])));
 		diff_end(true);
 		close(fd);
 		close(bound);
@@ -219,7 +219,7 @@ static void run_outputs(void)
 		int len = rooms[i];
 
 		memset(bytes, '.', sizeof(bytes));
-		diff_ret(RAW(SYS_getsockname, bound, P(bytes), P(&len)));
+		diff_ret(RAW(__SNR_getsockname, bound, P(bytes), P(&len)));
 		diff_say(" %d:%.*s", len, 16, bytes + 2);
 	}
 	close(bound);

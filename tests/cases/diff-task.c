@@ -36,7 +36,7 @@ static void *own_umask(void *arg)
 	(void)arg; /* nothing to say */
 	diff_ret(unshare(CLONE_FS) < 0 ? -errno : 0);
 	umask(0);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("by-thread"), O_RDWR | O_CREAT, 0666));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("by-thread"), O_RDWR | O_CREAT, 0666));
 	return NULL;
 }
 
@@ -45,8 +45,8 @@ static void *own_cwd(void *arg)
 	(void)arg; /* nothing to say */
 	diff_ret(unshare(CLONE_FS) < 0 ? -errno : 0);
 	diff_ret(chdir("dir") < 0 ? -errno : 0);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sub"), O_RDONLY));
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("sub"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY));
 	return NULL;
 }
 
@@ -66,8 +66,8 @@ static void *own_table(void *arg)
 	other = open("deep", O_RDONLY | O_DIRECTORY);
 	diff_ret(dup2(other, fd));
 	(void)close(other); /* the number counts, not this one */
-	diff_fd(RAW(SYS_openat, fd, P("file"), O_RDONLY));
-	diff_fd(RAW(SYS_openat, fd, P("sub"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, fd, P("file"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, fd, P("sub"), O_RDONLY));
 	return NULL;
 }
 
@@ -77,28 +77,28 @@ static void run_threads(void)
 
 	diff_begin("umask-shared-by-threads");
 	in_thread(shared_umask, NULL);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("by-main"), O_RDWR | O_CREAT, 0666));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("by-main"), O_RDWR | O_CREAT, 0666));
 	umask(022);
 	diff_end(true);
 	diff_begin("umask-of-one-thread");
 	in_thread(own_umask, NULL);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("by-main"), O_RDWR | O_CREAT, 0666));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("by-main"), O_RDWR | O_CREAT, 0666));
 	diff_end(true);
 	diff_begin("cwd-of-one-thread");
 	in_thread(own_cwd, NULL);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY));
 	diff_end(true);
 	diff_begin("cwd-shared-by-threads");
 	in_thread(shared_cwd, NULL);
-	diff_fd(RAW(SYS_openat, AT_FDCWD, P("sub"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("sub"), O_RDONLY));
 	if (chdir("..") < 0)
 		diff_die("chdir ..");
 	diff_end(true);
 	diff_begin("table-of-one-thread");
 	fd = open("dir", O_RDONLY | O_DIRECTORY);
 	in_thread(own_table, &fd);
-	diff_fd(RAW(SYS_openat, fd, P("sub"), O_RDONLY));
-	diff_fd(RAW(SYS_openat, fd, P("file"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, fd, P("sub"), O_RDONLY));
+	diff_fd(RAW(__SNR_openat, fd, P("file"), O_RDONLY));
 	(void)close(fd); /* the case is over */
 	diff_end(true);
 }
@@ -147,7 +147,7 @@ static void run_processes(void)
 	diff_begin("vfork-child-opens");
 	pid = vfork();
 	if (pid == 0)
-		_exit(RAW(SYS_openat, AT_FDCWD, P("file"), O_RDONLY | O_CLOEXEC) < 0);
+		_exit(RAW(__SNR_openat, AT_FDCWD, P("file"), O_RDONLY | O_CLOEXEC) < 0);
 	reap(pid);
 	diff_close_all();
 	diff_end(true);

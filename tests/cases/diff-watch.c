@@ -127,15 +127,15 @@ void diff_group_watch(void)
 
 		diff_begin("inotify-mask %x", odd[m]);
 		fd = inotify_init1(IN_CLOEXEC);
-		ret = RAW(SYS_inotify_add_watch, fd, P("dir"), odd[m]);
+		ret = RAW(__SNR_inotify_add_watch, fd, P("dir"), odd[m]);
 		diff_ret(ret);
-		diff_ret(RAW(SYS_inotify_add_watch, fd, P("dir"), odd[m]));
-		diff_ret(RAW(SYS_inotify_rm_watch, fd, ret));
+		diff_ret(RAW(__SNR_inotify_add_watch, fd, P("dir"), odd[m]));
+		diff_ret(RAW(__SNR_inotify_rm_watch, fd, ret));
 		(void)close(fd);
 		diff_end(false);
 	}
 	diff_begin("inotify-bad-descriptor");
-	diff_ret(RAW(SYS_inotify_add_watch, -1, P("dir"), IN_MODIFY));
-	diff_ret(RAW(SYS_inotify_add_watch, 0, P("dir"), IN_MODIFY));
+	diff_ret(RAW(__SNR_inotify_add_watch, -1, P("dir"), IN_MODIFY));
+	diff_ret(RAW(__SNR_inotify_add_watch, 0, P("dir"), IN_MODIFY));
 	diff_end(false);
 }

@@ -1,6 +1,6 @@
 # Programs that the live tests run inside callgate.
 check_PROGRAMS += tests/cases/cases-diff tests/cases/cases-threat
-tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-nr.h tests/cases/diff-deviate.c \
+tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-deviate.c \
 	tests/cases/diff-dirfd.c tests/cases/diff-fifo.c tests/cases/diff-fixture.c tests/cases/diff-main.c \
 	tests/cases/diff-mem.c tests/cases/diff-meta.c tests/cases/diff-open.c tests/cases/diff-out.c \
 	tests/cases/diff-outside.c \
