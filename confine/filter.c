@@ -12,8 +12,7 @@
 #include "base/banned.h"
 
 /*
- * Made by hand because libseccomp takes 1.2 ms for these rules, more than the exec that follows, and this 20 µs.
- * tests/unit/test_filter.c holds it against libseccomp's filter of the same table.
+ * doc/architecture.md says why libseccomp does not make it. tests/unit/test_filter.c holds it against libseccomp's.
  *
  *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a
  *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify

@@ -8,6 +8,9 @@ dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
 include tests/cases/local.mk
 include tests/live/local.mk
+TESTS += tests/contributing.sh
+dist_check_SCRIPTS += tests/contributing.sh
+EXTRA_DIST += CONTRIBUTING.md
 TESTS += tests/audit.sh
 dist_check_SCRIPTS += tests/audit.sh
 TESTS += tests/policy.sh

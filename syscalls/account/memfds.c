@@ -237,7 +237,7 @@ static void map_shared(struct call *call)
 
 /*
  * Notified only where memory is sampled, and then only for shared anonymous memory, huge pages, and types the kernel may
- * know and filter-terms.c does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
+ * know and allow_mmap_sampled does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
  * memfd's.
  */
 void sys_mmap(struct call *call)
