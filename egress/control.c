@@ -9,20 +9,46 @@
 
 #define HEAD offsetof(struct control_message, id)
 
+#define IN(phase) (1u << CONTROL_##phase)
+
+/* Which message is legal in which phase of its receiver, as OpenSSH's monitor.c has it. */
+static const struct control_rule {
+	size_t body; /* bytes after the header */
+	size_t fds;  /* descriptors that come with it */
+	enum control_side receiver;
+	unsigned phases;         /* in which it may come */
+	enum control_phase next; /* the one that it begins; CONTROL_STARTING: none */
+} rules[] = {
+	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN(STARTING), CONTROL_RUNNING},
+	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN(RUNNING), 0},
+	[CONTROL_UDP] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN(RUNNING), 0},
+	[CONTROL_CANCEL] = {sizeof(struct control_id), 0, CONTROL_EGRESS, IN(RUNNING), 0},
+	[CONTROL_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN(RUNNING) | IN(ENDING), 0},
+	[CONTROL_END] = {0, 0, CONTROL_EGRESS, IN(STARTING) | IN(RUNNING), CONTROL_ENDING},
+
+	[CONTROL_READY] = {0, 0, CONTROL_SUPERVISOR, IN(STARTING), CONTROL_RUNNING},
+	[CONTROL_NAME] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
+	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
+	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
+	[CONTROL_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
+};
+_Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
+
 size_t control_size(enum control_type type)
 {
-	static const size_t body[CONTROL_TYPE_MAX] = {
-		[CONTROL_CONNECT] = sizeof(struct control_connect),
-		[CONTROL_UDP] = sizeof(struct control_connect),
-		[CONTROL_CANCEL] = sizeof(struct control_id),
-		[CONTROL_ACK] = sizeof(struct control_ack),
-		[CONTROL_NAME] = sizeof(struct control_name),
-		[CONTROL_CONNECTED] = sizeof(struct control_connected),
-		[CONTROL_RECORD] = sizeof(struct control_record),
-		[CONTROL_DONE] = sizeof(struct control_done),
-	};
+	return HEAD + rules[type].body;
+}
 
-	return HEAD + body[type];
+bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
+		    size_t fds_count)
+{
+	const struct control_rule *rule = &rules[message->type];
+
+	if (rule->receiver != receiver || rule->fds != fds_count || !(rule->phases & 1u << *phase))
+		return false;
+	if (rule->next != CONTROL_STARTING)
+		*phase = rule->next;
+	return true;
 }
 
 union control_room {

@@ -1,7 +1,8 @@
 /*
  * What supervisor and egress say to each other over a SOCK_SEQPACKET pair: messages of one fixed size each kind, versioned,
- * checked on arrival (control_receive). The supervisor trusts nothing in them: texts are bounded and escaped by the log,
- * and whether a name may be connected to it asks the policy itself.
+ * checked on arrival (control_receive). Which of them each end may get, in which phase and with how many descriptors, is a
+ * table in control.c (control_admits). The supervisor trusts nothing in them: texts are bounded and escaped by the log, and
+ * whether a name may be connected to it asks the policy itself.
  *
  * A connection: the program's connect(2) is judged and recorded by the supervisor, which binds the socket and announces its
  * source port (CONNECT). Egress resolves, dials and asks for an "open" record (RECORD, wants_ack); told that it is on record
@@ -122,6 +123,23 @@ struct control_message {
 };
 
 #define CONTROL_FDS_MAX 3
+
+enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
+
+/* Of one end, by what it has received so far. It begins with the first and never goes back. */
+enum control_phase {
+	CONTROL_STARTING,
+	CONTROL_RUNNING, /* egress: CONTROL_GUEST has come; the supervisor: CONTROL_READY */
+	CONTROL_ENDING,  /* egress: CONTROL_END has come */
+	CONTROL_PHASE_MAX,
+};
+
+/*
+ * Whether `receiver` may get this message, with so many descriptors, in its phase, which then changes with it. False: the
+ * other side has broken the protocol and is to be given up.
+ */
+bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
+		    size_t fds_count);
 
 /* The bytes of a message of this type, header included. */
 size_t control_size(enum control_type type);

@@ -29,7 +29,7 @@ static void take_guest(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
-	if (count != CONTROL_FDS_MAX || egress->dns || guest_listen(egress, fds[0]) < 0) {
+	if (guest_listen(egress, fds[0]) < 0) {
 		line_fail(egress->line);
 		while (count)
 			(void)close(fds[--count]);
@@ -112,9 +112,7 @@ static void on_connection(struct egress *egress, const struct control_message *m
 
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
-	size_t expected = message->type == CONTROL_GUEST ? CONTROL_FDS_MAX : message->type == CONTROL_UDP ? 1 : 0;
-
-	if (fds_count != expected || message->type > CONTROL_END) {
+	if (!control_admits(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
 		while (fds_count)
 			(void)close(fds[--fds_count]);
 		line_fail(egress->line);

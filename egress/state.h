@@ -39,6 +39,7 @@ struct egress {
 	struct timer end_timer;
 	uint64_t end_ns;         /* when that began */
 	size_t conns_max;
+	enum control_phase phase; /* what the supervisor may say now */
 	bool ending;
 	bool accepting, end_waits; /* an end that is read meanwhile begins when the connection at hand has its place */
 	int status;              /* of the process */

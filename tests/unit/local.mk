@@ -227,6 +227,8 @@ tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/un
 tests_unit_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_LINKED) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/test_control
+tests_unit_test_control_LDADD = $(EGRESS_LIBS)
 
 # The network of a policy: text forms, verdicts, mistakes.
 UNIT_TESTS += tests/unit/test_net_text
