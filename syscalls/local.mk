@@ -93,6 +93,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/xattr.h \
 	syscalls/net/address.c \
 	syscalls/net/address.h \
+	syscalls/net/bind.c \
+	syscalls/net/connect.c \
 	syscalls/net/inet-address.c \
 	syscalls/net/inet-address.h \
 	syscalls/net/inet-bind.c \
@@ -117,10 +119,10 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/inet-work.h \
 	syscalls/net/inet.c \
 	syscalls/net/inet.h \
+	syscalls/net/names.c \
 	syscalls/net/socket.c \
 	syscalls/net/sockets.c \
 	syscalls/net/sockets.h \
-	syscalls/net/unix.c \
 	syscalls/process/process.c \
 	syscalls/process/signal-group.c \
 	syscalls/process/signal-group.h \

@@ -175,7 +175,7 @@ static void look_soon(struct disk *disk)
 		disk->next_ns = soon;
 }
 
-/* The entry of a file, made when it is new: base_bytes of it are not the run's. NULL: the call is answered. */
+/* The entry of a file, made when it is new: base_bytes of it are not the run's. NULL: the outcome is set. */
 static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;

@@ -11,6 +11,7 @@
 #include "base/fdinfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
+#include "syscalls/file/act.h"
 #include "syscalls/process/target.h"
 
 #include "base/banned.h"
@@ -78,6 +79,15 @@ enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storag
 	path->error = 0;
 	call->paths = 1;
 	return NET_UNIX_PATH;
+}
+
+void net_replace_error(struct call *call, int from, int to)
+{
+	if (file_error(call) != from)
+		return;
+	if (call->decision.verdict == VERDICT_DENY)
+		call->decision.error = -to;
+	call_fail(call, to);
 }
 
 void net_refuse_family(struct call *call, int family, int error)

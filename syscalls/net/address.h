@@ -11,8 +11,8 @@
 int net_check_socket(const struct call *call);
 
 /*
- * The address in registers 1 and 2. Fails as native calls do before the address matters, with the outcome set: false. What
- * is missing of *address is zero.
+ * The address in registers 1 and 2. Fails as native calls do before the address matters, with the outcome set: false.
+ * What is missing of *address is zero.
  */
 bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len);
 
@@ -24,6 +24,9 @@ enum net_unix_kind {
 };
 
 enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storage *address, int len);
+
+/* Another errno for what was decided: those of unix sockets are not those of files. */
+void net_replace_error(struct call *call, int from, int to);
 
 /* Refuses an address, or a socket, of another family than unix. */
 void net_refuse_family(struct call *call, int family, int error);

@@ -31,7 +31,7 @@ static int socket_type(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ? -1 : type;
 }
 
-/* False: the call is answered. */
+/* False: the outcome is set. */
 static bool take_sender(struct call *call, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;

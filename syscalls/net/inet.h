@@ -36,7 +36,7 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 
 /*
- * The parts of the handlers in net.c for these families; the address is the copy. inet_connect ends a TCP connect to an
+ * What sys_connect, sys_bind and others do for these families; the address is the copy. inet_connect ends a TCP connect to an
  * approved endpoint with OUTCOME_EGRESS: outcome.fd is the bound duplicate, outcome.egress (owned) tells what to do.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);

@@ -1,0 +1,117 @@
+/*
+ * bind(2), by the family of its address: of unix sockets here, of internet sockets in inet-bind.c. That of a unix
+ * socket is judged as making the socket file and performed on a duplicate of the program's socket.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/account/disk.h"
+#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
+#include "syscalls/net/inet.h"
+#include "syscalls/net/sockets.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "an address of any family");
+
+/* The socket file the program will see, pinned. A descriptor or -errno. */
+static int make_node(int parent, const char *name, int socket_fd)
+{
+	struct stat st;
+	int node;
+
+	if (fstat(socket_fd, &st) < 0) /* unix_bind_bsd(): the mode is the socket's, less the umask */
+		return -errno;
+	if (mknodat(parent, name, S_IFSOCK | (st.st_mode & 0777), 0) < 0)
+		return errno == EEXIST ? -EADDRINUSE : -errno;
+	node = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return node < 0 ? -errno : node;
+}
+
+static bool has_name(int socket_fd)
+{
+	struct sockaddr_un address;
+	socklen_t len = sizeof(address);
+
+	return getsockname(socket_fd, (struct sockaddr *)&address, &len) == 0 &&
+	       len > offsetof(struct sockaddr_un, sun_path);
+}
+
+/* The kernel's order: the name, then whether the socket has one already. */
+static void bind_path(struct call *call)
+{
+	struct sockets *sockets = call->sandbox->sockets;
+	_cleanup_close_ int parent = -1, copy = -1;
+	const char *name;
+	int node, r;
+
+	parent = file_pin_new(call, 0, &name);
+	if (parent < 0) {
+		net_replace_error(call, -EEXIST, -EADDRINUSE);
+		return;
+	}
+	copy = net_copy_socket(call);
+	if (copy < 0)
+		return;
+	r = has_name(copy) ? -EINVAL : sockets_make_room(sockets);
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+		return;
+	r = node = make_node(parent, name, copy);
+	if (r >= 0) {
+		r = sockets_bind(sockets, copy, node, call->path[0].text);
+		if (r < 0)
+			(void)unlinkat(parent, name, 0); /* fails only when the program has removed it */
+	}
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, 0);
+	disk_made(call, S_IFSOCK);
+}
+
+static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)
+{
+	switch (net_take_unix(call, address, len)) {
+	case NET_UNIX_PATH:
+		bind_path(call);
+		break;
+	case NET_UNIX_ABSTRACT:
+	case NET_UNIX_UNNAMED: /* the kernel would choose an abstract one */
+		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
+		break;
+	case NET_UNIX_INVALID:
+	default:
+		target_allow(call);
+		call_fail(call, -EINVAL);
+		break;
+	}
+}
+
+void sys_bind(struct call *call)
+{
+	struct sockaddr_storage address;
+	int len;
+
+	if (!net_read_address(call, &address, &len))
+		return;
+	if (address.ss_family == AF_UNIX)
+		bind_unix(call, &address, len);
+	else if (call->sandbox->inet)
+		inet_bind(call, &address, len);
+	else
+		net_refuse_family(call, address.ss_family, -EINVAL);
+}

@@ -1,0 +1,120 @@
+/*
+ * connect(2), by the family of its address: of unix sockets here, of internet sockets in inet-connect.c. That of a
+ * unix socket is judged as writing to the socket file and performed on a duplicate of the program's socket. Only
+ * sockets that the run itself has bound can be connected to (sockets.h): with an outsider, descriptors and messages
+ * would pass that nobody judges.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/account/denials.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
+#include "syscalls/net/inet.h"
+#include "syscalls/net/sockets.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+/* The inode of the run's socket behind a socket file: owned by the caller; or -1 with the outcome set. */
+static int find_peer(struct call *call, int node)
+{
+	struct stat st;
+	int peer;
+
+	if (fstat(node, &st) < 0) {
+		call_fail(call, -errno);
+		return -1;
+	}
+	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0) {
+		call_fail(call, -EACCES);
+		return -1;
+	}
+	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
+	if (peer >= 0) {
+		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0); /* its own might go while a worker waits */
+		if (peer < 0)
+			call_fail(call, -EAGAIN);
+	} else if (S_ISSOCK(st.st_mode) && sockets_alive(node))
+		call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
+	else
+		call_fail(call, -ECONNREFUSED); /* a file left behind, or no socket: natively the same */
+	return peer;
+}
+
+/* glibc asks the name service cache before it reads passwd or asks the DNS itself (nscd/nscd_helper.c). */
+static bool is_name_cache(const struct call_path *path)
+{
+	return strcmp(path->text, "/var/run/nscd/socket") == 0 || strcmp(path->text, "/run/nscd/socket") == 0;
+}
+
+static void connect_path(struct call *call)
+{
+	_cleanup_close_ int node = file_pin(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
+	_cleanup_close_ int peer = -1, copy = -1;
+	int flags, r;
+
+	if (node < 0) {
+		net_replace_error(call, -EROFS, -EACCES);
+		return;
+	}
+	peer = find_peer(call, node);
+	if (peer < 0)
+		return;
+	copy = net_copy_socket(call);
+	if (copy < 0 || call_commit(call) < 0)
+		return;
+	flags = fcntl(copy, F_GETFL);
+	r = flags >= 0 && flags & O_NONBLOCK ? sockets_connect(copy, peer) : -EINTR;
+	if (r == -EINTR) { /* it may wait for room in the queue, also when the flag was taken away meanwhile */
+		call->outcome.kind = OUTCOME_CONNECT;
+		call->outcome.fd = steal_fd(&copy);
+		call->outcome.peer_fd = steal_fd(&peer);
+		return;
+	}
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, 0);
+}
+
+static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
+{
+	switch (net_take_unix(call, address, len)) {
+	case NET_UNIX_PATH:
+		connect_path(call);
+		if (call->decision.verdict == VERDICT_DENY && is_name_cache(&call->path[0]))
+			call->decision.reason = DENIAL_EXPECTED;
+		break;
+	case NET_UNIX_ABSTRACT:
+		call_refuse(call, -ECONNREFUSED, NULL, "abstract_socket_not_granted");
+		break;
+	case NET_UNIX_UNNAMED:
+	case NET_UNIX_INVALID:
+	default:
+		target_allow(call);
+		call_fail(call, -EINVAL);
+		break;
+	}
+}
+
+void sys_connect(struct call *call)
+{
+	struct sockaddr_storage address;
+	int len;
+
+	if (!net_read_address(call, &address, &len))
+		return;
+	if (address.ss_family == AF_UNIX)
+		connect_unix(call, &address, len);
+	else if (call->sandbox->inet)
+		inet_connect(call, &address, len);
+	else
+		net_refuse_family(call, address.ss_family, -EINVAL);
+}
