@@ -326,8 +326,6 @@ static bool open_existing(struct call *call, const struct open_request *request)
 	_cleanup_close_ int pin = -1;
 	struct open_scope scope;
 
-	if (open_direct(call, request))
-		return true;
 	if (file_scope(call, request, &scope) < 0)
 		return true;
 	pin = file_pin(call, 0, want, follow_of(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
@@ -372,7 +370,8 @@ void file_open(struct call *call, const struct open_request *request)
 	/* The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing is made or cut. */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && room_full(call))
 		return;
-	open_or_create(call, request);
+	if (!open_direct(call, request))
+		open_or_create(call, request);
 	/* What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing else. */
 	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
 		(void)room_full(call);
