@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "doctor/probe.h"
+#include "supervisor/answer.h"
 #include "supervisor/notify.h"
 
 #include "base/banned.h"
@@ -133,14 +134,14 @@ static const char *converse(struct listener_page *page, int fd, pid_t pid, int *
 		page->extras |= SYNC;
 	*ret_error = receive(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = notify_value(listener, notification.id, ANSWER);
+		*ret_error = answer_value(listener, notification.id, ANSWER);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = receive(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = notify_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		*ret_error = answer_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	if (*ret_error >= 0)
-		*ret_error = notify_value(listener, notification.id, *ret_error);
+		*ret_error = answer_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
 		*ret_error = probe_wait(pid, STEP_MS, &status);
 	if (*ret_error < 0)

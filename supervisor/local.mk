@@ -1,4 +1,6 @@
 libcallgate_supervisor_a_SOURCES += \
+	supervisor/answer.c \
+	supervisor/answer.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
 	supervisor/cpu/callers.c \
@@ -14,20 +16,17 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/environment.h \
 	supervisor/gateway/address.c \
 	supervisor/gateway/address.h \
-	supervisor/gateway/client-conns.c \
-	supervisor/gateway/client-dial.c \
-	supervisor/gateway/client-network.c \
-	supervisor/gateway/client-private.h \
-	supervisor/gateway/client-queue.c \
-	supervisor/gateway/client-record.c \
-	supervisor/gateway/client-usage.c \
 	supervisor/gateway/client.c \
 	supervisor/gateway/client.h \
+	supervisor/gateway/connections.c \
+	supervisor/gateway/connects.c \
 	supervisor/gateway/guest.c \
+	supervisor/gateway/line.c \
 	supervisor/gateway/lockdown.c \
 	supervisor/gateway/lockdown.h \
 	supervisor/gateway/network.c \
 	supervisor/gateway/network.h \
+	supervisor/gateway/private.h \
 	supervisor/gateway/provide-java.c \
 	supervisor/gateway/provide.c \
 	supervisor/gateway/provide.h \
@@ -35,6 +34,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/routes.h \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
+	supervisor/gateway/summary.c \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
 	supervisor/launch.c \
@@ -55,6 +55,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/lookup.h \
 	supervisor/notify.c \
 	supervisor/notify.h \
+	supervisor/outcome.c \
+	supervisor/outcome.h \
 	supervisor/process-audit.c \
 	supervisor/process-await.c \
 	supervisor/process-guest.c \

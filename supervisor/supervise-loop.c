@@ -124,7 +124,7 @@ static void on_event(struct supervisor *supervisor, const struct epoll_event *ev
 	else if (event->data.ptr == &supervisor->limits_mark)
 		limits_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
-		egress_client_event(supervisor->network.client, event->events);
+		egress_client_exchange(supervisor->network.client);
 	else if (event->data.ptr == &supervisor->alarm_mark)
 		supervisor->alarm_ns = NEVER;
 }

@@ -125,7 +125,7 @@ static int prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = tracer_create(sandbox, &tracer);
 	if (r == 0)
-		r = blocking_create(sandbox, &blocking);
+		r = blocking_create(&blocking);
 	if (r == 0 && options->egress && options->egress->active)
 		r = supervise_network_create(&supervisor->network, sandbox, options->egress, options->guest);
 	view_set_tree(options->view, sandbox->tree);
@@ -139,7 +139,6 @@ static int prepare(struct supervisor *supervisor)
 		r = prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
-	supervisor->dispatch.watchdog = supervisor->watchdog;
 	if (r == 0)
 		r = supervise_watch_events(supervisor);
 	if (r == 0)

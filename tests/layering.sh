@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, "base/banned.h" is the last include of every .c file, headers have guards, and no file but the syscall table
-# lists system call numbers. Every source is in its folder's local.mk.
+# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -92,9 +92,10 @@ LC_ALL=C awk -v order="$*" '
 		if (header !~ /[.]def$/) last_quoted = header
 	}
 	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
-	# That the kernel performs a call is said in one place, which asks the row whether it may.
-	/SECCOMP_USER_NOTIF_FLAG_CONTINUE/ && now !~ /^supervisor\/notify[.]c$|^doctor\/seccomp[.]c$/ {
-		complain(now ": only supervisor/notify.c continues a call")
+	# One file responds to notifications. That the kernel performs a call is said there, too, which asks the row whether it may.
+	/SECCOMP_USER_NOTIF_FLAG_CONTINUE|SECCOMP_IOCTL_NOTIF_(SEND|ADDFD)/ && $0 !~ /^ [*] / &&
+			now !~ /^supervisor\/answer[.]c$|^confine\/selffilter-rules[.]c$/ {
+		complain(now ": only supervisor/answer.c responds to notifications")
 	}
 	/not sorted:/ { free = 1 }
 	/included many times/ { many = 1 }

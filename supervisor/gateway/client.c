@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/gateway/client-private.h"
+#include "supervisor/gateway/private.h"
 
 #include "base/banned.h"
 
@@ -24,77 +24,69 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 
 	if (!client)
 		return -ENOMEM;
-	client->network = network_create();
+	client->summary = summary_create();
 	client->usage = usage_create(sandbox->policy);
-	if (!client->network || !client->usage) {
-		network_free(client->network);
+	if (!client->summary || !client->usage) {
+		summary_free(client->summary);
 		usage_free(client->usage);
 		free(client);
 		return -ENOMEM;
 	}
 	client->sandbox = sandbox;
 	client->pool = pool;
-	client->control_fd = steal_fd(&owned);
-	queue_init(&client->queue);
+	egress_line_init(&client->line, steal_fd(&owned));
 	*ret_client = client;
 	return 0;
 }
 
 /* Every connection has its one close record, also when egress has not sent it. */
-static void close_all(struct egress_client *client, const char *cause)
+static void client_close_all(struct egress_client *client, const char *cause)
 {
-	struct conn_entry *conn;
+	struct connection *conn;
 
-	while ((conn = conns_any(&client->conns)))
-		client_close(client, conn, cause);
+	while ((conn = connections_any(&client->connections)))
+		connection_close(client, conn, cause);
 }
 
-static void give_up(struct egress_client *client, const char *cause)
+static void client_give_up(struct egress_client *client, const char *cause)
 {
-	if (client->control_fd < 0)
+	if (client->line.fd < 0)
 		return;
-	(void)close(client->control_fd); /* egress ends by that */
-	client->control_fd = -1;
-	queue_done(&client->queue);
-	dials_fail(client, -ENETDOWN);
-	close_all(client, cause);
+	egress_line_done(&client->line);
+	connects_fail(client, -ENETDOWN);
+	client_close_all(client, cause);
 }
 
 void egress_client_free(struct egress_client *client)
 {
 	if (!client)
 		return;
-	dials_fail(client, -ECONNABORTED);
-	give_up(client, "run_ended");
-	network_free(client->network);
+	connects_fail(client, -ECONNABORTED);
+	client_give_up(client, "run_ended");
+	summary_free(client->summary);
 	usage_free(client->usage);
 	free(client);
 }
 
 int egress_client_fd(const struct egress_client *client)
 {
-	return client->control_fd;
+	return client->line.fd;
 }
 
 bool egress_client_alive(const void *client)
 {
-	return ((const struct egress_client *)client)->control_fd >= 0;
+	return ((const struct egress_client *)client)->line.fd >= 0;
 }
 
 unsigned egress_client_interest(const struct egress_client *client)
 {
-	return (client->queue.count < QUEUE_MAX ? EPOLLIN : 0u) | (client->queue.count > 0 ? EPOLLOUT : 0u);
-}
-
-int client_send(struct egress_client *client, const struct control_message *message)
-{
-	return client->control_fd < 0 ? -ENETDOWN : queue_send(&client->queue, client->control_fd, message, -1);
+	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
 }
 
 /* ---- what it says ---- */
 
 /* "dns": "real" of one of the name's rules, and an address that may be dialled for it. */
-static bool is_real_allowed(const struct egress_client *client, const char *host, const struct sockaddr *address)
+static bool client_permits_real(const struct egress_client *client, const char *host, const struct sockaddr *address)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_rules(client->sandbox->policy, &count);
@@ -106,24 +98,26 @@ static bool is_real_allowed(const struct egress_client *client, const char *host
 	return false;
 }
 
-static int learn_real(struct egress_client *client, const struct control_name *name)
+static int client_learn_real(struct egress_client *client, const struct control_name *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-	const struct sockaddr *address = name->address_family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6;
+	const struct sockaddr *address = (const struct sockaddr *)&v4;
 
 	if (name->address_family != AF_INET && name->address_family != AF_INET6)
 		return -EBADMSG;
 	memcpy(&v4.sin_addr, name->address, sizeof(v4.sin_addr));
 	memcpy(&v6.sin6_addr, name->address, sizeof(v6.sin6_addr));
-	if (!is_real_allowed(client, name->host, address))
+	if (name->address_family == AF_INET6)
+		address = (const struct sockaddr *)&v6;
+	if (!client_permits_real(client, name->host, address))
 		return -EBADMSG;
 	/* One that stands for another name stays that name's; no room or memory: it is not known, and so refused. */
 	(void)pool_learn_real(client->pool, address, name->host);
 	return 0;
 }
 
-static int on_name(struct egress_client *client, const struct control_name *name)
+static int client_on_name(struct egress_client *client, const struct control_name *name)
 {
 	char host[NET_HOST_MAX];
 
@@ -131,166 +125,136 @@ static int on_name(struct egress_client *client, const struct control_name *name
 	    !policy_net_name(client->sandbox->policy, host).allow)
 		return -EBADMSG;
 	if (name->index == UINT32_MAX)
-		return learn_real(client, name);
+		return client_learn_real(client, name);
 	return pool_learn(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
 /* What was announced may have been closed meanwhile. */
-static int on_connected(struct egress_client *client, const struct control_connected *connected)
+static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
-	struct conn_entry *conn = conns_find(&client->conns, connected->conn);
+	struct connection *conn = connections_find(&client->connections, connected->conn);
+	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
-	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn == 0 || connected->conn > client->conns.next)
+	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn == 0 ||
+	    connected->conn > client->connections.next || !connection_permits(conn, step))
 		return -EBADMSG;
 	if (!conn)
-		return connected->error == 0 ? -EBADMSG : 0;
-	if (conn->answered || conn->udp || (connected->error == 0 && conn->host[0] && !conn->opened))
-		return -EBADMSG;
+		return 0;
 	conn->answered = true;
-	dials_answer(client, conn->id, connected->error);
+	connects_answer(client, conn->id, connected->error);
 	return 0;
 }
 
-static int on_message(struct egress_client *client, const struct control_message *message)
+/* One that control_admits has let through. */
+static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
-	switch ((enum control_type)message->type) {
-	case CONTROL_READY:
-		return 0;
-	case CONTROL_NAME:
-		return on_name(client, &message->name);
-	case CONTROL_CONNECTED:
-		return on_connected(client, &message->connected);
-	case CONTROL_RECORD:
-		return client_record(client, &message->record);
-	case CONTROL_DONE:
-		return client_done(client, &message->done);
-	case CONTROL_GUEST:
-	case CONTROL_CONNECT:
-	case CONTROL_UDP:
-	case CONTROL_CANCEL:
-	case CONTROL_ACK:
-	case CONTROL_END:
-	case CONTROL_TYPE_MAX:
-	default:
-		return -EBADMSG; /* ours to say */
-	}
+	if (message->type == CONTROL_NAME)
+		return client_on_name(client, &message->name);
+	if (message->type == CONTROL_CONNECTED)
+		return client_on_connected(client, &message->connected);
+	if (message->type == CONTROL_RECORD)
+		return connections_record(client, &message->record);
+	if (message->type == CONTROL_DONE)
+		return connections_done(client, &message->done);
+	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
 
 /* 0: nothing more is there now; -errno: nothing more will come. */
-static int receive(struct egress_client *client)
+static int client_receive(struct egress_client *client)
 {
 	struct control_message message;
-	int fds[CONTROL_FDS_MAX];
-	size_t count;
+	int r = 0;
 
-	for (int i = 0; i < MESSAGES_MAX && client->queue.count < QUEUE_MAX; i++) {
-		int r = control_receive(client->control_fd, &message, fds, &count);
-
-		if (r == 0 && count > 0) { /* it has nothing to give */
-			while (count > 0)
-				(void)close(fds[--count]);
-			r = -EBADMSG;
-		}
-		if (r == -EAGAIN)
-			return 0;
+	for (int i = 0; i < MESSAGES_MAX && r == 0; i++) {
+		r = egress_line_receive(&client->line, &message);
 		if (r == 0)
-			r = on_message(client, &message);
-		if (r < 0)
-			return r;
+			r = client_on_message(client, &message);
+		else if (r == -EAGAIN)
+			return 0;
 	}
-	return 0;
+	return r;
 }
 
-static void exchange(struct egress_client *client)
+void egress_client_exchange(void *context)
 {
-	int r = client->control_fd < 0 ? 0 : queue_flush(&client->queue, client->control_fd);
+	struct egress_client *client = context;
+	int r = egress_line_flush(&client->line);
 
-	if (r == 0 && client->control_fd >= 0)
-		r = receive(client);
+	if (r == 0 && client->line.fd >= 0)
+		r = client_receive(client);
 	if (r < 0)
-		give_up(client, client->ending ? "run_ended" : "egress_failed");
-}
-
-void egress_client_event(struct egress_client *client, unsigned events)
-{
-	(void)events; /* both ways do not wait */
-	exchange(client);
-}
-
-void egress_client_catch_up(void *client)
-{
-	exchange(client);
+		client_give_up(client, client->ending ? "run_ended" : "egress_failed");
 }
 
 int egress_client_tick(struct egress_client *client)
 {
-	int wait = dials_tick(client);
+	int wait = connects_tick(client);
 
-	if (client->queue.count == 0 || client->control_fd < 0)
+	if (client->line.count == 0)
 		return wait;
-	if (queue_flush(&client->queue, client->control_fd) < 0) /* or nobody listens any more */
-		give_up(client, "egress_failed");
+	if (egress_line_flush(&client->line) < 0) /* or nobody listens any more */
+		client_give_up(client, "egress_failed");
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
 /* ---- what it is told ---- */
 
-static int announce(struct egress_client *client, enum control_type type, const struct control_connect *what,
-		    const struct conn_entry *conn, int fd)
+static int client_announce(struct egress_client *client, enum control_type type, const struct control_connect *what,
+		    const struct connection *conn, int fd)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = type, .connect = *what};
 
 	message.connect.conn = conn->id;
 	message.connect.pid = conn->pid;
 	(void)snprintf(message.connect.exe, sizeof(message.connect.exe), "%s", conn->exe); /* cut, for display */
-	return queue_send(&client->queue, client->control_fd, &message, fd);
+	return egress_line_send(&client->line, &message, fd);
 }
 
-static int room(const struct egress_client *client)
+static int client_check_room(const struct egress_client *client)
 {
-	if (!client || client->control_fd < 0)
+	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
-	return client->queue.count < QUEUE_MAX ? 0 : -EAGAIN;
+	return client->line.count < LINE_QUEUE_MAX ? 0 : -EAGAIN;
 }
 
 int egress_client_connect(struct egress_client *client, struct call *call)
 {
 	_cleanup_free_ struct inet_dial *what = steal_pointer(&call->outcome.egress);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
-	struct conn_entry *conn;
-	int r = room(client);
+	struct connection *conn;
+	int r = client_check_room(client);
 
 	if (r == 0)
-		r = conns_add(&client->conns, call->task, &what->request, &conn);
+		r = connections_add(&client->connections, call->task, &what->request, &conn);
 	if (r < 0)
 		return r;
 	memcpy(conn->address, what->address, sizeof(conn->address));
 	conn->address[sizeof(conn->address) - 1] = '\0';
-	r = dials_add(client, call, steal_fd(&fd), what, conn);
+	r = connects_add(client, call, steal_fd(&fd), what, conn);
 	if (r < 0) {
-		conns_remove(&client->conns, conn); /* egress never heard of it */
+		connections_remove(&client->connections, conn); /* egress never heard of it */
 		return r;
 	}
-	if (announce(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		give_up(client, "egress_failed"); /* that has answered the call */
+	if (client_announce(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
+		client_give_up(client, "egress_failed"); /* that has answered the call */
 	return 0;
 }
 
 int egress_client_udp(void *context, const struct control_connect *endpoint, int fd)
 {
 	struct egress_client *client = context;
-	struct conn_entry *conn;
-	int r = room(client);
+	struct connection *conn;
+	int r = client_check_room(client);
 
 	if (r == 0)
-		r = conns_add(&client->conns, NULL, endpoint, &conn);
+		r = connections_add(&client->connections, NULL, endpoint, &conn);
 	if (r < 0)
 		return r;
-	conn->udp = true;
-	r = announce(client, CONTROL_UDP, endpoint, conn, fd);
+	conn->answered = true; /* no connect(2) waits for it */
+	r = client_announce(client, CONTROL_UDP, endpoint, conn, fd);
 	if (r < 0) {
-		conns_remove(&client->conns, conn);
-		give_up(client, "egress_failed");
+		connections_remove(&client->connections, conn);
+		client_give_up(client, "egress_failed");
 	}
 	return r;
 }
@@ -300,19 +264,17 @@ void egress_client_finish(struct egress_client *client)
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
 	uint64_t until = io_now_ns() + FINISH_MS * UINT64_C(1000000), now;
 
-	dials_fail(client, -ECONNABORTED); /* whoever waited is dead */
+	connects_fail(client, -ECONNABORTED); /* whoever waited is dead */
 	client->ending = true;
-	if (client_send(client, &end) < 0)
-		give_up(client, "egress_failed");
-	while (client->control_fd >= 0 && (now = io_now_ns()) < until) {
-		struct pollfd line = {.fd = client->control_fd, .events = POLLIN};
+	if (egress_line_send(&client->line, &end, -1) < 0)
+		client_give_up(client, "egress_failed");
+	while (client->line.fd >= 0 && (now = io_now_ns()) < until) {
+		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_interest(client)};
 
-		if (client->queue.count > 0)
-			line.events = client->queue.count < QUEUE_MAX ? POLLIN | POLLOUT : POLLOUT;
 		(void)poll(&line, 1, (int)((until - now) / 1000000) + 1);
-		exchange(client);
+		egress_client_exchange(client);
 	}
-	give_up(client, "run_ended");
+	client_give_up(client, "run_ended");
 }
 
 /* ---- for the result ---- */
@@ -320,9 +282,9 @@ void egress_client_finish(struct egress_client *client)
 void egress_client_refused(void *context, const char *host, unsigned port, const char *rule, const char *reason)
 {
 	struct egress_client *client = context;
-	const struct network_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
+	const struct summary_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
 
-	network_add(client->network, &item);
+	summary_add(client->summary, &item);
 }
 
 uint64_t egress_client_denied(const struct egress_client *client)
@@ -332,7 +294,7 @@ uint64_t egress_client_denied(const struct egress_client *client)
 
 json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted)
 {
-	return network_json(client->network, ret_unlisted);
+	return summary_json(client->summary, ret_unlisted);
 }
 
 json_t *egress_client_budgets(const struct egress_client *client)
@@ -342,5 +304,5 @@ json_t *egress_client_budgets(const struct egress_client *client)
 
 json_t *egress_client_advice(const struct egress_client *client)
 {
-	return network_advice(client->network);
+	return summary_advice(client->summary);
 }

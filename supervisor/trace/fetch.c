@@ -29,7 +29,10 @@ unsigned fetch_most(void)
 	return limit.rlim_cur / SHARE < UINT_MAX ? (unsigned)(limit.rlim_cur / SHARE) : UINT_MAX;
 }
 
-/* What the task has sent: a descriptor or -errno. Other threads of it may write there too: whatever it is, it is theirs. */
+/*
+ * What the task has sent: a descriptor or -errno. Other threads of it may write there too: whatever it is, it is
+ * theirs.
+ */
 static int take(int near)
 {
 	struct letter letter = {0};
@@ -77,36 +80,28 @@ int fetch_send(struct tracer *tracer, struct pending *pending)
 	return errand_end(&errand);
 }
 
-enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, int fd, int *ret_error)
+int fetch_start(struct tracer *tracer, const struct call *call)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
 	struct pending *pending;
 	int pair[2], r;
 
-	if (later_needed(tracer, call))
-		return later_add(tracer, call, &(struct later_what){.fd = -1, .fetches = true, .wanted = fd}, ret_error);
-	if (tracer->fetches >= tracer->fetches_most) {
-		*ret_error = -EAGAIN;
-		return TRACE_FAIL;
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		*ret_error = -errno;
-		return TRACE_FAIL;
-	}
+	if (tracer->fetches >= tracer->fetches_most)
+		return -EAGAIN;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
 	near = pair[0];
 	far = pair[1];
 	r = pending_begin_carried(tracer, call, steal_fd(&far), &pending);
-	if (r < 0) {
-		*ret_error = r;
-		return TRACE_FAIL;
-	}
+	if (r < 0)
+		return r;
 	pending->fetches = true; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0 */
 	tracer->fetches++;
-	pending->wanted = fd;
+	pending->wanted = (int)call->outcome.value;
 	pending->near_fd = steal_fd(&near);
 	pending->fetched_fd = -1;
-	return TRACE_INTERRUPT;
+	return 0;
 }
 
 bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)

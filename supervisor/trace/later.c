@@ -3,18 +3,16 @@
 #include <sys/ptrace.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
-#include "supervisor/notify.h"
+#include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
 
-/* A judged call that waits in the kernel, its notification unanswered. */
+/* A judged call that waits in the kernel: nobody has responded to its notification yet. */
 struct later {
 	struct later *next;
-	struct call call;       /* a copy: texts, registers, slot */
-	struct task task;       /* what call.task points to; no exe */
-	struct later_what what; /* what it holds is owned */
+	struct call call; /* a copy: texts, registers, slot; what its outcome owns is owned here */
+	struct task task; /* what call.task points to; no exe */
 };
 
 /* The exec under way of another thread of the process. */
@@ -39,40 +37,33 @@ bool later_needed(const struct tracer *tracer, const struct call *call)
 	return pending_outlived(pending_find(tracer, call->tid)) || exec_under_way(tracer, call->task->tgid, call->tid);
 }
 
-static void what_done(struct later_what *what)
-{
-	exec_plan_free(what->plan);
-	cleanup_close(&what->fd);
-}
-
 static void later_free(struct later *later)
 {
-	what_done(&later->what);
+	exec_plan_free(later->call.outcome.exec);
+	cleanup_close(&later->call.outcome.fd);
 	free(later);
 }
 
-enum trace_answer later_add(struct tracer *tracer, const struct call *call, const struct later_what *what, int *ret_error)
+int later_add(struct tracer *tracer, struct call *call)
 {
 	struct pending *busy = exec_under_way(tracer, call->task->tgid, call->tid);
 	struct later *later = calloc(1, sizeof(*later));
 
-	if (!later) {
-		what_done(&(struct later_what){.plan = what->plan, .fd = what->fd});
-		*ret_error = -ENOMEM;
-		return TRACE_FAIL;
-	}
+	if (!later)
+		return -ENOMEM;
 	later->call = *call;
+	call->outcome.exec = NULL;
+	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
 		place_rebase(&later->call.place[i], &call->place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;
-	later->what = *what;
 	later->next = tracer->later;
 	tracer->later = later;
 	if (busy)
 		hurry(busy);
-	return TRACE_LATER;
+	return 0;
 }
 
 bool later_stop(const struct tracer *tracer, struct pending *pending, int status)
@@ -105,37 +96,6 @@ static void stops_run(struct tracer *tracer)
 	}
 }
 
-/* As the dispatcher answers: the outcome of a failure is written here, everything else by the tracer in the end. */
-static void begin_late(struct tracer *tracer, struct later *later)
-{
-	struct call *call = &later->call;
-	int listener = call->sandbox->listener_fd;
-	enum trace_answer answer;
-	int error = -EPERM;
-
-	if (later->what.plan)
-		answer = trace_exec(tracer, call, steal_pointer(&later->what.plan), &error);
-	else if (later->what.maps)
-		answer = trace_map(tracer, call, steal_fd(&later->what.fd), &error);
-	else if (later->what.fetches)
-		answer = trace_fetch(tracer, call, later->what.wanted, &error);
-	else
-		answer = trace_pathfd(tracer, call, steal_fd(&later->what.fd), later->what.cloexec, &error);
-	if (answer == TRACE_FAIL && later->what.fetches) { /* judged only when it comes round again: not on record so far */
-		call_fail(call, error);
-		(void)call_commit(call); /* failing, it is an error nevertheless */
-	}
-	/* ENOENT of an answer: the task is gone, its exit is reported. */
-	if (answer == TRACE_CONTINUE)
-		(void)notify_continue(listener, call->id, call->row, CONTINUE_VERIFIED);
-	else if (answer == TRACE_INTERRUPT)
-		(void)notify_error(listener, call->id, -EINTR);
-	else if (answer == TRACE_FAIL)
-		(void)notify_error(listener, call->id, error);
-	if (answer == TRACE_FAIL)
-		audit_end(tracer->sandbox->audit, call->slot, error, io_now_ns() - call->start_ns);
-}
-
 void later_run(struct tracer *tracer)
 {
 	struct later **link = &tracer->later;
@@ -143,17 +103,23 @@ void later_run(struct tracer *tracer)
 	stops_run(tracer);
 	while (*link) {
 		struct later *later = *link;
-		bool waits = call_valid(&later->call);
+		struct answer answer = answer_later(&later->call);
+		bool waits = answer_is_awaited(&answer);
+		int r;
 
 		if (waits && later_needed(tracer, &later->call)) {
 			link = &later->next;
 			continue;
 		}
 		*link = later->next;
-		if (waits)
-			begin_late(tracer, later);
-		else
-			audit_end(tracer->sandbox->audit, later->call.slot, -EINTR, io_now_ns() - later->call.start_ns);
+		r = waits ? trace_start(tracer, &later->call) : -EINTR;
+		if (r < 0 && waits && later->call.outcome.kind == OUTCOME_FETCH) { /* not on record so far */
+			call_fail(&later->call, r);
+			(void)call_commit(&later->call); /* failing, it is an error nevertheless */
+			answer.slot = later->call.slot;
+		}
+		if (r < 0)
+			answer_end(&answer, r);
 		later_free(later);
 		link = &tracer->later; /* what was begun may be in the others' way again */
 	}

@@ -32,19 +32,3 @@ int64_t map_carried(const struct tracer *tracer, const struct pending *pending)
 	(void)errand_end(&errand); /* fails only for a dead task */
 	return result;
 }
-
-enum trace_answer trace_map(struct tracer *tracer, const struct call *call, int fd, int *ret_error)
-{
-	struct pending *pending;
-	int r;
-
-	if (later_needed(tracer, call))
-		return later_add(tracer, call, &(struct later_what){.fd = fd, .maps = true}, ret_error);
-	r = pending_begin_carried(tracer, call, fd, &pending);
-	if (r < 0) {
-		*ret_error = r == -EMFILE ? -ENOMEM : r; /* mmap needs no descriptor */
-		return TRACE_FAIL;
-	}
-	pending->maps = true; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0 */
-	return TRACE_INTERRUPT;
-}

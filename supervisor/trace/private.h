@@ -139,12 +139,14 @@ void letter_address(struct letter *letter, uint64_t addr);
 /* A letter with fd in it. */
 void letter_fill(struct letter *letter, int fd);
 
-/* trace-fetch.c: how many at a time leave descriptors for everything else. */
+/* fetch.c: how many at a time leave descriptors for everything else. */
 unsigned fetch_most(void);
+/* Seizes the thread and gives it a carrier for its descriptor (OUTCOME_FETCH). 0 or -errno, with nothing under way. */
+int fetch_start(struct tracer *tracer, const struct call *call);
 /* Makes the stopped task send its descriptor and stand in front of its call again. 0 or -errno for it. */
 int fetch_send(struct tracer *tracer, struct pending *pending);
 
-/* trace-pathfd.c: a socket whose queue holds fd, for notify_add. A descriptor owned by the caller or -errno. */
+/* trace-pathfd.c: a socket whose queue holds fd, for answer_add. A descriptor owned by the caller or -errno. */
 int pathfd_carrier(int fd);
 /*
  * Of an O_PATH descriptor of the directory that a chdir(2) goes to, one that can be injected; -1: none, or no chdir.
@@ -164,18 +166,9 @@ int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
  * for itself. So a thread is not seized while another one of its process is in an exec; its call waits.
  */
 bool later_needed(const struct tracer *tracer, const struct call *call);
-/* What trace_exec, trace_map or trace_pathfd is called with then. */
-struct later_what {
-	struct exec_plan *plan; /* owned; NULL: a descriptor */
-	int fd;                 /* owned; -1: an exec, or trace_fetch */
-	bool cloexec;
-	bool maps;    /* trace_map */
-	bool fetches; /* trace_fetch of `wanted` */
-	int wanted;
-};
-/* Takes what it points to. TRACE_LATER, or TRACE_FAIL. */
-enum trace_answer later_add(struct tracer *tracer, const struct call *call, const struct later_what *what, int *ret_error);
-/* Begins and answers what need not wait any longer. */
+/* Keeps a copy of the call, and takes what its outcome owns. 0 or -ENOMEM: then nothing was taken. */
+int later_add(struct tracer *tracer, struct call *call);
+/* Starts what need not wait any longer. */
 void later_run(struct tracer *tracer);
 void later_free_all(struct tracer *tracer);
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "supervisor/notify.h"
+#include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
@@ -131,7 +131,10 @@ static struct pending *pending_add(struct tracer *tracer, const struct call *cal
 	return pending;
 }
 
-/* An entry for a task that is seized already: a new one above calls that are yet to come round again, or its only one. */
+/*
+ * An entry for a task that is seized already: a new one above calls that are yet to come round again, or its only
+ * one.
+ */
 static struct pending *pending_reuse(struct tracer *tracer, const struct call *call, struct pending *newest)
 {
 	unsigned depth = 0;
@@ -204,27 +207,27 @@ static int begin(struct tracer *tracer, const struct call *call, enum pending_st
 	return 0;
 }
 
-enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, struct exec_plan *plan, int *ret_error)
+static int start_exec(struct tracer *tracer, struct call *call)
 {
+	const struct exec_plan *plan = call->outcome.exec;
 	enum pending_state state = plan->detour ? PENDING_ANSWERED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r;
+	int r = plan->detour ? blob_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 
-	if (later_needed(tracer, call))
-		return later_add(tracer, call, &(struct later_what){.plan = plan, .fd = -1}, ret_error);
-	r = plan->detour ? blob_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 	if (r == 0)
 		r = begin(tracer, call, state, &pending);
 	if (r != 0) {
 		blob_done(&blob);
-		exec_plan_free(plan);
-		*ret_error = r;
-		return TRACE_FAIL;
+		return r;
 	}
-	pending->plan = plan; /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
+	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
 	pending->blob = blob;
-	return plan->detour ? TRACE_INTERRUPT : TRACE_CONTINUE;
+	if (plan->detour)
+		(void)answer_error(call->sandbox->listener_fd, call->id, -EINTR); /* at its stop the call is rewound */
+	else
+		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_VERIFIED);
+	return 0;
 }
 
 int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
@@ -233,13 +236,10 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 	struct pending *pending;
 	int r;
 
-	/* Another thread's exec is about to end this one, see later_needed: no answer matters. */
-	if (later_needed(tracer, call))
-		return -EINTR;
 	r = begin(tracer, call, PENDING_ANSWERED, &pending);
 	if (r != 0)
 		return r;
-	r = notify_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
+	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
 		pending->slot.seq = 0; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
 		pending_drop(tracer, pending);
@@ -250,34 +250,60 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 	return 0;
 }
 
-enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error)
+/* The thread receives an O_PATH descriptor; that of a chdir(2) goes there. */
+static int start_pathfd(struct tracer *tracer, struct call *call)
 {
-	_cleanup_close_ int owned = fd;
-	_cleanup_close_ int carrier = -1;
+	_cleanup_close_ int owned = steal_fd(&call->outcome.fd);
 	struct pending *pending;
-	bool direct;
+	int carrier = pathfd_directory(call, owned), r;
+	bool direct = carrier >= 0;
+
+	if (!direct)
+		carrier = pathfd_carrier(owned);
+	r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, carrier, &pending);
+	if (r < 0)
+		return r;
+	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
+	pending->direct = direct;
+	pending->cloexec = call->outcome.fd_cloexec;
+	return 0;
+}
+
+/* It maps a file of ours in place of the memory without a file that it asked for. */
+static int start_map(struct tracer *tracer, struct call *call)
+{
+	struct pending *pending;
+	int r = pending_begin_carried(tracer, call, steal_fd(&call->outcome.fd), &pending);
+
+	if (r < 0)
+		return r == -EMFILE ? -ENOMEM : r; /* mmap needs no descriptor */
+	pending->maps = true; /* NOLINT(clang-analyzer-core*): as above */
+	return 0;
+}
+
+int trace_start(struct tracer *tracer, struct call *call)
+{
 	int r;
 
 	if (later_needed(tracer, call))
-		return later_add(tracer, call, &(struct later_what){.fd = steal_fd(&owned), .cloexec = cloexec}, ret_error);
-	carrier = pathfd_directory(call, owned);
-	direct = carrier >= 0;
-	if (!direct)
-		carrier = pathfd_carrier(owned);
-	r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, steal_fd(&carrier), &pending);
-	if (r < 0) {
-		*ret_error = r;
-		return TRACE_FAIL;
-	}
-	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
-	pending->direct = direct;
-	pending->cloexec = cloexec;
-	return TRACE_INTERRUPT;
+		return later_add(tracer, call);
+	if (call->outcome.kind == OUTCOME_EXEC)
+		return start_exec(tracer, call);
+	if (call->outcome.kind == OUTCOME_FETCH)
+		r = fetch_start(tracer, call);
+	else
+		r = call->outcome.kind == OUTCOME_MAP ? start_map(tracer, call) : start_pathfd(tracer, call);
+	if (r == 0)
+		(void)answer_error(call->sandbox->listener_fd, call->id, -EINTR); /* the rest happens at its stop */
+	return r;
 }
 
 /* ---- the second round ---- */
 
-/* What the kernel may do by itself when it comes again: an exec, which is verified afterwards. All else is judged again. */
+/*
+ * What the kernel may do by itself when it comes again: an exec, which is verified afterwards. All else is judged
+ * again.
+ */
 static bool is_for_kernel(const struct pending *pending)
 {
 	return pending->plan && pending->row->basis == BASIS_EXEC;
@@ -354,8 +380,9 @@ static void unhold(const struct tracer *tracer, pid_t pid)
 }
 
 /*
- * A leader's exit is reported when its whole group is gone: also the thread whose exec was about to take its pid. A thread in
- * an exec does not die alone: its leader needs nothing any more, or is replaced already, and the exit is another task's.
+ * A leader's exit is reported when its whole group is gone: also the thread whose exec was about to take its pid. A
+ * thread in an exec does not die alone: its leader needs nothing any more, or is replaced already, and the exit is
+ * another task's.
  */
 static void forget_group(struct tracer *tracer, pid_t pid)
 {
@@ -389,7 +416,10 @@ void trace_forget(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending = pending_find(tracer, tid);
 
-	/* An exec takes its thread's tid away without an exit: the entry is needed until the event or the group's exit. */
+	/*
+	 * An exec takes its thread's tid away without an exit: the entry is needed until the event or the group's
+	 * exit.
+	 */
 	if (!pending || pending_in_exec(pending))
 		return;
 	pending_end(tracer, pending, -ESRCH);

@@ -13,38 +13,21 @@ struct tracer;
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer);
 void tracer_free(struct tracer *tracer);
 
-/* How the dispatcher must answer the notification. */
-enum trace_answer {
-	TRACE_CONTINUE, /* reply CONTINUE */
-	TRACE_INTERRUPT, /* reply -EINTR: the call will be rewound and notified again */
-	TRACE_FAIL,     /* reply *ret_error */
-	TRACE_LATER,    /* reply nothing: the tracer does, when another thread's exec of the same process is over */
-};
-
 /*
- * Takes the plan (freed here in the end). Seizes the caller; the verification happens in trace_event. The record's
- * outcome (call->slot) is written here in the end, but for TRACE_FAIL, where the dispatcher does it as for every other
- * call.
+ * Seizes the target thread for what it has to do by itself:
+ *
+ *   OUTCOME_EXEC              its new image is verified at its stop (trace_event)
+ *   OUTCOME_PATHFD, _MAP      it is interrupted, and made to take or to map a descriptor
+ *   OUTCOME_FETCH             it is interrupted, sends its descriptor and makes its call again (trace_fetched). The call
+ *                             has no record before that
+ *
+ * 0: the tracer responds, at once or when another thread's exec of the same process is over, and ends the record
+ * (call->slot); what the outcome owned is the tracer's. -errno: the caller responds and ends the record.
  */
-enum trace_answer trace_exec(struct tracer *tracer, const struct call *call, struct exec_plan *plan, int *ret_error);
-
-/* Hands an O_PATH descriptor over, or takes the task of a chdir(2) there. Takes fd. Never TRACE_CONTINUE. */
-enum trace_answer trace_pathfd(struct tracer *tracer, const struct call *call, int fd, bool cloexec, int *ret_error);
+int trace_start(struct tracer *tracer, struct call *call);
 
 /*
- * mmap of `fd`, a file of ours, in place of the memory without a file that was asked for. Takes fd. Answers as
- * trace_pathfd.
- */
-enum trace_answer trace_map(struct tracer *tracer, const struct call *call, int fd, int *ret_error);
-
-/*
- * The call needs the descriptor `fd` of its task, which pidfd_getfd(2) does not give: the task will send it and make
- * its call again. TRACE_INTERRUPT, TRACE_LATER or TRACE_FAIL; there is no record of the call yet, and none is written.
- */
-enum trace_answer trace_fetch(struct tracer *tracer, const struct call *call, int fd, int *ret_error);
-
-/*
- * To be asked for every notification, before trace_rerun. True: it is a call that was made again after trace_fetch;
+ * To be asked for every notification, before trace_rerun. True: it is a call that was made again, of OUTCOME_FETCH;
  * *ret_fd is the descriptor, owned by the caller, or -errno.
  */
 bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);

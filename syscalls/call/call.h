@@ -1,6 +1,8 @@
 /*
- * One notified call on its way: decode -> view -> policy -> perform -> record -> reply. A handler (sys_NAME, one a
- * row) sees the decoded copy, never a guest pointer it did not copy through decode.h.
+ * One notified call on its way: decode -> view -> policy -> record -> perform -> outcome -> response. A handler
+ * (sys_NAME, one a row) sees the decoded copy, never a pointer of the program's that it did not copy through
+ * decode.h. It puts the decision on record before its effect (call_commit); of a handler without an effect the
+ * dispatcher does, before the response.
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -87,25 +89,27 @@ struct call_net {
 enum outcome_kind {
 	OUTCOME_ERROR,    /* -errno in value */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then the call is answered */
+	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then its number is the response */
 	OUTCOME_CONTINUE,
-	OUTCOME_EXEC,     /* exec.h: verified after CONTINUE, or by the rewind detour */
-	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor: the task receives it by a detour, seccomp cannot inject it; chdir: goes there */
-	OUTCOME_MAP,      /* mmap(2): the task maps fd, by a detour, where it asked for memory without a file (memfds.h) */
-	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and answers */
+	OUTCOME_EXEC,     /* execve.h: verified after CONTINUE, or rewound and run again with other arguments */
+	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor, which seccomp cannot inject: the tracer does; chdir: goes there */
+	OUTCOME_MAP,      /* mmap(2): the tracer has fd mapped where memory without a file was asked for (memfds.h) */
+	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
 	OUTCOME_INET,     /* a call on fd, an internet socket, that may wait: a worker does `work` (inet-work.h) */
 	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
-	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for an answer */
+	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for a response */
+	OUTCOME_MAX,
 };
 
 struct exec_plan; /* exec.h */
 
+/* supervisor/outcome.c has a row for each kind: how it is answered, and what of this it owns. */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* OUTCOME_FD, OUTCOME_PATHFD, OUTCOME_MAP, OUTCOME_BLOCKING, OUTCOME_CONNECT, OUTCOME_EGRESS, OUTCOME_INET: owned */
+	int fd;            /* owned; -1: none */
 	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* newfd_flags */

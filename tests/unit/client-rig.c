@@ -22,6 +22,7 @@
 #include "audit/read.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "supervisor/answer.h"
 #include "supervisor/notify.h"
 #include "syscalls/account/denials.h"
 
@@ -58,6 +59,7 @@ static void listen_on_loopback(struct client_rig *rig)
 
 void client_rig_setup(struct client_rig *rig)
 {
+	const struct control_message ready = client_rig_message(CONTROL_READY);
 	int line[2];
 
 	memset(rig, 0, sizeof(*rig));
@@ -72,6 +74,7 @@ void client_rig_setup(struct client_rig *rig)
 	rig->sandbox.listener_fd = -1;
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, line), 0);
 	rig->egress_fd = line[1];
+	ck_assert_int_eq(control_send(rig->egress_fd, &ready, NULL, 0), 0);
 	ck_assert_int_eq(egress_client_create(&rig->sandbox, rig->pool, line[0], &rig->client), 0);
 	listen_on_loopback(rig);
 }
@@ -176,7 +179,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	rig->calls++;
 	r = egress_client_connect(rig->client, call);
 	if (r < 0) {
-		(void)notify_error(rig->sandbox.listener_fd, notif->id, r);
+		(void)answer_error(rig->sandbox.listener_fd, notif->id, r);
 		audit_end(rig->sandbox.audit, call->slot, r, 0);
 	}
 }
@@ -194,7 +197,7 @@ void client_rig_step(struct client_rig *rig)
 		poller[0].events &= ~POLLIN;
 	(void)poll(poller, 2, wait >= 0 && wait < 10 ? wait : 10);
 	if (poller[0].revents)
-		egress_client_event(rig->client, (unsigned)poller[0].revents);
+		egress_client_exchange(rig->client);
 	if (poller[1].revents & POLLIN && notify_receive(rig->sandbox.listener_fd, &notif) == 0)
 		judge(rig, &notif);
 }

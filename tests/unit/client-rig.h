@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "egress/control.h"
-#include "supervisor/gateway/client-private.h"
+#include "supervisor/gateway/private.h"
 #include "tests/unit/policy-rig.h"
 
 #define CLIENT_RIG_HOST "api.test"

@@ -31,7 +31,7 @@ UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/test_notify
-tests_unit_test_notify_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS) -lpthread
+tests_unit_test_notify_LDADD = $(tests_unit_test_trace_LDADD) -lpthread
 
 UNIT_TESTS += tests/unit/test_watchdog
 tests_unit_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(UNIT_LIBS)
@@ -227,7 +227,8 @@ tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/un
 tests_unit_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_LINKED) $(UNIT_LIBS)
-UNIT_TESTS += tests/unit/test_control
+UNIT_TESTS += tests/unit/test_answer tests/unit/test_control
+tests_unit_test_answer_LDADD = $(tests_unit_test_egress_client_LDADD)
 tests_unit_test_control_LDADD = $(EGRESS_LIBS)
 
 # The network of a policy: text forms, verdicts, mistakes.

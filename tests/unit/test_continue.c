@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/answer.h"
 #include "supervisor/notify.h"
 #include "tests/unit/unit.h"
 
@@ -35,7 +36,7 @@ static void play(volatile int *shared)
 	_exit(syscall(SYS_getpriority, 0, 0, 0) < 0 ? errno : 0);
 }
 
-/* What the child's call came to, and what notify_continue (or, with terms, notify_pass) returned. */
+/* What the child's call came to, and what answer_continue (or, with terms, answer_pass) returned. */
 static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 {
 	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -52,8 +53,8 @@ static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 	while (*shared < 0)
 		(void)usleep(1000);
 	ck_assert_int_eq(notify_receive(*shared, &notification), 0);
-	*ret_answer = row && row->allow ? notify_pass(*shared, notification.id, row, notification.data.args)
-					: notify_continue(*shared, notification.id, row, (enum continue_reason)reason);
+	*ret_answer = row && row->allow ? answer_pass(*shared, &notification, row)
+					: answer_continue(*shared, notification.id, row, (enum continue_reason)reason);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(close(*shared), 0);
 	ck_assert_int_eq(munmap((void *)(uintptr_t)shared, 4096), 0);

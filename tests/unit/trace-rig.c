@@ -170,52 +170,62 @@ static void reply(struct loop *loop, __u64 id, int error, bool go_on)
 		ck_assert_int_eq(errno, ENOENT);
 }
 
-static enum trace_answer judge(struct loop *loop, int *ret_error)
+/* 0, or -errno; the outcome is set. */
+static int judge_chdir(struct loop *loop)
 {
 	static const struct mount plain = {.virt = NULL};
 	struct call *call = &loop->call;
 	char host[PATH_MAX];
-	struct exec_plan *plan;
-	int fd;
 
-	if (call->row == &row_chdir) {
-		if (!to_host(loop->rig, call->path[0].text, host))
-			return TRACE_CONTINUE;
-		fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		*ret_error = -errno;
-		call->place[0].mount = &plain;
-		return fd < 0 ? TRACE_FAIL : trace_pathfd(loop->tracer, call, fd, false, ret_error);
+	if (!to_host(loop->rig, call->path[0].text, host)) {
+		call->outcome.kind = OUTCOME_CONTINUE;
+		return 0;
 	}
-	plan = calloc(1, sizeof(*plan));
+	call->place[0].mount = &plain;
+	call->outcome.kind = OUTCOME_PATHFD;
+	call->outcome.fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return call->outcome.fd < 0 ? -errno : 0;
+}
+
+static int judge_exec(struct loop *loop)
+{
+	struct call *call = &loop->call;
+	struct exec_plan *plan = calloc(1, sizeof(*plan));
+	int r;
+
 	ck_assert_ptr_nonnull(plan);
-	*ret_error = approve(loop->rig, call->path[0].text, plan);
-	if (*ret_error == -ENOENT && !plan->detour)
-		*ret_error = 0; /* the kernel shall find out: an exec that fails after CONTINUE */
-	if (*ret_error < 0) {
+	r = approve(loop->rig, call->path[0].text, plan);
+	if (r == -ENOENT && !plan->detour)
+		r = 0; /* the kernel shall find out: an exec that fails after CONTINUE */
+	if (r < 0) {
 		exec_plan_free(plan);
-		return TRACE_FAIL;
+		return r;
 	}
 	if (loop->rig->tamper)
 		loop->rig->tamper(plan);
-	return trace_exec(loop->tracer, call, plan, ret_error);
+	call->outcome.kind = OUTCOME_EXEC;
+	call->outcome.exec = plan;
+	return 0;
 }
 
 /* As in a container that refuses pidfd_getfd(2): the task sends the descriptor, and makes its call again. */
 static void fetch(struct loop *loop, __u64 id)
 {
 	struct call *call = &loop->call;
-	int error = -EINTR;
+	int r = -EINTR;
 
 	call->row = &row_fchmod;
-	if (!call->task || trace_fetch(loop->tracer, call, (int)call->arg[0], &error) != TRACE_LATER)
-		reply(loop, id, error, false);
+	call->outcome = (struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1, .peer_fd = -1};
+	if (call->task)
+		r = trace_start(loop->tracer, call);
+	if (r < 0)
+		reply(loop, id, r, false);
 }
 
 static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 {
 	struct call *call = &loop->call;
-	enum trace_answer answer;
-	int error = 0, fetched;
+	int fetched, r;
 	ssize_t len;
 
 	loop->rig->calls++;
@@ -251,12 +261,17 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		return;
 	}
 	call->path[0].len = (size_t)len;
-	answer = judge(loop, &error);
-	if (answer == TRACE_LATER)
+	call->outcome.fd = -1;
+	r = call->row == &row_chdir ? judge_chdir(loop) : judge_exec(loop);
+	if (r == 0 && call->outcome.kind == OUTCOME_CONTINUE) {
+		reply(loop, notif->id, 0, true);
 		return;
-	if (answer == TRACE_INTERRUPT)
-		error = -EINTR;
-	reply(loop, notif->id, error, answer == TRACE_CONTINUE);
+	}
+	if (r == 0)
+		r = trace_start(loop->tracer, call);
+	if (r < 0)
+		reply(loop, notif->id, r, false);
+	exec_plan_free(call->outcome.exec); /* what the tracer has not taken */
 }
 
 /* True while there are processes. */

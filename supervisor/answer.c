@@ -1,0 +1,113 @@
+#include "supervisor/answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/kernel.h"
+
+#include "base/banned.h"
+
+/* ioctl(2) on the listener; interrupted (the watchdog's signal, a cancelled worker's), the kernel has taken it back. */
+static int answer_ioctl(int listener_fd, unsigned long request, const void *argument)
+{
+	int r;
+
+	do
+		r = (int)kernel_call(SYS_ioctl, kernel_int(listener_fd), request, kernel_pointer(argument), 0, 0, 0);
+	while (r == -EINTR);
+	return r;
+}
+
+static int answer_respond(int listener_fd, const struct seccomp_notif_resp *response)
+{
+	return answer_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
+}
+
+int answer_value(int listener_fd, uint64_t id, int64_t value)
+{
+	return answer_respond(listener_fd, &(struct seccomp_notif_resp){.id = id, .val = value});
+}
+
+int answer_error(int listener_fd, uint64_t id, int error)
+{
+	return answer_respond(listener_fd, &(struct seccomp_notif_resp){.id = id, .error = error});
+}
+
+int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0};
+	int number = answer_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+
+	(void)close(fd);
+	return number == -ENOENT ? -EINTR : number;
+}
+
+/* ---- continuing ---- */
+
+static int answer_go_on(int listener_fd, uint64_t id, bool may)
+{
+	if (may)
+		return answer_respond(listener_fd,
+			       &(struct seccomp_notif_resp){.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+	(void)answer_error(listener_fd, id, -EPERM); /* fails when nobody waits */
+	return -EPERM;
+}
+
+static bool answer_may_continue(const struct syscall_row *row, enum continue_reason reason)
+{
+	switch (row->basis) {
+	case BASIS_REGS:
+		return true;
+	case BASIS_EXEC:
+		return reason == CONTINUE_VERIFIED;
+	case BASIS_NETNS:
+	case BASIS_MOUNTNS:
+		return reason == CONTINUE_BOUNDED;
+	case BASIS_MEMORY:
+	default:
+		return false;
+	}
+}
+
+int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
+{
+	return answer_go_on(listener_fd, id, row && answer_may_continue(row, reason));
+}
+
+int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
+{
+	uint64_t arg[6];
+
+	memcpy(arg, notification->data.args, sizeof(arg));
+	return answer_go_on(listener_fd, notification->id, row && table_allows(row, arg));
+}
+
+/* ---- later ---- */
+
+struct answer answer_later(const struct call *call)
+{
+	return (struct answer){.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
+}
+
+bool answer_is_awaited(const struct answer *answer)
+{
+	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
+}
+
+void answer_end(const struct answer *answer, int64_t result)
+{
+	int listener_fd = answer->sandbox->listener_fd;
+	/* Before the response: the target may run at once, in our place. */
+	uint64_t took_ns = io_now_ns() - answer->start_ns;
+
+	if (result < 0)
+		(void)answer_error(listener_fd, answer->id, (int)result);
+	else
+		(void)answer_value(listener_fd, answer->id, result);
+	audit_end(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result, took_ns);
+}

@@ -1,0 +1,538 @@
+/*
+ * What was announced to egress and is not closed, with the requests on it that have no outcome yet; and the records
+ * that egress asks for. It is believed nothing that can be known here: which connections there are, where they may
+ * lead, in which order things happen to them. What is wrong with a record gives egress up.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/gateway/private.h"
+#include "syscalls/account/denials.h"
+
+#include "base/banned.h"
+
+#define NS_PER_US 1000u
+
+/* ---- the table ---- */
+
+/* Numbers are handed out in order, ours and egress' alike. */
+static size_t bucket_of(uint64_t id)
+{
+	return (size_t)(id % BUCKETS);
+}
+
+int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
+		    struct connection **ret_conn)
+{
+	struct connection *conn;
+
+	if (connections->count >= CONNS_MAX)
+		return -EAGAIN;
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return -ENOMEM;
+	conn->exe = task ? strdup(task->exe) : strdup("");
+	if (!conn->exe) {
+		free(conn);
+		return -ENOMEM;
+	}
+	conn->id = ++connections->next;
+	if (task) {
+		conn->pid = task->tgid;
+		conn->ppid = task->ppid;
+		conn->host_pid = task->host_pid;
+	}
+	conn->port = what->port;
+	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
+	conn->next = connections->bucket[bucket_of(conn->id)];
+	connections->bucket[bucket_of(conn->id)] = conn;
+	connections->count++;
+	*ret_conn = conn;
+	return 0;
+}
+
+struct connection *connections_find(const struct connections *connections, uint64_t id)
+{
+	struct connection *conn = connections->bucket[bucket_of(id)];
+
+	while (conn && conn->id != id)
+		conn = conn->next;
+	return conn;
+}
+
+struct connection *connections_any(const struct connections *connections)
+{
+	for (size_t i = 0; connections->count > 0 && i < BUCKETS; i++)
+		if (connections->bucket[i])
+			return connections->bucket[i];
+	return NULL;
+}
+
+void connections_remove(struct connections *connections, struct connection *conn)
+{
+	struct connection **at = &connections->bucket[bucket_of(conn->id)];
+
+	while (*at != conn)
+		at = &(*at)->next;
+	*at = conn->next;
+	connections->count--;
+	free(conn->exe);
+	free(conn->rule);
+	free(conn);
+}
+
+static void request_free(struct request *request)
+{
+	free(request->host);
+	free(request->method);
+	free(request->path);
+	free(request->rule);
+	free(request);
+}
+
+static int request_add(struct connections *connections, struct connection *conn, const struct control_record *record,
+		       struct request **ret_request)
+{
+	struct request *request;
+
+	if (connections->requests >= REQUESTS_MAX)
+		return -EAGAIN;
+	request = calloc(1, sizeof(*request));
+	if (!request)
+		return -ENOMEM;
+	request->host = strdup(record->host);
+	request->method = strdup(record->method);
+	request->path = strdup(record->path);
+	request->rule = strdup(record->rule);
+	if (!request->host || !request->method || !request->path || !request->rule) {
+		request_free(request);
+		return -ENOMEM;
+	}
+	request->id = record->id;
+	request->port = record->port;
+	request->conn = conn;
+	request->next = connections->request_bucket[bucket_of(request->id)];
+	connections->request_bucket[bucket_of(request->id)] = request;
+	request->next_of_conn = conn->requests;
+	conn->requests = request;
+	connections->requests++;
+	*ret_request = request;
+	return 0;
+}
+
+static struct request *request_find(const struct connections *connections, uint64_t id)
+{
+	struct request *request = connections->request_bucket[bucket_of(id)];
+
+	while (request && request->id != id)
+		request = request->next;
+	return request;
+}
+
+static void request_remove(struct connections *connections, struct request *request)
+{
+	struct request **at = &connections->request_bucket[bucket_of(request->id)];
+
+	while (*at != request)
+		at = &(*at)->next;
+	*at = request->next;
+	for (at = &request->conn->requests; *at != request;)
+		at = &(*at)->next_of_conn;
+	*at = request->next_of_conn;
+	connections->requests--;
+	request_free(request);
+}
+
+/* ---- what may happen to a connection, and when ---- */
+
+/* A proxy's destinations are known by its records alone. */
+static bool is_proxy(const struct connection *conn)
+{
+	return conn->host[0] == '\0';
+}
+
+/* By what is on record of it. */
+enum connection_state {
+	NO_CONNECTION, /* never announced, or closed */
+	ANNOUNCED,
+	OPENED,
+	USED, /* opened, and a request or a refusal is on record */
+	PROXY_ANNOUNCED,
+	PROXY_OPENED,
+};
+
+static enum connection_state connection_state(const struct connection *conn)
+{
+	if (!conn)
+		return NO_CONNECTION;
+	if (is_proxy(conn))
+		return conn->opened ? PROXY_OPENED : PROXY_ANNOUNCED;
+	if (!conn->opened)
+		return ANNOUNCED;
+	return conn->listed ? USED : OPENED;
+}
+
+#define IN(state) (1u << (state))
+#define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
+
+static const struct connection_rule {
+	unsigned states;  /* in which egress may say it */
+	bool once;        /* not after the connect(2) was answered */
+	bool destination; /* it names one, which must be the connection's */
+} rules[] = {
+	[STEP_NAME] = {.states = IN(NO_CONNECTION)},
+	/* Again after a request with a body, so not before one. */
+	[STEP_OPEN] = {.states = IN_CONNECTION & ~IN(OPENED), .destination = true},
+	[STEP_REQUEST] = {.states = IN(OPENED) | IN(USED) | IN(PROXY_OPENED), .destination = true},
+	[STEP_REFUSAL] = {.states = IN_CONNECTION},
+	[STEP_CLOSE] = {.states = IN_CONNECTION},
+	[STEP_CONNECTED] = {.states = IN_CONNECTION & ~IN(ANNOUNCED), .once = true},
+	/* The connection may have been closed meanwhile. */
+	[STEP_FAILED] = {.states = IN_CONNECTION | IN(NO_CONNECTION), .once = true},
+};
+_Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
+
+bool connection_permits(const struct connection *conn, enum connection_step step)
+{
+	return rules[step].states & IN(connection_state(conn)) && !(rules[step].once && conn && conn->answered);
+}
+
+/* ---- records ---- */
+
+static const char *const event_name[CONTROL_EVENT_MAX] = {
+	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
+	[CONTROL_EVENT_DNS] = "dns"};
+
+/* Words of egress' own, never bytes of a program's or a server's. */
+static bool is_code(const char *text)
+{
+	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
+}
+
+/*
+ * What was granted and failed outside is no denial: the verdict is allow, as of a call that fails. Egress says in
+ * either case that nothing was done.
+ */
+static bool has_failed(const struct control_record *record)
+{
+	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
+
+	for (size_t i = 0; !record->allow && i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strcmp(record->reason, codes[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_denied(const struct control_record *record)
+{
+	return !record->allow && !has_failed(record);
+}
+
+static bool is_destination(const struct egress_client *client, const struct connection *conn,
+			   const struct control_record *record)
+{
+	if (is_proxy(conn))
+		return policy_net_connect(client->sandbox->policy, record->host, record->port, false).allow;
+	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
+}
+
+static enum connection_step record_step(const struct control_record *record)
+{
+	if (record->event == CONTROL_EVENT_DNS)
+		return STEP_NAME;
+	if (record->event == CONTROL_EVENT_CLOSE)
+		return STEP_CLOSE;
+	if (!record->allow)
+		return STEP_REFUSAL;
+	return record->event == CONTROL_EVENT_OPEN ? STEP_OPEN : STEP_REQUEST;
+}
+
+/* conn: NULL when it is not known. */
+static bool record_is_legal(const struct egress_client *client, const struct connection *conn,
+			    const struct control_record *record)
+{
+	enum connection_step step = record_step(record);
+
+	if (record->id <= client->last_record)
+		return false;
+	if (!is_code(record->reason) || !is_code(record->cause) || !is_code(record->proto))
+		return false;
+	if (step == STEP_NAME && record->conn != 0)
+		return false;
+	return connection_permits(conn, step) && (!rules[step].destination || (conn && is_destination(client, conn, record)));
+}
+
+static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
+{
+	struct audit_net net = {
+		.event = event_name[record->event], .conn = record->conn, .port = record->port, .status = record->status,
+		.count = record->count, .host = record->host, .proto = record->proto, .real = record->real,
+		.dropped = record->dropped, .sni = record->sni, .alpn = record->alpn, .method = record->method,
+		.path = record->path, .credential = record->credential, .cause = record->cause,
+		.truncated = record->truncated != 0, .has_bytes = record->event == CONTROL_EVENT_CLOSE,
+		.bytes_up = record->bytes_up, .bytes_down = record->bytes_down, .dns_us = record->dns_us,
+		.connect_us = record->connect_us, .duration_us = record->duration_us};
+
+	if (conn && record->event == CONTROL_EVENT_OPEN)
+		net.address = conn->address;
+	return net;
+}
+
+static int record_write(const struct egress_client *client, const struct connection *conn,
+			const struct control_record *record, struct audit_slot *ret_slot)
+{
+	const struct audit_net net = record_net(conn, record);
+	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
+					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
+					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
+					  .verdict = is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
+					  .effect = is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
+					  .rule = record->rule[0] ? record->rule : NULL,
+					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
+
+	return audit_begin(client->sandbox->audit, &line, ret_slot);
+}
+
+/* ---- the result ---- */
+
+/* A flood of names is one record, with the last of them. */
+static bool stands_for_others(const struct control_record *record)
+{
+	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
+}
+
+static void record_list(struct egress_client *client, const struct control_record *record)
+{
+	/* Of a name's question the type is no method. */
+	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
+	const struct summary_item item = {
+		.host = stands_for_others(record) ? "" : record->host, .method = method, .path = record->path,
+		.rule = record->rule, .reason = record->reason, .port = record->port, .status = record->status,
+		.allow = !is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
+		.count = record->count ? record->count : 1};
+
+	summary_add(client->summary, &item);
+}
+
+/* "GET https://api.test:443/x", "api.test:443", "api.test". */
+static void put_target(char *text, size_t size, const struct control_record *record)
+{
+	bool v6 = strchr(record->host, ':') != NULL;
+	const char *open = v6 ? "[" : "", *shut = v6 ? "]" : "";
+
+	if (record->event == CONTROL_EVENT_REQUEST)
+		(void)snprintf(text, size, "%s %s%s%s:%u%s", record->method, open, record->host, shut, record->port,
+			       record->path);
+	else if (record->port)
+		(void)snprintf(text, size, "%s%s%s:%u", open, record->host, shut, record->port);
+	else
+		(void)snprintf(text, size, "%s", stands_for_others(record) ? "(further names)" : record->host);
+}
+
+/* The option that would grant it, where one would. */
+static bool put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
+{
+	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};
+	bool grantable = false;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		grantable = grantable || strcmp(record->reason, codes[i]) == 0;
+	if (!grantable || strpbrk(target, "'\n*"))
+		return false;
+	if (record->event == CONTROL_EVENT_REQUEST)
+		(void)snprintf(text, size, "--allow '%s'", target);
+	else
+		(void)snprintf(text, size, "--allow-host %s%s", target, record->port ? "" : ":443");
+	return true;
+}
+
+static void record_denial(struct egress_client *client, const struct connection *conn,
+			  const struct control_record *record, struct audit_slot slot)
+{
+	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
+	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
+	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
+			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
+			      .host_pid = conn ? conn->host_pid : 0, .count = record->count ? record->count : 1};
+
+	put_target(target, sizeof(target), record);
+	memcpy(rule, record->rule, sizeof(rule));
+	memcpy(reason, record->reason, sizeof(reason));
+	item.rule = rule[0] ? rule : NULL;
+	item.reason = reason;
+	if (put_suggestion(suggestion, sizeof(suggestion), record, target))
+		item.suggest = suggestion;
+	denials_add_event(client->sandbox->denials, &item);
+	client->denied += item.count;
+}
+
+/* ---- one after the other ---- */
+
+/* What the program got is not known here but for what egress says: a response's status, or a refusal. */
+static int64_t record_outcome(const struct control_record *record)
+{
+	if (record->status)
+		return record->status;
+	if (record->allow || record->event == CONTROL_EVENT_CLOSE)
+		return 0;
+	if (record->error < 0 && record->error >= -ERRNO_MAX)
+		return record->error;
+	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
+}
+
+static uint64_t record_took_ns(const struct control_record *record)
+{
+	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) * NS_PER_US;
+}
+
+static void request_end(struct egress_client *client, struct request *request, const struct control_done *done)
+{
+	const struct summary_item item = {
+		.host = request->host, .method = request->method, .path = request->path, .rule = request->rule,
+		.reason = done->result < 0 ? "no_response" : "granted", .port = request->port,
+		.status = done->result > 0 ? (unsigned)done->result : 0, .allow = true,
+		.bytes_up = done->bytes_up, .bytes_down = done->bytes_down, .count = 1};
+
+	audit_end(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
+	summary_add(client->summary, &item);
+	request_remove(&client->connections, request);
+}
+
+int connections_done(struct egress_client *client, const struct control_done *done)
+{
+	struct request *request = request_find(&client->connections, done->id);
+
+	if (!request || done->result < -ERRNO_MAX || done->result > 999)
+		return -EBADMSG;
+	request_end(client, request, done);
+	return 0;
+}
+
+static void connection_end_requests(struct egress_client *client, struct connection *conn)
+{
+	struct control_done done = {.result = -ECONNABORTED};
+
+	while (conn->requests)
+		request_end(client, conn->requests, &done);
+}
+
+/* A connection without requests is listed itself, by what it moved. */
+static void connection_remove(struct egress_client *client, struct connection *conn,
+			      const struct control_record *record)
+{
+	struct control_record whole = *record;
+
+	connection_end_requests(client, conn);
+	if (conn->rule)
+		usage_close(client->usage, conn->rule, record->bytes_up, record->bytes_down);
+	if (!conn->listed) {
+		if (!whole.rule[0] && conn->rule)
+			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
+		if (!whole.reason[0] && conn->opened)
+			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
+		record_list(client, &whole);
+	}
+	connections_remove(&client->connections, conn);
+}
+
+static int record_acknowledge(struct egress_client *client, const struct control_record *record, int error)
+{
+	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_ACK,
+					    .ack = {.id = record->id, .error = error}};
+
+	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
+}
+
+static int record_take_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
+{
+	char *rule = strdup(record->rule);
+
+	if (!rule)
+		return -ENOMEM;
+	if (conn->rule) /* the upstream connection before */
+		usage_close(client->usage, conn->rule, 0, 0);
+	usage_open(client->usage, rule);
+	free(conn->rule);
+	conn->rule = rule;
+	conn->opened = true;
+	return 0;
+}
+
+/* The close of a connection says why once more. */
+static bool is_told_again(const struct connection *conn, const struct control_record *record)
+{
+	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
+}
+
+/* After it is on file. 0 or -errno: it must not be done. */
+static int record_take(struct egress_client *client, struct connection *conn, const struct control_record *record,
+		       struct audit_slot slot)
+{
+	struct request *request;
+	int r = 0;
+
+	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
+		conn->listed = true;
+		r = request_add(&client->connections, conn, record, &request);
+		if (r == 0) {
+			request->slot = slot;
+			usage_request(client->usage, record->rule);
+			return 0; /* DONE tells its outcome */
+		}
+	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
+		r = record_take_open(client, conn, record);
+	} else if (!record->allow && !is_told_again(conn, record)) {
+		if (is_denied(record)) {
+			record_denial(client, conn, record, slot);
+			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule, record);
+		}
+		record_list(client, record);
+		if (conn) {
+			conn->listed = true;
+			memcpy(conn->denied, record->reason, sizeof(conn->denied));
+		}
+	}
+	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_outcome(record), record_took_ns(record));
+	return r;
+}
+
+static void record_advise(struct egress_client *client, const struct control_record *record)
+{
+	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
+		summary_advise(client->summary, record->host, "client_rejected_ca");
+}
+
+int connections_record(struct egress_client *client, const struct control_record *record)
+{
+	struct connection *conn = record->conn ? connections_find(&client->connections, record->conn) : NULL;
+	struct audit_slot slot = {0};
+	int r;
+
+	if (!record_is_legal(client, conn, record))
+		return -EBADMSG;
+	client->last_record = record->id;
+	if (client->ending && record->wants_ack)
+		return record_acknowledge(client, record, -ESHUTDOWN);
+	r = record_write(client, conn, record, &slot);
+	if (r == 0)
+		r = record_take(client, conn, record, slot);
+	record_advise(client, record);
+	if (conn && record->event == CONTROL_EVENT_CLOSE)
+		connection_remove(client, conn, record);
+	return record_acknowledge(client, record, r);
+}
+
+void connection_close(struct egress_client *client, struct connection *conn, const char *cause)
+{
+	struct control_record record = {
+		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
+	struct audit_slot slot;
+
+	memcpy(record.host, conn->host, sizeof(record.host));
+	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
+	if (record_write(client, conn, &record, &slot) == 0)
+		audit_end(client->sandbox->audit, slot, 0, 0);
+	connection_remove(client, conn, &record);
+}

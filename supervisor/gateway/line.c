@@ -1,0 +1,120 @@
+/*
+ * The line to egress: what found no room in the socket is sent in order, later; what comes must be legal (control.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/gateway/private.h"
+
+#include "base/banned.h"
+
+#define STUCK_MS 10000 /* egress is given up when it takes nothing for that long */
+
+struct queued {
+	struct queued *next;
+	int fd; /* owned; -1: none */
+	struct control_message message; /* only control_size() of it is there */
+};
+
+void egress_line_init(struct egress_line *line, int fd)
+{
+	*line = (struct egress_line){.fd = fd, .last = &line->first};
+}
+
+static void queue_drop_first(struct egress_line *line)
+{
+	struct queued *first = line->first;
+
+	line->first = first->next;
+	if (!line->first)
+		line->last = &line->first;
+	line->count--;
+	cleanup_close(&first->fd);
+	free(first);
+}
+
+void egress_line_done(struct egress_line *line)
+{
+	cleanup_close(&line->fd); /* egress ends by that */
+	line->fd = -1;
+	while (line->first)
+		queue_drop_first(line);
+}
+
+static int queue_add(struct egress_line *line, const struct control_message *message, int fd)
+{
+	size_t bytes = control_size((enum control_type)message->type);
+	struct queued *item = malloc(offsetof(struct queued, message) + bytes);
+
+	if (!item)
+		return -ENOMEM;
+	item->next = NULL;
+	item->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (fd >= 0 && item->fd < 0) {
+		int error = -errno;
+
+		free(item);
+		return error;
+	}
+	memcpy((char *)item + offsetof(struct queued, message), message, bytes);
+	if (!line->first)
+		line->stuck_ns = io_now_ns();
+	*line->last = item;
+	line->last = &item->next;
+	line->count++;
+	return 0;
+}
+
+/* ENOBUFS: the kernel's memory for it is short; it will not stay so. */
+static bool is_full(int r)
+{
+	return r == -EAGAIN || r == -ENOBUFS;
+}
+
+int egress_line_send(struct egress_line *line, const struct control_message *message, int fd)
+{
+	int r;
+
+	if (line->fd < 0)
+		return -ENETDOWN;
+	r = line->first ? -EAGAIN : control_send(line->fd, message, &fd, fd >= 0 ? 1 : 0);
+	return is_full(r) ? queue_add(line, message, fd) : r;
+}
+
+int egress_line_flush(struct egress_line *line)
+{
+	while (line->first) {
+		struct queued *first = line->first;
+		int r = control_send(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
+
+		if (is_full(r))
+			return io_now_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
+		if (r < 0)
+			return r;
+		queue_drop_first(line);
+		line->stuck_ns = io_now_ns();
+	}
+	return 0;
+}
+
+int egress_line_receive(struct egress_line *line, struct control_message *ret_message)
+{
+	int fds[CONTROL_FDS_MAX], r;
+	size_t count;
+
+	if (line->count >= LINE_QUEUE_MAX)
+		return -EAGAIN;
+	r = control_receive(line->fd, ret_message, fds, &count);
+	if (r < 0)
+		return r;
+	if (control_admits(CONTROL_SUPERVISOR, &line->phase, ret_message, count))
+		return 0;
+	while (count > 0)
+		(void)close(fds[--count]);
+	return -EBADMSG;
+}

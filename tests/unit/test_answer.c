@@ -1,0 +1,240 @@
+/* How calls are answered, on a real listener; that each kind of outcome is, and releases what it owns. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "supervisor/answer.h"
+#include "supervisor/notify.h"
+#include "supervisor/outcome.h"
+#include "syscalls/exec/execve.h"
+#include "syscalls/net/inet-work.h"
+#include "syscalls/net/inet.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define ROUNDS 8
+
+static const char *const argv[] = {"test", NULL};
+static const struct audit_header header = {.run_id = "test", .argv = argv, .policy_name = "test", .policy_sha256 = "",
+					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+static struct syscall_row row = {.name = "getpriority", .class = ROW_NOTIFY, .basis = BASIS_REGS};
+
+/* Shared with the program. */
+struct program {
+	volatile int listener_fd;
+	volatile long result[ROUNDS]; /* or -errno */
+	volatile int flags; /* F_GETFD of the last result */
+};
+
+static struct program *program;
+static pid_t pid;
+static struct sandbox sandbox;
+static struct call call;
+static struct task task;
+static struct dispatch dispatch;
+
+static void play(int rounds)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpriority, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(*code), code};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		_exit(99);
+	program->listener_fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	for (int i = 0; i < rounds; i++) {
+		long result = syscall(SYS_getpriority, 0, 0);
+
+		program->result[i] = result < 0 ? -errno : result;
+		program->flags = fcntl((int)result, F_GETFD);
+	}
+	_exit(0);
+}
+
+static void begin(int rounds)
+{
+	program = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert(program != MAP_FAILED);
+	program->listener_fd = -1;
+	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		play(rounds);
+	while (program->listener_fd < 0)
+		(void)usleep(1000);
+	ck_assert_int_eq(audit_open(NULL, &header, &sandbox.audit), 0);
+	sandbox.listener_fd = program->listener_fd;
+	task = (struct task){.tid = pid, .tgid = pid, .pidfd = -1};
+	dispatch = (struct dispatch){.sandbox = &sandbox, .call = &call};
+}
+
+/* The next notification becomes dispatch.call. */
+static void receive(void)
+{
+	struct seccomp_notif notification;
+
+	ck_assert_int_eq(notify_receive(sandbox.listener_fd, &notification), 0);
+	memset(&call, 0, sizeof(call));
+	call.sandbox = &sandbox;
+	call.id = notification.id;
+	call.tid = pid;
+	call.task = &task;
+	call.row = &row;
+	call.start_ns = io_now_ns();
+	call.outcome = (struct outcome){.fd = -1, .peer_fd = -1};
+}
+
+static void end(void)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	(void)audit_close(sandbox.audit, NULL);
+	(void)close(sandbox.listener_fd);
+}
+
+/* ---- later ---- */
+
+START_TEST(test_later)
+{
+	static const int64_t results[] = {7, 0, -ENOENT, -EINTR};
+	struct answer answer;
+
+	begin(4);
+	for (size_t i = 0; i < 4; i++) {
+		receive();
+		answer = answer_later(&call);
+		ck_assert(answer_is_awaited(&answer));
+		answer_end(&answer, results[i]);
+		ck_assert(!answer_is_awaited(&answer));
+		answer_end(&answer, 3); /* nobody waits: nothing happens */
+	}
+	end();
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(program->result[i], results[i]);
+}
+END_TEST
+
+START_TEST(test_nobody_waits)
+{
+	struct answer answer;
+
+	begin(1);
+	receive();
+	answer = answer_later(&call);
+	(void)kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert(!answer_is_awaited(&answer));
+	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true), -EINTR);
+	answer_end(&answer, ANSWER_RESTART);
+	(void)audit_close(sandbox.audit, NULL);
+	(void)close(sandbox.listener_fd);
+}
+END_TEST
+
+/* ---- outcomes ---- */
+
+static enum call_state answer_with(enum outcome_kind kind, int64_t value)
+{
+	receive();
+	call.outcome.kind = kind;
+	call.outcome.value = value;
+	return outcome_answer(&dispatch);
+}
+
+START_TEST(test_outcomes)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	begin(7);
+	ck_assert_int_eq(answer_with(OUTCOME_VALUE, 42), CALL_ANSWERED);
+	ck_assert_int_eq(answer_with(OUTCOME_ERROR, -EXDEV), CALL_ANSWERED);
+	ck_assert_int_eq(answer_with(OUTCOME_CONTINUE, 0), CALL_ANSWERED);
+	ck_assert_int_eq(answer_with(OUTCOME_FETCH, 0), CALL_ANSWERED); /* not judged: refused */
+	ck_assert_int_eq(answer_with(OUTCOME_GONE, 0), CALL_ANSWERED);
+	row.basis = BASIS_MEMORY;
+	ck_assert_int_eq(answer_with(OUTCOME_CONTINUE, 0), CALL_ANSWERED);
+	row.basis = BASIS_REGS;
+	receive();
+	call.outcome.kind = OUTCOME_FD;
+	call.outcome.fd = fd;
+	call.outcome.fd_cloexec = true;
+	ck_assert_int_eq(outcome_answer(&dispatch), CALL_ANSWERED);
+	ck_assert_int_eq(call.outcome.fd, -1);
+	end();
+	ck_assert_int_eq(program->result[0], 42);
+	ck_assert_int_eq(program->result[1], -EXDEV);
+	ck_assert_int_eq(program->result[2], 20 - getpriority(PRIO_PROCESS, 0));
+	ck_assert_int_eq(program->result[3], -EPERM);
+	ck_assert_int_eq(program->result[4], -EINTR);
+	ck_assert_int_eq(program->result[5], -EPERM);
+	ck_assert_int_gt(program->result[6], STDERR_FILENO);
+	ck_assert_int_eq(program->flags, FD_CLOEXEC);
+	ck_assert_uint_eq(sandbox.notes.files_opened, 1);
+}
+END_TEST
+
+static unsigned works_freed;
+
+static void free_work(struct inet_work *work)
+{
+	(void)work;
+	works_freed++;
+}
+
+/* Whatever a kind owns is released once; what it does not own is left alone, and released twice is harmless. */
+START_TEST(test_release)
+{
+	static struct inet_work work = {.free = free_work};
+	struct outcome outcome = {.kind = (enum outcome_kind)_i};
+	bool none = _i == OUTCOME_ERROR || _i == OUTCOME_VALUE || _i == OUTCOME_CONTINUE || _i == OUTCOME_FETCH ||
+		    _i == OUTCOME_GONE || _i == OUTCOME_EXEC;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), peer_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	outcome.fd = none ? -1 : fd;
+	outcome.peer_fd = _i == OUTCOME_CONNECT ? peer_fd : -1;
+	outcome.exec = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec)) : NULL;
+	outcome.egress = _i == OUTCOME_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
+	outcome.work = _i == OUTCOME_INET ? &work : NULL;
+	outcome_release(&outcome);
+	outcome_release(&outcome);
+	ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, !none);
+	ck_assert_int_eq(fcntl(peer_fd, F_GETFD) < 0, _i == OUTCOME_CONNECT);
+	ck_assert_uint_eq(works_freed, _i == OUTCOME_INET ? 1 : 0);
+	ck_assert(outcome.fd == -1 && outcome.peer_fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("answer");
+	TCase *tcase = tcase_create("answer");
+
+	tcase_add_test(tcase, test_later);
+	tcase_add_test(tcase, test_nobody_waits);
+	tcase_add_test(tcase, test_outcomes);
+	tcase_add_loop_test(tcase, test_release, 0, OUTCOME_MAX);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
