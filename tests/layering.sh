@@ -94,7 +94,7 @@ LC_ALL=C awk -v order="$*" '
 	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
 	# One file responds to notifications. That the kernel performs a call is said there, too, which asks the row whether it may.
 	/SECCOMP_USER_NOTIF_FLAG_CONTINUE|SECCOMP_IOCTL_NOTIF_(SEND|ADDFD)/ && $0 !~ /^ [*] / &&
-			now !~ /^supervisor\/answer[.]c$|^confine\/selffilter-rules[.]c$/ {
+			now !~ /^supervisor\/answer[.]c$|^syscalls\/table\/terms-self[.]c$/ {
 		complain(now ": only supervisor/answer.c responds to notifications")
 	}
 	/not sorted:/ { free = 1 }
