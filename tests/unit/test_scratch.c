@@ -91,8 +91,7 @@ END_TEST
 /* TMPDIR may not be listed, and what has our name is not ours: the next run finds what a killed one left nevertheless. */
 START_TEST(test_sweep_unlisted)
 {
-	struct scratch scratch;
-	char *first;
+	struct scratch killed, scratch;
 	bool root = geteuid() == 0;
 
 	ck_assert_int_eq(chmod(where, root ? 0733 : 0300), 0);
@@ -102,17 +101,18 @@ START_TEST(test_sweep_unlisted)
 	ck_assert_int_eq(mkdir(base, 0700), 0);
 	ck_assert_int_eq(chmod(base, 0777), 0);
 	ck_assert_ptr_null(opendir(where));
+	ck_assert_int_eq(scratch_create(&killed, &error), 0);
+	ck_assert_ptr_nonnull(killed.notice);
+	(void)close(killed.fd); /* as when its process ends */
+	ck_assert_int_eq(entries(killed.base), 1);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	ck_assert_ptr_nonnull(scratch.notice);
-	first = strdup(scratch.base);
-	(void)close(scratch.fd); /* as when its process ends */
-	ck_assert_int_eq(entries(first), 1);
-	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	ck_assert_str_eq(scratch.base, first);
-	ck_assert_int_eq(entries(first), 1);
+	ck_assert_str_eq(scratch.base, killed.base);
+	ck_assert_int_eq(entries(killed.base), 1);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
-	ck_assert_int_eq(access(first, F_OK), -1);
-	free(first);
+	ck_assert_int_eq(access(killed.base, F_OK), -1);
+	free(killed.path);
+	free(killed.base);
+	free(killed.notice);
 	if (root)
 		ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(chmod(where, 0700), 0);
