@@ -44,8 +44,8 @@ static void write_maps(struct namespaces *namespaces, pid_t child)
 {
 	struct note note = {.kind = NOTE_MAP};
 
-	if (geteuid() != 0 && !note_receive(namespaces->peer_fd, &note))
-		return; /* it is dead, which shows elsewhere */
+	if (geteuid() != 0 && !note_await(namespaces, -1, &note))
+		return; /* it is dead, or the run is to end, which shows elsewhere */
 	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_map(child)};
 	(void)note_send(namespaces->peer_fd, &note);
 }

@@ -23,6 +23,11 @@ struct note {
 /* One whole note, or false: the other end is gone. */
 bool note_send(int fd, const struct note *note);
 bool note_receive(int fd, struct note *ret_note);
+/*
+ * The same in the keeper, from namespaces->peer_fd. False also when the process of pidfd has ended without a note, or
+ * the run is to end. pidfd -1: no other process has the other end.
+ */
+bool note_await(const struct namespaces *namespaces, int pidfd, struct note *ret_note);
 /* Sends NOTE_REFUSED or NOTE_WITHDREW. */
 __attribute__((format(printf, 4, 5))) void note_refuse(int fd, enum note_kind kind, unsigned layers, const char *format,
 						       ...);

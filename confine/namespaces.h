@@ -32,6 +32,10 @@ struct namespaces {
 	 * first.
 	 */
 	bool settled, withdrew;
+	/* In the keeper, while it waits: readable when the run is to end, and when its time is over (0: never). */
+	int end_fd;
+	uint64_t until_ns;
+	bool lost; /* the intermediate was killed: see namespaces_fork */
 	/* In the supervisor, from namespaces_prepare on: */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: no mount namespace */
 	bool narrow_proc;      /* the program's procfs is to show its processes alone */
@@ -43,8 +47,8 @@ struct namespaces {
 
 #define NAMESPACES_NONE                                                                              \
 	{                                                                                            \
-		.peer_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, \
-		.host_pidns_fd = -1                                                                                  \
+		.peer_fd = -1, .end_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1,   \
+		.host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                          \
 	}
 
 /* Capabilities that keeper and supervisor need while namespaces are being made: see privs_keep. */
@@ -57,7 +61,8 @@ extern const int namespaces_caps[];
 /*
  * As fork(2), into whatever can be had of the namespaces that are wanted and not refused: the child's pid in the
  * keeper, 0 in the child, -errno. The keeper must be a subreaper with one thread and without other children that may
- * end meanwhile; it writes the id maps, so it must not have given up its capabilities.
+ * end meanwhile; it writes the id maps, so it must not have given up its capabilities. With namespaces->lost the pid is
+ * that of a child that was killed, and a supervisor may be left that nobody is to serve: killtree ends it.
  */
 pid_t namespaces_fork(struct namespaces *namespaces);
 

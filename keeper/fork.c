@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -180,13 +182,30 @@ static void furnish(const struct keeper_options *options, struct keeper_child *c
 		scratch_sweep(options->scratch);
 }
 
-/* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
-static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child, int signal_fd,
-			   struct egress_side *egress, const int stdio_fd[3], int control_fd)
+/* Readable when a signal came that ends the run: those that were ignored at the start never do. Not read here. */
+static int open_ending_signals(void)
 {
+	sigset_t ending;
+
+	(void)sigemptyset(&ending);
+	(void)sigaddset(&ending, SIGINT);
+	(void)sigaddset(&ending, SIGTERM);
+	(void)sigaddset(&ending, SIGHUP);
+	(void)sigaddset(&ending, SIGQUIT);
+	return signalfd(-1, &ending, SFD_CLOEXEC);
+}
+
+/* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
+static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child,
+			   const struct keeper_wait *wait, struct egress_side *egress, const int stdio_fd[3],
+			   int control_fd)
+{
+	_cleanup_close_ int end_fd = open_ending_signals(); /* -1: their time comes when the fork is done */
 	struct namespaces namespaces = NAMESPACES_NONE;
 	bool behind = false, again = false;
 
+	namespaces.end_fd = end_fd;
+	namespaces.until_ns = wait->until_ns;
 	namespaces.layers = options->layers;
 	namespaces.net_may_wait = !egress->active;
 	if (!cgroup_has(child->cgroup, CGROUP_PIDS))
@@ -200,18 +219,19 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 			cleanup_close(&child->furnished[1]);
 			child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
 		}
-		if (child->pid > 0)
+		if (child->pid > 0 && !namespaces.lost) /* what is left of one that is lost never hears, and ends */
 			furnish(options, child, again);
 		again = true;
 		behind = aside_step_back();
-	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, signal_fd));
+	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, wait->signal_fd));
 	namespaces_done(&namespaces);
 	child->behind = behind;
 	return child->pid < 0 ? child->pid : 0;
 }
 
 int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
-		int signal_fd, struct egress_side *egress, struct keeper_child *ret_child, const char **ret_step)
+		const struct keeper_wait *wait, struct egress_side *egress, struct keeper_child *ret_child,
+		const char **ret_step)
 {
 	struct keeper_child child = {.pid = -1,
 				     .pidfd = -1,
@@ -233,7 +253,7 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
-		error = fork_supervisor(options, &child, signal_fd, egress, stdio_fd, control[0]);
+		error = fork_supervisor(options, &child, wait, egress, stdio_fd, control[0]);
 	}
 	if (error == 0) {
 		*ret_step = "watch the supervisor";

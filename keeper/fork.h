@@ -13,6 +13,12 @@ struct keeper_streams {
 	struct terminal terminal;
 };
 
+/* What ends the keeper's waiting while namespaces are tried; it is looked after later. */
+struct keeper_wait {
+	int signal_fd;     /* borrowed */
+	uint64_t until_ns; /* the run's time limit; 0: none */
+};
+
 struct keeper_child {
 	pid_t pid;
 	int pidfd;
@@ -27,11 +33,12 @@ struct keeper_child {
 
 /*
  * Makes the pipes or the terminal (captures and streams in them), forks. 0, or -errno with *ret_step naming what
- * failed (static). keeper_child_done releases in both cases. signal_fd: what arrives there while namespaces are tried
- * is looked after later. egress: the supervisor's end of it is inherited.
+ * failed (static). keeper_child_done releases in both cases. The child may be dead already. egress: the supervisor's
+ * end of it is inherited.
  */
 int keeper_fork(const struct keeper_options *options, struct keeper_outcome *outcome, struct keeper_streams *streams,
-		int signal_fd, struct egress_side *egress, struct keeper_child *ret_child, const char **ret_step);
+		const struct keeper_wait *wait, struct egress_side *egress, struct keeper_child *ret_child,
+		const char **ret_step);
 void keeper_child_done(struct keeper_child *child);
 
 #endif

@@ -148,6 +148,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 {
 	struct keeper keeper = {.options = options, .outcome = ret_outcome, .signal_fd = -1, .last_shown = '\n'};
 	const char *step = "give up privileges";
+	struct keeper_wait wait;
 	int error;
 
 	*ret_outcome =
@@ -164,9 +165,11 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		error = settle(&keeper);
 	keeper.start_ns = io_now_ns();
 	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
+	wait = (struct keeper_wait){.signal_fd = keeper.signal_fd};
+	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
+		wait.until_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
-		error = keeper_fork(options, ret_outcome, &keeper.streams, keeper.signal_fd, &keeper.egress, &keeper.child,
-				    &step);
+		error = keeper_fork(options, ret_outcome, &keeper.streams, &wait, &keeper.egress, &keeper.child, &step);
 	egress_side_handed(&keeper.egress);
 	if (error == 0)
 		error = privs_drop();

@@ -3,7 +3,7 @@
 
 Called with callgate, a directory for logs and further options of run; ROUNDS: how often each random moment is tried.
 """
-import json, os, random, signal, subprocess, sys, time
+import ctypes, json, os, platform, random, signal, struct, subprocess, sys, time
 
 CALLGATE, TMP, OPTIONS = sys.argv[1], sys.argv[2], sys.argv[3:]
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
@@ -27,10 +27,10 @@ def sleeper():
     return ("sh", "-c", "sleep %s & exec sleep %s" % (MARK, MARK))
 
 
-def start(*program, options=(), **others):
+def start(*program, options=(), before=lambda: None, **others):
     return subprocess.Popen(command(*(program or sleeper()), options=options), stdin=subprocess.DEVNULL,
                             stderr=open(os.path.join(TMP, "err"), "w"), restore_signals=True,
-                            preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGQUIT)],
+                            preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGQUIT)] and before(),
                             **others)
 
 
@@ -198,6 +198,42 @@ def supervisor_dies():
             fail("ended with %s: %s" % (keeper.returncode, err()))
         if i == 0 and "supervisor died" not in err():
             fail("says: %s" % err())
+        scratch_is_empty()
+
+
+def refuse_clone():
+    """From now on no clone(2) makes a namespace: an intermediate makes them by unshare(2)."""
+    libc, clone = ctypes.CDLL(None), {"x86_64": 56, "aarch64": 220}[platform.machine()]
+    code = b"".join(struct.pack("=HBBI", *line) for line in (
+        (0x20, 0, 0, 0), (0x15, 0, 3, clone), (0x20, 0, 0, 16), (0x45, 0, 1, 0x7e020000), (0x06, 0, 0, 0x50001),
+        (0x06, 0, 0, 0x7fff0000)))
+    text = ctypes.create_string_buffer(code)
+    filter_ = struct.pack("@HP", len(code) // 8, ctypes.addressof(text))
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter_, 0, 0) != 0:
+        os._exit(99)
+
+
+def intermediate_dies():
+    """It is killed or stopped at a random moment: what it forked is no reason to wait, and the run can be ended."""
+    for i in range(2 * ROUNDS):
+        number = (signal.SIGKILL, signal.SIGSTOP)[i % 2]
+        keeper = start(before=refuse_clone)
+        there = lambda: text(keeper.pid, "task/%d/children" % keeper.pid).split()
+        while not there() and keeper.poll() is None:  # without a pause: it lives for some milliseconds
+            pass
+        time.sleep(random.uniform(0, 0.004))
+        for pid in there()[-1:]:
+            try:
+                os.kill(int(pid), number)
+            except ProcessLookupError:
+                pass
+        begin = fair()
+        while keeper.poll() is None and fair() - begin < 5 * SECOND:
+            time.sleep(0.1)
+            keeper.send_signal(signal.SIGTERM)
+        if ended(keeper) not in (125, 128 + signal.SIGTERM):
+            fail("ended with %s after signal %d: %s" % (keeper.returncode, number, err()))
+        all_gone("after the intermediate got signal %d" % number)
         scratch_is_empty()
 
 
@@ -402,8 +438,8 @@ def resistance():
     scratch_is_empty()
 
 
-cases = (parent_dies, parent_dies_unasked, supervisor_dies, keeper_dies, both_die_under_load, interrupt_once, interrupt_twice,
-         keeper_is_stopped, job_is_stopped, resistance)
+cases = (parent_dies, parent_dies_unasked, supervisor_dies, intermediate_dies, keeper_dies, both_die_under_load, interrupt_once,
+         interrupt_twice, keeper_is_stopped, job_is_stopped, resistance)
 chosen = os.environ.get("CASES_OF_KEEPER", "").split()
 for case in cases:
     current = case.__name__

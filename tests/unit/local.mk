@@ -212,6 +212,10 @@ UNIT_TESTS += tests/unit/test_confine
 tests_unit_test_confine_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/test_namespaces
+tests_unit_test_namespaces_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
+	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
+
 # HTTP/1: the parser alone, and in a whole egress process.
 UNIT_TESTS += tests/unit/test_http1 tests/unit/test_egress_http1
 tests_unit_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)

@@ -1,0 +1,114 @@
+/* The keeper's waiting for the intermediate that makes the namespaces one by one, when that is killed or stopped. */
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "confine/namespaces.h"
+#include "supervisor/limits/killtree.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define HANG_S 60 /* far more than anything here takes; a hang is the fault that is looked for */
+
+static pid_t keeper;
+static int signal_number; /* 0: none */
+
+/* In whoever forked, right afterwards. The intermediate is the keeper's child, and says the supervisor's pid next. */
+static void after_fork(void)
+{
+	if (signal_number && getppid() == keeper)
+		(void)raise(signal_number);
+}
+
+static const struct {
+	int signal_number;
+	bool told;         /* a signal that ends the run has come */
+	uint64_t limit_ms; /* the run's time limit; 0: none */
+} moments[] = {
+	{.signal_number = 0},
+	{.signal_number = SIGKILL},
+	{.signal_number = SIGSTOP, .told = true},
+	{.signal_number = SIGSTOP, .limit_ms = 300},
+};
+
+/* The child's pid, or 0 where the system lets no namespace be made. In the child it does not return. */
+static pid_t fork_there(struct namespaces *namespaces, int moment)
+{
+	pid_t pid;
+
+	keeper = getpid();
+	signal_number = moments[moment].signal_number;
+	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(pthread_atfork(NULL, after_fork, NULL), 0);
+	namespaces->layers = layers_create(0, 0);
+	ck_assert_ptr_nonnull(namespaces->layers);
+	namespaces->singly = true;
+	namespaces->end_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
+	if (moments[moment].limit_ms)
+		namespaces->until_ns = io_now_ns() + moments[moment].limit_ms * NS_PER_MS;
+	pid = namespaces_fork(namespaces);
+	while (pid == 0)
+		(void)pause(); /* holds its end */
+	ck_assert_int_gt(pid, 0);
+	return namespaces->peer_fd < 0 ? 0 : pid;
+}
+
+static void end(struct namespaces *namespaces)
+{
+	ck_assert_int_eq(killtree(10000, 0), 0);
+	(void)close(namespaces->end_fd);
+	layers_free(namespaces->layers);
+	namespaces_done(namespaces);
+}
+
+START_TEST(an_intermediate_is_lost)
+{
+	struct namespaces namespaces = NAMESPACES_NONE;
+	pid_t pid = fork_there(&namespaces, _i);
+	int status;
+
+	if (pid > 0 && signal_number) {
+		ck_assert(namespaces.lost);
+		ck_assert(!namespaces_again(&namespaces, pid, -1));
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid); /* is the caller's to reap */
+		ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	} else if (pid > 0) {
+		ck_assert(!namespaces.lost);
+		ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+	}
+	end(&namespaces);
+}
+END_TEST
+
+/* A supervisor that never says that it is settled. */
+START_TEST(the_time_limit_counts)
+{
+	struct namespaces namespaces = NAMESPACES_NONE;
+	pid_t pid = fork_there(&namespaces, 0);
+	uint64_t begin = io_now_ns();
+
+	namespaces.until_ns = begin + 200 * NS_PER_MS;
+	ck_assert(!namespaces_again(&namespaces, pid, -1));
+	ck_assert_uint_lt(io_now_ns() - begin, 8000 * NS_PER_MS);
+	end(&namespaces);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("namespaces");
+	TCase *tcase = tcase_create("namespaces");
+
+	tcase_set_timeout(tcase, HANG_S);
+	tcase_add_loop_test(tcase, an_intermediate_is_lost, 0, sizeof(moments) / sizeof(moments[0]));
+	tcase_add_test(tcase, the_time_limit_counts);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
