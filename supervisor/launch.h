@@ -20,7 +20,7 @@ struct launch_rlimit {
 	struct rlimit limit;
 };
 
-#define LAUNCH_RLIMITS_MAX 6
+#define LAUNCH_RLIMITS_MAX 7
 
 struct launch_options {
 	const char *program; /* virtual path, already searched in PATH by the program's environment */

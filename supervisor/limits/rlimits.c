@@ -21,6 +21,11 @@
  */
 #define MEMORY_PER_DESCRIPTOR (UINT64_C(64) << 10)
 #define DESCRIPTORS_LEAST 1024
+/*
+ * Queued signals and timers of all processes of a user count together, 0.3 kB each: the others need some, too. The kernel's own
+ * limit grows with the machine's memory.
+ */
+#define SIGNALS_MOST 16384
 #define OWN_TASKS 2 /* the supervisor and its watchdog are the same user's */
 
 /* Soft and hard: a program that raises its soft limit as far as it goes must end here. */
@@ -75,6 +80,19 @@ static struct rlimit descriptors(const struct policy_limits *limits, const struc
 	return capped_own;
 }
 
+/* Half of what the caller may have, so that one run does not take all of it. */
+static struct launch_rlimit signals(void)
+{
+	struct launch_rlimit result = {.resource = RLIMIT_SIGPENDING, .limit = {0, 0}};
+	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
+
+	(void)getrlimit(RLIMIT_SIGPENDING, &own); /* cannot fail for a resource there is */
+	result.limit = capped(own.rlim_max / 2, SIGNALS_MOST);
+	if (own.rlim_cur < result.limit.rlim_cur)
+		result.limit.rlim_cur = own.rlim_cur;
+	return result;
+}
+
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
 		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX])
 {
@@ -82,6 +100,7 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
 				       .limit = descriptors(limits, open_files, fallback->memory)};
+	*at++ = signals();
 	if (limits->file_size_bytes)
 		*at++ = within_own(RLIMIT_FSIZE, limits->file_size_bytes);
 	if (fallback->cpu && limits->cpu_ns)

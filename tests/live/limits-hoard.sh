@@ -47,6 +47,22 @@ bounded()
 	is '.stdout | capture("count (?<n>[0-9]+)").n | tonumber | . > 4000 and . <= 16384' "$1, $2"
 }
 
+# What the kernel counts for a user: RLIMIT_SIGPENDING. A run gets half of callgate's own, and not above a fixed number, so that the
+# same user's other processes have the rest.
+queued()
+{
+	local own way most
+	for own in "$(ulimit -i)" 4000; do
+		most=16384
+		[ "$own" = unlimited ] || [ $((own / 2)) -gt $most ] || most=$((own / 2))
+		for way in signals timers; do
+			(ulimit -i "$own" && hoard $way 200)
+			is "(.stdout | test(\"EAGAIN\")) and (.stdout | capture(\"count (?<n>[0-9]+)\").n | tonumber) <= $most" \
+				"$1, $way of $own"
+		done
+	done
+}
+
 measure()
 {
 	ends "$1" "shared-cut 400" "shared-split 400" "shared-relay 400" "leaderless 400" "pipes 100" "sockets 400" "areas 60 -m 16M" \
@@ -72,12 +88,7 @@ measure()
 	# What is given back is no longer counted.
 	hoard relocks 32
 	is '.status == "ok" and .exit_code == 0' "$1, relocks"
-	# Bounds that the kernel keeps for a user: RLIMIT_SIGPENDING. What all processes of that user have counts, and each may have more
-	# until its own limit is reached: this one's is lower, or the tests beside it could make no timer meanwhile.
-	for way in signals timers; do
-		(ulimit -i 4000 && hoard $way 100)
-		is '(.stdout | test("EAGAIN")) and (.stdout | capture("count (?<n>[0-9]+)").n | tonumber) <= 4000' "$1, $way"
-	done
+	queued "$1"
 	# So is the number of sockets under way in others: RLIMIT_NOFILE, which is lower in such a run, and 0.2 MB each.
 	hoard under-way 500
 	is '(.stdout | test("ETOOMANYREFS")) and (.stdout | capture("held (?<n>[0-9]+)").n | tonumber) < 260' "$1, under way"
@@ -223,6 +234,7 @@ hoard files 30 -m 16M
 is '.status == "limit" and (.limits.memory | .hit and .peak >= .limit * 0.9)' "files, as it comes"
 hoard files 2
 is '.status == "ok"' "few files, as it comes"
+queued "as it comes"
 # The page cache may fill the group: that is no reason to end a run that opens many files.
 rm -rf "${T:?}/w"
 mkdir -p "$T/w"
