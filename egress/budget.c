@@ -8,7 +8,6 @@
 #include "base/banned.h"
 
 #define NS_PER_S 1000000000u
-#define NS_PER_MS 1000000u
 #define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second */
 #define PORTIONS_PER_S 20u /* and nothing is moved for less than a twentieth */
 

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* A buffer with the two texts in turn takes the old one's place. Few bytes, rarely: simplicity before speed. */
-static int replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
+/* Replaces the buffer by one that holds both texts. Short and rare, so each call allocates. */
+static int bytes_replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
 		   size_t second_len)
 {
 	struct channel_bytes made = {.len = first_len + second_len};
@@ -29,12 +29,12 @@ static int replace(struct channel_bytes *bytes, const void *first, size_t first_
 
 int channel_bytes_add(struct channel_bytes *bytes, const void *data, size_t len)
 {
-	return replace(bytes, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at, data, len);
+	return bytes_replace(bytes, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at, data, len);
 }
 
 int channel_bytes_put_back(struct channel_bytes *bytes, const void *data, size_t len)
 {
-	return replace(bytes, data, len, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at);
+	return bytes_replace(bytes, data, len, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at);
 }
 
 size_t channel_bytes_take(struct channel_bytes *bytes, void *data, size_t cap)
@@ -85,4 +85,17 @@ ssize_t channel_send(int fd, const void *data, size_t len)
 		if (errno != EINTR)
 			return -errno;
 	}
+}
+
+int channel_flush(struct channel *channel)
+{
+	while (channel->out.data) {
+		struct channel_bytes *out = &channel->out;
+		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, out->len - out->at);
+
+		if (sent < 0)
+			return (int)sent;
+		channel_bytes_drop(out, (size_t)sent);
+	}
+	return 0;
 }

@@ -28,10 +28,12 @@ void channel_done(struct channel *channel, bool abort)
 	if (fd < 0)
 		return;
 	if (channel->ssl && !abort)
-		(void)channel_shutdown(channel); /* the other side has its data; what it misses is a good-bye */
+		/* best effort: the peer has its data and only misses the close_notify */
+		(void)channel_shutdown(channel);
 	if (abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
-				 sizeof(reset)); /* else it ends by FIN: close record tells */
+				 /* without it the connection ends by FIN; the close record is right either way */
+				 sizeof(reset));
 	loop_remove(channel->loop, &channel->watch);
 	(void)close(fd);
 	channel->watch.fd = -1;
@@ -79,21 +81,8 @@ int channel_unread(struct channel *channel, const void *data, size_t len)
 	int error = channel_bytes_put_back(&channel->early, data, len);
 
 	if (!error)
-		channel->bytes_in -= len; /* counted again when they are read again */
+		channel->bytes_in -= len; /* they are counted again when they are read again */
 	return error;
-}
-
-int channel_flush(struct channel *channel)
-{
-	while (channel->out.data) {
-		struct channel_bytes *out = &channel->out;
-		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, out->len - out->at);
-
-		if (sent < 0)
-			return (int)sent;
-		channel_bytes_drop(out, (size_t)sent);
-	}
-	return 0;
 }
 
 int channel_shutdown(struct channel *channel)
@@ -117,7 +106,7 @@ int channel_shutdown(struct channel *channel)
 	return 0;
 }
 
-/* Not SSL_has_pending: the first bytes of a record are pending there, and who asks would spin until the rest has come. */
+/* Not SSL_has_pending: it counts an incomplete record, and the caller would spin until the rest arrives. */
 bool channel_has_bytes(const struct channel *channel)
 {
 	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);
@@ -129,9 +118,9 @@ void channel_wait(struct channel *channel, bool read, bool write)
 
 	if (channel->watch.fd < 0)
 		return;
-	(void)channel_flush(channel); /* an error is met again by the next read or write */
+	(void)channel_flush(channel); /* the next read or write reports an error */
 	if (channel->closing && !channel->out.data)
-		(void)channel_shutdown(channel); /* the FIN after a close_notify that had to wait */
+		(void)channel_shutdown(channel); /* the FIN after a delayed close_notify */
 	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
 	loop_set(channel->loop, &channel->watch, interest);

@@ -14,17 +14,15 @@
 
 #include "base/banned.h"
 
-#define NS_PER_MS 1000000u
-
 #define CONN_OF(pointer, member) ((struct conn *)((char *)(pointer)-offsetof(struct conn, member)))
 
-/* ---- what wakes it ---- */
+/* ---- events ---- */
 
 void conn_pump(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
 		return;
-	if (line_full(conn->egress->line)) { /* whatever it does next may have to be told */
+	if (line_full(conn->egress->line)) { /* any further step may need a record */
 		conn->stalled = true;
 		channel_wait(&conn->client, false, false);
 		channel_wait(&conn->upstream, false, false);
@@ -33,22 +31,22 @@ void conn_pump(struct conn *conn)
 	conn->mode->pump(conn);
 }
 
-static void client_ready(struct watch *watch, unsigned events)
+static void conn_ready(struct conn *conn)
 {
-	struct conn *conn = CONN_OF(watch, client.watch);
-
-	(void)events; /* reading and writing tell what it was */
 	conn->active_ns = loop_now_ns(conn->egress->loop);
 	conn_pump(conn);
 }
 
-void conn_upstream_ready(struct watch *watch, unsigned events)
+static void client_ready(struct watch *watch, unsigned events)
 {
-	struct conn *conn = CONN_OF(watch, upstream.watch);
+	(void)events; /* reading and writing report the reason */
+	conn_ready(CONN_OF(watch, client.watch));
+}
 
+static void upstream_ready(struct watch *watch, unsigned events)
+{
 	(void)events;
-	conn->active_ns = loop_now_ns(conn->egress->loop);
-	conn_pump(conn);
+	conn_ready(CONN_OF(watch, upstream.watch));
 }
 
 static void timed_out(struct timer *timer)
@@ -63,8 +61,8 @@ static void timed_out(struct timer *timer)
 }
 
 /*
- * Put off again and again by what moves bytes: that only writes the deadline down. Without memory for a timer there is no
- * time limit, which no rule depends on.
+ * Called for every transfer, so a later deadline is only stored; timed_out re-arms the timer. Without memory for the timer
+ * there is no time limit. No rule depends on one.
  */
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
 {
@@ -74,142 +72,70 @@ void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
 		(void)loop_timer_set(conn->egress->loop, &conn->timer, ms);
 }
 
-static void again(struct timer *timer)
+static void pump_due(struct timer *timer)
 {
-	conn_pump(CONN_OF(timer, again));
+	conn_pump(CONN_OF(timer, pump_timer));
 }
 
 void conn_pump_after(struct conn *conn, uint64_t ms)
 {
-	(void)loop_timer_set(conn->egress->loop, &conn->again, ms);
+	(void)loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
 }
 
-/* ---- its life ---- */
+/* ---- modes ---- */
 
-static void leave_mode(struct conn *conn)
+static void conn_leave_mode(struct conn *conn)
 {
 	if (conn->mode && conn->mode->done)
 		conn->mode->done(conn);
 	conn->mode = NULL;
 	conn->state = NULL;
 	loop_timer_clear(conn->egress->loop, &conn->timer);
-	loop_timer_clear(conn->egress->loop, &conn->again);
+	loop_timer_clear(conn->egress->loop, &conn->pump_timer);
 }
 
-void conn_switch(struct conn *conn, const struct conn_mode *mode)
+void conn_switch(struct conn *conn, enum conn_mode_id mode)
 {
-	leave_mode(conn);
-	conn->mode = mode;
+	conn_leave_mode(conn);
+	conn->mode = conn->modes[mode];
 	conn_pump(conn);
 }
 
 void conn_begin(struct conn *conn)
 {
 	if (!conn->rule)
-		conn_switch(conn, conn->port == CONTROL_PORT_SOCKS ? &mode_socks : &mode_proxy);
+		conn_switch(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
 	else if (conn->rule->proto == NET_HTTP)
-		conn_switch(conn, &mode_http1);
-	else if (conn->rule->proto == NET_HTTPS)
-		conn_switch(conn, &mode_hello);
+		conn_switch(conn, CONN_HTTP1);
 	else
-		conn_switch(conn, &mode_relay);
+		conn_switch(conn, conn->rule->proto == NET_HTTPS ? CONN_HELLO : CONN_RELAY);
 }
 
-static void send_connected(struct conn *conn, int error)
-{
-	const struct control_message message = {.version = CONTROL_VERSION,
-						.type = CONTROL_CONNECTED,
-						.connected = {.conn = conn->id, .error = error}};
+/* ---- begin and end ---- */
 
-	if (conn->answered)
-		return;
-	conn->answered = true;
-	(void)line_send(conn->egress->line, &message); /* without a supervisor the process ends */
-}
-
-/* conn_open's answer for a connection announced with its destination. */
-static void announced(struct conn *conn, int error, const char *reason)
-{
-	send_connected(conn, error);
-	if (error < 0)
-		conn_close(conn, "refused", reason, true);
-	else if (conn->arrived)
-		conn_begin(conn);
-	else
-		conn_timer(conn, CONN_ARRIVE_MS, "cancelled");
-}
-
-struct oldest {
-	struct conn *conn;
-	uint64_t active_ns;
-};
-
-static void look_for_oldest(struct conn *conn, void *ctx)
-{
-	struct oldest *oldest = ctx;
-
-	if (conn->arrived && conn->active_ns < oldest->active_ns)
-		*oldest = (struct oldest){.conn = conn, .active_ns = conn->active_ns};
-}
-
-/* A program that keeps thousands of connections idle shall not keep itself from opening one more. */
-static bool make_room(struct egress *egress)
-{
-	uint64_t now_ns = loop_now_ns(egress->loop);
-	struct oldest oldest = {.active_ns = now_ns - CONN_EVICT_MS * (uint64_t)NS_PER_MS};
-
-	if (conn_table_count(egress->conns) < egress->conns_max)
-		return true;
-	conn_table_each(egress->conns, look_for_oldest, &oldest);
-	if (oldest.conn)
-		conn_close(oldest.conn, "evicted", NULL, true);
-	return oldest.conn != NULL;
-}
-
-static struct conn *conn_create(struct egress *egress, const struct control_connect *connect)
+struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
+			 const struct conn_mode *const *modes)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
 		return NULL;
 	conn->egress = egress;
+	conn->modes = modes;
 	conn->id = connect->conn;
 	conn->pid = connect->pid;
 	conn->port = connect->port;
 	conn->source_port = connect->source_port;
 	conn->family = connect->family;
-	(void)snprintf(conn->host, sizeof(conn->host), "%s", connect->host);
+	LINE_COPY(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->dialled.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
 	conn->timer.fire = timed_out;
-	conn->again.fire = again;
+	conn->pump_timer.fire = pump_due;
 	conn->start_ns = conn->active_ns = loop_now_ns(egress->loop);
 	conn_table_add(egress->conns, conn);
 	conn_table_expect(egress->conns, conn);
 	return conn;
-}
-
-void conn_announce(struct egress *egress, const struct control_connect *connect)
-{
-	bool room = !egress->ending && make_room(egress);
-	struct conn *former = conn_table_expected(egress->conns, connect->source_port);
-	struct conn *conn;
-
-	if (former) /* its socket is gone, or the port could not be another's now */
-		conn_close(former, "cancelled", NULL, true);
-	conn = conn_create(egress, connect);
-	if (!conn) { /* the supervisor waits for an answer that cannot be given in good order */
-		line_fail(egress->line);
-		return;
-	}
-	if (!room) {
-		conn_refuse_open(conn, egress->ending ? "ending" : "too_many_connections");
-		announced(conn, -ECONNREFUSED, egress->ending ? "ending" : "too_many_connections");
-	} else if (conn->host[0]) {
-		conn_open(conn, connect->host, connect->port, announced);
-	} else {
-		announced(conn, 0, NULL);
-	}
 }
 
 void conn_arrive(struct conn *conn, int fd)
@@ -233,17 +159,32 @@ void conn_cancel(struct conn *conn)
 		conn_close(conn, "cancelled", NULL, true);
 }
 
-void conn_set_status(struct conn *conn, unsigned status)
+void conn_send_connected(struct conn *conn, int error)
 {
-	conn->status = status;
+	const struct control_message message = {.version = CONTROL_VERSION,
+						.type = CONTROL_CONNECTED,
+						.connected = {.conn = conn->id, .error = error}};
+
+	if (conn->answered)
+		return;
+	conn->answered = true;
+	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
 }
 
-static void release(struct task_later *task)
+static void conn_release(struct task_later *task)
 {
 	free(CONN_OF(task, later));
 }
 
-static void record_close(struct conn *conn, const char *cause, const char *reason)
+void conn_drop_upstream(struct conn *conn, bool abort)
+{
+	conn->bytes_up += conn->upstream.bytes_out;
+	conn->bytes_down += conn->upstream.bytes_in;
+	channel_done(&conn->upstream, abort);
+	conn->upstream.bytes_out = conn->upstream.bytes_in = 0;
+}
+
+static void conn_record_close(struct conn *conn, const char *cause, const char *reason)
 {
 	struct control_record record;
 
@@ -253,9 +194,9 @@ static void record_close(struct conn *conn, const char *cause, const char *reaso
 	record.bytes_up = conn->bytes_up;
 	record.bytes_down = conn->bytes_down;
 	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
-	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
-	(void)snprintf(record.reason, sizeof(record.reason), "%s", reason ? reason : "");
-	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* as for send_connected */
+	LINE_COPY(record.cause, cause);
+	LINE_COPY(record.reason, reason ? reason : "");
+	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -263,17 +204,165 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	if (conn->closed)
 		return;
 	conn->closed = true;
-	leave_mode(conn);
+	conn_leave_mode(conn);
 	if (conn->dial)
 		dial_cancel(conn->dial);
 	line_forget(conn->egress->line, conn, NULL);
 	budget_leave(&conn->use);
 	conn_drop_upstream(conn, abort);
 	channel_done(&conn->client, abort);
-	send_connected(conn, -ECONNABORTED);
-	record_close(conn, cause, reason);
+	conn_send_connected(conn, -ECONNABORTED);
+	conn_record_close(conn, cause, reason);
 	conn_table_remove(conn->egress->conns, conn);
-	conn->later.run = release;
+	conn->later.run = conn_release;
 	if (!conn->queued)
 		loop_later(conn->egress->loop, &conn->later);
+}
+
+/* ---- the upstream end ---- */
+
+static void conn_record_open(const struct conn *conn, struct control_record *ret_record)
+{
+	conn_record_init(conn, CONTROL_EVENT_OPEN, ret_record);
+	dial_record(&conn->dialled, conn->port, ret_record);
+}
+
+void conn_record_refusal(struct conn *conn, const char *reason)
+{
+	struct control_record record;
+
+	conn_record_open(conn, &record);
+	LINE_COPY(record.reason, reason);
+	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
+}
+
+static void conn_answer(struct conn *conn, int error, const char *reason)
+{
+	void (*answer)(struct conn *conn, int error, const char *reason) = conn->answer;
+
+	conn->answer = NULL;
+	answer(conn, error, reason);
+}
+
+static void conn_refuse(struct conn *conn, int error, const char *reason)
+{
+	conn_record_refusal(conn, reason);
+	budget_leave(&conn->use);
+	conn_drop_upstream(conn, true);
+	if (conn->mode) /* a proxy goes on, without a destination */
+		conn->rule = NULL;
+	conn_answer(conn, error, reason);
+}
+
+static void conn_refuse_now(struct task_later *task)
+{
+	struct conn *conn = CONN_OF(task, later);
+
+	conn->queued = false;
+	conn_refuse(conn, conn->refusal, conn->refusal_reason);
+}
+
+static void conn_refuse_later(struct conn *conn, int error, const char *reason)
+{
+	conn->refusal = error;
+	conn->refusal_reason = reason;
+	conn->later.run = conn_refuse_now;
+	conn->queued = true;
+	loop_later(conn->egress->loop, &conn->later);
+}
+
+static void open_recorded(struct conn *conn, void *ctx, int error)
+{
+	(void)ctx;
+	if (error < 0) {
+		budget_leave(&conn->use);
+		conn_drop_upstream(conn, true);
+		conn_answer(conn, -ENETDOWN, "not_recorded");
+		return;
+	}
+	conn->opened = true;
+	conn_answer(conn, 0, NULL);
+}
+
+static void conn_dialled(void *ctx, const struct dial_result *result)
+{
+	struct conn *conn = ctx;
+	struct control_record record;
+
+	conn->dial = NULL;
+	conn->dialled = *result;
+	conn->dialled.fd = -1;
+	if (result->error < 0) {
+		conn_refuse(conn, result->error, result->reason ? result->reason : "connect_failed");
+		return;
+	}
+	if (channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready) < 0) {
+		(void)close(result->fd);
+		conn->upstream.watch.fd = -1;
+		conn_refuse(conn, -ENETDOWN, "failed");
+		return;
+	}
+	conn_record_open(conn, &record);
+	record.allow = 1;
+	LINE_COPY(record.reason, "granted");
+	if (line_record(conn->egress->line, &record, conn, open_recorded, conn, NULL) < 0)
+		conn_refuse(conn, -ENETDOWN, "not_recorded");
+}
+
+void conn_open(struct conn *conn, const char *host, uint16_t port,
+	       void (*answer)(struct conn *conn, int error, const char *reason))
+{
+	struct net_verdict verdict = policy_net_connect(conn->egress->policy, host, port, false);
+
+	if (conn->upstream.watch.fd >= 0)
+		conn_drop_upstream(conn, false);
+	budget_leave(&conn->use);
+	memset(&conn->dialled, 0, sizeof(conn->dialled));
+	conn->dialled.fd = -1;
+	if (host != conn->host)
+		LINE_COPY(conn->host, host);
+	conn->port = port;
+	conn->rule = verdict.allow ? verdict.rule : NULL;
+	conn->answer = answer;
+	if (!conn->rule) {
+		conn_refuse_later(conn, -ECONNREFUSED, verdict.reason);
+		return;
+	}
+	if (budget_join(conn->egress->budgets, conn->rule, &conn->use) < 0) {
+		conn_refuse_later(conn, -ECONNREFUSED, "cap_connections");
+		return;
+	}
+	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_dialled, conn);
+	if (!conn->dial)
+		conn_refuse_later(conn, -ENETDOWN, "no_memory");
+}
+
+/* ---- records ---- */
+
+void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
+{
+	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto)
+			    : conn->mode ? conn->mode->name
+					 : "tcp";
+
+	memset(ret_record, 0, sizeof(*ret_record));
+	ret_record->conn = conn->id;
+	ret_record->pid = conn->pid;
+	ret_record->event = (uint8_t)event;
+	ret_record->port = conn->port;
+	ret_record->count = 1;
+	LINE_COPY(ret_record->host, conn->host);
+	LINE_COPY(ret_record->proto, proto);
+	LINE_COPY(ret_record->sni, conn->sni);
+	LINE_COPY(ret_record->alpn, conn->alpn);
+	if (conn->rule)
+		LINE_COPY(ret_record->rule, conn->rule->label);
+}
+
+void conn_record_done(struct conn *conn, uint64_t id, const struct control_done *done)
+{
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = *done};
+
+	message.done.id = id;
+	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
 }

@@ -11,18 +11,19 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "egress/conn/vet.h"
+#include "egress/conn/address.h"
+#include "egress/conn/line.h"
 #include "egress/dns/resolver.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-#define ATTEMPTS_MAX 8   /* of the up to 16 addresses: more were never of use to anybody */
-#define NEXT_MS 250      /* RFC 8305, 5 */
+#define ATTEMPTS_MAX 8   /* of up to 16 addresses: connections rarely get past the third */
+#define NEXT_MS 250      /* RFC 8305, 5: Connection Attempt Delay */
 
 struct attempt {
 	struct dial *dial;
-	struct watch watch; /* fd -1: not under way */
+	struct watch watch; /* fd -1: not connecting */
 	struct timer timer;
 	struct sockaddr_storage address;
 };
@@ -32,17 +33,17 @@ struct dial {
 	char host[NET_HOST_MAX];
 	uint16_t port;
 	int type;
-	enum net_lift named, other; /* what is lifted for addresses from the policy, and from elsewhere */
-	enum net_lift lift;         /* for those below */
+	enum net_lift named, other; /* deny-set exceptions for addresses in the policy, and for dial_resolved ones */
+	enum net_lift lift;         /* for the addresses in attempt */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
 	struct task_later later;
-	bool begun, cancelled;
-	uint64_t asked;             /* the resolver's number; 0: not waiting for it */
-	uint64_t since_ns;          /* of the lookup, then of the connecting */
+	bool started, cancelled;
+	uint64_t asked;             /* id at the resolver; 0: none pending */
+	uint64_t since_ns;          /* start of the lookup, then of connecting */
 	struct attempt attempt[ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* to the next attempt */
+	struct timer timer;         /* until the next attempt starts */
 	struct dial_result result;
 };
 
@@ -69,7 +70,7 @@ static void dial_free(struct dial *dial)
 	free(dial);
 }
 
-static void finish(struct dial *dial, int error, const char *reason)
+static void dial_finish(struct dial *dial, int error, const char *reason)
 {
 	void (*answer)(void *ctx, const struct dial_result *result) = dial->answer;
 	struct dial_result result = dial->result;
@@ -88,11 +89,8 @@ static uint64_t since_us(const struct dial *dial)
 	return (io_now_ns() - dial->since_ns) / 1000;
 }
 
-/*
- * What the program is told when nothing was reached. A server's own answer says more than that this machine has no route
- * for the other family.
- */
-static void note_error(struct dial *dial, int error)
+/* The error that the program gets when no attempt succeeds. A server's answer tells more than a missing local route. */
+static void attempt_failed(struct dial *dial, int error)
 {
 	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT || error == -EHOSTUNREACH;
 
@@ -100,8 +98,8 @@ static void note_error(struct dial *dial, int error)
 		dial->result.error = error;
 }
 
-/* Between two local ports a connect can meet itself, where nobody listens. */
-static bool met_itself(int fd, const struct sockaddr_storage *peer)
+/* TCP self-connect: connecting to a port of this machine can pick that very port as its source. */
+static bool is_self_connect(int fd, const struct sockaddr_storage *peer)
 {
 	struct sockaddr_storage own = {0};
 	socklen_t len = sizeof(own);
@@ -114,7 +112,7 @@ static void attempt_won(struct attempt *attempt)
 	struct dial *dial = attempt->dial;
 	int on = 1;
 
-	if (dial->type == SOCK_STREAM) /* best effort: it is about delay only */
+	if (dial->type == SOCK_STREAM) /* best effort, affects latency only */
 		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	loop_remove(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;
@@ -122,14 +120,14 @@ static void attempt_won(struct attempt *attempt)
 	dial->result.connect_us = since_us(dial);
 	attempt->watch.fd = -1;
 	dial->running--;
-	finish(dial, 0, NULL);
+	dial_finish(dial, 0, NULL);
 }
 
 static void connect_next(struct dial *dial);
 
 static void attempt_lost(struct attempt *attempt, int error)
 {
-	note_error(attempt->dial, error);
+	attempt_failed(attempt->dial, error);
 	attempt_end(attempt);
 	connect_next(attempt->dial);
 }
@@ -143,7 +141,7 @@ static void attempt_ready(struct watch *watch, unsigned events)
 	(void)events;
 	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
-	if (!error && attempt->dial->type == SOCK_STREAM && met_itself(watch->fd, &attempt->address))
+	if (!error && attempt->dial->type == SOCK_STREAM && is_self_connect(watch->fd, &attempt->address))
 		error = ECONNREFUSED;
 	if (error)
 		attempt_lost(attempt, -error);
@@ -156,7 +154,7 @@ static void attempt_expired(struct timer *timer)
 	attempt_lost((struct attempt *)(void *)((char *)timer - offsetof(struct attempt, timer)), -ETIMEDOUT);
 }
 
-/* 0: under way, also when it is connected already (it is writable then). */
+/* 0: connecting, or connected already (then it is writable at once). */
 static int attempt_begin(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
@@ -164,7 +162,8 @@ static int attempt_begin(struct attempt *attempt)
 	socklen_t len = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	int fd, error;
 
-	if (vet_address(dial->egress->policy, address, dial->port, dial->lift)) /* these very bytes go to connect(2) */
+	/* judged and connected without a copy in between */
+	if (address_refusal(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -197,10 +196,10 @@ static void connect_next(struct dial *dial)
 		int error = attempt_begin(&dial->attempt[dial->next++]);
 
 		if (error < 0) {
-			note_error(dial, error);
+			attempt_failed(dial, error);
 			continue;
 		}
-		/* Without memory for the timer the next one begins when this one has failed. */
+		/* Without memory for the timer the next attempt starts when this one fails. */
 		if (dial->next < dial->count)
 			(void)loop_timer_set(dial->egress->loop, &dial->timer, NEXT_MS);
 		return;
@@ -208,12 +207,12 @@ static void connect_next(struct dial *dial)
 	if (dial->running)
 		return;
 	dial->result.connect_us = since_us(dial);
-	finish(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
+	dial_finish(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
 }
 
 /* ---- addresses ---- */
 
-static void add_attempt(struct dial *dial, const struct sockaddr_storage *address)
+static void dial_add_attempt(struct dial *dial, const struct sockaddr_storage *address)
 {
 	struct attempt *attempt = &dial->attempt[dial->count++];
 
@@ -227,8 +226,8 @@ static void add_attempt(struct dial *dial, const struct sockaddr_storage *addres
 	attempt->timer.fire = attempt_expired;
 }
 
-/* In the order given, but families by turns: where one of them is broken the second attempt already is the other's. */
-static void add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)
+/* Interleaves the address families (RFC 8305, 4), so that the second attempt works where one family is broken. */
+static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)
 {
 	sa_family_t last = AF_UNSPEC;
 
@@ -239,28 +238,28 @@ static void add_attempts(struct dial *dial, struct sockaddr_storage *list, size_
 			pick++;
 		if (pick == count)
 			pick = 0;
-		add_attempt(dial, &list[pick]);
+		dial_add_attempt(dial, &list[pick]);
 		last = list[pick].ss_family;
 		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
 	}
 }
 
-static void choose(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
+static void dial_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
 {
 	dial->result.dns_us = since_us(dial);
 	dial->lift = lift;
-	count = vet_list(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
+	count = address_filter(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
 			 sizeof(dial->result.dropped));
 	if (count == 0) {
-		finish(dial, -ECONNREFUSED, "denied_addr");
+		dial_finish(dial, -ECONNREFUSED, "denied_addr");
 		return;
 	}
-	add_attempts(dial, list, count);
+	dial_add_attempts(dial, list, count);
 	dial->since_ns = io_now_ns();
 	connect_next(dial);
 }
 
-static void resolved(void *ctx, const struct resolver_answer *answer)
+static void dial_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dial *dial = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
@@ -268,15 +267,15 @@ static void resolved(void *ctx, const struct resolver_answer *answer)
 	dial->asked = 0;
 	if (answer->error < 0) {
 		dial->result.dns_us = since_us(dial);
-		finish(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
+		dial_finish(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
 		return;
 	}
 	memcpy(list, answer->address, answer->count * sizeof(*list));
-	choose(dial, list, answer->count, dial->other);
+	dial_addresses(dial, list, answer->count, dial->other);
 }
 
-/* Names are canonical, so what is an address here is meant as one. */
-static bool literal(const char *host, struct sockaddr_storage *ret)
+/* Host names are canonical, so text that parses as an address is one. */
+static bool parse_address(const char *host, struct sockaddr_storage *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->ss_family = AF_INET;
@@ -286,28 +285,28 @@ static bool literal(const char *host, struct sockaddr_storage *ret)
 	return inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)(void *)ret)->sin6_addr) == 1;
 }
 
-static void begin(struct task_later *task)
+static void dial_begin(struct task_later *task)
 {
 	struct dial *dial = (struct dial *)(void *)((char *)task - offsetof(struct dial, later));
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
-	dial->begun = true;
+	dial->started = true;
 	if (dial->cancelled) {
 		dial_free(dial);
 		return;
 	}
 	dial->since_ns = io_now_ns();
-	count = literal(dial->host, &list[0]) ?
+	count = parse_address(dial->host, &list[0]) ?
 			1 :
 			policy_net_resolve(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {
-		choose(dial, list, count, dial->named);
+		dial_addresses(dial, list, count, dial->named);
 		return;
 	}
-	dial->asked = resolver_ask(dial->egress->resolver, dial->host, DIAL_DNS_MS, resolved, dial);
+	dial->asked = resolver_ask(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_resolved, dial);
 	if (!dial->asked)
-		finish(dial, -EAGAIN, "dns_fail");
+		dial_finish(dial, -EAGAIN, "dns_fail");
 }
 
 struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
@@ -321,13 +320,13 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
 	dial->port = port;
 	dial->type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
-	dial->named = vet_lift(rule, true);
-	dial->other = vet_lift(rule, false);
+	dial->named = address_lift(rule, true);
+	dial->other = address_lift(rule, false);
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
 	dial->timer.fire = next_due;
-	dial->later.run = begin;
+	dial->later.run = dial_begin;
 	loop_later(egress->loop, &dial->later);
 	return dial;
 }
@@ -336,8 +335,21 @@ void dial_cancel(struct dial *dial)
 {
 	if (!dial)
 		return;
-	if (dial->begun)
+	if (dial->started)
 		dial_free(dial);
 	else
-		dial->cancelled = true; /* the loop has it, and calls begin */
+		dial->cancelled = true; /* the loop's list still refers to it; dial_begin frees it */
+}
+
+void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record)
+{
+	char text[NET_ADDRESS_TEXT];
+
+	record->dns_us = result->dns_us;
+	record->connect_us = result->connect_us;
+	LINE_COPY(record->dropped, result->dropped);
+	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
+		return;
+	net_address_text((const struct sockaddr *)&result->address, text);
+	(void)snprintf(record->real, sizeof(record->real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, (unsigned)port);
 }

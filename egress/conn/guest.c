@@ -16,8 +16,78 @@
 
 #include "base/banned.h"
 
-#define AT_ONCE 64   /* accepted in a turn */
-#define PAUSE_MS 100 /* without descriptors */
+#define ACCEPTS_MAX 64 /* a round of the loop */
+#define PAUSE_MS 100   /* while no file descriptor is free */
+
+static const struct conn_mode *const modes[CONN_MODE_MAX] = {
+	[CONN_RELAY] = &mode_relay, [CONN_HELLO] = &mode_hello, [CONN_TLS] = &mode_tls,	    [CONN_HTTP1] = &mode_http1,
+	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
+};
+
+/* ---- announced ---- */
+
+/* Answer of conn_open for a connection that was announced with its destination. */
+static void announced(struct conn *conn, int error, const char *reason)
+{
+	conn_send_connected(conn, error);
+	if (error < 0)
+		conn_close(conn, "refused", reason, true);
+	else if (conn->arrived)
+		conn_begin(conn);
+	else
+		conn_timer(conn, CONN_ARRIVE_MS, "cancelled");
+}
+
+struct oldest {
+	struct conn *conn;
+	uint64_t active_ns;
+};
+
+static void find_oldest(struct conn *conn, void *ctx)
+{
+	struct oldest *oldest = ctx;
+
+	if (conn->arrived && conn->active_ns < oldest->active_ns)
+		*oldest = (struct oldest){.conn = conn, .active_ns = conn->active_ns};
+}
+
+/* Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room. */
+static bool make_room(struct egress *egress)
+{
+	struct oldest oldest = {.active_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS};
+
+	if (conn_table_count(egress->conns) < egress->conns_max)
+		return true;
+	conn_table_each(egress->conns, find_oldest, &oldest);
+	if (oldest.conn)
+		conn_close(oldest.conn, "evicted", NULL, true);
+	return oldest.conn != NULL;
+}
+
+void conn_announce(struct egress *egress, const struct control_connect *connect)
+{
+	const char *reason = egress->ending ? "ending" : make_room(egress) ? NULL : "too_many_connections";
+	struct conn *former = conn_table_expected(egress->conns, connect->source_port);
+	struct conn *conn;
+
+	if (former) /* its socket is closed, else the port would not be free */
+		conn_close(former, "cancelled", NULL, true);
+	conn = conn_create(egress, connect, modes);
+	if (!conn) { /* the supervisor would wait for an answer for ever */
+		line_fail(egress->line);
+		return;
+	}
+	if (reason) {
+		conn_record_refusal(conn, reason);
+		announced(conn, -ECONNREFUSED, reason);
+	} else if (conn->host[0]) {
+		conn_open(conn, connect->host, connect->port, announced);
+	} else {
+		announced(conn, 0, NULL);
+	}
+}
+
+/* ---- accepted ---- */
 
 static void reset(int fd)
 {
@@ -27,23 +97,23 @@ static void reset(int fd)
 	(void)close(fd);
 }
 
-/* Whose it is: by its source port, which counts only at the run's own address. */
-static struct conn *owner_of(struct egress *egress, const struct sockaddr_in *peer)
+/* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
+static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
 {
 	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
 		return NULL;
-	/* Announced before it was connected, cancelled before its port was another's: what is not read yet counts. */
+	/* The announcement was sent before the socket was connected, but it may still be unread. */
 	if (!egress->ending)
 		line_read(egress->line);
 	return conn_table_expected(egress->conns, ntohs(peer->sin_port));
 }
 
-/* What is written is whole messages: waiting for more costs the other side's delayed acknowledgement, 40 ms. */
-static void do_not_wait(int fd)
+/* Egress writes whole messages: Nagle's algorithm would wait for the peer's delayed acknowledgement, 40 ms. */
+static void set_nodelay(int fd)
 {
 	static const int on = 1;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* else it is slower */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* only slower without it */
 }
 
 static void accept_some(struct egress *egress, int most)
@@ -55,19 +125,19 @@ static void accept_some(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set(egress->loop, &egress->listener, 0); /* it would be ready again at once */
+			loop_set(egress->loop, &egress->listener, 0); /* level-triggered: it would be ready at once */
 			(void)loop_timer_set(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
 		if (fd < 0)
 			continue;
-		conn = owner_of(egress, &peer);
+		conn = conn_of_peer(egress, &peer);
 		if (!conn) {
 			reset(fd);
 			continue;
 		}
-		do_not_wait(fd);
+		set_nodelay(fd);
 		conn_arrive(conn, fd);
 	}
 }
@@ -78,7 +148,7 @@ static void listener_ready(struct watch *watch, unsigned events)
 
 	(void)events;
 	egress->accepting = true;
-	accept_some(egress, AT_ONCE);
+	accept_some(egress, ACCEPTS_MAX);
 	egress->accepting = false;
 	if (egress->end_waits)
 		egress_begin_end(egress);
@@ -115,7 +185,7 @@ void guest_end(struct egress *egress)
 	loop_timer_clear(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
 		return;
-	accept_some(egress, CONN_MAX); /* what a program sent before its end is taken along */
+	accept_some(egress, CONN_MAX); /* the backlog may hold connections with data of a program that has ended */
 	loop_remove(egress->loop, &egress->listener);
 	(void)close(egress->listener.fd);
 	egress->listener.fd = -1;

@@ -11,11 +11,11 @@
 #include "base/banned.h"
 
 #define BUCKETS 1024u
-#define READ_AT_ONCE 64 /* messages, then the others' turn */
+#define READ_AT_ONCE 64 /* messages a round of the loop */
 
 struct queued {
 	struct queued *next;
-	struct control_message message; /* as long as its type */
+	struct control_message message; /* only control_size of its type is allocated */
 };
 
 struct waiting {
@@ -100,15 +100,15 @@ void line_fail(struct control_line *line)
 	line->events.gone(line->egress);
 }
 
-/* Reads only while it is not full: what comes makes more to send. */
-static void watch_line(struct control_line *line)
+/* A full line_queue is not read from: each message read may add messages to send. */
+static void line_watch(struct control_line *line)
 {
 	if (!line->gone)
 		loop_set(line->egress->loop, &line->watch,
 			 (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
 }
 
-static int queue(struct control_line *line, const struct control_message *message)
+static int line_queue(struct control_line *line, const struct control_message *message)
 {
 	size_t size = control_size((enum control_type)message->type);
 	struct queued *entry = malloc(offsetof(struct queued, message) + size);
@@ -123,7 +123,7 @@ static int queue(struct control_line *line, const struct control_message *messag
 	line->end = &entry->next;
 	if (++line->queued >= LINE_FULL)
 		line->full = true;
-	watch_line(line);
+	line_watch(line);
 	return 1;
 }
 
@@ -134,17 +134,17 @@ int line_send(struct control_line *line, const struct control_message *message)
 	if (line->gone)
 		return -EPIPE;
 	if (line->first)
-		return queue(line, message);
+		return line_queue(line, message);
 	error = control_send(line->watch.fd, message, NULL, 0);
 	if (error == 0)
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
-		return queue(line, message);
+		return line_queue(line, message);
 	line_fail(line);
 	return -EPIPE;
 }
 
-static void flush(struct control_line *line)
+static void line_flush(struct control_line *line)
 {
 	while (line->first) {
 		struct queued *entry = line->first;
@@ -166,7 +166,7 @@ static void flush(struct control_line *line)
 		line->full = false;
 		line->events.drained(line->egress);
 	}
-	watch_line(line);
+	line_watch(line);
 }
 
 void line_read(struct control_line *line)
@@ -192,14 +192,14 @@ static void line_ready(struct watch *watch, unsigned events)
 	struct control_line *line = (struct control_line *)((char *)watch - offsetof(struct control_line, watch));
 
 	if (events & ((unsigned)EPOLLOUT | (unsigned)EPOLLERR))
-		flush(line);
+		line_flush(line);
 	if (events & ((unsigned)EPOLLIN | (unsigned)EPOLLHUP))
 		line_read(line);
 }
 
 /* ---- records ---- */
 
-static int wait_for(struct control_line *line, uint64_t id, struct conn *conn,
+static int line_add_waiting(struct control_line *line, uint64_t id, struct conn *conn,
 		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
 {
 	struct waiting *waiting = malloc(sizeof(*waiting));
@@ -220,7 +220,7 @@ int line_record(struct control_line *line, struct control_record *record, struct
 
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
-	if (answer && (error = wait_for(line, record->id, conn, answer, ctx)) < 0) {
+	if (answer && (error = line_add_waiting(line, record->id, conn, answer, ctx)) < 0) {
 		line_fail(line);
 		return error;
 	}

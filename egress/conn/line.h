@@ -1,6 +1,7 @@
 /*
- * Egress' end of the control socket: a queue towards the supervisor that loses nothing, and the records whose answer is
- * waited for. While it is full nothing new is read from programs (conn_pump) nor from the supervisor, so it stays bounded.
+ * The egress end of the control socket: a lossless send queue and the records that wait for an acknowledgement. Used by
+ * all of the egress process. While the queue is full nothing is read from programs (conn_pump) or from the supervisor,
+ * so its size stays bounded.
  */
 #ifndef CALLGATE_EGRESS_CONN_LINE_H
 #define CALLGATE_EGRESS_CONN_LINE_H
@@ -8,45 +9,49 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "egress/conn/conn.h"
 #include "egress/control.h"
 
 struct control_line;
 
-#define LINE_FULL 256  /* messages queued from which on nothing new is begun */
-#define LINE_EMPTY 32  /* and at which it goes on */
+/* Copies a text into an array of a record, cut where it does not fit. */
+#define LINE_COPY(field, text) ((void)snprintf(field, sizeof(field), "%s", text))
 
-/* What the line tells its owner of. */
+#define LINE_FULL 256  /* queue length at which reading stops */
+#define LINE_EMPTY 32  /* and at which it resumes */
+
+/* Events for the owner, main.c. */
 struct line_events {
-	void (*message)(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count); /* takes fds */
-	void (*drained)(struct egress *egress); /* it was full and is no more */
-	void (*gone)(struct egress *egress);    /* the supervisor has closed it, or broken the protocol. Once */
+	/* takes fds */
+	void (*message)(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count);
+	void (*drained)(struct egress *egress); /* the queue was full and has room again */
+	void (*gone)(struct egress *egress);    /* the supervisor closed it or broke the protocol; once */
 };
 
-/* Takes fd, which is non-blocking or not: nothing here waits. 0 or -errno. */
+/* Takes fd on success; all I/O on it uses MSG_DONTWAIT. 0 or -errno. */
 int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line);
 void line_free(struct control_line *line);
 
 /*
- * 0: it is in the socket; 1: it is queued and will be (what must not happen before the supervisor can read it has to wait);
- * -EPIPE: there is no supervisor any more, or no memory to queue with, which ends the process as well: what cannot be
- * told must not happen.
+ * 0: sent; 1: queued (an action that needs the supervisor to read it first has to wait); -EPIPE: no supervisor or no
+ * memory. That ends the process: nothing may happen that cannot be recorded.
  */
 int line_send(struct control_line *line, const struct control_message *message);
 bool line_full(const struct control_line *line);
-bool line_idle(const struct control_line *line); /* nothing queued */
+bool line_idle(const struct control_line *line); /* nothing is queued */
 
-/* Ends it as if the supervisor had gone: the process cannot keep its part. */
+/* Ends the process as if the supervisor had closed the line. */
 void line_fail(struct control_line *line);
 
-/* Reads what has come now. For the listener, whose connection may be faster than its announcement. */
+/* Reads pending messages at once: a connection can be accepted before its announcement is read. */
 void line_read(struct control_line *line);
 
 /*
- * Gives the record its number and sends it. With answer (wants_ack) that is called once from the loop, error 0 or -errno,
- * unless line_forget is called before: for all of a connection's when ctx is NULL. conn may be NULL (names). 0 or -errno:
- * then answer is not called.
+ * Numbers and sends a record. With answer (which sets wants_ack) answer is called once from the loop with 0 or -errno,
+ * unless line_forget is called before (for all records of conn when ctx is NULL). conn may be NULL. 0 or -errno; then
+ * answer is not called.
  */
 int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
 		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);

@@ -11,15 +11,14 @@
 #include "base/banned.h"
 
 #define EVENTS 64
-#define NS_PER_MS 1000000u
 
 struct loop {
 	int fd;
 	bool stopped;
 	uint64_t now_ns;
 	struct epoll_event event[EVENTS];
-	int events, at; /* those of this round still to be told: [at, events) */
-	struct timer **heap; /* the earliest first; timer->slot is its place */
+	int events, at; /* events of this round; those in [at, events) are not handled yet */
+	struct timer **heap; /* min-heap by due_ns; timer->slot is the position */
 	size_t timers, room;
 	struct task_later *later, **later_end;
 };
@@ -50,18 +49,18 @@ uint64_t loop_now_ns(const struct loop *loop)
 
 /* ---- watches ---- */
 
-static int control(const struct loop *loop, int what, struct watch *watch, unsigned interest)
+static int loop_control(const struct loop *loop, int what, struct watch *watch, unsigned interest)
 {
 	struct epoll_event event = {.events = interest, .data.ptr = watch};
 
 	return epoll_ctl(loop->fd, what, watch->fd, &event) < 0 ? -errno : 0;
 }
 
-/* One without interest is not in the set at all: EPOLLERR and EPOLLHUP cannot be masked, and would come again and again. */
+/* A watch without interest is not in the epoll set: EPOLLERR and EPOLLHUP cannot be masked and would repeat. */
 int loop_add(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	watch->interest = interest;
-	return interest ? control(loop, EPOLL_CTL_ADD, watch, interest) : 0;
+	return interest ? loop_control(loop, EPOLL_CTL_ADD, watch, interest) : 0;
 }
 
 void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
@@ -74,15 +73,15 @@ void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
 		what = EPOLL_CTL_DEL;
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
-	/* Adding can fail for want of memory; the owner's timer then ends what would wait for ever. */
-	if (control(loop, what, watch, interest) == 0)
+	/* Adding can fail without memory; then the owner's timer ends the wait. */
+	if (loop_control(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }
 
 void loop_remove(struct loop *loop, struct watch *watch)
 {
 	if (watch->fd >= 0 && watch->interest)
-		(void)control(loop, EPOLL_CTL_DEL, watch, 0);
+		(void)loop_control(loop, EPOLL_CTL_DEL, watch, 0);
 	watch->interest = 0;
 	for (int i = loop->at; i < loop->events; i++)
 		if (loop->event[i].data.ptr == watch)
@@ -91,22 +90,22 @@ void loop_remove(struct loop *loop, struct watch *watch)
 
 /* ---- timers ---- */
 
-static void place(struct loop *loop, size_t slot, struct timer *timer)
+static void heap_place(struct loop *loop, size_t slot, struct timer *timer)
 {
 	loop->heap[slot] = timer;
 	timer->slot = slot;
 }
 
-static void sift_up(struct loop *loop, size_t slot)
+static void heap_sift_up(struct loop *loop, size_t slot)
 {
 	struct timer *timer = loop->heap[slot];
 
 	for (; slot > 0 && loop->heap[(slot - 1) / 2]->due_ns > timer->due_ns; slot = (slot - 1) / 2)
-		place(loop, slot, loop->heap[(slot - 1) / 2]);
-	place(loop, slot, timer);
+		heap_place(loop, slot, loop->heap[(slot - 1) / 2]);
+	heap_place(loop, slot, timer);
 }
 
-static void sift_down(struct loop *loop, size_t slot)
+static void heap_sift_down(struct loop *loop, size_t slot)
 {
 	struct timer *timer = loop->heap[slot];
 
@@ -117,13 +116,13 @@ static void sift_down(struct loop *loop, size_t slot)
 			child++;
 		if (child >= loop->timers || loop->heap[child]->due_ns >= timer->due_ns)
 			break;
-		place(loop, slot, loop->heap[child]);
+		heap_place(loop, slot, loop->heap[child]);
 		slot = child;
 	}
-	place(loop, slot, timer);
+	heap_place(loop, slot, timer);
 }
 
-static int make_room(struct loop *loop)
+static int heap_grow(struct loop *loop)
 {
 	size_t room = loop->room ? loop->room * 2 : 256;
 	struct timer **heap;
@@ -143,15 +142,15 @@ int loop_timer_set(struct loop *loop, struct timer *timer, uint64_t ms)
 	uint64_t due_ns = loop->now_ns + ms * NS_PER_MS;
 
 	if (!timer->due_ns) {
-		if (make_room(loop) < 0)
+		if (heap_grow(loop) < 0)
 			return -ENOMEM;
 		timer->due_ns = due_ns;
-		place(loop, loop->timers++, timer);
+		heap_place(loop, loop->timers++, timer);
 	} else {
 		timer->due_ns = due_ns;
 	}
-	sift_up(loop, timer->slot);
-	sift_down(loop, timer->slot);
+	heap_sift_up(loop, timer->slot);
+	heap_sift_down(loop, timer->slot);
 	return 0;
 }
 
@@ -166,9 +165,9 @@ void loop_timer_clear(struct loop *loop, struct timer *timer)
 	last = loop->heap[--loop->timers];
 	if (last == timer)
 		return;
-	place(loop, slot, last);
-	sift_up(loop, slot);
-	sift_down(loop, last->slot);
+	heap_place(loop, slot, last);
+	heap_sift_up(loop, slot);
+	heap_sift_down(loop, last->slot);
 }
 
 static int wait_ms(const struct loop *loop)
@@ -185,9 +184,9 @@ static int wait_ms(const struct loop *loop)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-static void fire(struct loop *loop)
+static void fire_timers(struct loop *loop)
 {
-	/* As many as are there now: one that sets itself to "at once" has to let the others go first. */
+	/* At most as many as there are now: a timer that re-arms itself for "at once" must not starve the others. */
 	for (size_t n = loop->timers; n > 0 && loop->timers && loop->heap[0]->due_ns <= loop->now_ns; n--) {
 		struct timer *timer = loop->heap[0];
 
@@ -219,7 +218,7 @@ static void run_later(struct loop *loop)
 	}
 }
 
-static void tell(struct loop *loop)
+static void dispatch_events(struct loop *loop)
 {
 	for (loop->at = 0; loop->at < loop->events;) {
 		const struct epoll_event *event = &loop->event[loop->at++];
@@ -250,11 +249,11 @@ int loop_run(struct loop *loop)
 			return -errno;
 		loop->now_ns = io_now_ns();
 		loop->events = count > 0 ? count : 0;
-		tell(loop);
-		fire(loop);
+		dispatch_events(loop);
+		fire_timers(loop);
 		run_later(loop);
 	}
-	loop->stopped = false; /* it may be run again */
+	loop->stopped = false; /* loop_run may be called again */
 	return 0;
 }
 

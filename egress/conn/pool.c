@@ -1,16 +1,18 @@
 #include "egress/conn/pool.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
 
 #define REAL_MAX 4096u
-#define SLOTS 8192u /* twice what is in either table: open addressing stays short */
+#define SLOTS 8192u /* load factor at most 1/2: short probes */
 _Static_assert(SLOTS >= 2 * POOL_NAMES_MAX && SLOTS >= 2 * REAL_MAX, "half of the slots stay empty");
 
-struct address { /* IPv4 as mapped */
+struct address { /* IPv4 as IPv4-mapped IPv6 */
 	uint8_t byte[16];
 };
 
@@ -21,18 +23,18 @@ struct real {
 
 struct pool {
 	struct net_pool range;
-	uint32_t capacity;             /* indices are POOL_FIRST .. POOL_FIRST + capacity - 1 */
-	uint32_t next;                 /* where a new name is put */
-	uint32_t from_policy;          /* past the last of the policy's own */
+	uint32_t capacity;             /* indices POOL_FIRST … POOL_FIRST + capacity - 1 */
+	uint32_t next;                 /* first position to try for a new name */
+	uint32_t from_policy;          /* number of names from the policy */
 	char *name[POOL_NAMES_MAX];    /* owned; by index - POOL_FIRST; NULL: free */
-	uint16_t by_name[SLOTS];       /* position + 1 in name; 0: empty. Nothing is ever removed */
+	uint16_t by_name[SLOTS];       /* position in name + 1; 0: empty. Entries are never removed */
 	struct real real[REAL_MAX];
 	uint32_t reals;
 	uint16_t by_address[SLOTS];
 };
 
-/* FNV-1a. Who can choose names has at most POOL_NAMES_MAX of them to collide with. */
-static uint32_t hash(const void *bytes, size_t len)
+/* FNV-1a. A program that chooses names to collide has POOL_NAMES_MAX of them at most. */
+static uint32_t pool_hash(const void *bytes, size_t len)
 {
 	uint32_t value = 2166136261u;
 
@@ -41,10 +43,10 @@ static uint32_t hash(const void *bytes, size_t len)
 	return value % SLOTS;
 }
 
-/* The slot of a name, or the empty one where it belongs. */
+/* The slot of a name, or the empty one to put it in. */
 static uint32_t name_slot(const struct pool *pool, const char *host)
 {
-	uint32_t slot = hash(host, strlen(host));
+	uint32_t slot = pool_hash(host, strlen(host));
 
 	while (pool->by_name[slot] && strcmp(pool->name[pool->by_name[slot] - 1], host) != 0)
 		slot = (slot + 1) % SLOTS;
@@ -53,7 +55,7 @@ static uint32_t name_slot(const struct pool *pool, const char *host)
 
 static uint32_t address_slot(const struct pool *pool, const struct address *address)
 {
-	uint32_t slot = hash(address, sizeof(*address));
+	uint32_t slot = pool_hash(address, sizeof(*address));
 
 	while (pool->by_address[slot] &&
 	       memcmp(&pool->real[pool->by_address[slot] - 1].address, address, sizeof(*address)) != 0)
@@ -61,7 +63,7 @@ static uint32_t address_slot(const struct pool *pool, const struct address *addr
 	return slot;
 }
 
-static bool take_address(const struct sockaddr *from, struct address *ret)
+static bool map_address(const struct sockaddr *from, struct address *ret)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -109,7 +111,7 @@ static bool same_prefix(const struct in6_addr *a, const struct in6_addr *b, unsi
 	return true;
 }
 
-/* The base's bits after the prefix count as zero, whatever the policy has there. */
+/* Host bits in the policy's base address are ignored. */
 static struct in6_addr v6_base(const struct pool *pool)
 {
 	struct in6_addr base = pool->range.v6;
@@ -119,14 +121,14 @@ static struct in6_addr v6_base(const struct pool *pool)
 	return base;
 }
 
-/* The index an address of the pool has; UINT32_MAX: it is in the pool and past all of them. */
-static bool index_of(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
+/* False: not in the pool. An address past all indices has the index UINT32_MAX. */
+static bool pool_index_of(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
 {
 	struct address at;
 	struct in6_addr v6, base;
 	uint32_t v4;
 
-	if (!take_address(address, &at))
+	if (!map_address(address, &at))
 		return false;
 	memcpy(&v6, at.byte, sizeof(v6));
 	if (IN6_IS_ADDR_V4MAPPED(&v6)) {
@@ -166,7 +168,7 @@ void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t 
 
 /* ---- names ---- */
 
-static int put_name(struct pool *pool, uint32_t position, const char *host)
+static int pool_put_name(struct pool *pool, uint32_t position, const char *host)
 {
 	char *copy = strdup(host);
 
@@ -190,7 +192,7 @@ int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
 		pool->next++;
 	if (pool->next >= pool->capacity)
 		return -ENOSPC;
-	error = put_name(pool, pool->next, host);
+	error = pool_put_name(pool, pool->next, host);
 	if (error < 0)
 		return error;
 	*ret_index = POOL_FIRST + pool->next++;
@@ -209,7 +211,7 @@ int pool_learn(struct pool *pool, uint32_t index, const char *host)
 	slot = name_slot(pool, host);
 	if (pool->by_name[slot])
 		return pool->by_name[slot] == position + 1 ? 0 : -EBADMSG;
-	return pool->name[position] ? -EBADMSG : put_name(pool, position, host);
+	return pool->name[position] ? -EBADMSG : pool_put_name(pool, position, host);
 }
 
 int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host)
@@ -217,7 +219,7 @@ int pool_learn_real(struct pool *pool, const struct sockaddr *address, const cha
 	struct address at;
 	uint32_t slot;
 
-	if (pool_holds(pool, address) || !take_address(address, &at))
+	if (pool_holds(pool, address) || !map_address(address, &at))
 		return -EEXIST;
 	slot = address_slot(pool, &at);
 	if (pool->by_address[slot])
@@ -237,27 +239,47 @@ const char *pool_find(const struct pool *pool, const struct sockaddr *address)
 	struct address at;
 	uint32_t index;
 
-	if (index_of(pool, address, &index))
+	if (pool_index_of(pool, address, &index))
 		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
 										    NULL;
-	if (!take_address(address, &at))
+	if (!map_address(address, &at))
 		return NULL;
 	index = pool->by_address[address_slot(pool, &at)];
 	return index ? pool->real[index - 1].host : NULL;
+}
+
+void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = {0};
+	const char *name;
+
+	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1)
+		address.any.sa_family = AF_INET;
+	else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1)
+		address.any.sa_family = AF_INET6;
+	else
+		return;
+	name = pool_find(pool, &address.any);
+	if (name)
+		(void)snprintf(host, NET_HOST_MAX, "%s", name);
 }
 
 bool pool_holds(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return index_of(pool, address, &index);
+	return pool_index_of(pool, address, &index);
 }
 
 bool pool_is_own(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return index_of(pool, address, &index) && index == POOL_OWN;
+	return pool_index_of(pool, address, &index) && index == POOL_OWN;
 }
 
 const char *pool_name(const struct pool *pool, uint32_t index)
@@ -267,7 +289,7 @@ const char *pool_name(const struct pool *pool, uint32_t index)
 
 /* ---- from the policy ---- */
 
-/* The last address of an IPv4 range is its broadcast address; of IPv6 ranges no more than 32 bits are used. */
+/* The last IPv4 address is the broadcast address; at most 32 bits of an IPv6 range are used. */
 static uint32_t capacity_of(const struct net_pool *range)
 {
 	uint32_t v4 = host_mask(range->v4_bits, 32), v6 = host_mask(range->v6_bits, 128);
@@ -300,7 +322,8 @@ int pool_create(const struct policy *policy, struct pool **ret_pool)
 		pool_free(pool);
 		return error;
 	}
-	pool->from_policy = pool->next; /* names beyond the capacity have no address: the name server says so */
+	/* names beyond the capacity have no address; the name server answers SERVFAIL */
+	pool->from_policy = pool->next;
 	*ret_pool = pool;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * Synthetic addresses: each approved name has an index, and each index one IPv4 and one IPv6 address of the policy's pool.
- * Names without wildcards are numbered from the policy, alike in supervisor and egress; others are added as they are asked
- * for (egress, told to the supervisor by CONTROL_NAME).
+ * Synthetic addresses: each approved name has an index, each index one IPv4 and one IPv6 address of the policy's pool.
+ * Called in the supervisor (connect and sendto) and in the egress process (DNS). Names without wildcards are numbered
+ * from the policy, alike in both processes; egress adds others on demand and announces them by CONTROL_NAME.
  */
 #ifndef CALLGATE_EGRESS_CONN_POOL_H
 #define CALLGATE_EGRESS_CONN_POOL_H
@@ -12,33 +12,35 @@
 
 #include "policy/network/net.h"
 
-#define POOL_FIRST 16u        /* index n is the pool's address n; below: the run's own */
-#define POOL_OWN 1u           /* what the program sees as its own address, and where proxies are */
-#define POOL_NAMES_MAX 4096u  /* then the pool is exhausted */
+#define POOL_FIRST 16u        /* index n is address n of the pool; those below are the run's own */
+#define POOL_OWN 1u           /* the run's own address, where the proxies listen */
+#define POOL_NAMES_MAX 4096u  /* then pool_add fails with -ENOSPC */
 
 struct pool;
 
-/* From the exact host names of the policy's rules ("resolve" alone approves nothing). 0 or -ENOMEM. */
+/* Numbers the exact host names of the policy's rules ("resolve" alone approves nothing). 0 or -ENOMEM. */
 int pool_create(const struct policy *policy, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 
-/* The index of a canonical name, added when it is not there; -ENOSPC: exhausted. The policy is the caller's to ask. */
+/* The index of a canonical name, added when new; -ENOSPC: the pool is exhausted. The caller has judged the name. */
 int pool_add(struct pool *pool, const char *host, uint32_t *ret_index);
-/* Supervisor: what egress has added. -EBADMSG: another name has that index or it is out of range. */
+/* Supervisor: a name that egress added. -EBADMSG: out of range, or the index belongs to another name. */
 int pool_learn(struct pool *pool, uint32_t index, const char *host);
-/* "dns": "real": an address stands for a name. -EEXIST: for another one already; -ENOSPC. */
+/* "dns": "real": a real address stands for a name. -EEXIST: for another name already; -ENOSPC; -ENOMEM. */
 int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host);
 
-/* The name an address stands for (synthetic or real), or NULL: it was never given out. Borrowed. */
+/* The name an address stands for, synthetic or real; NULL: it was never given out. Borrowed. */
 const char *pool_find(const struct pool *pool, const struct sockaddr *address);
-/* Whether it lies in the pool at all, and whether it is the run's own (POOL_OWN). */
+/* For proxies: replaces an address that stands for a name by that name. Other hosts stay. */
+void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX]);
+/* Whether an address lies in the pool, and whether it is the run's own (POOL_OWN). */
 bool pool_holds(const struct pool *pool, const struct sockaddr *address);
 bool pool_is_own(const struct pool *pool, const struct sockaddr *address);
 
-/* The address of an index, with this port (host order). family: AF_INET, AF_INET6. */
+/* The address of an index. family: AF_INET or AF_INET6; port: host order. */
 void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret);
 
-/* Names known from the policy, in order of index: for /etc/hosts. NULL past the end. */
+/* Names from the policy, by index; NULL past the last one. For /etc/hosts. */
 const char *pool_name(const struct pool *pool, uint32_t index);
 
 #endif

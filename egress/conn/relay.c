@@ -1,4 +1,4 @@
-/* Bytes as they are, both ways. What arrives goes on at once; only what the other side has no room for is kept. */
+/* mode_relay: copies bytes both ways. Data is written on at once; only what the peer has no room for is buffered. */
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <stdlib.h>
@@ -10,46 +10,46 @@
 
 #include "base/banned.h"
 
-#define PASSING (1024 * 1024)
-#define QUOTA (2 * PASSING) /* bytes a direction and turn: then other connections have theirs */
+#define BULK_BUFFER (1024 * 1024)
+#define ROUND_BYTES (2 * BULK_BUFFER) /* bytes a direction and round of the loop */
 
-struct way {
-	uint8_t *kept; /* owned; NULL: nothing */
+struct direction {
+	uint8_t *buffered; /* owned; NULL: empty */
 	size_t at, len;
-	bool bulk;     /* the last read was as much as was asked for */
+	bool bulk;     /* the last read returned a full buffer */
 };
 
 struct relay {
-	struct way up, down;
-	const char *first; /* to say its last: the close record's cause */
+	struct direction up, down;
+	const char *first_end; /* end that closed first_end: cause of the close record */
 };
 
-/* What came of a turn. */
-struct turn {
+/* Result of moving one direction. */
+struct progress {
 	bool wants_read, wants_write;
-	uint64_t wait_ms;  /* for the budget; 0: not */
-	const char *cause; /* the connection is over; NULL: it is not */
+	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	const char *cause; /* close the connection; NULL: go on */
 	const char *reason;
 };
 
-/* What is on its way while it is in nobody's buffer: one thread, and nothing keeps it over a call. */
-static uint8_t passing[PASSING];
+/* Shared by all relays: one thread, and no data stays in it between calls. */
+static uint8_t bulk[BULK_BUFFER];
 
-static void drop_kept(struct way *way)
+static void relay_drop_buffer(struct direction *direction)
 {
-	free(way->kept);
-	way->kept = NULL;
-	way->at = way->len = 0;
+	free(direction->buffered);
+	direction->buffered = NULL;
+	direction->at = direction->len = 0;
 }
 
-static void over(struct turn *turn, const char *cause, const char *reason)
+static void progress_end(struct progress *progress, const char *cause, const char *reason)
 {
-	turn->cause = cause;
-	turn->reason = reason;
+	progress->cause = cause;
+	progress->reason = reason;
 }
 
-/* Writes what it can of data. Bytes written; the rest is to be kept. */
-static size_t put(struct channel *to, const uint8_t *data, size_t len, bool up, struct turn *turn)
+/* Returns the bytes written; the caller buffers the rest. */
+static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
 {
 	size_t done = 0;
 
@@ -57,11 +57,11 @@ static size_t put(struct channel *to, const uint8_t *data, size_t len, bool up, 
 		ssize_t n = channel_write(to, data + done, len - done);
 
 		if (n == -EAGAIN) {
-			turn->wants_write = true;
+			progress->wants_write = true;
 			break;
 		}
 		if (n < 0) {
-			over(turn, up ? "server_reset" : "client_reset", NULL);
+			progress_end(progress, up ? "server_reset" : "client_reset", NULL);
 			break;
 		}
 		done += (size_t)n;
@@ -69,127 +69,127 @@ static size_t put(struct channel *to, const uint8_t *data, size_t len, bool up, 
 	return done;
 }
 
-static bool keep(struct way *way, const uint8_t *data, size_t len)
+static bool relay_buffer(struct direction *direction, const uint8_t *data, size_t len)
 {
-	way->kept = malloc(len);
-	if (!way->kept)
+	direction->buffered = malloc(len);
+	if (!direction->buffered)
 		return false;
-	memcpy(way->kept, data, len);
-	way->at = 0;
-	way->len = len;
+	memcpy(direction->buffered, data, len);
+	direction->at = 0;
+	direction->len = len;
 	return true;
 }
 
-/* False: there is still something kept. */
-static bool flush(struct way *way, struct channel *to, bool up, struct turn *turn)
+/* False: bytes are still buffered. */
+static bool relay_flush(struct direction *direction, struct channel *to, bool up, struct progress *progress)
 {
-	if (!way->kept)
+	if (!direction->buffered)
 		return true;
-	way->at += put(to, way->kept + way->at, way->len - way->at, up, turn);
-	if (way->at < way->len)
+	direction->at += relay_write(to, direction->buffered + direction->at, direction->len - direction->at, up, progress);
+	if (direction->at < direction->len)
 		return false;
-	drop_kept(way);
+	relay_drop_buffer(direction);
 	return true;
 }
 
-/* The budget is spent: that matters when there is one more byte, not when this was all. */
-static size_t spent(struct channel *from, bool up, struct turn *turn)
+/* The byte budget is relay_cap_spent. The connection ends when there is one more byte, not at exactly the cap. */
+static size_t relay_cap_spent(struct channel *from, bool up, struct progress *progress)
 {
-	ssize_t got = channel_read(from, passing, 1);
+	ssize_t got = channel_read(from, bulk, 1);
 
 	if (got > 0)
-		over(turn, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+		progress_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	else if (got == -EAGAIN)
-		turn->wants_read = true;
+		progress->wants_read = true;
 	else if (got < 0)
-		over(turn, up ? "client_reset" : "server_reset", NULL);
+		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
 	return 0;
 }
 
 /*
- * How much to read at once. More than may be kept only when the other side will take it, which the room in its socket
- * tells (but for an eighth, which the kernel counts for itself): a long stream then takes half the processor's time.
+ * How much to read at once. More than CONN_BUFFER only as far as the peer's send buffer has room, minus an eighth for
+ * the kernel's overhead: a bulk stream then costs half the CPU time.
  */
-static size_t portion(const struct way *way, const struct channel *to)
+static size_t relay_portion(const struct direction *direction, const struct channel *to)
 {
 	uint32_t memory[SK_MEMINFO_VARS];
 	socklen_t len = sizeof(memory);
 	size_t room;
 
-	if (!way->bulk || to->ssl || getsockopt(to->watch.fd, SOL_SOCKET, SO_MEMINFO, memory, &len) < 0 ||
+	if (!direction->bulk || to->ssl || getsockopt(to->watch.fd, SOL_SOCKET, SO_MEMINFO, memory, &len) < 0 ||
 	    len < sizeof(memory) || memory[SK_MEMINFO_WMEM_QUEUED] > memory[SK_MEMINFO_SNDBUF])
 		return CONN_BUFFER;
 	room = CONN_BUFFER + (memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]) / 8 * 7;
-	return room < sizeof(passing) ? room : sizeof(passing);
+	return room < sizeof(bulk) ? room : sizeof(bulk);
 }
 
-/* Bytes read into `passing`, at most want; 0: none now (turn says why) or the end. */
-static size_t take(struct conn *conn, struct channel *from, size_t want, bool up, struct turn *turn)
+/* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
+static size_t relay_read(struct conn *conn, struct channel *from, size_t want, bool up, struct progress *progress)
 {
 	uint64_t wait_ms = 0;
 	size_t room = budget_room(&conn->use, up, want, loop_now_ns(conn->egress->loop), &wait_ms);
 	ssize_t got;
 
 	if (!room && wait_ms == UINT64_MAX)
-		return spent(from, up, turn);
+		return relay_cap_spent(from, up, progress);
 	if (!room) {
-		turn->wait_ms = wait_ms;
+		progress->wait_ms = wait_ms;
 		return 0;
 	}
-	got = channel_read(from, passing, room);
+	got = channel_read(from, bulk, room);
 	if (got == -EAGAIN)
-		turn->wants_read = true;
+		progress->wants_read = true;
 	else if (got < 0)
-		over(turn, up ? "client_reset" : "server_reset", NULL);
+		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
 	if (got <= 0)
 		return 0;
 	budget_spend(&conn->use, up, (size_t)got);
 	return (size_t)got;
 }
 
-/* One direction, until it waits for something. Bytes moved. */
-static size_t move(struct conn *conn, struct way *way, bool up, struct turn *turn)
+/* Moves one direction until it has to wait. Returns the bytes moved. */
+static size_t relay_move(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
 {
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (flush(way, to, up, turn) && !from->ended && moved < QUOTA) {
-		size_t want = portion(way, to), got = take(conn, from, want, up, turn), done;
+	while (relay_flush(direction, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
+		size_t want = relay_portion(direction, to), got = relay_read(conn, from, want, up, progress), done;
 
 		if (!got)
 			break;
-		way->bulk = got >= CONN_BUFFER;
+		direction->bulk = got >= CONN_BUFFER;
 		moved += got;
-		done = put(to, passing, got, up, turn);
-		if (done < got && !turn->cause && !keep(way, passing + done, got - done))
-			over(turn, "no_memory", NULL);
-		if (turn->cause || turn->wants_write)
+		done = relay_write(to, bulk, got, up, progress);
+		if (done < got && !progress->cause && !relay_buffer(direction, bulk + done, got - done))
+			progress_end(progress, "no_memory", NULL);
+		if (progress->cause || progress->wants_write)
 			break;
-		if (got < want && !channel_has_bytes(from)) { /* there was no more */
-			turn->wants_read = true;
+		if (got < want && !channel_has_bytes(from)) { /* the socket is empty */
+			progress->wants_read = true;
 			break;
 		}
 	}
-	if (moved >= QUOTA)
-		turn->wants_read = true;
-	if (from->ended && !way->kept && !turn->cause && channel_shutdown(to) == -EAGAIN)
-		turn->wants_write = true;
+	if (moved >= ROUND_BYTES)
+		progress->wants_read = true;
+	if (from->ended && !direction->buffered && !progress->cause && channel_shutdown(to) == -EAGAIN)
+		progress->wants_write = true;
 	return moved;
 }
 
-static void finish(struct conn *conn, const struct turn *up, const struct turn *down)
+static void relay_finish(struct conn *conn, const struct progress *up, const struct progress *down)
 {
-	const struct turn *turn = up->cause ? up : down;
+	const struct progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
 
-	if (turn->cause) {
-		conn_close(conn, turn->cause, turn->reason, true);
+	if (progress->cause) {
+		conn_close(conn, progress->cause, progress->reason, true);
 		return;
 	}
-	if (!relay->first && (conn->client.ended || conn->upstream.ended))
-		relay->first = conn->client.ended ? "client" : "server";
+	if (!relay->first_end && (conn->client.ended || conn->upstream.ended))
+		relay->first_end = conn->client.ended ? "client" : "server";
 	if (conn->client.shut && conn->upstream.shut) {
-		conn_close(conn, relay->first, NULL, false);
+		conn_close(conn, relay->first_end, NULL, false);
 		return;
 	}
 	if (up->wait_ms || down->wait_ms)
@@ -203,7 +203,7 @@ static void finish(struct conn *conn, const struct turn *up, const struct turn *
 
 static void relay_pump(struct conn *conn)
 {
-	struct turn up = {0}, down = {0};
+	struct progress up = {0}, down = {0};
 	size_t moved;
 	struct relay *relay = conn->state;
 
@@ -215,11 +215,11 @@ static void relay_pump(struct conn *conn)
 		conn_close(conn, "no_memory", NULL, true);
 		return;
 	}
-	moved = move(conn, &relay->up, true, &up);
-	moved += up.cause ? 0 : move(conn, &relay->down, false, &down);
+	moved = relay_move(conn, &relay->up, true, &up);
+	moved += up.cause ? 0 : relay_move(conn, &relay->down, false, &down);
 	if (moved)
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	finish(conn, &up, &down);
+	relay_finish(conn, &up, &down);
 }
 
 static void relay_done(struct conn *conn)
@@ -228,8 +228,8 @@ static void relay_done(struct conn *conn)
 
 	if (!relay)
 		return;
-	drop_kept(&relay->up);
-	drop_kept(&relay->down);
+	relay_drop_buffer(&relay->up);
+	relay_drop_buffer(&relay->down);
 	free(relay);
 }
 

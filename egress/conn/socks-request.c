@@ -16,7 +16,7 @@ ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open)
 {
 	size_t size;
 
-	if (len && data[0] != VERSION) /* SOCKS4, TLS, HTTP */
+	if (len && data[0] != VERSION) /* for example SOCKS4, TLS, HTTP */
 		return -EPROTO;
 	if (len < 2)
 		return 0;
@@ -29,7 +29,7 @@ ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open)
 	return (ssize_t)size;
 }
 
-/* Bytes from the kind of address on, without the port; 0: more are needed to tell; -EAFNOSUPPORT. */
+/* Length of the address from its ATYP byte on, without the port; 0: incomplete; -EAFNOSUPPORT. */
 static ssize_t address_size(const uint8_t *data, size_t len)
 {
 	switch (data[0]) {

@@ -1,4 +1,7 @@
-/* mode_socks: SOCKS5 without authentication, to connect only; names stay names, so that the program resolves nothing. */
+/*
+ * mode_socks: SOCKS5 (RFC 1928) without authentication, CONNECT only. Names stay names, so the program resolves
+ * nothing.
+ */
 #include "egress/conn/socks.h"
 
 #include <errno.h>
@@ -6,12 +9,11 @@
 #include <string.h>
 
 #include "egress/conn/conn.h"
-#include "egress/conn/proxy.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-/* Both messages together are shorter; what follows them is the connection's. */
+/* More than greeting and request together; what follows them is application data. */
 #define SOCKS_BYTES 1024
 
 struct socks {
@@ -20,8 +22,8 @@ struct socks {
 	uint8_t data[SOCKS_BYTES];
 };
 
-/* A few bytes into an empty socket buffer: what does not fit at once is no client's that reads. */
-static bool say(struct conn *conn, const uint8_t *bytes, size_t len)
+/* A few bytes into an empty send buffer: only a client that does not read leaves no room. */
+static bool socks_write(struct conn *conn, const uint8_t *bytes, size_t len)
 {
 	if (channel_write(&conn->client, bytes, len) == (ssize_t)len)
 		return true;
@@ -29,21 +31,21 @@ static bool say(struct conn *conn, const uint8_t *bytes, size_t len)
 	return false;
 }
 
-/* The bound address is nobody's business. */
-static bool reply(struct conn *conn, uint8_t code)
+/* BND.ADDR is not revealed. */
+static bool socks_reply(struct conn *conn, uint8_t code)
 {
 	const uint8_t bytes[] = {5, code, 0, 1, 0, 0, 0, 0, 0, 0};
 
-	return say(conn, bytes, sizeof(bytes));
+	return socks_write(conn, bytes, sizeof(bytes));
 }
 
-static void refuse(struct conn *conn, uint8_t code, const char *reason)
+static void socks_refuse(struct conn *conn, uint8_t code, const char *reason)
 {
-	if (reply(conn, code))
+	if (socks_reply(conn, code))
 		conn_close(conn, "refused", reason, false);
 }
 
-static uint8_t code_of(int error, const char *reason)
+static uint8_t socks_code(int error, const char *reason)
 {
 	if (strcmp(reason, "dns_fail") == 0)
 		return SOCKS_REPLY_HOST;
@@ -62,22 +64,22 @@ static uint8_t code_of(int error, const char *reason)
 	}
 }
 
-static void opened(struct conn *conn, int error, const char *reason)
+static void socks_opened(struct conn *conn, int error, const char *reason)
 {
 	struct socks *socks = conn->state;
 
 	if (error) {
-		refuse(conn, code_of(error, reason), reason);
+		socks_refuse(conn, socks_code(error, reason), reason);
 	} else if (socks->at < socks->len &&
 		   channel_unread(&conn->client, socks->data + socks->at, socks->len - socks->at) < 0) {
 		conn_close(conn, "no_memory", NULL, true);
-	} else if (reply(conn, 0)) {
+	} else if (socks_reply(conn, 0)) {
 		conn_begin(conn);
 	}
 }
 
-/* 0: a whole message was dealt with; 1: more bytes are needed, or an answer; -1: closed. */
-static int greet(struct conn *conn)
+/* 0: a message was handled; 1: more bytes or conn_open's answer are needed; -1: closed. */
+static int socks_greet(struct conn *conn)
 {
 	static const uint8_t open_to_all[] = {5, 0}, none_acceptable[] = {5, 0xff};
 	struct socks *socks = conn->state;
@@ -93,13 +95,13 @@ static int greet(struct conn *conn)
 	socks->at = (size_t)size;
 	socks->greeted = true;
 	if (open)
-		return say(conn, open_to_all, sizeof(open_to_all)) ? 0 : -1;
-	if (say(conn, none_acceptable, sizeof(none_acceptable)))
+		return socks_write(conn, open_to_all, sizeof(open_to_all)) ? 0 : -1;
+	if (socks_write(conn, none_acceptable, sizeof(none_acceptable)))
 		conn_close(conn, "refused", "bad_request", false);
 	return -1;
 }
 
-static int ask(struct conn *conn)
+static int socks_connect(struct conn *conn)
 {
 	struct socks *socks = conn->state;
 	struct socks_request request;
@@ -108,7 +110,7 @@ static int ask(struct conn *conn)
 	if (size == 0)
 		return 1;
 	if (size < 0) {
-		refuse(conn,
+		socks_refuse(conn,
 		       size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
 		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS
 		       : size == -EINVAL       ? SOCKS_REPLY_REFUSED
@@ -118,13 +120,13 @@ static int ask(struct conn *conn)
 	}
 	socks->at += (size_t)size;
 	socks->asked = true;
-	conn_timer(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has limits of its own */
-	proxy_name(conn, request.host);
-	conn_open(conn, request.host, request.port, opened);
+	conn_timer(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has its own limits */
+	pool_replace_address(conn->egress->pool, request.host);
+	conn_open(conn, request.host, request.port, socks_opened);
 	return 1;
 }
 
-static bool begin(struct conn *conn)
+static bool socks_begin(struct conn *conn)
 {
 	conn->state = calloc(1, sizeof(struct socks));
 	if (!conn->state) {
@@ -140,13 +142,13 @@ static void socks_pump(struct conn *conn)
 	struct socks *socks;
 	int more = 0;
 
-	if (!conn->state && !begin(conn))
+	if (!conn->state && !socks_begin(conn))
 		return;
 	socks = conn->state;
 	while (!socks->asked) {
 		ssize_t got;
 
-		more = !socks->greeted ? greet(conn) : ask(conn);
+		more = !socks->greeted ? socks_greet(conn) : socks_connect(conn);
 		if (more < 0)
 			return;
 		if (more == 0 || socks->asked)

@@ -1,4 +1,4 @@
-/* What a SOCKS5 client says (RFC 1928), read. Pure; fuzzed. */
+/* SOCKS5 client messages (RFC 1928), parsed. Pure; fuzzed. */
 #ifndef CALLGATE_EGRESS_CONN_SOCKS_H
 #define CALLGATE_EGRESS_CONN_SOCKS_H
 
@@ -10,23 +10,23 @@
 #include "policy/network/net.h"
 
 #define SOCKS_REPLY_FAILED 1
-#define SOCKS_REPLY_REFUSED 2 /* "connection not allowed by ruleset" */
+#define SOCKS_REPLY_REFUSED 2 /* connection not allowed by ruleset */
 #define SOCKS_REPLY_NETWORK 3
 #define SOCKS_REPLY_HOST 4
 #define SOCKS_REPLY_CONNECT 5
 #define SOCKS_REPLY_COMMAND 7
 #define SOCKS_REPLY_ADDRESS 8
 
-/* The length of the greeting; 0: it goes on; -EPROTO. *ret_open: it offers to do without authentication. */
+/* Length of the greeting; 0: incomplete; -EPROTO. *ret_open: it offers "no authentication". */
 ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open);
 
 struct socks_request {
-	char host[NET_HOST_MAX]; /* canonical name, or address */
+	char host[NET_HOST_MAX]; /* canonical name or address */
 	uint16_t port;
 };
 /*
- * The length of a request to connect; 0: it goes on; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: another kind of
- * address; -EINVAL: no name (or port) that could be approved.
+ * Length of a CONNECT request; 0: incomplete; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: unknown address
+ * type; -EINVAL: malformed name or port 0.
  */
 ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret_request);
 

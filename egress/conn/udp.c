@@ -2,26 +2,68 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "egress/conn/line.h"
-#include "egress/conn/udp-flow.h"
+#include "egress/state.h"
 
 #include "base/banned.h"
 
-#define AT_ONCE 64
+#define DATAGRAM_MAX 65536
+#define DATAGRAMS_PER_ROUND 64
+#define WAITING_MAX 8 /* datagrams a flow keeps while it is dialled; more are lost */
 
-#define COPY(field, text) (void)snprintf(field, sizeof(field), "%s", text)
+struct udp_waiting {
+	struct udp_waiting *next;
+	size_t len;
+	uint8_t data[];
+};
 
-static uint8_t datagram[UDP_DATAGRAM_MAX];
+/* One address of the program at one endpoint: an upstream socket of its own. */
+struct udp_flow {
+	struct udp_flow *next;
+	struct udp_relay *relay;
+	struct sockaddr_storage client;
+	socklen_t client_len;
+	struct dial *dial;
+	struct watch upstream;
+	struct budget_use use;
+	struct timer idle;
+	uint64_t active_ns;
+	struct udp_waiting *first, **end;
+	size_t waiting;
+	struct task_later later;
+};
 
-/* ---- records ---- */
+/* One endpoint. */
+struct udp_relay {
+	struct udp_relay *next;
+	struct egress *egress;
+	uint64_t conn;
+	pid_t pid;
+	uint16_t port;
+	char host[NET_HOST_MAX];
+	const struct net_rule *rule;
+	struct watch program; /* datagrams from and to the program */
+	struct udp_flow *flows;
+	size_t flow_count;
+	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
+	uint64_t start_ns, bytes_up, bytes_down;
+	struct task_later later;
+	bool closed;
+};
 
-static void record_init(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
+static uint8_t datagram[DATAGRAM_MAX];
+
+/* ---- records and the end ---- */
+
+static void udp_record_init(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
 	memset(ret_record, 0, sizeof(*ret_record));
 	ret_record->event = (uint8_t)event;
@@ -29,107 +71,308 @@ static void record_init(const struct udp_relay *relay, enum control_event event,
 	ret_record->pid = relay->pid;
 	ret_record->port = relay->port;
 	ret_record->count = 1;
-	COPY(ret_record->host, relay->host);
-	COPY(ret_record->proto, "udp");
+	LINE_COPY(ret_record->host, relay->host);
+	LINE_COPY(ret_record->proto, "udp");
 	if (relay->rule)
-		COPY(ret_record->rule, relay->rule->label);
+		LINE_COPY(ret_record->rule, relay->rule->label);
 }
 
-static void record_refusal(struct udp_relay *relay, const char *reason, const char *dropped)
+static void udp_record_refusal(struct udp_relay *relay, const char *reason, const char *dropped)
 {
 	struct control_record record;
 
-	record_init(relay, CONTROL_EVENT_OPEN, &record);
-	COPY(record.reason, reason);
-	COPY(record.dropped, dropped);
+	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
+	LINE_COPY(record.reason, reason);
+	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL); /* without a supervisor the process ends */
+	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
-static void on_record(struct conn *conn, void *ctx, int error)
+static void flow_release(struct task_later *task)
 {
-	struct udp_relay *relay = ctx;
-
-	(void)conn;
-	if (error < 0) {
-		udp_relay_close(relay, "refused", "not_recorded");
-		return;
-	}
-	relay->state = UDP_OPEN;
-	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->closed; flow = next) {
-		next = flow->next;
-		udp_flow_flush(flow);
-	}
+	free((char *)task - offsetof(struct udp_flow, later));
 }
 
-void udp_relay_dialled(struct udp_relay *relay, const struct dial_result *result)
+static void flow_close(struct udp_flow *flow)
 {
-	struct control_record record;
-	char text[NET_ADDRESS_TEXT];
+	struct udp_relay *relay = flow->relay;
+	struct udp_flow **slot = &relay->flows;
 
-	if (result->error < 0) {
-		if (relay->state == UDP_NEW) /* what fails again and again is told once */
-			record_refusal(relay, result->reason ? result->reason : "connect_failed", result->dropped);
-		return;
+	while (*slot != flow)
+		slot = &(*slot)->next;
+	*slot = flow->next;
+	relay->flow_count--;
+	if (flow->dial)
+		dial_cancel(flow->dial);
+	loop_timer_clear(relay->egress->loop, &flow->idle);
+	if (flow->upstream.fd >= 0) {
+		loop_remove(relay->egress->loop, &flow->upstream);
+		(void)close(flow->upstream.fd);
 	}
-	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
-		return;
-	record_init(relay, CONTROL_EVENT_OPEN, &record);
-	record.allow = 1;
-	record.dns_us = result->dns_us;
-	record.connect_us = result->connect_us;
-	net_address_text((const struct sockaddr *)&result->address, text);
-	(void)snprintf(record.real, sizeof(record.real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text,
-		       (unsigned)relay->port);
-	COPY(record.dropped, result->dropped);
-	COPY(record.reason, "granted");
-	relay->state = UDP_ASKED;
-	(void)line_record(relay->egress->line, &record, NULL, on_record, relay, NULL);
+	budget_leave(&flow->use);
+	while (flow->first) {
+		struct udp_waiting *next = flow->first->next;
+
+		free(flow->first);
+		flow->first = next;
+	}
+	flow->later.run = flow_release;
+	loop_later(relay->egress->loop, &flow->later);
 }
 
-/* ---- its life ---- */
-
-static void release(struct task_later *task)
+static void relay_release(struct task_later *task)
 {
 	free((char *)task - offsetof(struct udp_relay, later));
 }
 
-static void unlink_relay(struct udp_relay *relay)
+static void relay_close(struct udp_relay *relay, const char *cause, const char *reason)
 {
 	struct udp_relay **slot = &relay->egress->udp;
-
-	while (*slot && *slot != relay)
-		slot = &(*slot)->next;
-	if (*slot)
-		*slot = relay->next;
-}
-
-void udp_relay_close(struct udp_relay *relay, const char *cause, const char *reason)
-{
 	struct control_record record;
 
 	if (relay->closed)
 		return;
 	relay->closed = true;
-	unlink_relay(relay);
+	while (*slot && *slot != relay)
+		slot = &(*slot)->next;
+	if (*slot)
+		*slot = relay->next;
 	while (relay->flows)
-		udp_flow_close(relay->flows);
+		flow_close(relay->flows);
 	line_forget(relay->egress->line, NULL, relay);
-	loop_remove(relay->egress->loop, &relay->guest);
-	(void)close(relay->guest.fd);
-	record_init(relay, CONTROL_EVENT_CLOSE, &record);
+	loop_remove(relay->egress->loop, &relay->program);
+	(void)close(relay->program.fd);
+	udp_record_init(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
 	record.bytes_down = relay->bytes_down;
 	record.duration_us = (loop_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
-	COPY(record.cause, cause);
-	COPY(record.reason, reason ? reason : "");
+	LINE_COPY(record.cause, cause);
+	LINE_COPY(record.reason, reason ? reason : "");
 	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
-	relay->later.run = release;
+	relay->later.run = relay_release;
 	loop_later(relay->egress->loop, &relay->later);
 }
 
-/* Without a network namespace others on this machine could send there too: only the run's own address is served. */
+/* ---- datagrams ---- */
+
+/* Charges a datagram to the budget; *ret_pass: it may pass, else it is lost. False: the cap is spent, the relay is closed. */
+static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
+{
+	uint64_t wait_ms = 0;
+	size_t room = budget_room(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
+	uint64_t cap = up ? flow->relay->rule->budget.bytes_up : flow->relay->rule->budget.bytes_down;
+
+	*ret_pass = room == len;
+	if (*ret_pass)
+		budget_spend(&flow->use, up, len);
+	if (*ret_pass || !cap || (!room && wait_ms != UINT64_MAX))
+		return true;
+	relay_close(flow->relay, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+	return false;
+}
+
+static void flow_idle(struct timer *timer)
+{
+	struct udp_flow *flow = (struct udp_flow *)((char *)timer - offsetof(struct udp_flow, idle));
+	uint64_t idle_ms = (loop_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
+
+	if (idle_ms >= UDP_IDLE_MS)
+		flow_close(flow);
+	else
+		(void)loop_timer_set(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
+}
+
+static void flow_upstream_ready(struct watch *watch, unsigned events)
+{
+	struct udp_flow *flow = (struct udp_flow *)((char *)watch - offsetof(struct udp_flow, upstream));
+	struct udp_relay *relay = flow->relay;
+
+	(void)events;
+	flow->active_ns = loop_now_ns(relay->egress->loop);
+	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
+		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
+		bool pass;
+
+		if (got < 0 && errno == ECONNREFUSED) /* ICMP about an earlier datagram; the next may be accepted */
+			continue;
+		if (got < 0 || !flow_spend(flow, false, (size_t)got, &pass))
+			return;
+		if (!pass)
+			continue;
+		relay->bytes_down += (size_t)got;
+		/* Lost when the program's receive buffer is full, as without us. */
+		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
+			     (const struct sockaddr *)&flow->client, flow->client_len);
+	}
+}
+
+/* False: the relay is closed. */
+static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len)
+{
+	bool pass;
+
+	if (!flow_spend(flow, true, len, &pass))
+		return false;
+	if (pass && send(flow->upstream.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		flow->relay->bytes_up += len;
+	return true;
+}
+
+static bool flow_is_open(const struct udp_flow *flow)
+{
+	return flow->upstream.fd >= 0 && flow->relay->state == UDP_OPEN;
+}
+
+static void flow_send_waiting(struct udp_flow *flow)
+{
+	if (!flow_is_open(flow))
+		return;
+	while (flow->first) {
+		struct udp_waiting *waiting = flow->first;
+		bool more;
+
+		flow->first = waiting->next;
+		flow->waiting--;
+		more = flow_send_now(flow, waiting->data, waiting->len);
+		free(waiting);
+		if (!more)
+			return;
+	}
+	flow->end = &flow->first;
+}
+
+static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
+{
+	struct udp_waiting *waiting;
+
+	flow->active_ns = loop_now_ns(flow->relay->egress->loop);
+	if (flow_is_open(flow)) {
+		(void)flow_send_now(flow, data, len); /* the caller checks relay->closed */
+		return;
+	}
+	if (flow->waiting >= WAITING_MAX)
+		return;
+	waiting = malloc(sizeof(*waiting) + len);
+	if (!waiting)
+		return;
+	waiting->next = NULL;
+	waiting->len = len;
+	memcpy(waiting->data, data, len);
+	*flow->end = waiting;
+	flow->end = &waiting->next;
+	flow->waiting++;
+}
+
+/* ---- dialling ---- */
+
+static void open_recorded(struct conn *conn, void *ctx, int error)
+{
+	struct udp_relay *relay = ctx;
+
+	(void)conn;
+	if (error < 0) {
+		relay_close(relay, "refused", "not_recorded");
+		return;
+	}
+	relay->state = UDP_OPEN;
+	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->closed; flow = next) {
+		next = flow->next;
+		flow_send_waiting(flow);
+	}
+}
+
+/* Records the result of the first dial, once: later flows may fail again and again. */
+static void relay_record_dialled(struct udp_relay *relay, const struct dial_result *result)
+{
+	struct control_record record;
+
+	if (result->error < 0) {
+		if (relay->state == UDP_NEW)
+			udp_record_refusal(relay, result->reason ? result->reason : "connect_failed", result->dropped);
+		return;
+	}
+	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
+		return;
+	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
+	dial_record(result, relay->port, &record);
+	record.allow = 1;
+	LINE_COPY(record.reason, "granted");
+	relay->state = UDP_ASKED;
+	(void)line_record(relay->egress->line, &record, NULL, open_recorded, relay, NULL);
+}
+
+static void flow_dialled(void *ctx, const struct dial_result *result)
+{
+	struct udp_flow *flow = ctx;
+	struct udp_relay *relay = flow->relay;
+
+	flow->dial = NULL;
+	if (result->error == 0) {
+		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_upstream_ready};
+		if (loop_add(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
+			flow_close(flow);
+			return;
+		}
+	}
+	relay_record_dialled(relay, result);
+	if (result->error < 0)
+		flow_close(flow);
+	else
+		flow_send_waiting(flow);
+}
+
+static void flow_evict(struct udp_relay *relay)
+{
+	struct udp_flow *oldest = relay->flows;
+
+	for (struct udp_flow *flow = relay->flows; flow; flow = flow->next)
+		if (flow->active_ns < oldest->active_ns)
+			oldest = flow;
+	if (oldest)
+		flow_close(oldest);
+}
+
+/* The flow of a client address, created on first use. NULL: no budget or no memory. */
+static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
+{
+	struct udp_flow *flow = relay->flows;
+	struct budget_use use;
+
+	while (flow && (flow->client_len != len || memcmp(&flow->client, client, len) != 0))
+		flow = flow->next;
+	if (flow || len > sizeof(flow->client))
+		return flow;
+	if (relay->flow_count >= UDP_FLOWS_MAX)
+		flow_evict(relay);
+	if (budget_join(relay->egress->budgets, relay->rule, &use) < 0)
+		return NULL;
+	flow = calloc(1, sizeof(*flow));
+	if (!flow) {
+		budget_leave(&use);
+		return NULL;
+	}
+	*flow = (struct udp_flow){.next = relay->flows,
+				  .relay = relay,
+				  .client_len = len,
+				  .upstream = {.fd = -1},
+				  .use = use,
+				  .idle = {.fire = flow_idle},
+				  .active_ns = loop_now_ns(relay->egress->loop)};
+	memcpy(&flow->client, client, len);
+	flow->end = &flow->first;
+	relay->flows = flow;
+	relay->flow_count++;
+	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_dialled, flow);
+	if (flow->dial && loop_timer_set(relay->egress->loop, &flow->idle, UDP_IDLE_MS) == 0)
+		return flow;
+	flow_close(flow);
+	return NULL;
+}
+
+/* ---- the program's side ---- */
+
+/* Without a network namespace other users of this machine can send to the socket: only the run's own address is served. */
 static bool is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;
@@ -139,12 +382,12 @@ static bool is_program(const struct udp_relay *relay, const struct sockaddr_stor
 	       (client->ss_family == AF_INET && in->sin_addr.s_addr == own.s_addr);
 }
 
-static void guest_ready(struct watch *watch, unsigned events)
+static void program_ready(struct watch *watch, unsigned events)
 {
-	struct udp_relay *relay = (struct udp_relay *)((char *)watch - offsetof(struct udp_relay, guest));
+	struct udp_relay *relay = (struct udp_relay *)((char *)watch - offsetof(struct udp_relay, program));
 
 	(void)events;
-	for (int n = 0; n < AT_ONCE && !relay->closed; n++) {
+	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
 		struct sockaddr_storage client = {0};
 		socklen_t len = sizeof(client);
 		ssize_t got = recvfrom(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT,
@@ -155,15 +398,15 @@ static void guest_ready(struct watch *watch, unsigned events)
 			return;
 		if (!is_program(relay, &client))
 			continue;
-		flow = udp_flow_get(relay, (const struct sockaddr *)&client, len);
+		flow = flow_get(relay, (const struct sockaddr *)&client, len);
 		if (flow)
-			udp_flow_send(flow, datagram, (size_t)got);
+			flow_send(flow, datagram, (size_t)got);
 		else if (relay->state == UDP_NEW)
-			record_refusal(relay, "cap_connections", "");
+			udp_record_refusal(relay, "cap_connections", "");
 	}
 }
 
-static struct udp_relay *create(struct egress *egress, const struct control_connect *endpoint, int fd)
+static struct udp_relay *relay_create(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
 	struct udp_relay *relay = calloc(1, sizeof(*relay));
 
@@ -174,9 +417,9 @@ static struct udp_relay *create(struct egress *egress, const struct control_conn
 				    .conn = endpoint->conn,
 				    .pid = endpoint->pid,
 				    .port = endpoint->port,
-				    .guest = {.fd = fd, .ready = guest_ready},
+				    .program = {.fd = fd, .ready = program_ready},
 				    .start_ns = loop_now_ns(egress->loop)};
-	COPY(relay->host, endpoint->host);
+	LINE_COPY(relay->host, endpoint->host);
 	egress->udp = relay;
 	return relay;
 }
@@ -184,7 +427,7 @@ static struct udp_relay *create(struct egress *egress, const struct control_conn
 void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
 	struct net_verdict verdict = policy_net_connect(egress->policy, endpoint->host, endpoint->port, true);
-	struct udp_relay *relay = create(egress, endpoint, fd);
+	struct udp_relay *relay = relay_create(egress, endpoint, fd);
 	const char *reason = verdict.reason;
 	size_t count = 0;
 
@@ -201,15 +444,15 @@ void udp_announce(struct egress *egress, const struct control_connect *endpoint,
 		reason = egress->ending ? "ending" : "too_many_connections";
 	}
 	if (!relay->rule) {
-		record_refusal(relay, reason, "");
-		udp_relay_close(relay, "refused", reason);
-	} else if (loop_add(egress->loop, &relay->guest, EPOLLIN) < 0) {
-		udp_relay_close(relay, "failed", "failed");
+		udp_record_refusal(relay, reason, "");
+		relay_close(relay, "refused", reason);
+	} else if (loop_add(egress->loop, &relay->program, EPOLLIN) < 0) {
+		relay_close(relay, "failed", "failed");
 	}
 }
 
 void udp_end(struct egress *egress)
 {
 	while (egress->udp)
-		udp_relay_close(egress->udp, "end", NULL);
+		relay_close(egress->udp, "end", NULL);
 }

@@ -1,4 +1,7 @@
-/* Datagrams to approved endpoints: for each address of the program's one connected socket to the endpoint. */
+/*
+ * Datagrams to approved endpoints, with one connected socket for each address of the program and endpoint. Called in
+ * the egress process by main.c.
+ */
 #ifndef CALLGATE_EGRESS_CONN_UDP_H
 #define CALLGATE_EGRESS_CONN_UDP_H
 
@@ -7,12 +10,12 @@
 struct egress;
 
 #define UDP_RELAYS_MAX 256  /* endpoints */
-#define UDP_FLOWS_MAX 256   /* of one: then the longest idle goes */
+#define UDP_FLOWS_MAX 256   /* of one endpoint; then the longest idle one is closed */
 #define UDP_IDLE_MS 60000
 
-/* CONTROL_UDP. Takes fd. */
+/* CONTROL_UDP: a new endpoint. Takes fd. */
 void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd);
-/* All of them, each with its close record. */
+/* Closes all endpoints, each with its close record. */
 void udp_end(struct egress *egress);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-static void refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
+static void judge_refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
 {
 	verdict->answer.code = code;
 	verdict->reason = reason;
@@ -43,7 +43,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Names of addresses: only those given out here have one. */
+/* PTR queries: only addresses given out here have a name. */
 static bool judge_reverse(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
@@ -53,7 +53,7 @@ static bool judge_reverse(const struct pool *pool, const struct dns_query *query
 		return false;
 	name = dns_reverse(query->name, &address) ? pool_find(pool, (const struct sockaddr *)(void *)&address) : NULL;
 	if (!name)
-		refuse(verdict, DNS_NXDOMAIN, "no_rule", NULL);
+		judge_refuse(verdict, DNS_NXDOMAIN, "no_rule", NULL);
 	else if (query->type == DNS_PTR || query->type == DNS_ANY)
 		(void)snprintf(verdict->answer.name, sizeof(verdict->answer.name), "%s", name);
 	return true;
@@ -74,15 +74,15 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 	if (!query->plain || net_host_canonical(query->name, strlen(query->name), verdict->host) < 0 ||
 	    is_address(verdict->host)) {
 		verdict->host[0] = '\0';
-		refuse(verdict, DNS_NXDOMAIN, "bad_name", NULL);
+		judge_refuse(verdict, DNS_NXDOMAIN, "bad_name", NULL);
 		return;
 	}
 	name = policy_net_name(policy, verdict->host);
 	verdict->rule = name.rule;
 	if (!name.allow)
-		refuse(verdict, DNS_NXDOMAIN, name.reason, name.label);
+		judge_refuse(verdict, DNS_NXDOMAIN, name.reason, name.label);
 	else if (!wants(query, AF_INET) && !wants(query, AF_INET6))
-		return; /* NODATA, also of HTTPS, which would give away keys for an encrypted ClientHello */
+		return; /* NODATA, also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
 		verdict->real = true;
 	else
@@ -106,13 +106,13 @@ void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_
 	}
 }
 
-/* Both families whatever the name has in the world: which of them is dialled is not the program's business. */
+/* Both families, whichever the real name has: egress chooses the family it dials. */
 void dns_judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
 
 	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
-		refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
+		judge_refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
 		return;
 	}
 	verdict->named = true;
@@ -137,7 +137,7 @@ void dns_judge_real(struct pool *pool, const struct dns_query *query, const stru
 		if (error == 0)
 			add_address(query, &verdict->answer, &list[i]);
 		else
-			others = true; /* another name's, or no room to remember it */
+			others = true; /* taken by another name, or the table is full */
 	}
 	if (others && verdict->answer.count == 0)
 		dns_judge_synthetic(pool, query, verdict);

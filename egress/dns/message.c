@@ -13,7 +13,7 @@ enum {
 	LABEL_MAX = 63,
 	NAME_WIRE_MAX = 255,
 	TYPE_OPT = 41,
-	EXTRAS_MAX = 4, /* additional records of a query: one OPT, and what nobody sends */
+	EXTRAS_MAX = 4, /* additional records of a query: one OPT, and unusual ones */
 	FLAG_RESPONSE = 0x8000,
 	FLAG_OPCODE = 0x7800,
 	FLAG_RECURSION_DESIRED = 0x0100,
@@ -48,8 +48,8 @@ static uint8_t lower(uint8_t byte)
 }
 
 /*
- * A name whose labels all stand here: a pointer in a query would be to nothing before it. *plain is cleared for a byte no
- * host name has; the text then is for people only.
+ * A name without compression: a pointer in a query has nothing to point to. *plain is cleared for a byte that host
+ * names do not have; the text then serves records only.
  */
 static bool read_name(struct reader *reader, char text[NET_HOST_MAX], bool *plain)
 {
@@ -92,7 +92,7 @@ static bool read_question(struct reader *reader, struct dns_query *query)
 	return true;
 }
 
-/* OPT is read, others (TSIG, SIG(0)) are passed over: nothing here depends on who asks. */
+/* OPT is parsed; other records (TSIG, SIG(0)) are skipped, since no verdict depends on the sender. */
 static bool read_extra(struct reader *reader, struct dns_query *query)
 {
 	char name[NET_HOST_MAX];
@@ -169,7 +169,7 @@ static void write_16(struct writer *writer, unsigned value)
 
 static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
 {
-	write_16(writer, 0xc000 | HEAD); /* the question's name */
+	write_16(writer, 0xc000 | HEAD); /* pointer to the question's name */
 	write_16(writer, type);
 	write_16(writer, DNS_IN);
 	write_16(writer, ttl >> 16);
@@ -186,7 +186,7 @@ static void write_address(struct writer *writer, uint32_t ttl, const struct sock
 		write_record(writer, DNS_AAAA, ttl, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
 }
 
-/* A canonical name: its labels are of 1 to 63 bytes. */
+/* name is canonical, so its labels have 1 to 63 bytes. */
 static void write_pointer(struct writer *writer, uint32_t ttl, const char *name)
 {
 	uint8_t wire[NET_HOST_MAX + 1];

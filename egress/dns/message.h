@@ -1,4 +1,4 @@
-/* Messages of the DNS (RFC 1035, RFC 6891): queries read, answers written. Pure; fuzzed. */
+/* DNS messages (RFC 1035, RFC 6891): queries parsed, answers built. Pure; fuzzed. */
 #ifndef CALLGATE_EGRESS_DNS_MESSAGE_H
 #define CALLGATE_EGRESS_DNS_MESSAGE_H
 
@@ -9,8 +9,8 @@
 
 #include "policy/network/net.h"
 
-#define DNS_QUERY_MAX 1024   /* longer ones are nobody's */
-#define DNS_REPLY_MAX 512    /* every answer fits: none is ever truncated */
+#define DNS_QUERY_MAX 1024   /* longer ones get FORMERR */
+#define DNS_REPLY_MAX 512    /* every answer fits, so none is truncated */
 #define DNS_ANSWERS_MAX 8    /* addresses: 12 + 259 + 8 * 28 + 11 bytes */
 #define DNS_QUESTION_MAX 259
 #define DNS_TYPE_TEXT 12
@@ -25,17 +25,18 @@ enum dns_code {
 	DNS_NXDOMAIN = 3,
 	DNS_NOTIMP = 4,
 	DNS_REFUSED = 5,
-	DNS_BADVERS = 16, /* with EDNS only */
+	DNS_BADVERS = 16, /* needs EDNS */
 };
 
 struct dns_query {
 	uint16_t id, flags;
 	uint16_t type, klass;
-	char name[NET_HOST_MAX]; /* lower case, no final dot; "": the root. What is in no host name stands as "?" */
-	bool plain;              /* there was nothing of that kind: letters, digits, "-" and "_" only */
-	bool edns, dnssec;       /* an OPT record; its DO bit */
+	/* lower case, without the final dot; "": the root; bytes that no host name has are "?" */
+	char name[NET_HOST_MAX];
+	bool plain;              /* name has letters, digits, "-" and "_" only */
+	bool edns, dnssec;       /* has an OPT record; its DO bit */
 	uint8_t edns_version;
-	uint8_t question[DNS_QUESTION_MAX]; /* as asked: the case of its letters is a secret the answer shows (0x20) */
+	uint8_t question[DNS_QUESTION_MAX]; /* as received: the answer must repeat its letter case (0x20 encoding) */
 	size_t question_len;
 };
 
@@ -44,22 +45,22 @@ struct dns_answer {
 	uint32_t ttl;
 	size_t count;
 	struct sockaddr_storage address[DNS_ANSWERS_MAX];
-	char name[NET_HOST_MAX]; /* of a PTR record; "": none */
+	char name[NET_HOST_MAX]; /* for a PTR record; "": none */
 };
 
 /*
- * 0; -EINVAL: to be dropped (too short for an answer, or itself one); -EBADMSG: FORMERR; -EOPNOTSUPP: NOTIMP. With the
- * latter two id and flags are set, so that dns_build can answer.
+ * 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer NOTIMP. The
+ * latter two set id and flags, so that dns_build can answer.
  */
 int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query);
 
-/* The bytes of the answer; 0: there is no room (which the limits above exclude but for PTR records of long names). */
+/* Length of the answer; 0: it does not fit, which happens to PTR records of long names only. */
 size_t dns_build(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap);
 
-/* The address of "4.3.2.1.in-addr.arpa" and its like of IPv6. */
+/* Parses "4.3.2.1.in-addr.arpa" and the IPv6 form under ip6.arpa. */
 bool dns_reverse(const char *name, struct sockaddr_storage *ret_address);
 
-/* "AAAA", "TYPE4711". */
+/* The type's mnemonic, or "TYPE4711". */
 void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
 
 #endif

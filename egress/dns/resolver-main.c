@@ -1,4 +1,4 @@
-/* The resolver process: getaddrinfo(3) in four threads, fed by one that reads queries. */
+/* The resolver process: one thread reads queries, four threads run getaddrinfo(3). */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -36,10 +36,10 @@ static void add_address(const struct sockaddr *from, struct resolver_reply *repl
 }
 
 /*
- * A name with a dot is looked for as it is. The host's search list would make other names of it, which nobody approved,
- * and ask the world for them. (glibc keeps this setting a thread; res_init reads resolv.conf anew.)
+ * A name with a dot is looked up as it is. The host's search list would make other names of it, which no rule approves,
+ * and send them to the network. (glibc keeps this option per thread; res_init re-reads resolv.conf.)
  */
-static void choose_search(const char *host)
+static void set_search(const char *host)
 {
 	if (res_init() == 0 && strchr(host, '.'))
 		_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
@@ -51,7 +51,7 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	struct addrinfo *list = NULL;
 	int error;
 
-	choose_search(query->host);
+	set_search(query->host);
 	error = getaddrinfo(query->host, NULL, &hints, &list);
 	if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY)
 		reply->error = -ENOENT;
@@ -65,7 +65,7 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	}
 }
 
-/* When the other side is gone nobody misses the answer, and the reading thread finds out. */
+/* When the egress process is gone the answer is lost; the reading thread notices. */
 static void send_reply(int fd, const struct resolver_reply *reply)
 {
 	while (send(fd, reply, sizeof(*reply), MSG_NOSIGNAL) < 0 && errno == EINTR)
@@ -76,7 +76,7 @@ static struct resolver_query take_query(struct queue *queue)
 {
 	struct resolver_query query;
 
-	(void)pthread_mutex_lock(&queue->lock); /* cannot fail: a plain mutex, never locked twice */
+	(void)pthread_mutex_lock(&queue->lock); /* cannot fail: a default mutex, never locked twice */
 	while (queue->count == 0)
 		(void)pthread_cond_wait(&queue->filled, &queue->lock);
 	query = queue->query[queue->first];
@@ -100,7 +100,7 @@ static bool put_query(struct queue *queue, const struct resolver_query *query)
 	return room;
 }
 
-static void *work(void *ctx)
+static void *resolver_thread(void *ctx)
 {
 	struct queue *queue = ctx;
 
@@ -114,8 +114,8 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-/* Egress judges names; here they only have to be names, so that nothing else reaches getaddrinfo and what is behind it. */
-static bool is_sound(const struct resolver_query *query)
+/* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
+static bool is_valid(const struct resolver_query *query)
 {
 	char canonical[NET_HOST_MAX];
 
@@ -123,7 +123,7 @@ static bool is_sound(const struct resolver_query *query)
 	       net_host_canonical(query->host, strlen(query->host), canonical) == 0;
 }
 
-static void serve(struct queue *queue)
+static void read_queries(struct queue *queue)
 {
 	for (;;) {
 		struct resolver_query query;
@@ -137,7 +137,7 @@ static void serve(struct queue *queue)
 		if ((size_t)got != sizeof(query))
 			continue;
 		reply.number = query.number;
-		reply.error = is_sound(&query) ? -EAGAIN : -ENOENT;
+		reply.error = is_valid(&query) ? -EAGAIN : -ENOENT;
 		if (reply.error == -ENOENT || !put_query(queue, &query))
 			send_reply(queue->fd, &reply);
 	}
@@ -150,9 +150,9 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 	if (!queue)
 		return EXIT_FAILURE;
 	queue->fd = fd;
-	(void)pthread_mutex_init(&queue->lock, NULL); /* both cannot fail without attributes */
+	(void)pthread_mutex_init(&queue->lock, NULL); /* neither fails without attributes */
 	(void)pthread_cond_init(&queue->filled, NULL);
-	/* Before the threads: each inherits the filter of the one that made it. */
+	/* Before the threads are created: each inherits the filter. */
 	if (lock_down && lock_down(lock_ctx) < 0) {
 		free(queue);
 		return EXIT_FAILURE;
@@ -160,10 +160,10 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, NULL, work, queue) != 0)
+		if (pthread_create(&thread, NULL, resolver_thread, queue) != 0)
 			return EXIT_FAILURE;
 		(void)pthread_detach(thread);
 	}
-	serve(queue);
-	return EXIT_SUCCESS; /* the queue stays: threads may still be at a lookup, and end with the process */
+	read_queries(queue);
+	return EXIT_SUCCESS; /* the queue is not freed: threads may be inside a lookup; they end with the process */
 }

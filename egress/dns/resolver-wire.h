@@ -1,4 +1,4 @@
-/* What resolver.c and resolver-main.c say to each other over a SOCK_SEQPACKET pair: one query a message, one answer. */
+/* Messages between resolver.c and resolver-main.c on a SOCK_SEQPACKET pair: one query or one reply each. */
 #ifndef CALLGATE_EGRESS_DNS_RESOLVER_WIRE_H
 #define CALLGATE_EGRESS_DNS_RESOLVER_WIRE_H
 
@@ -7,7 +7,7 @@
 
 #include "egress/dns/resolver.h"
 
-/* Queries on their way at a time: what the process queues and the client sends. */
+/* Limit of outstanding queries: sent by the client, queued by the process. */
 #define RESOLVER_QUERIES_MAX 256
 
 struct resolver_query {

@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-#define ASKS_MAX 8192 /* every connection's and the name server's; a hash table would gain nothing at this rate */
+#define ASKS_MAX 8192 /* of all connections and the name server; at this rate a list is as good as a hash table */
 
-/* Somebody who waits. Several for one name share a query: a thousand connects to a host are one lookup. */
+/* One pending resolver_ask. All asks for a name share a query: a thousand connects to a host are one lookup. */
 struct ask {
 	struct resolver *resolver;
-	struct ask *next; /* in its query */
+	struct ask *next; /* in its query's list */
 	struct query *query; /* NULL: the process is gone */
 	uint64_t number;
 	struct timer timer;
@@ -28,8 +28,8 @@ struct ask {
 struct query {
 	struct query *next;
 	struct resolver_query wire;
-	bool sent, answered; /* answered: who asks while the others are told has a query of its own */
-	struct ask *asks; /* none: all have given up, the answer is still to come */
+	bool sent, answered; /* answered: an ask during the callbacks gets a query of its own */
+	struct ask *asks; /* NULL: all were cancelled; the reply is still expected */
 };
 
 struct resolver {
@@ -37,7 +37,7 @@ struct resolver {
 	struct watch watch; /* fd -1: the process is gone */
 	struct query *queries;
 	size_t queries_count, asks_count;
-	struct ask *orphans; /* to be told that it is gone */
+	struct ask *orphans; /* to be answered with -EPIPE */
 	uint64_t last_number;
 };
 
@@ -62,7 +62,7 @@ static void drop_query(struct resolver *resolver, struct query **slot)
 	free(query);
 }
 
-/* Answers take whatever they like from the list meanwhile (resolver_cancel), so it is looked at anew each time. */
+/* A callback may cancel other asks, so the list head is read anew each time. */
 static void answer_all(struct ask **list, const struct resolver_answer *answer)
 {
 	while (*list) {
@@ -75,8 +75,8 @@ static void answer_all(struct ask **list, const struct resolver_answer *answer)
 
 /* ---- the process ---- */
 
-/* It died or spoke nonsense: who waits is told, later ones at once. */
-static void give_up(struct resolver *resolver)
+/* The process died or broke the protocol: fails all asks, and later ones at once. */
+static void resolver_lost(struct resolver *resolver)
 {
 	const struct resolver_answer gone = {.error = -EPIPE};
 
@@ -100,13 +100,13 @@ static void send_queries(struct resolver *resolver)
 			continue;
 		if (send(resolver->watch.fd, &query->wire, sizeof(query->wire), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			query->sent = true;
-		else /* that it is gone is read from it as well */
+		else /* if the process is gone, reading reports it */
 			waits = true;
 	}
 	loop_set(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-static void take_address(const struct resolver_reply *reply, size_t i, struct sockaddr_storage *ret)
+static void reply_address(const struct resolver_reply *reply, size_t i, struct sockaddr_storage *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->ss_family = reply->address[i].family;
@@ -116,7 +116,7 @@ static void take_address(const struct resolver_reply *reply, size_t i, struct so
 		memcpy(&((struct sockaddr_in6 *)(void *)ret)->sin6_addr, reply->address[i].byte, 16);
 }
 
-static bool is_sound(const struct resolver_reply *reply, size_t len)
+static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
 {
 	if (len != sizeof(*reply) || reply->count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
 	    (reply->error == 0) != (reply->count > 0))
@@ -127,7 +127,7 @@ static bool is_sound(const struct resolver_reply *reply, size_t len)
 	return true;
 }
 
-static void take_reply(struct resolver *resolver, const struct resolver_reply *reply)
+static void resolver_reply_received(struct resolver *resolver, const struct resolver_reply *reply)
 {
 	struct query **slot = &resolver->queries, *query;
 	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
@@ -137,11 +137,12 @@ static void take_reply(struct resolver *resolver, const struct resolver_reply *r
 	if (!*slot)
 		return;
 	for (size_t i = 0; i < reply->count; i++)
-		take_address(reply, i, &answer.address[i]);
+		reply_address(reply, i, &answer.address[i]);
 	query = *slot;
 	query->answered = true;
 	answer_all(&query->asks, &answer);
-	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next) /* there may be new ones before it */
+	/* callbacks may have inserted queries before it */
+	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next)
 		;
 	drop_query(resolver, slot);
 }
@@ -159,10 +160,10 @@ static void resolver_ready(struct watch *watch, unsigned events)
 			continue;
 		if (got < 0 && errno == EAGAIN)
 			break;
-		if (got <= 0 || !is_sound(&reply, (size_t)got))
-			give_up(resolver);
+		if (got <= 0 || !reply_is_valid(&reply, (size_t)got))
+			resolver_lost(resolver);
 		else
-			take_reply(resolver, &reply);
+			resolver_reply_received(resolver, &reply);
 	}
 	if (resolver->watch.fd >= 0)
 		send_queries(resolver);
@@ -183,7 +184,7 @@ static void ask_expired(struct timer *timer)
 	ask.answer(ask.ctx, &answer);
 }
 
-/* The query for a name, new or on its way; NULL: no memory, or too many. */
+/* The query for a name, new or outstanding; NULL: no memory or too many. */
 static struct query *query_for(struct resolver *resolver, const char *host)
 {
 	struct query *query = resolver->queries;
@@ -219,7 +220,7 @@ uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t time
 	}
 	ask->timer.fire = ask_expired;
 	if (!list || loop_timer_set(resolver->loop, &ask->timer, timeout_ms) < 0) {
-		free(ask); /* a query without asks is only forgotten when its answer comes */
+		free(ask); /* a query without asks is freed when its reply arrives */
 		return 0;
 	}
 	ask->resolver = resolver;

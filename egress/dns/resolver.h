@@ -1,6 +1,6 @@
 /*
- * Names of the real world, by getaddrinfo(3) and so by whatever the host's nsswitch.conf says. It opens files and talks to
- * sockets, which the egress process may not: it runs in a process of its own, with four threads, and knows nothing but names.
+ * Resolves real names by getaddrinfo(3), hence by the host's nsswitch.conf. That opens files and sockets, which the
+ * egress process may not: a process of its own does it, with four threads.
  */
 #ifndef CALLGATE_EGRESS_DNS_RESOLVER_H
 #define CALLGATE_EGRESS_DNS_RESOLVER_H
@@ -14,10 +14,13 @@
 
 #define RESOLVER_ADDRESSES_MAX 16
 
-/* The process: answers on fd until it closes. lock_down as in egress.h. Returns the exit status. */
+/*
+ * Main function of the resolver process: answers on fd until it closes. lock_down as in egress.h. Returns the exit
+ * status.
+ */
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx);
 
-/* The egress side. Takes fd. */
+/* In the egress process: the connection to it. Takes fd, also on failure. 0 or -errno. */
 struct resolver;
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);
@@ -25,12 +28,12 @@ void resolver_free(struct resolver *resolver);
 struct resolver_answer {
 	int error; /* 0; -ENOENT: no such name; -ETIMEDOUT; -EAGAIN: the servers failed; -EPIPE: the process is gone */
 	size_t count;
-	struct sockaddr_storage address[RESOLVER_ADDRESSES_MAX]; /* without port, in the order to be tried */
+	struct sockaddr_storage address[RESOLVER_ADDRESSES_MAX]; /* without port, in order of preference */
 };
 
 /*
- * Calls answer once from the loop, within timeout_ms; not after resolver_cancel. Returns a number for that, or 0 when there
- * is no memory or too many wait.
+ * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel is called before.
+ * Returns an id for that, or 0: no memory or too many asks.
  */
 uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);

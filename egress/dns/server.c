@@ -8,19 +8,60 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "egress/conn/address.h"
+#include "egress/conn/dial.h"
 #include "egress/conn/line.h"
-#include "egress/dns/server-private.h"
+#include "egress/dns/judge.h"
+#include "egress/dns/message.h"
+#include "egress/dns/refusals.h"
+#include "egress/dns/resolver.h"
+#include "egress/dns/stream.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-#define DATAGRAMS_PER_ROUND 64 /* then others have their turn */
-#define PAUSE_MS 5             /* while the supervisor has too much to read, or there are no descriptors left */
+#define DATAGRAMS_PER_ROUND 64
+#define PAUSE_MS 5 /* while the control line is full or no file descriptor is free */
+#define TASKS_MAX 128
+#define HOLD_STEP_MS 2
+#define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
+
+/* The sender of a query. */
+struct dns_peer {
+	struct dns_stream *stream; /* NULL: a datagram's sender */
+	struct sockaddr_storage from;
+	socklen_t from_len;
+};
+
+/* A query that waits for the resolver process, or until the supervisor can know the addresses in its answer. */
+struct dns_task {
+	struct dns_task *next;
+	struct dns_server *server;
+	struct dns_peer peer;
+	struct dns_query query;
+	struct dns_verdict verdict;
+	uint64_t asked;     /* id at the resolver; 0: none pending */
+	struct timer timer; /* polls until the control line is idle */
+	unsigned waited_ms;
+};
+
+enum dns_announced { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
+
+struct dns_server {
+	struct egress *egress;
+	struct watch udp, tcp; /* fd -1: none */
+	struct timer udp_pause, tcp_pause;
+	struct dns_refusals refusals;
+	struct dns_task *tasks;
+	size_t tasks_count;
+	struct dns_streams streams;
+	uint8_t announced[POOL_NAMES_MAX]; /* enum dns_announced by index - POOL_FIRST, of names that egress added */
+};
 
 /* ---- answers ---- */
 
-void dns_reply(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-	       const struct dns_answer *answer)
+static void dns_reply(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
+		      const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
 	uint8_t data[DNS_REPLY_MAX];
@@ -30,12 +71,12 @@ void dns_reply(struct dns_server *server, const struct dns_peer *peer, const str
 		len = dns_build(query, &failed, data, sizeof(data));
 	if (peer->stream)
 		dns_stream_reply(peer->stream, data, len);
-	else /* lost when the program does not read: it asks again, as with any datagram */
+	else /* lost when the receive buffer is full: the program repeats the query */
 		(void)sendto(server->udp.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)(const void *)&peer->from, peer->from_len);
 }
 
-static int send_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address, const char *host)
+static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address, const char *host)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME};
 
@@ -49,15 +90,18 @@ static int send_name(struct dns_server *server, uint32_t index, const struct soc
 	return line_send(server->egress->line, &message);
 }
 
-/* 0: the supervisor can read which name an answer's addresses stand for; 1: not yet; -EPIPE: never. */
-static int tell(struct dns_server *server, const struct dns_verdict *verdict)
+/*
+ * Tells the supervisor which name the addresses in an answer stand for. 0: it can read that; 1: it cannot yet; -EPIPE:
+ * the line failed.
+ */
+static int announce(struct dns_server *server, const struct dns_verdict *verdict)
 {
-	uint8_t *told;
+	uint8_t *announced;
 	int state = 0;
 
 	if (!verdict->named) {
 		for (size_t i = 0; verdict->rule && state >= 0 && i < verdict->answer.count; i++) {
-			int sent = send_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
+			int sent = announce_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
 
 			state = sent ? sent : state;
 		}
@@ -65,25 +109,103 @@ static int tell(struct dns_server *server, const struct dns_verdict *verdict)
 	}
 	if (pool_name(server->egress->pool, verdict->index))
 		return 0;
-	told = &server->told[verdict->index - POOL_FIRST];
-	if (*told == DNS_UNTOLD) {
-		state = send_name(server, verdict->index, NULL, verdict->host);
+	announced = &server->announced[verdict->index - POOL_FIRST];
+	if (*announced == DNS_UNANNOUNCED) {
+		state = announce_name(server, verdict->index, NULL, verdict->host);
 		if (state < 0)
 			return state;
-		*told = state ? DNS_QUEUED : DNS_TOLD;
-	} else if (*told == DNS_QUEUED && line_idle(server->egress->line)) {
-		*told = DNS_TOLD;
+		*announced = state ? DNS_QUEUED : DNS_ANNOUNCED;
+	} else if (*announced == DNS_QUEUED && line_idle(server->egress->line)) {
+		*announced = DNS_ANNOUNCED;
 	}
-	return *told == DNS_TOLD ? 0 : 1;
+	return *announced == DNS_ANNOUNCED ? 0 : 1;
 }
 
-bool dns_conclude(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-		  const struct dns_verdict *verdict)
+/* ---- queries that wait ---- */
+
+static void task_unlink(struct dns_task *task)
 {
-	int state = tell(server, verdict);
+	struct dns_task **slot = &task->server->tasks;
+
+	while (*slot != task)
+		slot = &(*slot)->next;
+	*slot = task->next;
+	task->server->tasks_count--;
+	loop_timer_clear(task->server->egress->loop, &task->timer);
+	if (task->asked)
+		resolver_cancel(task->server->egress->resolver, task->asked);
+}
+
+static void dns_tasks_drop(struct dns_server *server, const struct dns_stream *stream)
+{
+	struct dns_task *next;
+
+	for (struct dns_task *task = server->tasks; task; task = next) {
+		next = task->next;
+		if (stream && task->peer.stream != stream)
+			continue;
+		task_unlink(task);
+		free(task);
+	}
+}
+
+static struct dns_task *task_create(struct dns_server *server, const struct dns_peer *peer,
+				    const struct dns_query *query, const struct dns_verdict *verdict)
+{
+	struct dns_task *task = server->tasks_count < TASKS_MAX ? calloc(1, sizeof(*task)) : NULL;
+
+	if (!task)
+		return NULL;
+	task->server = server;
+	task->peer = *peer;
+	task->query = *query;
+	task->verdict = *verdict;
+	task->next = server->tasks;
+	server->tasks = task;
+	server->tasks_count++;
+	return task;
+}
+
+static void task_hold_due(struct timer *timer)
+{
+	struct dns_task *task = (struct dns_task *)(void *)((char *)timer - offsetof(struct dns_task, timer));
+	struct dns_server *server = task->server;
+	bool idle = line_idle(server->egress->line);
+
+	task->waited_ms += HOLD_STEP_MS;
+	if (!idle && task->waited_ms < HOLD_MAX_MS &&
+	    loop_timer_set(server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
+		return;
+	task_unlink(task);
+	if (idle)
+		dns_reply(server, &task->peer, &task->query, &task->verdict.answer);
+	else if (task->peer.stream)
+		dns_stream_fail(task->peer.stream);
+	free(task);
+}
+
+static bool dns_task_hold(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
+			  const struct dns_verdict *verdict)
+{
+	struct dns_task *task = task_create(server, peer, query, verdict);
+
+	if (!task)
+		return false;
+	task->timer.fire = task_hold_due;
+	if (loop_timer_set(server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
+		return true;
+	task_unlink(task);
+	free(task);
+	return false;
+}
+
+static bool dns_conclude(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
+			 const struct dns_verdict *verdict)
+{
+	int state = announce(server, verdict);
 
 	if (verdict->reason)
-		dns_note(&server->notes, query, verdict->reason, verdict->label);
+		dns_refusals_add(&server->refusals, query, verdict->reason, verdict->label);
 	if (state > 0)
 		return dns_task_hold(server, peer, query, verdict);
 	if (state == 0)
@@ -91,7 +213,71 @@ bool dns_conclude(struct dns_server *server, const struct dns_peer *peer, const 
 	return state == 0;
 }
 
-bool dns_serve(struct dns_server *server, const struct dns_peer *peer, const uint8_t *data, size_t len)
+/* ---- real addresses ---- */
+
+static void verdict_refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason)
+{
+	verdict->answer.code = code;
+	verdict->reason = reason;
+	verdict->label = verdict->rule->label;
+}
+
+static void judge_addresses(struct dns_server *server, const struct dns_query *query, struct dns_verdict *verdict,
+			    struct sockaddr_storage *list, size_t count, bool named)
+{
+	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
+
+	count = address_filter(server->egress->policy, list, count, 0, address_lift(verdict->rule, named), dropped,
+			       sizeof(dropped));
+	verdict->real = false;
+	if (count)
+		dns_judge_real(server->egress->pool, query, list, count, verdict);
+	else
+		verdict_refuse(verdict, DNS_NOERROR, "denied_addr");
+}
+
+static void task_resolved(void *ctx, const struct resolver_answer *answer)
+{
+	struct dns_task *task = ctx;
+	struct dns_server *server = task->server;
+	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
+
+	task->asked = 0;
+	task_unlink(task);
+	memcpy(list, answer->address, answer->count * sizeof(*list));
+	if (answer->error == 0)
+		judge_addresses(server, &task->query, &task->verdict, list, answer->count, false);
+	else
+		verdict_refuse(&task->verdict, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
+	if (!dns_conclude(server, &task->peer, &task->query, &task->verdict) && task->peer.stream)
+		dns_stream_fail(task->peer.stream);
+	free(task);
+}
+
+static bool dns_task_lookup(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
+			    const struct dns_verdict *verdict)
+{
+	struct sockaddr_storage list[NET_ADDRESSES_MAX];
+	size_t count = policy_net_resolve(server->egress->policy, verdict->host, list, NET_ADDRESSES_MAX);
+	struct dns_verdict here = *verdict;
+	struct dns_task *task;
+
+	if (count) {
+		judge_addresses(server, query, &here, list, count, true);
+		return dns_conclude(server, peer, query, &here);
+	}
+	task = task_create(server, peer, query, verdict);
+	if (!task)
+		return false;
+	task->asked = resolver_ask(server->egress->resolver, verdict->host, DIAL_DNS_MS, task_resolved, task);
+	if (task->asked)
+		return true;
+	task_unlink(task);
+	free(task);
+	return false;
+}
+
+static bool dns_serve(struct dns_server *server, const struct dns_peer *peer, const uint8_t *data, size_t len)
 {
 	struct dns_answer answer = {.code = DNS_FORMERR};
 	struct dns_verdict verdict;
@@ -114,10 +300,10 @@ bool dns_serve(struct dns_server *server, const struct dns_peer *peer, const uin
 /* ---- sockets ---- */
 
 /*
- * Only what runs on this machine sends from a loopback address. In a namespace of the run's own that is the run; without
- * one other users of the machine could ask as well: they would learn which names the policy approves, and no more.
+ * Only processes of this machine send from a loopback address. In a network namespace that is the run. Without one
+ * other users of the machine can ask too: they learn which names the policy approves, nothing else.
  */
-static bool is_near(const struct sockaddr_storage *from)
+static bool is_local(const struct sockaddr_storage *from)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)from;
@@ -129,14 +315,26 @@ static bool is_near(const struct sockaddr_storage *from)
 		(IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127));
 }
 
-static bool comes_from_the_run(const struct dns_server *server, const struct sockaddr_storage *from)
+static bool is_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
-	return is_near(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
+	return is_local(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
 }
 
 static struct dns_server *server_of(void *member, size_t offset)
 {
 	return (struct dns_server *)(void *)((char *)member - offset);
+}
+
+static bool stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
+{
+	const struct dns_peer peer = {.stream = stream};
+
+	return dns_serve(server_of(streams, offsetof(struct dns_server, streams)), &peer, data, len);
+}
+
+static void stream_closed(struct dns_streams *streams, struct dns_stream *stream)
+{
+	dns_tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
 }
 
 static void udp_resume(struct timer *timer)
@@ -160,7 +358,7 @@ static void udp_ready(struct watch *watch, unsigned events)
 	(void)events;
 	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
 		struct dns_peer peer = {.from_len = sizeof(peer.from)};
-		uint8_t data[DNS_QUERY_MAX + 1]; /* one more: what is longer is seen to be */
+		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
 		ssize_t got;
 
 		if (line_full(server->egress->line)) {
@@ -172,8 +370,9 @@ static void udp_ready(struct watch *watch, unsigned events)
 			       &peer.from_len);
 		if (got < 0 && errno == EAGAIN)
 			return;
-		if (got >= 0 && comes_from_the_run(server, &peer.from))
-			(void)dns_serve(server, &peer, data, (size_t)got); /* no answer is one as well */
+		if (got >= 0 && is_program(server, &peer.from))
+			/* a datagram that gets no answer is dropped */
+			(void)dns_serve(server, &peer, data, (size_t)got);
 	}
 }
 
@@ -185,8 +384,8 @@ static void tcp_ready(struct watch *watch, unsigned events)
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	(void)events;
-	if (fd >= 0 && comes_from_the_run(server, &from)) {
-		dns_stream_accept(server, fd);
+	if (fd >= 0 && is_program(server, &from)) {
+		dns_stream_accept(&server->streams, fd);
 	} else if (fd >= 0) {
 		(void)close(fd);
 	} else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR &&
@@ -195,7 +394,7 @@ static void tcp_ready(struct watch *watch, unsigned events)
 	}
 }
 
-/* A listener that waits would stop the process when who connected is gone before it is accepted. */
+/* A blocking accept would stop the process when a client aborts before it is accepted. */
 static int watch_socket(struct dns_server *server, struct watch *watch)
 {
 	int flags;
@@ -223,9 +422,10 @@ int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_
 	server->egress = egress;
 	server->udp = (struct watch){.fd = udp_fd, .ready = udp_ready};
 	server->tcp = (struct watch){.fd = tcp_fd, .ready = tcp_ready};
+	server->streams = (struct dns_streams){.egress = egress, .serve = stream_serve, .closed = stream_closed};
 	server->udp_pause.fire = udp_resume;
 	server->tcp_pause.fire = tcp_resume;
-	dns_notes_init(&server->notes, egress);
+	dns_refusals_init(&server->refusals, egress);
 	error = watch_socket(server, &server->udp);
 	if (error == 0)
 		error = watch_socket(server, &server->tcp);
@@ -254,7 +454,7 @@ void dns_server_free(struct dns_server *server)
 	loop_timer_clear(server->egress->loop, &server->udp_pause);
 	loop_timer_clear(server->egress->loop, &server->tcp_pause);
 	dns_tasks_drop(server, NULL);
-	dns_streams_free(server);
-	dns_notes_done(&server->notes);
+	dns_streams_close(&server->streams);
+	dns_refusals_done(&server->refusals);
 	free(server);
 }

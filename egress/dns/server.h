@@ -1,6 +1,7 @@
 /*
- * The program's name server, over UDP and TCP: approved names only, and nothing is forwarded. A query costs the world
- * nothing unless a rule asks for real addresses of that very name.
+ * The program's name server, over UDP and TCP: answers approved names only and forwards nothing. It sends a query to
+ * the real world only if a rule asks for real addresses of that name. Called in the egress process by main.c. Owns its
+ * sockets.
  */
 #ifndef CALLGATE_EGRESS_DNS_SERVER_H
 #define CALLGATE_EGRESS_DNS_SERVER_H
@@ -8,9 +9,9 @@
 struct egress;
 struct dns_server;
 
-/* Takes both sockets, bound and (TCP) listening (-1: there is none), also on failure. 0 or -errno. */
+/* Takes both sockets, also on failure: bound, the TCP one listening; -1: none. 0 or -errno. */
 int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_server **ret_server);
-/* Records of refused names that are still due are sent first. */
+/* Writes the pending records of refused names first. */
 void dns_server_free(struct dns_server *server);
 
 #endif

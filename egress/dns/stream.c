@@ -1,4 +1,3 @@
-/* Queries over TCP (RFC 7766): one after the other, each with its length before it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +5,8 @@
 #include <unistd.h>
 
 #include "egress/conn/line.h"
-#include "egress/dns/server-private.h"
+#include "egress/dns/message.h"
+#include "egress/dns/stream.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
@@ -17,12 +17,12 @@
 
 struct dns_stream {
 	struct dns_stream *next;
-	struct dns_server *server;
+	struct dns_streams *streams;
 	struct watch watch;
 	struct timer timer;
-	bool busy;  /* a query is being answered */
-	bool ended; /* no more will come */
-	bool dead;  /* pump frees it */
+	bool busy;  /* a query awaits its answer */
+	bool ended; /* half-closed by the program */
+	bool dead;  /* stream_pump frees it */
 	bool pumping;
 	size_t len;
 	uint8_t data[LENGTH + DNS_QUERY_MAX];
@@ -30,40 +30,38 @@ struct dns_stream {
 
 static void stream_free(struct dns_stream *stream)
 {
-	struct dns_server *server = stream->server;
-	struct dns_stream **slot = &server->streams;
+	struct dns_streams *streams = stream->streams;
+	struct dns_stream **slot = &streams->first;
 
 	while (*slot != stream)
 		slot = &(*slot)->next;
 	*slot = stream->next;
-	server->streams_count--;
-	dns_tasks_drop(server, stream);
-	loop_timer_clear(server->egress->loop, &stream->timer);
-	loop_remove(server->egress->loop, &stream->watch);
+	streams->count--;
+	streams->closed(streams, stream);
+	loop_timer_clear(streams->egress->loop, &stream->timer);
+	loop_remove(streams->egress->loop, &stream->watch);
 	(void)close(stream->watch.fd);
 	free(stream);
 }
 
-/* The bytes of the first query; 0: it is not whole. */
-static size_t whole(const struct dns_stream *stream)
+/* Length of the first query; 0: incomplete. */
+static size_t query_len(const struct dns_stream *stream)
 {
 	size_t len = stream->len < LENGTH ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
 
 	return len && stream->len - LENGTH >= len ? len : 0;
 }
 
-static void serve_first(struct dns_stream *stream, size_t len)
+static void stream_serve(struct dns_stream *stream, size_t len)
 {
-	const struct dns_peer peer = {.stream = stream};
-
 	stream->busy = true;
-	if (!dns_serve(stream->server, &peer, stream->data + LENGTH, len))
+	if (!stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len))
 		stream->dead = true;
 	stream->len -= LENGTH + len;
 	memmove(stream->data, stream->data + LENGTH + len, stream->len);
 }
 
-static void read_more(struct dns_stream *stream)
+static void stream_read(struct dns_stream *stream)
 {
 	ssize_t got = recv(stream->watch.fd, stream->data + stream->len, sizeof(stream->data) - stream->len,
 			   MSG_DONTWAIT);
@@ -76,24 +74,24 @@ static void read_more(struct dns_stream *stream)
 		stream->dead = true;
 }
 
-/* What is there is answered, at most one query at a time, and what waits is decided. Frees it when it has come to its end. */
-static void pump(struct dns_stream *stream)
+/* Serves queries one at a time, then sets what to wait for. Frees a stream that is dead or has ended. */
+static void stream_pump(struct dns_stream *stream)
 {
 	size_t len;
 
 	if (stream->pumping)
 		return;
 	stream->pumping = true;
-	while (!stream->dead && !stream->busy && (len = whole(stream)))
-		serve_first(stream, len);
+	while (!stream->dead && !stream->busy && (len = query_len(stream)))
+		stream_serve(stream, len);
 	stream->pumping = false;
 	if (!stream->busy && (stream->ended || stream->len == sizeof(stream->data)))
-		stream->dead = true; /* cut off, or longer than a query is */
+		stream->dead = true; /* half-closed inside a query, or a query longer than the buffer */
 	if (stream->dead) {
 		stream_free(stream);
 		return;
 	}
-	loop_set(stream->server->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
+	loop_set(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
 }
 
 static void stream_ready(struct watch *watch, unsigned events)
@@ -101,12 +99,12 @@ static void stream_ready(struct watch *watch, unsigned events)
 	struct dns_stream *stream = (struct dns_stream *)(void *)((char *)watch - offsetof(struct dns_stream, watch));
 
 	(void)events;
-	/* Room it will have: pump ends one that is full. Without the timer it would never end. */
-	read_more(stream);
-	if (line_full(stream->server->egress->line) ||
-	    loop_timer_set(stream->server->egress->loop, &stream->timer, IDLE_MS) < 0)
+	/* The buffer has room: stream_pump closes full ones. Without the timer the stream would never end. */
+	stream_read(stream);
+	if (line_full(stream->streams->egress->line) ||
+	    loop_timer_set(stream->streams->egress->loop, &stream->timer, IDLE_MS) < 0)
 		stream->dead = true;
-	pump(stream);
+	stream_pump(stream);
 }
 
 static void stream_expired(struct timer *timer)
@@ -114,7 +112,10 @@ static void stream_expired(struct timer *timer)
 	stream_free((struct dns_stream *)(void *)((char *)timer - offsetof(struct dns_stream, timer)));
 }
 
-/* Answers are smaller than any socket's buffer: who lets so many of them lie that one does not fit loses the connection. */
+/*
+ * An answer is smaller than any send buffer: only a client that leaves many unread has no room, and loses the
+ * connection.
+ */
 void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
 	uint8_t message[LENGTH + DNS_REPLY_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
@@ -123,50 +124,50 @@ void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len
 	if (send(stream->watch.fd, message, LENGTH + len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH + len))
 		stream->dead = true;
 	stream->busy = false;
-	pump(stream); /* for what else has come, when a task calls; from pump itself it does nothing */
+	stream_pump(stream); /* serves queries that arrived meanwhile; no effect when called inside stream_pump */
 }
 
 void dns_stream_fail(struct dns_stream *stream)
 {
 	stream->dead = true;
-	pump(stream);
+	stream_pump(stream);
 }
 
-/* The longest idle one goes: its time would be over first. */
-static void evict(struct dns_server *server)
+/* Closes the stream whose idle timer would expire first. */
+static void stream_evict(struct dns_streams *streams)
 {
-	struct dns_stream *oldest = server->streams;
+	struct dns_stream *oldest = streams->first;
 
-	for (struct dns_stream *stream = server->streams; stream; stream = stream->next)
+	for (struct dns_stream *stream = streams->first; stream; stream = stream->next)
 		if (stream->timer.due_ns < oldest->timer.due_ns)
 			oldest = stream;
 	stream_free(oldest);
 }
 
-void dns_stream_accept(struct dns_server *server, int fd)
+void dns_stream_accept(struct dns_streams *streams, int fd)
 {
 	struct dns_stream *stream;
 
-	if (server->streams_count >= STREAMS_MAX)
-		evict(server);
+	if (streams->count >= STREAMS_MAX)
+		stream_evict(streams);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream) {
 		(void)close(fd);
 		return;
 	}
-	stream->server = server;
+	stream->streams = streams;
 	stream->watch = (struct watch){.fd = fd, .ready = stream_ready};
 	stream->timer.fire = stream_expired;
-	stream->next = server->streams;
-	server->streams = stream;
-	server->streams_count++;
-	if (loop_add(server->egress->loop, &stream->watch, EPOLLIN) < 0 ||
-	    loop_timer_set(server->egress->loop, &stream->timer, IDLE_MS) < 0)
+	stream->next = streams->first;
+	streams->first = stream;
+	streams->count++;
+	if (loop_add(streams->egress->loop, &stream->watch, EPOLLIN) < 0 ||
+	    loop_timer_set(streams->egress->loop, &stream->timer, IDLE_MS) < 0)
 		stream_free(stream);
 }
 
-void dns_streams_free(struct dns_server *server)
+void dns_streams_close(struct dns_streams *streams)
 {
-	while (server->streams)
-		stream_free(server->streams);
+	while (streams->first)
+		stream_free(streams->first);
 }

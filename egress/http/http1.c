@@ -1,12 +1,14 @@
 #include "egress/http/http1.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "egress/http/http1-private.h"
-
 #include "base/banned.h"
+
+/* ---- the end of a head ---- */
 
 enum {
 	FIRST, /* within the first line */
@@ -17,7 +19,7 @@ enum {
 	END_CR,
 };
 
-/* The state after this byte of a line, or an error. A tab is white space in a value and nowhere else (http1_fields). */
+/* The state after this byte of a line, or an error. A tab is white space in a value and nowhere else (read_field). */
 static int line_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == FIRST;
@@ -65,11 +67,6 @@ const char *http1_reason(int error)
 	return error == -EBADMSG ? "smuggling" : error == -EMSGSIZE ? "too_large" : "bad_request";
 }
 
-bool http1_is(const char *text, size_t len, const char *name)
-{
-	return len == strlen(name) && strncasecmp(text, name, len) == 0;
-}
-
 /* RFC 9110, 5.6.2. */
 static bool is_token_byte(unsigned char byte)
 {
@@ -77,7 +74,7 @@ static bool is_token_byte(unsigned char byte)
 	       (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
-bool http1_is_token(const char *text, size_t len)
+static bool is_token(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!is_token_byte((unsigned char)text[i]))
@@ -85,7 +82,7 @@ bool http1_is_token(const char *text, size_t len)
 	return len > 0;
 }
 
-bool http1_next_word(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
+static bool next_word(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
 {
 	while (*len && memchr(", \t", **list, 3)) {
 		++*list;
@@ -100,6 +97,8 @@ bool http1_next_word(const char **list, size_t *len, const char **ret_word, size
 	return *ret_len > 0;
 }
 
+/* ---- fields ---- */
+
 /* One line without its end: name, colon, value between white space. */
 static int read_field(const char *line, size_t len, struct field *ret_field)
 {
@@ -108,7 +107,7 @@ static int read_field(const char *line, size_t len, struct field *ret_field)
 
 	if (!colon)
 		return -EPROTO;
-	if (!http1_is_token(line, (size_t)(colon - line))) /* with a space before the colon readers differ: RFC 9112, 5.1 */
+	if (!is_token(line, (size_t)(colon - line))) /* with a space before the colon readers differ: RFC 9112, 5.1 */
 		return -EBADMSG;
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t'); value++)
 		;
@@ -119,7 +118,7 @@ static int read_field(const char *line, size_t len, struct field *ret_field)
 	return 0;
 }
 
-int http1_fields(const char *data, size_t len, struct http1_head *head)
+static int read_fields(const char *data, size_t len, struct http1_head *head)
 {
 	const char *end = data + len - 2; /* of the last field: the empty line follows */
 
@@ -140,4 +139,321 @@ int http1_fields(const char *data, size_t len, struct http1_head *head)
 		data = stop + 2;
 	}
 	return 0;
+}
+
+/* What was seen while walking over the fields. */
+struct seen {
+	bool response;
+	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
+};
+
+static int read_length(struct http1_head *head, const struct field *field, const struct seen *seen)
+{
+	uint64_t length = 0;
+
+	if (field->value_len == 0 || field->value_len > 18) /* less than 2^63 */
+		return -EBADMSG;
+	for (size_t i = 0; i < field->value_len; i++) {
+		if (field->value[i] < '0' || field->value[i] > '9')
+			return -EBADMSG;
+		length = length * 10 + (uint64_t)(field->value[i] - '0');
+	}
+	/* Twice is suspicious in a request; servers exist that repeat it, and the same number twice misleads nobody. */
+	if (head->has_length && (!seen->response || head->length != length))
+		return -EBADMSG;
+	head->has_length = true;
+	head->length = length;
+	return 0;
+}
+
+/* "chunked" and nothing else: other codings, and "chunked" not last or twice, are where readers differ. */
+static int read_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
+{
+	if (seen->chunked || head->minor == 0 || !http1_is(field->value, field->value_len, "chunked"))
+		return -EBADMSG;
+	seen->chunked = true;
+	return 0;
+}
+
+static void read_connection(const struct field *field, struct seen *seen)
+{
+	const char *list = field->value, *word;
+	size_t left = field->value_len, len;
+
+	while (next_word(&list, &left, &word, &len)) {
+		seen->close |= http1_is(word, len, "close");
+		seen->keep_alive |= http1_is(word, len, "keep-alive");
+		seen->wants_upgrade |= http1_is(word, len, "upgrade");
+	}
+}
+
+static int read_host(struct http1_head *head, const struct field *field)
+{
+	if (head->host)
+		return -EBADMSG;
+	if (field->value_len == 0)
+		return -EPROTO;
+	head->host = field->value;
+	head->host_len = field->value_len;
+	return 0;
+}
+
+static int read_request_only(struct http1_head *head, const struct field *field)
+{
+	if (http1_is(field->name, field->name_len, "host"))
+		return read_host(head, field);
+	if (!http1_is(field->name, field->name_len, "expect"))
+		return 0;
+	if (!http1_is(field->value, field->value_len, "100-continue"))
+		return -EPROTO;
+	head->expects = head->minor > 0;
+	return 0;
+}
+
+static int read_one(struct http1_head *head, const struct field *field, struct seen *seen)
+{
+	if (request_field_disguised(field->name, field->name_len))
+		return -EBADMSG;
+	if (http1_is(field->name, field->name_len, "content-length"))
+		return read_length(head, field, seen);
+	if (http1_is(field->name, field->name_len, "transfer-encoding"))
+		return read_coding(head, field, seen);
+	if (http1_is(field->name, field->name_len, "connection"))
+		read_connection(field, seen);
+	if (http1_is(field->name, field->name_len, "upgrade")) {
+		seen->websocket = !seen->upgrades && http1_is(field->value, field->value_len, "websocket");
+		seen->upgrades = true;
+	}
+	return seen->response ? 0 : read_request_only(head, field);
+}
+
+static enum http1_framing framing(const struct http1_head *head, const struct seen *seen)
+{
+	if (seen->chunked)
+		return HTTP1_CHUNKED;
+	if (head->has_length)
+		return head->length ? HTTP1_LENGTH : HTTP1_NO_BODY;
+	return seen->response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
+}
+
+static int apply_fields(struct http1_head *head, bool response)
+{
+	struct seen seen = {.response = response};
+
+	for (size_t i = 0; i < head->fields; i++) {
+		int error = read_one(head, &head->field[i], &seen);
+
+		if (error)
+			return error;
+	}
+	if (seen.chunked && head->has_length) /* the oldest of all: CL.TE and TE.CL */
+		return -EBADMSG;
+	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect")) /* many proxies' clients */
+		return -EPROTO;
+	head->framing = framing(head, &seen);
+	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: not without content to wait with */
+	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
+	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
+	if (!response && (head->framing != HTTP1_NO_BODY || !http1_is(head->method, head->method_len, "get")))
+		head->upgrade = false;
+	return 0;
+}
+
+/* ---- request and status lines ---- */
+
+/* "HTTP/1.0" or "HTTP/1.1". A higher 1.x would be allowed to mean the same; nobody has ever sent one. */
+static bool read_version(const char *text, size_t len, unsigned *ret_minor)
+{
+	if (len != 8 || memcmp(text, "HTTP/1.", 7) != 0 || (text[7] != '0' && text[7] != '1'))
+		return false;
+	*ret_minor = (unsigned)(text[7] - '0');
+	return true;
+}
+
+/* What may stand in a target (RFC 3986) and what programs put there besides; never a space, a fragment, a control byte. */
+static bool is_target(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f || text[i] == '#')
+			return false;
+	return len > 0;
+}
+
+/* Single spaces between exactly three parts: HTTP/0.9 has two. */
+static int read_request_line(const char *line, size_t len, struct http1_head *head)
+{
+	const char *end = line + len;
+	const char *first = memchr(line, ' ', len);
+	const char *second = first ? memchr(first + 1, ' ', (size_t)(end - first - 1)) : NULL;
+
+	if (!second)
+		return -EPROTO;
+	head->method = line;
+	head->method_len = (size_t)(first - line);
+	head->target = first + 1;
+	head->target_len = (size_t)(second - first - 1);
+	if (!is_token(head->method, head->method_len) || head->method_len >= NET_METHOD_MAX ||
+	    !is_target(head->target, head->target_len) ||
+	    !read_version(second + 1, (size_t)(end - second - 1), &head->minor))
+		return -EPROTO;
+	return 0;
+}
+
+static bool is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
+}
+
+/* The phrase and even the space before it are missing from what some servers send. */
+static int read_status_line(const char *line, size_t len, struct http1_head *head)
+{
+	if (len < 12 || !read_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
+	    !is_digit(line[10]) || !is_digit(line[11]) || (len > 12 && line[12] != ' '))
+		return -EPROTO;
+	head->status = (unsigned)(line[9] - '0') * 100 + (unsigned)(line[10] - '0') * 10 + (unsigned)(line[11] - '0');
+	head->phrase = line + (len > 12 ? 13 : 12);
+	head->phrase_len = (size_t)(line + len - head->phrase);
+	return 0;
+}
+
+/* The first line's length without its end; 0: there is none. */
+static size_t first_line(const char *data, size_t len)
+{
+	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
+
+	return end ? (size_t)(end - data) : 0;
+}
+
+int http1_request(const char *data, size_t len, struct http1_head *ret_head)
+{
+	struct http1_head head = {0};
+	size_t line = first_line(data, len);
+	int error;
+
+	error = line ? read_request_line(data, line, &head) : -EPROTO;
+	if (!error)
+		error = read_fields(data + line + 2, len - line - 2, &head);
+	if (!error)
+		error = apply_fields(&head, false);
+	if (!error)
+		*ret_head = head;
+	return error;
+}
+
+/* RFC 9112, 6.3: what never has a body, whatever its fields say. */
+static bool has_no_body(unsigned status, const char *method)
+{
+	return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
+}
+
+int http1_response(const char *data, size_t len, const char *method, struct http1_head *ret_head)
+{
+	struct http1_head head = {0};
+	size_t line = first_line(data, len);
+	int error;
+
+	error = line ? read_status_line(data, line, &head) : -EPROTO;
+	if (!error)
+		error = read_fields(data + line + 2, len - line - 2, &head);
+	if (!error)
+		error = apply_fields(&head, true);
+	if (error)
+		return error;
+	if (has_no_body(head.status, method))
+		head.framing = HTTP1_NO_BODY;
+	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: may not be said; of HEAD and 304 it may */
+		head.has_length = false;
+		head.length = 0;
+	}
+	head.upgrade &= head.status == 101;
+	if (head.framing == HTTP1_UNTIL_CLOSE)
+		head.keep_alive = false;
+	*ret_head = head;
+	return 0;
+}
+
+bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_parts)
+{
+	const char *end = head->target + head->target_len;
+	const char *authority = head->target + 7, *path;
+
+	if (head->target_len <= 7 || !http1_is(head->target, 7, "http://"))
+		return false;
+	for (path = authority; path < end && *path != '/'; path++)
+		if (*path == '?')
+			return false;
+	if (path == authority)
+		return false;
+	*ret_parts = (struct http1_absolute){.authority = authority, .authority_len = (size_t)(path - authority),
+					     .path = path < end ? path : "/",
+					     .path_len = path < end ? (size_t)(end - path) : 1};
+	return true;
+}
+
+/* ---- what is sent ---- */
+
+void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
+			 const char *host)
+{
+	buf_printf(out, "%s %s", method, path);
+	if (query_len)
+		buf_add(out, query, query_len);
+	buf_printf(out, " HTTP/1.1\r\nHost: %s\r\n", host);
+}
+
+void http1_write_response(struct buf *out, const struct http1_head *head)
+{
+	buf_printf(out, "HTTP/1.1 %03u ", head->status);
+	buf_add(out, head->phrase, head->phrase_len);
+	buf_puts(out, "\r\n");
+}
+
+void http1_write_field(struct buf *out, const struct field *field)
+{
+	buf_add(out, field->name, field->name_len);
+	buf_puts(out, ": ");
+	buf_add(out, field->value, field->value_len);
+	buf_puts(out, "\r\n");
+}
+
+/* RFC 9110, 7.6.1: what Connection names is between neighbours too. */
+static bool is_named_by_connection(const struct http1_head *head, const struct field *field)
+{
+	for (size_t i = 0; i < head->fields; i++) {
+		const char *list = head->field[i].value, *word;
+		size_t left = head->field[i].value_len, len;
+
+		if (!http1_is(head->field[i].name, head->field[i].name_len, "connection"))
+			continue;
+		while (next_word(&list, &left, &word, &len))
+			if (len == field->name_len && strncasecmp(word, field->name, len) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response)
+{
+	if (http1_is(field->name, field->name_len, "content-length") ||
+	    http1_is(field->name, field->name_len, "transfer-encoding") ||
+	    (!response && http1_is(field->name, field->name_len, "host")) ||
+	    (!response && !head->expects && http1_is(field->name, field->name_len, "expect")))
+		return false;
+	return !request_field_dropped(field->name, field->name_len, response) && !is_named_by_connection(head, field);
+}
+
+void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head, const char *connection)
+{
+	if (framing == HTTP1_CHUNKED)
+		buf_puts(out, "Transfer-Encoding: chunked\r\n");
+	else if (head->has_length && framing != HTTP1_UNTIL_CLOSE)
+		buf_printf(out, "Content-Length: %" PRIu64 "\r\n", head->length);
+	if (connection)
+		buf_printf(out, "Connection: %s\r\n", connection);
+	buf_puts(out, "\r\n");
+}
+
+size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len)
+{
+	return (size_t)snprintf(out, HTTP1_CHUNK_HEAD, "%zx\r\n", len);
 }

@@ -64,9 +64,6 @@ int http1_response(const char *data, size_t len, const char *method, struct http
 /* The code for records: "smuggling", "bad_request", "too_large". */
 const char *http1_reason(int error);
 
-/* Whether a field has this name, or a list has this word, whatever the case. name: lower case. */
-bool http1_is(const char *text, size_t len, const char *name);
-
 /* The parts of a target "http://host:port/path?query" (of the request line's other forms: see RFC 9112, 3.2). Borrow. */
 struct http1_absolute {
 	const char *authority, *path; /* path: "/…", or "/" where there is none */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/conn/line.h"
+#include "egress/state.h"
+
 #include "base/banned.h"
 
 struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
@@ -39,7 +42,7 @@ void http2_stream_free(struct http2_stream *stream)
 		at = &(*at)->next;
 	if (*at)
 		*at = stream->next;
-	conn_forget(stream->http2->conn, stream);
+	line_forget(stream->http2->conn->egress->line, stream->http2->conn, stream);
 	http2_head_done(&stream->request);
 	http2_head_done(&stream->response);
 	http2_head_done(&stream->trailers);
@@ -103,6 +106,18 @@ bool http2_queue_over(const struct http2_queue *queue)
 	return queue->ended && queue->len == queue->at;
 }
 
+static size_t http2_room(struct http2 *http2, bool up, size_t want)
+{
+	uint64_t wait_ms = 0;
+	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
+
+	if (room == 0 && wait_ms == UINT64_MAX)
+		http2->reason = "cap_bytes";
+	else if (room == 0)
+		http2->wait_ms = wait_ms ? wait_ms : 1;
+	return room;
+}
+
 ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
 			 bool *ret_deferred)
 {
@@ -148,4 +163,69 @@ int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
 	memcpy(queue->data + queue->len, data, len);
 	queue->len += len;
 	return 0;
+}
+
+/* ---- sessions ---- */
+
+int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on, nghttp2_session **ret_session)
+{
+	const nghttp2_settings_entry settings[] = {
+		server ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX}
+		       : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_HEAD_MAX}};
+	nghttp2_session_callbacks *callbacks;
+	nghttp2_option *option;
+	int r = -ENOMEM;
+
+	if (nghttp2_session_callbacks_new(&callbacks) != 0)
+		return -ENOMEM;
+	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on->begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(callbacks, on->header);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on->data);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on->frame);
+	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on->close);
+	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on->not_sent);
+	if (nghttp2_option_new(&option) == 0) {
+		nghttp2_option_set_no_auto_window_update(option, 1);
+		nghttp2_option_set_no_closed_streams(option, 1);
+		if ((server ? nghttp2_session_server_new2(ret_session, callbacks, http2, option)
+			    : nghttp2_session_client_new2(ret_session, callbacks, http2, option)) == 0 &&
+		    nghttp2_submit_settings(*ret_session, NGHTTP2_FLAG_NONE, settings, 2) == 0)
+			r = 0;
+		nghttp2_option_del(option);
+	}
+	nghttp2_session_callbacks_del(callbacks);
+	return r;
+}
+
+struct http2_stream *http2_find(nghttp2_session *session, int32_t id)
+{
+	return nghttp2_session_get_stream_user_data(session, id);
+}
+
+nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret)
+{
+	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name, /* copied, not written to */
+			    .value = (uint8_t *)(uintptr_t)value,
+			    .namelen = name_len,
+			    .valuelen = value_len,
+			    .flags = secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
+}
+
+void http2_abort(struct http2_stream *stream, uint32_t code)
+{
+	(void)nghttp2_submit_rst_stream(stream->http2->client, NGHTTP2_FLAG_NONE, stream->client_id, code);
+}
+
+void http2_settle(struct http2_stream *stream, int64_t result)
+{
+	struct conn *conn = stream->http2->conn;
+	struct control_done done = {.id = stream->record_id, .result = result, .bytes_up = stream->bytes_up,
+				    .bytes_down = stream->bytes_down};
+
+	if (stream->phase != HTTP2_FORWARDED)
+		return;
+	stream->phase = HTTP2_ENDED;
+	done.duration_us = (loop_now_ns(conn->egress->loop) - stream->start_ns) / 1000;
+	conn_record_done(conn, stream->record_id, &done);
 }

@@ -75,11 +75,11 @@ struct http2 {
 
 /* ---- http2-stream.c ---- */
 
-/* NULL without memory. It is in http2->streams. */
+/* A new stream, in http2->streams. NULL: no memory. */
 struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id);
-/* Takes it out, frees, forgets its record. */
+/* Removes it from http2->streams, drops the wait for its record, frees it. */
 void http2_stream_free(struct http2_stream *stream);
-/* 0, or -ENOMEM; past HTTP_HEAD_MAX or HTTP_FIELDS_MAX only too_large is set. */
+/* Adds a field. 0 or -ENOMEM; past HTTP_HEAD_MAX or HTTP_FIELDS_MAX only sets too_large. */
 int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */
@@ -87,42 +87,46 @@ const char *http2_head_find(const struct http2_head *head, const char *name);
 void http2_head_done(struct http2_head *head);
 int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len);
 /*
- * For nghttp2's data providers: moves what is there and the budget lets pass to out. The bytes, also 0 at the end
- * (http2_queue_over); or NGHTTP2_ERR_DEFERRED, and *ret_deferred is set.
+ * For nghttp2's data providers: moves bytes to out, as far as the budget allows. Returns their number, 0 at the end
+ * (http2_queue_over), or NGHTTP2_ERR_DEFERRED with *ret_deferred set.
  */
 ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
 			 bool *ret_deferred);
-/* Whether nothing is in it and nothing follows. */
+/* Whether the queue is empty and nothing follows. */
 bool http2_queue_over(const struct http2_queue *queue);
 
-/* ---- http2-client.c: the session towards the program ---- */
+struct http2_callbacks { /* of a session; NULL: none */
+	nghttp2_on_begin_headers_callback begin_headers;
+	nghttp2_on_header_callback header;
+	nghttp2_on_data_chunk_recv_callback data;
+	nghttp2_on_frame_recv_callback frame;
+	nghttp2_on_stream_close_callback close;
+	nghttp2_on_frame_not_send_callback not_sent;
+};
+/* A session without automatic window updates, its SETTINGS queued. 0 or -ENOMEM. */
+int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
+			 nghttp2_session **ret_session);
+/* The stream of a session's stream id, or NULL. */
+struct http2_stream *http2_find(nghttp2_session *session, int32_t id);
+/* A field for nghttp2; borrows. secret: peers are told not to index it (RFC 7541, 7.1.3). */
+nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret);
+/* Resets the program's stream with an HTTP/2 error code. */
+void http2_abort(struct http2_stream *stream, uint32_t code);
+/* Records the result of a forwarded request, once: a status or -errno. */
+void http2_settle(struct http2_stream *stream, int64_t result);
+
+/* ---- http2-request.c: the session towards the program, whose requests it forwards ---- */
 
 int http2_client_create(struct http2 *http2);
-/* Answers with a refusal. */
-void http2_refuse(struct http2_stream *stream);
-/* The response's head is there: an interim one (1xx) when final is not set. */
-void http2_respond(struct http2_stream *stream, bool final);
-/* There are more bytes of it, or its end. */
-void http2_respond_more(struct http2_stream *stream);
-/* Ends the program's stream with an HTTP/2 error code. */
-void http2_abort(struct http2_stream *stream, uint32_t code);
-
-/* ---- http2-upstream.c ---- */
-
-int http2_upstream_create(struct http2 *http2);
-/* Of a stream whose program's side is gone. */
-void http2_upstream_cancel(struct http2_stream *stream);
-/* Sends the request on: it is on record. */
-void http2_forward(struct http2_stream *stream);
-/* The program has sent more of its body, or its end. */
+/* The program has sent more of the body, or its end. */
 void http2_more(struct http2_stream *stream);
 
-/* What came of a forwarded request, once. */
-void http2_settle(struct http2_stream *stream, int64_t result);
-/* A field for nghttp2; borrows. secret: neighbours are told not to index it. */
-nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret);
+/* ---- http2-response.c: the session towards the endpoint, whose responses it returns ---- */
 
-/* How much of a body may be moved now; sets wait_ms or reason when it is nothing. */
-size_t http2_room(struct http2 *http2, bool up, size_t want);
+int http2_upstream_create(struct http2 *http2);
+/* Responds with stream->verdict, a refusal. */
+void http2_refuse(struct http2_stream *stream);
+/* There are more bytes of the response, or its end. */
+void http2_respond_more(struct http2_stream *stream);
 
 #endif

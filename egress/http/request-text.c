@@ -2,10 +2,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "egress/http/http1.h"
 #include "egress/http/request.h"
 
 #include "base/banned.h"
+
+bool http1_is(const char *text, size_t len, const char *name)
+{
+	return len == strlen(name) && strncasecmp(text, name, len) == 0;
+}
 
 /* Decimal, 1 to 65535, no leading zero. */
 static bool read_port(const char *text, size_t len, unsigned *ret_port)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "egress/conn/line.h"
 #include "egress/http/http1.h"
 #include "egress/state.h"
 
@@ -140,12 +141,13 @@ void request_record(struct conn *conn, const struct request *request, const stru
 		COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		name_credential(verdict->rule, record.credential, sizeof(record.credential));
-	conn_record(conn, &record, answer, ctx, ret_id);
+	if (line_record(conn->egress->line, &record, conn, answer, ctx, ret_id) < 0 && ret_id)
+		*ret_id = 0; /* a failed line ends the process */
 }
 
 /* ---- the refusal ---- */
 
-static void put_text(struct buf *out, const char *key, const char *text)
+void request_put_text(struct buf *out, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
@@ -180,12 +182,12 @@ char *request_refusal(const struct conn *conn, const struct request *request, co
 	_cleanup_buf_ struct buf out = {0};
 
 	buf_printf(&out, "{\"error\": \"%s\"", error_of(verdict->status));
-	put_text(&out, "host", conn->host);
+	request_put_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
-	put_text(&out, "method", request->method);
-	put_text(&out, "path", request->path);
-	put_text(&out, "rule", verdict->label);
-	put_text(&out, "reason", verdict->reason);
+	request_put_text(&out, "method", request->method);
+	request_put_text(&out, "path", request->path);
+	request_put_text(&out, "rule", verdict->label);
+	request_put_text(&out, "reason", verdict->reason);
 	buf_puts(&out, "}\n");
 	return buf_take(&out);
 }

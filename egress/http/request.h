@@ -9,6 +9,8 @@
 #include "egress/conn/conn.h"
 #include "policy/network/net.h"
 
+struct buf;
+
 struct request {
 	char method[NET_METHOD_MAX];
 	char authority[NET_HOST_MAX + 6]; /* as the client wrote it: Host or :authority */
@@ -52,6 +54,8 @@ void request_record(struct conn *conn, const struct request *request, const stru
  * caller (free); NULL: no memory.
  */
 char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict);
+/* Appends a JSON member with a text value and the comma before it: `, "key": "text"`. text may be NULL. */
+void request_put_text(struct buf *out, const char *key, const char *text);
 
 /* A field of a message on its way. Texts borrow. */
 struct field {
@@ -60,6 +64,9 @@ struct field {
 	const char *value;
 	size_t value_len;
 };
+
+/* Whether a text is name, in any case. */
+bool http1_is(const char *text, size_t len, const char *name);
 
 /* What may be in a message, both versions of HTTP alike. */
 #define HTTP_FIELDS_MAX 100

@@ -106,10 +106,12 @@ static const BIO_METHOD *bio_method(void)
 int channel_tls(struct channel *channel, SSL *ssl)
 {
 	const BIO_METHOD *method = bio_method();
-	BIO *bio = method ? BIO_new(method) : NULL;
+	BIO *bio = ssl && method ? BIO_new(method) : NULL;
 
-	if (!bio)
+	if (!bio) {
+		SSL_free(ssl);
 		return -ENOMEM;
+	}
 	BIO_set_data(bio, channel);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(ssl, bio, bio); /* takes it */

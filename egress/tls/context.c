@@ -4,14 +4,16 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/tls/warm.h"
-
 #include "base/banned.h"
+
+#define WARM_HOST "warm.invalid"
+#define WARM_ROUNDS 10
 
 enum choice { CHOICE_NONE, CHOICE_HTTP1, CHOICE_H2, CHOICE_MAX };
 static const char *const choices[CHOICE_MAX] = {"", "http/1.1", "h2"};
@@ -82,36 +84,6 @@ static bool make_contexts(struct tls *tls)
 	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
 	/* A certificate that the user names in upstream_ca is trusted for what it is, also if it is no authority's. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
-}
-
-int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **ret_tls)
-{
-	struct tls *tls;
-
-	if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL))
-		return -EIO;
-	tls = calloc(1, sizeof(*tls));
-	if (!tls)
-		return -ENOMEM;
-	tls->ca = ca;
-	if (!make_contexts(tls) || tls_warm(tls, ca)) {
-		tls_free(tls);
-		return -EIO;
-	}
-	tls->roots = roots;
-	tls->roots_len = roots_len;
-	*ret_tls = tls;
-	return 0;
-}
-
-void tls_free(struct tls *tls)
-{
-	if (!tls)
-		return;
-	for (size_t i = 0; i < CHOICE_MAX; i++)
-		SSL_CTX_free(tls->server[i]);
-	SSL_CTX_free(tls->client);
-	free(tls);
 }
 
 /* ---- one side of a connection ---- */
@@ -210,4 +182,151 @@ void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 
 	SSL_get0_alpn_selected(ssl, &chosen, &len);
 	(void)snprintf(ret_alpn, cap, "%.*s", (int)len, chosen ? (const char *)chosen : "");
+}
+
+/* ---- errors ---- */
+
+/* Alerts of RFC 8446, 6.2, by which a client says that it does not like our certificate. */
+static bool rejects_certificate(unsigned long error)
+{
+	if (ERR_GET_LIB(error) != ERR_LIB_SSL)
+		return false;
+	switch (ERR_GET_REASON(error)) {
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+	case SSL_R_TLSV1_BAD_CERTIFICATE_STATUS_RESPONSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
+{
+	if (rejects_certificate(queued)) {
+		(void)snprintf(text, TLS_ERROR_SIZE, "the program does not accept the run's certificate: %s",
+			       ERR_reason_error_string(queued));
+		return "client_rejected_ca";
+	}
+	if ((error == -ECONNRESET || error == -EPIPE) && SSL_in_init(ssl) && !SSL_in_before(ssl)) {
+		(void)snprintf(text, TLS_ERROR_SIZE,
+			       "the program closed the connection when it saw the run's certificate");
+		return "client_rejected_ca";
+	}
+	(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the program: %s",
+		       queued ? ERR_reason_error_string(queued) : strerror(-error));
+	return "client_tls";
+}
+
+const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
+{
+	unsigned long queued = ERR_peek_last_error();
+	long verified;
+
+	if (server)
+		return server_error(ssl, error, queued, text);
+	verified = SSL_get_verify_result(ssl);
+	if (verified != X509_V_OK)
+		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
+			       X509_verify_cert_error_string(verified));
+	else if (queued && ERR_reason_error_string(queued))
+		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", ERR_reason_error_string(queued));
+	else
+		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", strerror(-error));
+	return "upstream_tls";
+}
+
+/* ---- life ---- */
+
+static int warm_add_root(SSL *ssl, struct ca *ca)
+{
+	BIO *bio = BIO_new_mem_buf(ca_pem(ca), -1);
+	X509 *root = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+	X509_STORE *store = X509_STORE_new();
+	int done = root && store && X509_STORE_add_cert(store, root) && SSL_set1_verify_cert_store(ssl, store);
+
+	X509_STORE_free(store);
+	X509_free(root);
+	BIO_free(bio);
+	return done ? 0 : -EIO;
+}
+
+/* Both ends in turn until neither waits for the other. */
+static int warm_shake(SSL *client, SSL *server)
+{
+	char byte = 'x';
+
+	for (int round = 0; round < WARM_ROUNDS; round++) {
+		int here = SSL_do_handshake(client), there = SSL_do_handshake(server);
+
+		if (here == 1 && there == 1)
+			return SSL_write(client, &byte, 1) == 1 && SSL_read(server, &byte, 1) == 1 ? 0 : -EIO;
+	}
+	return -EIO;
+}
+
+static int warm_handshake(struct tls *tls, struct ca *ca, int version)
+{
+	SSL *client = tls_client(tls, WARM_HOST, "h2"), *server = tls_server(tls, WARM_HOST, "h2");
+	BIO *here = NULL, *there = NULL;
+	int error = -EIO;
+
+	if (client && server && !warm_add_root(client, ca) && SSL_set_max_proto_version(client, version) &&
+	    BIO_new_bio_pair(&here, 0, &there, 0)) {
+		SSL_set_bio(client, here, here);
+		SSL_set_bio(server, there, there);
+		error = warm_shake(client, server);
+	}
+	SSL_free(client);
+	SSL_free(server);
+	return error;
+}
+
+/*
+ * Two handshakes in memory, TLS 1.3 and 1.2, with a certificate of the run: afterwards everything is loaded, registered and
+ * seeded that OpenSSL initialises on first use. 0 or -EIO.
+ */
+static int warm_up(struct tls *tls, struct ca *ca)
+{
+	int error = warm_handshake(tls, ca, TLS1_3_VERSION);
+
+	if (!error)
+		error = warm_handshake(tls, ca, TLS1_2_VERSION);
+	ERR_clear_error();
+	return error;
+}
+
+int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **ret_tls)
+{
+	struct tls *tls;
+
+	if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL))
+		return -EIO;
+	tls = calloc(1, sizeof(*tls));
+	if (!tls)
+		return -ENOMEM;
+	tls->ca = ca;
+	if (!make_contexts(tls) || warm_up(tls, ca)) {
+		tls_free(tls);
+		return -EIO;
+	}
+	tls->roots = roots;
+	tls->roots_len = roots_len;
+	*ret_tls = tls;
+	return 0;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (!tls)
+		return;
+	for (size_t i = 0; i < CHOICE_MAX; i++)
+		SSL_CTX_free(tls->server[i]);
+	SSL_CTX_free(tls->client);
+	free(tls);
 }

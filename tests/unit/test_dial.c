@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "egress/conn/dial.h"
-#include "egress/conn/vet.h"
+#include "egress/conn/address.h"
 #include "egress/dns/resolver-wire.h"
 #include "egress/state.h"
 #include "policy-rig.h"

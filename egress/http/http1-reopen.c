@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
@@ -23,13 +23,9 @@ static void fail(struct conn *conn, int error, const char *reason)
 static void begin_tls(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	SSL *ssl = tls_client(conn->egress->tls, conn->host, conn->alpn); /* what was agreed before, or nothing */
 
-	if (ssl && channel_tls(&conn->upstream, ssl)) {
-		SSL_free(ssl);
-		ssl = NULL;
-	}
-	if (!ssl) {
+	/* Offers the protocol negotiated before. */
+	if (channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, conn->alpn)) < 0) {
 		fail(conn, -ENOMEM, "tls_failed");
 		return;
 	}

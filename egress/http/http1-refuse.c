@@ -4,10 +4,24 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
+
+void http1_outcome(struct conn *conn, int64_t result)
+{
+	struct http1 *http1 = conn->state;
+	struct control_done done = {.result = result};
+
+	if (!http1->open_record)
+		return;
+	http1->open_record = false;
+	done.duration_us = (loop_now_ns(conn->egress->loop) - http1->start_ns) / 1000;
+	done.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up;
+	done.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down;
+	conn_record_done(conn, http1->record_id, &done);
+}
 
 static const char *phrase_of(unsigned status)
 {
@@ -31,7 +45,7 @@ static const char *phrase_of(unsigned status)
 	}
 }
 
-int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
 			const struct request_verdict *verdict, bool keep_alive)
 {
 	_cleanup_free_ char *body = request_refusal(conn, request, verdict);
@@ -53,11 +67,11 @@ void http1_refuse(struct conn *conn)
 	_cleanup_buf_ struct buf out = {0};
 
 	http1->client_keeps &= http1->up.ended; /* who is refused shall not need to be read to the end */
-	conn_set_status(conn, http1->verdict.status);
+	conn->status = http1->verdict.status;
 	http1->phase = HTTP1_REFUSED;
 	if (http1->client_keeps && http1->head_len)
 		http1_in_drop(&http1->from_client, http1->head_len);
-	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
+	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    http1_out_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory it gets nothing but the end */
 	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");

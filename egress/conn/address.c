@@ -1,4 +1,4 @@
-#include "egress/conn/vet.h"
+#include "egress/conn/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,15 +10,15 @@
 
 #include "base/banned.h"
 
-enum net_lift vet_lift(const struct net_rule *rule, bool named)
+enum net_lift address_lift(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)
 		return NET_LIFT_NONE;
 	return named ? NET_LIFT_NAMED : NET_LIFT_PRIVATE;
 }
 
-/* The address alone, as IPv4 where it is one: a mapped one belongs to IPv4's tables. */
-static socklen_t plain(const struct sockaddr *from, struct sockaddr_storage *ret)
+/* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
+static socklen_t address_plain(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)(void *)ret;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)ret;
@@ -41,34 +41,35 @@ static socklen_t plain(const struct sockaddr *from, struct sockaddr_storage *ret
 	return sizeof(*in6);
 }
 
-/* bind(2) wants an address of this machine, whichever interface has it. True as well when it cannot be told. */
+/* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
 static bool binds(const struct sockaddr_storage *address, socklen_t len)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return errno != EAFNOSUPPORT; /* then there is nothing to connect with either */
+		return errno != EAFNOSUPPORT; /* then connect(2) cannot work either */
 	return bind(fd, (const struct sockaddr *)(const void *)address, len) == 0 || errno != EADDRNOTAVAIL;
 }
 
-/* Where net.ipv4.ip_nonlocal_bind and its sister are set, bind(2) takes anything, also what is nobody's. */
+/* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
 static bool binds_anything(int family)
 {
 	struct sockaddr_storage nobody = {.ss_family = (sa_family_t)family};
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&nobody;
 
 	if (family == AF_INET) {
-		((struct sockaddr_in *)(void *)&nobody)->sin_addr.s_addr = htonl(0xf0000001); /* 240.0.0.1: reserved */
+		/* 240.0.0.1: reserved, never local */
+		((struct sockaddr_in *)(void *)&nobody)->sin_addr.s_addr = htonl(0xf0000001);
 		return binds(&nobody, sizeof(struct sockaddr_in));
 	}
-	in6->sin6_addr.s6_addr[0] = 1; /* 100::1: RFC 6666, goes nowhere */
+	in6->sin6_addr.s6_addr[0] = 1; /* 100::1: RFC 6666, discard prefix */
 	in6->sin6_addr.s6_addr[15] = 1;
 	return binds(&nobody, sizeof(*in6));
 }
 
 /*
- * The route's opinion, for such machines: to itself the kernel goes from the same address, or through the loopback device,
- * whose packets are larger than any other's. No packet is sent.
+ * For such machines, by route: to itself the kernel uses the same source address, or the loopback device, whose MTU is
+ * larger than any other's. Sends no packet.
  */
 static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
 {
@@ -77,15 +78,15 @@ static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
 	socklen_t own_len = sizeof(own), mtu_len = sizeof(int);
 	int mtu = 0, level = address->ss_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
 
-	((struct sockaddr_in *)(void *)&to)->sin_port = htons(9); /* at the same place in both */
+	((struct sockaddr_in *)(void *)&to)->sin_port = htons(9); /* same offset in sockaddr_in6 */
 	if (fd < 0)
 		return errno != EAFNOSUPPORT;
 	if (connect(fd, (const struct sockaddr *)(const void *)&to, len) < 0)
-		return false; /* no route: it cannot be dialled */
+		return false; /* no route: connect(2) cannot work */
 	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
 	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
 		return true;
-	(void)plain((const struct sockaddr *)(const void *)&own, &own_plain);
+	(void)address_plain((const struct sockaddr *)(const void *)&own, &own_plain);
 	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
 }
 
@@ -96,13 +97,13 @@ bool vet_is_local(const struct sockaddr *address)
 
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
-	len = plain(address, &bare);
+	len = address_plain(address, &bare);
 	if (!binds(&bare, len))
 		return false;
 	return !binds_anything(bare.ss_family) || routes_here(&bare, len);
 }
 
-const char *vet_address(const struct policy *policy, const struct sockaddr *address, unsigned port, enum net_lift lift)
+const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port, enum net_lift lift)
 {
 	const char *reason = net_address_refused(address, lift);
 
@@ -116,7 +117,7 @@ const char *vet_address(const struct policy *policy, const struct sockaddr *addr
 	return reason;
 }
 
-static void add_text(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
+static void add_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
 	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
 	size_t len = strlen(dropped);
@@ -128,17 +129,17 @@ static void add_text(char *dropped, size_t cap, const struct sockaddr *address, 
 		memcpy(dropped + len, one, (size_t)more + 1);
 }
 
-size_t vet_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
+size_t address_filter(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
 		enum net_lift lift, char *dropped, size_t cap)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)(const void *)&list[i];
-		const char *reason = vet_address(policy, address, port, lift);
+		const char *reason = address_refusal(policy, address, port, lift);
 
 		if (reason)
-			add_text(dropped, cap, address, reason);
+			add_dropped(dropped, cap, address, reason);
 		else
 			list[kept++] = list[i];
 	}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
 #include "base/banned.h"

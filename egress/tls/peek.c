@@ -53,7 +53,7 @@ static void judge(struct conn *conn, struct hello_state *state, const struct hel
 		return;
 	}
 	/* With an encrypted hello inside, what the server reads is for its own: it got the approved name outside. */
-	conn_switch(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? &mode_tls : &mode_relay);
+	conn_switch(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS : CONN_RELAY);
 }
 
 static void hello_pump(struct conn *conn)

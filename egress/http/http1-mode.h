@@ -2,8 +2,8 @@
  * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes
  * out. Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
  */
-#ifndef CALLGATE_EGRESS_HTTP_MODE_HTTP1_H
-#define CALLGATE_EGRESS_HTTP_MODE_HTTP1_H
+#ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
+#define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ enum http1_step {
 	HTTP1_STEP_OVER,  /* the connection is closed, or another mode's */
 };
 
-/* ---- mode-http1-flow.c ---- */
+/* ---- http1-io.c ---- */
 
 enum http1_fill {
 	HTTP1_FILL_NONE,  /* no bytes, no room or no budget now */
@@ -103,61 +103,54 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1
 enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client);
 
-/* ---- mode-http1-request.c ---- */
+/* ---- http1-refuse.c ---- */
 
-/* IDLE: reads a head, judges it, has it recorded. */
-enum http1_step http1_read_request(struct conn *conn);
-/* EXCHANGE: the body, and what the client sends ahead. */
-enum http1_step http1_move_up(struct conn *conn);
-/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
-int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
-/* Judges http1->request and has it recorded; refuses or forwards it then. */
-void http1_judge(struct conn *conn);
-
-/* ---- mode-http1-reopen.c ---- */
-
-/*
- * A request was read and its upstream connection is over, as after every request with a body: dials the same endpoint
- * again, with TLS where there was TLS, and judges the request then; 502 or 504 where that fails.
- */
-void http1_reopen(struct conn *conn);
-/* SHAKING: goes on with the handshake. */
-enum http1_step http1_shake(struct conn *conn);
-
-/* ---- mode-http1-forward.c ---- */
-
-/* The record's answer is yes: sends the head on. */
-void http1_forward_request(struct conn *conn);
-
-/* ---- proxy.c ---- */
-
-/* A head that was read says where to. */
-void http1_proxy(struct conn *conn);
-enum http1_step http1_tunnel(struct conn *conn);
-
-/* ---- mode-http1-response.c ---- */
-
-enum http1_step http1_move_down(struct conn *conn);
-/* The outcome of the request goes on record, once. result: a status or -errno. */
-void http1_outcome(struct conn *conn, int64_t result);
-
-/* ---- mode-http1-refuse.c ---- */
-
-/* Head and body of a refusal. 0 or -ENOMEM. */
-int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
-			const struct request_verdict *verdict, bool keep_alive);
-/* Answers with http1->verdict, then reads the next request if nothing of this one is unread. */
+/* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
 void http1_refuse(struct conn *conn);
-/* The same for what is no answer of the policy's: 400 and record it, 502 and have its outcome on record. */
+/* The request is malformed: records it, answers 400 or 431. error: of http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
+/* The response is malformed: records the outcome, answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
-/* All is said: lets the client end, then closes. */
+/* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
 enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason);
 enum http1_step http1_lingering(struct conn *conn);
+/* Completes the request's record, once. result: a status or -errno. */
+void http1_outcome(struct conn *conn, int64_t result);
 
-/* ---- mode-http1.c ---- */
+/* ---- http1-forward.c ---- */
 
-/* For the next request. */
-void http1_rest(struct conn *conn);
+/* Fills http1->request from the head. absolute: the target of a proxied request, or NULL. 0, -EPROTO or -EMSGSIZE. */
+int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
+/* Judges and records http1->request; then refuses or forwards it. */
+void http1_judge(struct conn *conn);
+
+/* ---- http1-reopen.c ---- */
+
+/*
+ * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
+ * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.
+ */
+void http1_reopen(struct conn *conn);
+/* HTTP1_SHAKING: continues the handshake. */
+enum http1_step http1_shake(struct conn *conn);
+
+/* ---- http1-proxy.c ---- */
+
+/* Judges a head with CONNECT or an absolute-form target. */
+void http1_proxy(struct conn *conn);
+/* HTTP1_TUNNEL: sends the answer to CONNECT. */
+enum http1_step http1_tunnel(struct conn *conn);
+
+/* ---- http1-request.c ---- */
+
+/* HTTP1_IDLE: reads a head and has it judged. */
+enum http1_step http1_read_request(struct conn *conn);
+/* HTTP1_EXCHANGE: forwards the body; reads what the client sends ahead. */
+enum http1_step http1_move_up(struct conn *conn);
+
+/* ---- http1-response.c ---- */
+
+/* HTTP1_EXCHANGE: returns the response. */
+enum http1_step http1_move_down(struct conn *conn);
 
 #endif

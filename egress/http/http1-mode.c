@@ -1,16 +1,17 @@
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/conn/line.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
 #define STEPS_MAX 64 /* a turn: then other connections have theirs */
 
-void http1_rest(struct conn *conn)
+static void http1_rest(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -35,7 +36,7 @@ static enum http1_step become_relay(struct conn *conn)
 	if ((up->data && channel_unread(&conn->client, up->data + up->at, up->len - up->at) < 0) ||
 	    (down->data && channel_unread(&conn->upstream, down->data + down->at, down->len - down->at) < 0))
 		return http1_over(conn, "no_memory", NULL, true);
-	conn_switch(conn, &mode_relay);
+	conn_switch(conn, CONN_RELAY);
 	return HTTP1_STEP_OVER;
 }
 
@@ -195,7 +196,7 @@ static void http1_done(struct conn *conn)
 	if (!http1)
 		return;
 	http1_outcome(conn, -ECONNABORTED); /* unless it is known */
-	conn_forget(conn, http1);
+	line_forget(conn->egress->line, conn, http1);
 	http1_in_done(&http1->from_client);
 	http1_in_done(&http1->from_server);
 	http1_out_done(&http1->to_client);

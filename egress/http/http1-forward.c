@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/secrets/secret.h"
 #include "egress/state.h"
 
@@ -109,7 +109,7 @@ static bool has_spoken(struct conn *conn)
  * A server that does not read a body takes it for the next request, and would carry that out without a record of it. It does
  * not when it was told that this request is the connection's last (RFC 9112, 9.6).
  */
-void http1_forward_request(struct conn *conn)
+static void forward(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	int error;
@@ -132,4 +132,70 @@ void http1_forward_request(struct conn *conn)
 	http1->server_keeps = true;
 	http1->forwarded = true;
 	http1->phase = HTTP1_EXCHANGE;
+}
+
+/* ---- the verdict ---- */
+
+static void on_record(struct conn *conn, void *ctx, int error)
+{
+	struct http1 *http1 = ctx;
+
+	if (error < 0) {
+		http1->verdict = (struct request_verdict){.status = 503, .label = http1->verdict.label,
+							  .reason = "not_recorded"};
+		http1_refuse(conn);
+	} else {
+		http1->open_record = true;
+		forward(conn);
+	}
+	conn_pump(conn);
+}
+
+static bool has_refused_field(const struct http1 *http1)
+{
+	for (size_t i = 0; i < http1->head.fields; i++)
+		if (request_field_refused(&http1->verdict, http1->head.field[i].name, http1->head.field[i].name_len))
+			return true;
+	return false;
+}
+
+void http1_judge(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct request_verdict *verdict = &http1->verdict;
+
+	request_judge(conn, &http1->request, verdict);
+	if (verdict->allow && has_refused_field(http1))
+		*verdict = (struct request_verdict){.status = 403, .label = verdict->label,
+						    .reason = "override_not_granted"};
+	if (!verdict->allow) {
+		request_record(conn, &http1->request, verdict, NULL, NULL, NULL);
+		http1_refuse(conn);
+		return;
+	}
+	http1->phase = HTTP1_ASKED;
+	request_record(conn, &http1->request, verdict, on_record, http1, &http1->record_id);
+}
+
+/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
+int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
+{
+	const struct http1_head *head = &http1->head;
+	struct request *request = &http1->request;
+	const char *authority = absolute ? absolute->authority : head->host;
+	size_t authority_len = absolute ? absolute->authority_len : head->host_len;
+	const char *query;
+	int error;
+
+	if (!authority || authority_len >= sizeof(request->authority))
+		return -EPROTO;
+	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, and zeroed */
+	http1->target = absolute ? absolute->path : head->target;
+	http1->target_len = absolute ? absolute->path_len : head->target_len;
+	request->upgrade = head->upgrade;
+	request->body = head->framing != HTTP1_NO_BODY;
+	memcpy(request->authority, authority, authority_len);
+	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
+	request->query = !error && query;
+	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
 }

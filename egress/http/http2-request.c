@@ -1,5 +1,5 @@
-/* The program's side: takes requests, has them judged and recorded, gives it the responses. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,174 @@
 
 #include "base/banned.h"
 
-static struct http2_stream *find(nghttp2_session *session, int32_t id)
+/* ---- forwarding ---- */
+
+static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+		       nghttp2_data_source *source, void *user_data)
 {
-	return nghttp2_session_get_stream_user_data(session, id);
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find(session, id);
+	ssize_t len;
+
+	(void)source;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	len = http2_queue_take(http2, true, &stream->up, out, cap, &stream->up_deferred);
+	if (len < 0)
+		return len;
+	stream->bytes_up += (size_t)len;
+	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len); /* fails only when it is closed */
+	if (http2_queue_over(&stream->up))
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+	return len;
+}
+
+/* What is sent in place of what the program wrote. Values are wiped. */
+struct outgoing {
+	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
+	size_t count;
+	char *owned[HTTP_FIELDS_MAX + 1];
+	size_t owned_len[HTTP_FIELDS_MAX + 1];
+	size_t owned_count;
+	char path[HTTP_HEAD_MAX + NET_PATH_MAX];
+	char authority[NET_HOST_MAX + 8];
+};
+
+static void outgoing_done(struct outgoing *outgoing)
+{
+	for (size_t i = 0; i < outgoing->owned_count; i++) {
+		explicit_bzero(outgoing->owned[i], outgoing->owned_len[i]);
+		free(outgoing->owned[i]);
+	}
+	free(outgoing);
+}
+
+static void put(struct outgoing *outgoing, const char *name, size_t name_len, const char *value, size_t value_len,
+		bool secret)
+{
+	outgoing->field[outgoing->count++] = http2_nv(name, name_len, value, value_len, secret);
+}
+
+static void own(struct outgoing *outgoing, char *value, size_t len)
+{
+	outgoing->owned[outgoing->owned_count] = value;
+	outgoing->owned_len[outgoing->owned_count++] = len;
+}
+
+/* The text that was judged, and the query as it came. */
+static void put_target(struct outgoing *outgoing, const struct http2_stream *stream)
+{
+	const struct conn *conn = stream->http2->conn;
+	const char *path = http2_head_find(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
+	bool v6 = strchr(conn->host, ':') != NULL;
+
+	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
+		       stream->asked.query && query ? query : ""); /* both are bounded by the head */
+	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
+		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
+	put(outgoing, ":method", 7, stream->asked.method, strlen(stream->asked.method), false);
+	put(outgoing, ":scheme", 7, "https", 5, false);
+	put(outgoing, ":authority", 10, outgoing->authority, strlen(outgoing->authority), false);
+	put(outgoing, ":path", 5, outgoing->path, strlen(outgoing->path), false);
+}
+
+/* "te: trailers" is the one of those fields that HTTP/2 has, and gRPC insists on it. */
+static bool is_forwarded(const char *name, size_t len, const char *value)
+{
+	if (name[0] == ':' || strcmp(name, "host") == 0)
+		return false;
+	if (strcmp(name, "te") == 0)
+		return strcmp(value, "trailers") == 0;
+	return !request_field_dropped(name, len, false);
+}
+
+static int put_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
+{
+	const struct http2_head *head = &stream->request;
+
+	for (size_t i = 0; i < head->count; i++) {
+		struct field field = {.name = head->text + head->field[i].name, .name_len = head->field[i].name_len,
+				      .value = head->text + head->field[i].value, .value_len = head->field[i].value_len};
+		char *value;
+		size_t len;
+		int r;
+
+		if (!is_forwarded(field.name, field.name_len, field.value) ||
+		    (replaced && request_field_is(field.name, field.name_len, replaced)))
+			continue;
+		r = request_reveal(stream->http2->conn, &field, &value, &len);
+		if (r < 0)
+			return r;
+		if (r) {
+			own(outgoing, value, len);
+			put(outgoing, field.name, field.name_len, value, len, true);
+		} else
+			put(outgoing, field.name, field.name_len, field.value, field.value_len, false);
+	}
+	return 0;
+}
+
+static int build(struct outgoing *outgoing, const struct http2_stream *stream)
+{
+	const char *name = NULL;
+	char *value = NULL;
+	int r = request_credential(stream->http2->conn, &stream->verdict, &name, &value);
+
+	if (r < 0)
+		return r;
+	put_target(outgoing, stream);
+	if (name) {
+		own(outgoing, value, strlen(value));
+		put(outgoing, name, strlen(name), value, strlen(value), true);
+	}
+	return put_fields(outgoing, stream, name);
+}
+
+static void forward(struct http2_stream *stream)
+{
+	struct http2 *http2 = stream->http2;
+	nghttp2_data_provider body = {.read_callback = read_up};
+	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
+	bool empty = http2_queue_over(&stream->up);
+	int r = outgoing ? build(outgoing, stream) : -ENOMEM;
+	int32_t id = NGHTTP2_ERR_NOMEM;
+
+	if (r == 0)
+		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count, empty ? NULL : &body,
+					    stream);
+	if (outgoing)
+		outgoing_done(outgoing);
+	stream->phase = HTTP2_FORWARDED;
+	if (id >= 0) {
+		stream->upstream_id = id;
+		return;
+	}
+	http2_settle(stream, r < 0 ? r : -EIO);
+	stream->verdict.allow = false;
+	stream->verdict.status = r < 0 && r != -ENOMEM ? 403 : 503;
+	stream->verdict.reason = r < 0 && r != -ENOMEM ? "no_credential" : "failed";
+	http2_refuse(stream);
+}
+
+void http2_more(struct http2_stream *stream)
+{
+	if (!stream->up_deferred || stream->upstream_id < 0)
+		return;
+	stream->up_deferred = false;
+	(void)nghttp2_session_resume_data(stream->http2->upstream, stream->upstream_id); /* fails only when it is closed */
+}
+
+static void http2_upstream_cancel(struct http2_stream *stream)
+{
+	nghttp2_session *session = stream->http2->upstream;
+
+	if (stream->down.len > stream->down.at)
+		(void)nghttp2_session_consume_connection(session, stream->down.len - stream->down.at);
+	if (stream->upstream_id < 0)
+		return;
+	(void)nghttp2_session_set_stream_user_data(session, stream->upstream_id, NULL);
+	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->upstream_id, NGHTTP2_CANCEL);
+	stream->upstream_id = -1;
 }
 
 /* ---- a request ---- */
@@ -37,7 +202,7 @@ static void on_record(struct conn *conn, void *ctx, int error)
 		return;
 	}
 	if (error == 0)
-		http2_forward(stream);
+		forward(stream);
 	else {
 		stream->verdict.allow = false;
 		stream->verdict.status = 503;
@@ -148,7 +313,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
 		     const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
-	struct http2_stream *stream = find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 
 	(void)flags;
 	(void)user_data;
@@ -164,7 +329,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len, void *user_data)
 {
-	struct http2_stream *stream = find(session, id);
+	struct http2_stream *stream = http2_find(session, id);
 
 	(void)flags;
 	(void)user_data;
@@ -177,7 +342,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 
 	(void)user_data;
 	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
@@ -193,7 +358,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
 static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
-	struct http2_stream *stream = find(session, id);
+	struct http2_stream *stream = http2_find(session, id);
 
 	(void)user_data;
 	if (!stream)
@@ -210,146 +375,13 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
 	return 0;
 }
 
-/* ---- its response ---- */
-
-static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
-			 nghttp2_data_source *source, void *user_data)
-{
-	struct http2 *http2 = user_data;
-	struct http2_stream *stream = find(session, id);
-	ssize_t len;
-
-	(void)source;
-	if (!stream)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = http2_queue_take(http2, false, &stream->down, out, cap, &stream->down_deferred);
-	if (len < 0)
-		return len;
-	stream->bytes_down += (size_t)len;
-	if (stream->upstream_id >= 0)
-		(void)nghttp2_session_consume(http2->upstream, stream->upstream_id, (size_t)len);
-	else
-		(void)nghttp2_session_consume_connection(http2->upstream, (size_t)len);
-	if (!http2_queue_over(&stream->down))
-		return len;
-	*flags |= NGHTTP2_DATA_FLAG_EOF;
-	if (stream->trailers.count) {
-		nghttp2_nv field[HTTP_FIELDS_MAX];
-		const struct http2_head *head = &stream->trailers;
-
-		for (size_t i = 0; i < head->count; i++)
-			field[i] = http2_nv(head->text + head->field[i].name, head->field[i].name_len,
-					    head->text + head->field[i].value, head->field[i].value_len, false);
-		if (nghttp2_submit_trailer(session, id, field, head->count) == 0)
-			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-	}
-	return len;
-}
-
-void http2_respond(struct http2_stream *stream, bool final)
-{
-	struct http2 *http2 = stream->http2;
-	const struct http2_head *head = &stream->response;
-	nghttp2_data_provider body = {.read_callback = read_down};
-	nghttp2_nv field[HTTP_FIELDS_MAX];
-	size_t count = 0;
-	int r;
-
-	for (size_t i = 0; i < head->count; i++) {
-		const char *name = head->text + head->field[i].name;
-
-		if (name[0] == ':' ? strcmp(name, ":status") == 0
-				   : !request_field_dropped(name, head->field[i].name_len, true))
-			field[count++] = http2_nv(name, head->field[i].name_len, head->text + head->field[i].value,
-						  head->field[i].value_len, false);
-	}
-	if (!final)
-		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count, NULL);
-	else
-		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
-					    stream->down.ended && !stream->trailers.count && !stream->down.len ? NULL : &body);
-	if (r != 0)
-		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
-}
-
-void http2_respond_more(struct http2_stream *stream)
-{
-	if (!stream->down_deferred)
-		return;
-	stream->down_deferred = false;
-	(void)nghttp2_session_resume_data(stream->http2->client, stream->client_id); /* fails only when it is closed */
-}
-
-static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
-			    nghttp2_data_source *source, void *user_data)
-{
-	struct http2_stream *stream = find(session, id);
-	size_t len;
-
-	(void)source;
-	(void)user_data;
-	if (!stream)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = strlen(stream->refusal + stream->refusal_at);
-	if (len > cap)
-		len = cap;
-	memcpy(out, stream->refusal + stream->refusal_at, len);
-	stream->refusal_at += len;
-	if (!stream->refusal[stream->refusal_at]) {
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (!stream->up.ended) /* RFC 9113, 8.1: the rest of the request is not wanted */
-			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
-	}
-	return (ssize_t)len;
-}
-
-void http2_refuse(struct http2_stream *stream)
-{
-	nghttp2_data_provider body = {.read_callback = read_refusal};
-	char status[4] = {(char)('0' + stream->verdict.status / 100 % 10), (char)('0' + stream->verdict.status / 10 % 10),
-			  (char)('0' + stream->verdict.status % 10), '\0'};
-	nghttp2_nv field[] = {http2_nv(":status", 7, status, 3, false),
-			      http2_nv("content-type", 12, "application/json", 16, false)};
-
-	stream->phase = HTTP2_ANSWERED;
-	if (stream->up.len > stream->up.at)
-		(void)nghttp2_session_consume(stream->http2->client, stream->client_id, stream->up.len - stream->up.at);
-	stream->up.at = stream->up.len;
-	if (!stream->refusal)
-		stream->refusal = request_refusal(stream->http2->conn, &stream->asked, &stream->verdict);
-	if (!stream->refusal || nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
-		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
-	conn_set_status(stream->http2->conn, stream->verdict.status);
-}
-
-void http2_abort(struct http2_stream *stream, uint32_t code)
-{
-	(void)nghttp2_submit_rst_stream(stream->http2->client, NGHTTP2_FLAG_NONE, stream->client_id, code);
-}
-
 int http2_client_create(struct http2 *http2)
 {
-	static const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX},
-							  {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_HEAD_MAX}};
-	nghttp2_session_callbacks *callbacks;
-	nghttp2_option *option;
-	int r = -ENOMEM;
+	static const struct http2_callbacks callbacks = {.begin_headers = on_begin_headers,
+							 .header = on_header,
+							 .data = on_data,
+							 .frame = on_frame,
+							 .close = on_close};
 
-	if (nghttp2_session_callbacks_new(&callbacks) != 0)
-		return -ENOMEM;
-	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
-	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
-	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
-	if (nghttp2_option_new(&option) == 0) {
-		nghttp2_option_set_no_auto_window_update(option, 1);
-		nghttp2_option_set_no_closed_streams(option, 1);
-		if (nghttp2_session_server_new2(&http2->client, callbacks, http2, option) == 0 &&
-		    nghttp2_submit_settings(http2->client, NGHTTP2_FLAG_NONE, settings, 2) == 0)
-			r = 0;
-		nghttp2_option_del(option);
-	}
-	nghttp2_session_callbacks_del(callbacks);
-	return r;
+	return http2_session_create(http2, true, &callbacks, &http2->client);
 }

@@ -2,24 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-void http1_outcome(struct conn *conn, int64_t result)
-{
-	struct http1 *http1 = conn->state;
-	struct control_done done = {.result = result};
-
-	if (!http1->open_record)
-		return;
-	http1->open_record = false;
-	done.duration_us = (loop_now_ns(conn->egress->loop) - http1->start_ns) / 1000;
-	done.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up;
-	done.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down;
-	conn_record_done(conn, http1->record_id, &done);
-}
 
 static int queue(struct conn *conn, const struct http1_head *head, const char *connection)
 {
@@ -53,7 +39,7 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 
 	http1->answered = true;
 	http1->status = head->status;
-	conn_set_status(conn, head->status);
+	conn->status = head->status;
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;

@@ -1,34 +1,12 @@
 /* As a proxy, for programs that are told to use one: each request says where to, "http://host/path" or "CONNECT host:port". */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/conn/proxy.h"
-#include "egress/http/mode-http1.h"
+#include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-void proxy_name(const struct conn *conn, char host[NET_HOST_MAX])
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} address = {0};
-	const char *name;
-
-	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1)
-		address.any.sa_family = AF_INET;
-	else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1)
-		address.any.sa_family = AF_INET6;
-	else
-		return;
-	name = pool_find(conn->egress->pool, &address.any);
-	if (name)
-		(void)snprintf(host, NET_HOST_MAX, "%s", name);
-}
 
 /* What conn_open had against it, which is on record by then, to the client. */
 static void refuse(struct conn *conn, int error, const char *reason)
@@ -115,7 +93,7 @@ static void tunnel(struct conn *conn)
 		http1_refuse_malformed(conn, -EPROTO);
 		return;
 	}
-	proxy_name(conn, host);
+	pool_replace_address(conn->egress->pool, host);
 	http1->phase = HTTP1_OPENING;
 	conn_open(conn, host, (uint16_t)port, connected);
 }

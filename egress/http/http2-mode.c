@@ -12,18 +12,6 @@
 #define READS_MAX 16 /* of one end, a turn: then other connections have theirs */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
-size_t http2_room(struct http2 *http2, bool up, size_t want)
-{
-	uint64_t wait_ms = 0;
-	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
-
-	if (room == 0 && wait_ms == UINT64_MAX)
-		http2->reason = "cap_bytes";
-	else if (room == 0)
-		http2->wait_ms = wait_ms ? wait_ms : 1;
-	return room;
-}
-
 /* Whoever waited for a budget asks it again. */
 static void resume(struct http2 *http2)
 {

@@ -1,0 +1,89 @@
+#include "egress/dns/refusals.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "egress/conn/line.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+#define SECOND_MS 1000u
+#define SECOND_NS 1000000000u
+
+/* A failed line ends the process. */
+static void refusal_write(struct dns_refusals *refusals, struct control_record *record)
+{
+	(void)line_record(refusals->egress->line, record, NULL, NULL, NULL, NULL);
+}
+
+static void refusals_flush(struct dns_refusals *refusals)
+{
+	if (refusals->more.count)
+		refusal_write(refusals, &refusals->more);
+	refusals->more.count = 0;
+}
+
+static void refusals_due(struct timer *timer)
+{
+	refusals_flush((struct dns_refusals *)(void *)((char *)timer - offsetof(struct dns_refusals, timer)));
+}
+
+void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
+{
+	refusals->egress = egress;
+	refusals->timer.fire = refusals_due;
+}
+
+void dns_refusals_done(struct dns_refusals *refusals)
+{
+	loop_timer_clear(refusals->egress->loop, &refusals->timer);
+	refusals_flush(refusals);
+}
+
+static void refusal_init(struct control_record *record, const struct dns_query *query, const char *reason, const char *label)
+{
+	char type[DNS_TYPE_TEXT];
+
+	memset(record, 0, sizeof(*record));
+	record->event = CONTROL_EVENT_DNS;
+	record->count = 1;
+	dns_type_text(query->type, type);
+	LINE_COPY(record->host, query->name[0] ? query->name : ".");
+	LINE_COPY(record->proto, "dns");
+	LINE_COPY(record->method, type);
+	LINE_COPY(record->rule, label ? label : "");
+	LINE_COPY(record->reason, reason);
+}
+
+static void refusal_count(struct dns_refusals *refusals, const struct control_record *record)
+{
+	uint32_t before = refusals->more.count;
+	bool same = before == 0 || (strcmp(refusals->more.host, record->host) == 0 &&
+				    strcmp(refusals->more.reason, record->reason) == 0);
+
+	refusals->more = *record;
+	refusals->more.count = before < UINT32_MAX ? before + 1 : before;
+	if (!same)
+		LINE_COPY(refusals->more.reason, "rate_limited");
+	if (before == 0) /* without memory for the timer it is written with the next one or at the end */
+		(void)loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
+}
+
+void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason, const char *label)
+{
+	uint64_t now = loop_now_ns(refusals->egress->loop);
+	struct control_record record;
+
+	if (now - refusals->second_ns >= SECOND_NS) {
+		refusals->second_ns = now;
+		refusals->written = 0;
+	}
+	refusal_init(&record, query, reason, label);
+	if (refusals->written < DNS_REFUSALS_PER_SECOND) {
+		refusals->written++;
+		refusal_write(refusals, &record);
+	} else {
+		refusal_count(refusals, &record);
+	}
+}

@@ -1,0 +1,37 @@
+/*
+ * Records of refused names, limited in rate since the program chooses the names. Called in the egress process by
+ * server.c.
+ */
+#ifndef CALLGATE_EGRESS_DNS_REFUSALS_H
+#define CALLGATE_EGRESS_DNS_REFUSALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "egress/conn/loop.h"
+#include "egress/control.h"
+#include "egress/dns/message.h"
+
+#define DNS_REFUSALS_PER_SECOND 10
+
+struct egress;
+
+struct dns_refusals {
+	struct egress *egress;
+	struct timer timer;
+	uint64_t second_ns; /* start of the present second */
+	unsigned written;   /* records in this second */
+	struct control_record more; /* refusals without a record of their own; count 0: none */
+};
+
+void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress);
+/* Writes the pending record. */
+void dns_refusals_done(struct dns_refusals *refusals);
+
+/*
+ * Records or counts a refusal. After DNS_REFUSALS_PER_SECOND records in a second, one further record counts the rest of
+ * it, with the last name and, if the names differ, the reason "rate_limited".
+ */
+void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason, const char *label);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * DNS over TCP (RFC 7766): connections of the program, each with one query at a time. Called in the egress process by
+ * server.c, which answers the queries. Owns the sockets.
+ */
+#ifndef CALLGATE_EGRESS_DNS_STREAM_H
+#define CALLGATE_EGRESS_DNS_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dns_stream;
+struct egress;
+
+struct dns_streams {
+	struct egress *egress;
+	/* A query was read. False: it will not be answered, and the stream is closed. */
+	bool (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
+	/* The stream is about to be freed. */
+	void (*closed)(struct dns_streams *streams, struct dns_stream *stream);
+	struct dns_stream *first;
+	size_t count;
+};
+
+/* Takes fd, a connected non-blocking socket. */
+void dns_stream_accept(struct dns_streams *streams, int fd);
+/* Sends one answer, without its length field; then the stream's next query is read. */
+void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len);
+/* The query will not be answered: closes the stream. */
+void dns_stream_fail(struct dns_stream *stream);
+void dns_streams_close(struct dns_streams *streams);
+
+#endif

@@ -1,0 +1,228 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress/http/http2.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+/* ---- towards the program ---- */
+
+static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+			 nghttp2_data_source *source, void *user_data)
+{
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find(session, id);
+	ssize_t len;
+
+	(void)source;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	len = http2_queue_take(http2, false, &stream->down, out, cap, &stream->down_deferred);
+	if (len < 0)
+		return len;
+	stream->bytes_down += (size_t)len;
+	if (stream->upstream_id >= 0)
+		(void)nghttp2_session_consume(http2->upstream, stream->upstream_id, (size_t)len);
+	else
+		(void)nghttp2_session_consume_connection(http2->upstream, (size_t)len);
+	if (!http2_queue_over(&stream->down))
+		return len;
+	*flags |= NGHTTP2_DATA_FLAG_EOF;
+	if (stream->trailers.count) {
+		nghttp2_nv field[HTTP_FIELDS_MAX];
+		const struct http2_head *head = &stream->trailers;
+
+		for (size_t i = 0; i < head->count; i++)
+			field[i] = http2_nv(head->text + head->field[i].name, head->field[i].name_len,
+					    head->text + head->field[i].value, head->field[i].value_len, false);
+		if (nghttp2_submit_trailer(session, id, field, head->count) == 0)
+			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+	}
+	return len;
+}
+
+static void http2_respond(struct http2_stream *stream, bool final)
+{
+	struct http2 *http2 = stream->http2;
+	const struct http2_head *head = &stream->response;
+	nghttp2_data_provider body = {.read_callback = read_down};
+	nghttp2_nv field[HTTP_FIELDS_MAX];
+	size_t count = 0;
+	int r;
+
+	for (size_t i = 0; i < head->count; i++) {
+		const char *name = head->text + head->field[i].name;
+
+		if (name[0] == ':' ? strcmp(name, ":status") == 0
+				   : !request_field_dropped(name, head->field[i].name_len, true))
+			field[count++] = http2_nv(name, head->field[i].name_len, head->text + head->field[i].value,
+						  head->field[i].value_len, false);
+	}
+	if (!final)
+		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count, NULL);
+	else
+		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
+					    stream->down.ended && !stream->trailers.count && !stream->down.len ? NULL : &body);
+	if (r != 0)
+		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
+}
+
+void http2_respond_more(struct http2_stream *stream)
+{
+	if (!stream->down_deferred)
+		return;
+	stream->down_deferred = false;
+	(void)nghttp2_session_resume_data(stream->http2->client, stream->client_id); /* fails only when it is closed */
+}
+
+static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+			    nghttp2_data_source *source, void *user_data)
+{
+	struct http2_stream *stream = http2_find(session, id);
+	size_t len;
+
+	(void)source;
+	(void)user_data;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	len = strlen(stream->refusal + stream->refusal_at);
+	if (len > cap)
+		len = cap;
+	memcpy(out, stream->refusal + stream->refusal_at, len);
+	stream->refusal_at += len;
+	if (!stream->refusal[stream->refusal_at]) {
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		if (!stream->up.ended) /* RFC 9113, 8.1: the rest of the request is not wanted */
+			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
+	}
+	return (ssize_t)len;
+}
+
+void http2_refuse(struct http2_stream *stream)
+{
+	nghttp2_data_provider body = {.read_callback = read_refusal};
+	char status[4] = {(char)('0' + stream->verdict.status / 100 % 10), (char)('0' + stream->verdict.status / 10 % 10),
+			  (char)('0' + stream->verdict.status % 10), '\0'};
+	nghttp2_nv field[] = {http2_nv(":status", 7, status, 3, false),
+			      http2_nv("content-type", 12, "application/json", 16, false)};
+
+	stream->phase = HTTP2_ANSWERED;
+	if (stream->up.len > stream->up.at)
+		(void)nghttp2_session_consume(stream->http2->client, stream->client_id, stream->up.len - stream->up.at);
+	stream->up.at = stream->up.len;
+	if (!stream->refusal)
+		stream->refusal = request_refusal(stream->http2->conn, &stream->asked, &stream->verdict);
+	if (!stream->refusal || nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
+		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
+	stream->http2->conn->status = stream->verdict.status;
+}
+
+/* ---- from the endpoint ---- */
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
+		     const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
+{
+	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_head *head;
+
+	(void)flags;
+	(void)user_data;
+	if (!stream || frame->hd.type != NGHTTP2_HEADERS)
+		return 0;
+	head = stream->status ? &stream->trailers : &stream->response;
+	if (http2_head_add(head, name, name_len, value, value_len) < 0 || head->too_large)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	return 0;
+}
+
+static void take_head(struct http2_stream *stream)
+{
+	const char *text = http2_head_find(&stream->response, ":status");
+	unsigned status = 0;
+
+	for (size_t i = 0; text && i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
+		status = status * 10 + (unsigned)(text[i] - '0');
+	if (status >= 200) {
+		stream->status = status;
+		http2_respond(stream, true);
+		return;
+	}
+	http2_respond(stream, false);
+	http2_head_done(&stream->response); /* room for the next */
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+{
+	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+
+	(void)user_data;
+	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+		return 0;
+	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+		stream->down.ended = true;
+	if (frame->hd.type == NGHTTP2_HEADERS && !stream->status)
+		take_head(stream);
+	else
+		http2_respond_more(stream);
+	return 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len, void *user_data)
+{
+	struct http2_stream *stream = http2_find(session, id);
+
+	(void)flags;
+	(void)user_data;
+	if (!stream) {
+		(void)nghttp2_session_consume(session, id, len);
+		return 0;
+	}
+	if (http2_queue_add(&stream->down, data, len) < 0)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	http2_respond_more(stream);
+	return 0;
+}
+
+/* What has come is still given to the program, whose stream settles the record when it closes. */
+static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
+{
+	struct http2_stream *stream = http2_find(session, id);
+
+	(void)user_data;
+	if (!stream)
+		return 0;
+	stream->upstream_id = -1;
+	if (!stream->down.ended || !stream->status || code != NGHTTP2_NO_ERROR)
+		http2_abort(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
+	return 0;
+}
+
+/* A request that the endpoint takes no more (GOAWAY, or out of numbers) was never a stream: nothing closes it. */
+static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
+{
+	struct http2 *http2 = user_data;
+
+	(void)session;
+	(void)error;
+	if (frame->hd.type != NGHTTP2_HEADERS)
+		return 0;
+	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next)
+		if (stream->upstream_id == frame->hd.stream_id) {
+			stream->upstream_id = -1;
+			http2_abort(stream, NGHTTP2_REFUSED_STREAM);
+		}
+	return 0;
+}
+
+int http2_upstream_create(struct http2 *http2)
+{
+	static const struct http2_callbacks callbacks = {.header = on_header,
+							 .data = on_data,
+							 .frame = on_frame,
+							 .close = on_close,
+							 .not_sent = on_not_sent};
+
+	return http2_session_create(http2, false, &callbacks, &http2->upstream);
+}
