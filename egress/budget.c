@@ -8,10 +8,10 @@
 #include "base/banned.h"
 
 #define NS_PER_S 1000000000u
-#define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second */
-#define PORTIONS_PER_S 20u /* and nothing is moved for less than a twentieth */
+#define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second's bytes */
+#define PORTIONS_PER_S 20u /* bytes are moved in portions of at least 1/20 s */
 
-/* Filled with time, up to cap; below zero when more was spent than there was. */
+/* Token bucket; negative when more was spent than it held. */
 struct bucket {
 	int64_t tokens;
 	uint64_t filled_ns;
@@ -54,13 +54,13 @@ void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
-static struct rule_use *use_of(struct budgets *budgets, const struct net_rule *rule)
+static struct rule_use *rule_use_of(struct budgets *budgets, const struct net_rule *rule)
 {
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
 }
 
-/* `rate` tokens each `period`; the fraction of a token that is not due yet stays in filled_ns. */
-static void fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
+/* Adds `rate` tokens a period. Fractions of a token stay in filled_ns. */
+static void bucket_fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
 	uint64_t due;
@@ -82,7 +82,7 @@ static void fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint6
 
 int budget_join(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
 {
-	struct rule_use *use = use_of(budgets, rule);
+	struct rule_use *use = rule_use_of(budgets, rule);
 
 	if (use) {
 		if (rule->budget.connections && use->connections >= rule->budget.connections)
@@ -95,7 +95,7 @@ int budget_join(struct budgets *budgets, const struct net_rule *rule, struct bud
 
 void budget_leave(struct budget_use *use)
 {
-	struct rule_use *of = use_of(use->budgets, use->rule);
+	struct rule_use *of = rule_use_of(use->budgets, use->rule);
 
 	if (of)
 		of->connections--;
@@ -104,15 +104,15 @@ void budget_leave(struct budget_use *use)
 
 const char *budget_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
 {
-	struct rule_use *use = use_of(budgets, rule);
+	struct rule_use *use = rule_use_of(budgets, rule);
 
 	if (!use)
 		return NULL;
 	if (rule->budget.requests && use->requests >= rule->budget.requests)
 		return "cap_requests";
 	if (rule->budget.requests_per_minute) {
-		fill(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S, rule->budget.requests_per_minute,
-		     now_ns);
+		bucket_fill(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S,
+			    rule->budget.requests_per_minute, now_ns);
 		if (use->minute.tokens < 1)
 			return "cap_rate";
 		use->minute.tokens--;
@@ -133,7 +133,7 @@ static size_t rate_room(struct rule_use *use, uint64_t rate, size_t want, uint64
 
 	if (portion > (int64_t)want)
 		portion = (int64_t)want;
-	fill(&use->bytes, rate, NS_PER_S, at_least_1(rate / BURSTS_PER_S), now_ns);
+	bucket_fill(&use->bytes, rate, NS_PER_S, at_least_1(rate / BURSTS_PER_S), now_ns);
 	if (use->bytes.tokens >= portion)
 		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;
 	missing = (uint64_t)(portion - use->bytes.tokens);
@@ -143,7 +143,7 @@ static size_t rate_room(struct rule_use *use, uint64_t rate, size_t want, uint64
 
 size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
 {
-	struct rule_use *of = use_of(use->budgets, use->rule);
+	struct rule_use *of = rule_use_of(use->budgets, use->rule);
 	uint64_t cap, spent;
 
 	if (!of || !want)
@@ -163,7 +163,7 @@ size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t 
 
 void budget_spend(const struct budget_use *use, bool up, size_t bytes)
 {
-	struct rule_use *of = use_of(use->budgets, use->rule);
+	struct rule_use *of = rule_use_of(use->budgets, use->rule);
 
 	if (!of)
 		return;

@@ -1,6 +1,7 @@
 /*
- * The egress process: names, connections, TLS, HTTP, secrets. It sees neither the seccomp listener nor the program's memory,
- * and after set-up opens no file, starts nothing and can make no call that others' work needs (selffilter.h, SELF_EGRESS).
+ * The egress process: names, connections, TLS, HTTP, secrets. It sees neither the seccomp listener nor the program's
+ * memory, and after set-up opens no file, starts nothing and can make no call that others' work needs (selffilter.h,
+ * SELF_EGRESS).
  */
 #ifndef CALLGATE_EGRESS_EGRESS_H
 #define CALLGATE_EGRESS_EGRESS_H

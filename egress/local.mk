@@ -3,8 +3,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
 	egress/conn/address.c \
 	egress/conn/address.h \
-	egress/conn/channel-bytes.c \
-	egress/conn/channel-bytes.h \
 	egress/conn/channel.c \
 	egress/conn/channel.h \
 	egress/conn/conn.c \
@@ -49,11 +47,10 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/http1-io.c \
 	egress/http/http1-mode.c \
 	egress/http/http1-mode.h \
-	egress/http/http1-proxy.c \
 	egress/http/http1-refuse.c \
-	egress/http/http1-reopen.c \
 	egress/http/http1-request.c \
 	egress/http/http1-response.c \
+	egress/http/http1-upstream.c \
 	egress/http/http1.c \
 	egress/http/http1.h \
 	egress/http/http2-mode.c \
@@ -71,26 +68,18 @@ libcallgate_egress_a_SOURCES += \
 	egress/secrets/inject.c \
 	egress/secrets/secret.c \
 	egress/secrets/secret.h \
-	egress/secrets/source.c \
-	egress/secrets/source.h \
 	egress/state.h \
 	egress/tls/ca.c \
 	egress/tls/ca.h \
-	egress/tls/channel.c \
 	egress/tls/context.c \
 	egress/tls/context.h \
 	egress/tls/hello.c \
 	egress/tls/hello.h \
 	egress/tls/intercept.c \
-	egress/tls/peek.c \
 	egress/tls/truststore.c \
 	egress/tls/truststore.h
 EXTRA_DIST += egress/README.md
 
 # What needs OpenSSL and nghttp2 for others, and the module it comes in.
 callgate_net_so_SOURCES += egress/module.c
-
-
-# Names: ours to answer, the world's to ask.
-
 

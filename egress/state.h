@@ -1,4 +1,4 @@
-/* What the parts of the egress process share. One a process. */
+/* State of the egress process, shared by its files. One instance, owned by main.c. */
 #ifndef CALLGATE_EGRESS_STATE_H
 #define CALLGATE_EGRESS_STATE_H
 
@@ -14,12 +14,12 @@
 #include "egress/conn/pool.h"
 #include "egress/egress.h"
 
-struct control_line; /* line.h: the queue towards the supervisor and the records that wait for an answer */
-struct conn_table;   /* conn-table.h: by number and by source port */
-struct resolver;     /* resolver.h: queries to the resolver process */
-struct dns_server;   /* dns-server.h */
-struct tls;          /* tls.h: contexts for both sides */
-struct udp_relay;    /* udp-flow.h */
+struct control_line; /* conn/line.h */
+struct conn_table;   /* conn/table.h */
+struct resolver;     /* dns/resolver.h */
+struct dns_server;   /* dns/server.h */
+struct tls;          /* tls/context.h */
+struct udp_relay;    /* conn/udp.c */
 
 struct egress {
 	const struct egress_options *options;
@@ -31,21 +31,22 @@ struct egress {
 	struct conn_table *conns;
 	struct resolver *resolver;
 	struct dns_server *dns;
-	struct tls *tls;         /* made when first needed */
-	struct udp_relay *udp;   /* a list */
-	struct watch listener;   /* the guest's side: TCP */
-	struct in_addr own;      /* where it listens: the run's own loopback address, which programs connect from as well */
-	struct timer listener_pause; /* no descriptors left to accept with */
+	struct tls *tls;         /* NULL: no rule intercepts TLS */
+	struct udp_relay *udp;   /* list of UDP endpoints */
+	struct watch listener;   /* for TCP connections of the program */
+	struct in_addr own;      /* the run's own loopback address, where it listens and programs connect from */
+	struct timer listener_pause; /* while no file descriptor is free */
 	struct timer end_timer;
-	uint64_t end_ns;         /* when that began */
+	uint64_t end_ns;         /* when `ending` was set */
 	size_t conns_max;
 	enum control_phase phase; /* what the supervisor may say now */
 	bool ending;
-	bool accepting, end_waits; /* an end that is read meanwhile begins when the connection at hand has its place */
-	int status;              /* of the process */
+	/* CONTROL_END that is read during an accept is deferred until the accepted connection is stored */
+	bool accepting, end_waits;
+	int status;              /* exit status */
 };
 
-/* main.c: nothing new is taken from here on; what the program had sent goes on for a while. */
+/* main.c: refuses new connections; lets data that the program has sent pass for a while. */
 void egress_begin_end(struct egress *egress);
 
 #endif

@@ -103,7 +103,8 @@ bool vet_is_local(const struct sockaddr *address)
 	return !binds_anything(bare.ss_family) || routes_here(&bare, len);
 }
 
-const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port, enum net_lift lift)
+const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port,
+			    enum net_lift lift)
 {
 	const char *reason = net_address_refused(address, lift);
 

@@ -21,7 +21,8 @@ bool vet_is_local(const struct sockaddr *address);
  * NULL: it may be dialled at this port (0: at some port); else a static reason ("private", "local", "denied_by_rule"
  * …).
  */
-const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port, enum net_lift lift);
+const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port,
+			    enum net_lift lift);
 
 /*
  * Removes the addresses that may not be dialled and returns how many are left, in order. Appends those removed to

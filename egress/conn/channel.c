@@ -1,12 +1,326 @@
+/*
+ * OpenSSL reads and writes through a BIO of our own. It reads returned bytes first and accepts every write: what the
+ * socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes, and callers need
+ * not care about writes that a read causes (key updates, alerts).
+ */
+#include "egress/conn/channel.h"
+
 #include <errno.h>
 #include <limits.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "egress/conn/channel-bytes.h"
-
 #include "base/banned.h"
+
+/*
+ * Then the BIO asks OpenSSL to retry: a peer that requests key updates without reading the replies must not fill
+ * memory.
+ */
+#define OUT_MAX (128 * 1024)
+
+/*
+ * Reads that one call into OpenSSL may make. It goes on while records carry no data (tickets, key updates), which would
+ * block other connections; the rest is left to the next round of the loop.
+ */
+#define READS_MAX 64
+
+/* ---- bytes in transit ---- */
+
+static void bytes_done(struct channel_bytes *bytes)
+{
+	if (bytes->data)
+		explicit_bzero(bytes->data, bytes->len);
+	free(bytes->data);
+	*bytes = (struct channel_bytes){0};
+}
+
+static void bytes_drop(struct channel_bytes *bytes, size_t count)
+{
+	bytes->at += count;
+	if (bytes->at == bytes->len)
+		bytes_done(bytes);
+}
+
+/* Replaces the buffer by one that holds both texts. Short and rare, so each call allocates. */
+static int bytes_replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
+			 size_t second_len)
+{
+	struct channel_bytes made = {.len = first_len + second_len};
+
+	if (!made.len)
+		return 0;
+	made.data = malloc(made.len);
+	if (!made.data)
+		return -ENOMEM;
+	if (first)
+		memcpy(made.data, first, first_len);
+	if (second)
+		memcpy(made.data + first_len, second, second_len);
+	bytes_done(bytes);
+	*bytes = made;
+	return 0;
+}
+
+static int bytes_add(struct channel_bytes *bytes, const void *data, size_t len)
+{
+	return bytes_replace(bytes, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at, data, len);
+}
+
+static int bytes_put_back(struct channel_bytes *bytes, const void *data, size_t len)
+{
+	return bytes_replace(bytes, data, len, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at);
+}
+
+static size_t bytes_take(struct channel_bytes *bytes, void *data, size_t cap)
+{
+	size_t count = bytes->len - bytes->at < cap ? bytes->len - bytes->at : cap;
+
+	if (!count)
+		return 0;
+	memcpy(data, bytes->data + bytes->at, count);
+	bytes_drop(bytes, count);
+	return count;
+}
+
+static ssize_t channel_receive(int fd, void *data, size_t cap)
+{
+	for (;;) {
+		ssize_t got = recv(fd, data, cap, MSG_DONTWAIT);
+
+		if (got >= 0)
+			return got;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static ssize_t channel_send(int fd, const void *data, size_t len)
+{
+	for (;;) {
+		ssize_t sent = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (sent >= 0)
+			return sent;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static int channel_flush(struct channel *channel)
+{
+	while (channel->out.data) {
+		struct channel_bytes *out = &channel->out;
+		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, out->len - out->at);
+
+		if (sent < 0)
+			return (int)sent;
+		bytes_drop(out, (size_t)sent);
+	}
+	return 0;
+}
+
+/* ---- TLS ---- */
+
+static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
+{
+	struct channel *channel = BIO_get_data(bio);
+	ssize_t got = (ssize_t)bytes_take(&channel->below, data, cap);
+
+	BIO_clear_retry_flags(bio);
+	if (!got && !channel->reads_left)
+		got = -EAGAIN;
+	else if (!got) {
+		channel->reads_left--;
+		got = channel_receive(channel->watch.fd, data, cap);
+	}
+	*ret_read = got > 0 ? (size_t)got : 0;
+	if (got == -EAGAIN)
+		BIO_set_retry_read(bio);
+	else if (got < 0)
+		channel->error = (int)got;
+	else if (!got)
+		BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+	return got > 0;
+}
+
+static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written)
+{
+	struct channel *channel = BIO_get_data(bio);
+	int error = channel_flush(channel);
+	ssize_t sent = 0;
+
+	BIO_clear_retry_flags(bio);
+	*ret_written = 0;
+	if (channel->shut) { /* an alert or a key update after the FIN: nothing can be sent, so it is dropped */
+		*ret_written = len;
+		return 1;
+	}
+	if (!error) {
+		sent = channel_send(channel->watch.fd, data, len);
+		error = sent < 0 ? (int)sent : 0;
+		sent = sent < 0 ? 0 : sent;
+	}
+	if (error && error != -EAGAIN) {
+		channel->error = error;
+		return 0;
+	}
+	if (channel->out.len - channel->out.at + len > OUT_MAX) {
+		BIO_set_retry_write(bio);
+		*ret_written = (size_t)sent;
+		return sent > 0;
+	}
+	if (bytes_add(&channel->out, data + sent, len - (size_t)sent)) {
+		channel->error = -ENOMEM;
+		return 0;
+	}
+	*ret_written = len;
+	return 1;
+}
+
+static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+	(void)number;
+	(void)pointer;
+	if (command == BIO_CTRL_EOF)
+		return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
+}
+
+/* One for the process, which has one thread. */
+static const BIO_METHOD *bio_method(void)
+{
+	static BIO_METHOD *method;
+
+	if (method)
+		return method;
+	method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "channel");
+	if (!method || !BIO_meth_set_read_ex(method, bio_read) || !BIO_meth_set_write_ex(method, bio_write) ||
+	    !BIO_meth_set_ctrl(method, bio_ctrl)) {
+		BIO_meth_free(method);
+		method = NULL;
+	}
+	return method;
+}
+
+int channel_tls(struct channel *channel, SSL *ssl)
+{
+	const BIO_METHOD *method = bio_method();
+	BIO *bio = ssl && method ? BIO_new(method) : NULL;
+
+	if (!bio) {
+		SSL_free(ssl);
+		return -ENOMEM;
+	}
+	BIO_set_data(bio, channel);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(ssl, bio, bio); /* takes it */
+	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+					SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	channel->ssl = ssl;
+	channel->below = channel->early;
+	channel->early = (struct channel_bytes){0};
+	return 0;
+}
+
+/* The error of a failed OpenSSL call. An end without close_notify is -ECONNRESET: it may be forged. */
+static int tls_failure(struct channel *channel, int result)
+{
+	switch (SSL_get_error(channel->ssl, result)) {
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_WANT_WRITE:
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	case SSL_ERROR_SYSCALL:
+		if (!channel->error)
+			channel->error = -ECONNRESET;
+		return channel->error;
+	default:
+		if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+			channel->error = -ECONNRESET;
+		else if (!channel->error)
+			channel->error = -EPROTO;
+		return channel->error;
+	}
+}
+
+/* After a tls_failure OpenSSL must not be called again, not even for an orderly end. */
+static int tls_call(struct channel *channel)
+{
+	channel->reads_left = READS_MAX;
+	ERR_clear_error();
+	return channel->error;
+}
+
+int channel_handshake(struct channel *channel)
+{
+	int result, error = tls_call(channel);
+
+	if (error)
+		return error;
+	result = SSL_do_handshake(channel->ssl);
+	if (result == 1)
+		return 0;
+	error = tls_failure(channel, result);
+	return error ? error : -ECONNRESET; /* a close_notify instead of a handshake */
+}
+
+static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)
+{
+	int result, error = tls_call(channel);
+	size_t got;
+
+	if (error)
+		return error;
+	result = SSL_read_ex(channel->ssl, data, cap, &got);
+	return result == 1 ? (ssize_t)got : tls_failure(channel, result);
+}
+
+static ssize_t channel_tls_write(struct channel *channel, const void *data, size_t len)
+{
+	const uint8_t *from = data;
+	size_t done = 0;
+	int error = channel_flush(channel);
+
+	if (error)
+		return error;
+	if (len > SSIZE_MAX)
+		len = SSIZE_MAX;
+	while (done < len && !channel->out.data) {
+		size_t written;
+		int result;
+
+		error = tls_call(channel);
+		if (error)
+			return error;
+		result = SSL_write_ex(channel->ssl, from + done, len - done, &written);
+		if (result != 1) {
+			error = tls_failure(channel, result);
+			return done ? (ssize_t)done : error ? error : -EPIPE;
+		}
+		done += written;
+	}
+	return (ssize_t)done;
+}
+
+static int channel_tls_close(struct channel *channel)
+{
+	int result, error = tls_call(channel);
+
+	if (error)
+		return error;
+	if (!SSL_is_init_finished(channel->ssl))
+		return 0; /* before the handshake is done there is nothing to authenticate */
+	result = SSL_shutdown(channel->ssl);
+	return result < 0 ? tls_failure(channel, result) : 0;
+}
+
+/* ---- both ---- */
 
 int channel_init(struct channel *channel, struct loop *loop, int fd,
 		 void (*ready)(struct watch *watch, unsigned events))
@@ -39,9 +353,9 @@ void channel_done(struct channel *channel, bool abort)
 	channel->watch.fd = -1;
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
-	channel_bytes_done(&channel->early);
-	channel_bytes_done(&channel->below);
-	channel_bytes_done(&channel->out);
+	bytes_done(&channel->early);
+	bytes_done(&channel->below);
+	bytes_done(&channel->out);
 }
 
 ssize_t channel_read(struct channel *channel, void *data, size_t cap)
@@ -50,7 +364,7 @@ ssize_t channel_read(struct channel *channel, void *data, size_t cap)
 
 	if (cap > SSIZE_MAX)
 		cap = SSIZE_MAX;
-	got = (ssize_t)channel_bytes_take(&channel->early, data, cap);
+	got = (ssize_t)bytes_take(&channel->early, data, cap);
 	if (!got) {
 		if (channel->ended)
 			return 0;
@@ -78,7 +392,7 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 
 int channel_unread(struct channel *channel, const void *data, size_t len)
 {
-	int error = channel_bytes_put_back(&channel->early, data, len);
+	int error = bytes_put_back(&channel->early, data, len);
 
 	if (!error)
 		channel->bytes_in -= len; /* they are counted again when they are read again */

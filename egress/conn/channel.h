@@ -1,6 +1,6 @@
 /*
  * One end of a connection: a non-blocking socket, with or without TLS on it. Called in the egress process by conn.c and
- * the modes. Owns the socket, the SSL object and bytes that are in transit.
+ * the modes. Owns the socket, the SSL object and bytes in transit.
  */
 #ifndef CALLGATE_EGRESS_CONN_CHANNEL_H
 #define CALLGATE_EGRESS_CONN_CHANNEL_H
@@ -34,7 +34,8 @@ struct channel {
 };
 
 /* Takes fd, which is non-blocking, on success. 0 or -errno. */
-int channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch, unsigned events));
+int channel_init(struct channel *channel, struct loop *loop, int fd,
+		 void (*ready)(struct watch *watch, unsigned events));
 /*
  * Closes, by reset when abort is set. Otherwise a close_notify is sent if there is room for it, so a stream that was
  * cut off must be ended with abort. Idempotent.

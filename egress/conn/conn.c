@@ -61,8 +61,8 @@ static void timed_out(struct timer *timer)
 }
 
 /*
- * Called for every transfer, so a later deadline is only stored; timed_out re-arms the timer. Without memory for the timer
- * there is no time limit. No rule depends on one.
+ * Called for every transfer, so a later deadline is only stored; timed_out re-arms the timer. Without memory for the
+ * timer there is no time limit. No rule depends on one.
  */
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
 {

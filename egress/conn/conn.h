@@ -1,8 +1,8 @@
 /*
- * One TCP connection of the program: the client end (its socket's peer), the upstream end (the endpoint) and a mode that
- * moves bytes between them. The supervisor announces it before its socket arrives; it is closed exactly once. Called in
- * the egress process by accept (guest.c), by main.c and by the modes. A connection owns both sockets, its mode's state and
- * its share of the rule's budget.
+ * One TCP connection of the program: the client end (its socket's peer), the upstream end (the endpoint) and a mode
+ * that moves bytes between them. The supervisor announces it before its socket arrives; it is closed exactly once.
+ * Called in the egress process by accept (guest.c), by main.c and by the modes. A connection owns both sockets, its
+ * mode's state and its share of the rule's budget.
  */
 #ifndef CALLGATE_EGRESS_CONN_CONN_H
 #define CALLGATE_EGRESS_CONN_CONN_H
@@ -34,9 +34,9 @@ enum conn_mode_id {
 struct conn_mode {
 	const char *name; /* for records */
 	/*
-	 * Makes all progress that is possible, then sets what to wait for (channel_wait on both ends). Called when an end is
-	 * ready, a record is acknowledged, the upstream is connected or a budget allows bytes again. The first call finds
-	 * conn->state NULL.
+	 * Makes all progress that is possible, then sets what to wait for (channel_wait on both ends). Called when an
+	 * end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again. The first
+	 * call finds conn->state NULL.
 	 */
 	void (*pump)(struct conn *conn);
 	void (*done)(struct conn *conn); /* frees conn->state; may be NULL */
@@ -99,8 +99,8 @@ void conn_send_connected(struct conn *conn, int error);
 #define CONN_BUFFER (64 * 1024) /* bytes buffered a direction; allocated on first use */
 
 /*
- * Ends the present mode (its done, its timers) and starts another, which is pumped at once. Bytes read too early are to be
- * given back by channel_unread first. The caller returns without touching conn.
+ * Ends the present mode (its done, its timers) and starts another, which is pumped at once. Bytes read too early are to
+ * be given back by channel_unread first. The caller returns without touching conn.
  */
 void conn_switch(struct conn *conn, enum conn_mode_id mode);
 /* Calls the mode's pump now, or after ms milliseconds. */
@@ -110,8 +110,8 @@ void conn_pump_after(struct conn *conn, uint64_t ms);
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
 
 /*
- * Writes the one close record with cause (static; see control.h) and reason (static code; NULL: none), closes both sockets,
- * by reset when abort is set, and frees conn later. The caller returns without touching conn. Idempotent.
+ * Writes the one close record with cause (static; see control.h) and reason (static code; NULL: none), closes both
+ * sockets, by reset when abort is set, and frees conn later. The caller returns without touching conn. Idempotent.
  */
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
 

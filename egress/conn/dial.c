@@ -92,7 +92,8 @@ static uint64_t since_us(const struct dial *dial)
 /* The error that the program gets when no attempt succeeds. A server's answer tells more than a missing local route. */
 static void attempt_failed(struct dial *dial, int error)
 {
-	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT || error == -EHOSTUNREACH;
+	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT ||
+		    error == -EHOSTUNREACH;
 
 	if (!dial->result.error || !here)
 		dial->result.error = error;
@@ -351,5 +352,6 @@ void dial_record(const struct dial_result *result, uint16_t port, struct control
 	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
 		return;
 	net_address_text((const struct sockaddr *)&result->address, text);
-	(void)snprintf(record->real, sizeof(record->real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, (unsigned)port);
+	(void)snprintf(record->real, sizeof(record->real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text,
+		       (unsigned)port);
 }

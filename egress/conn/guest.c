@@ -51,7 +51,9 @@ static void find_oldest(struct conn *conn, void *ctx)
 		*oldest = (struct oldest){.conn = conn, .active_ns = conn->active_ns};
 }
 
-/* Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room. */
+/*
+ * Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room.
+ */
 static bool make_room(struct egress *egress)
 {
 	struct oldest oldest = {.active_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS};

@@ -85,7 +85,8 @@ static bool relay_flush(struct direction *direction, struct channel *to, bool up
 {
 	if (!direction->buffered)
 		return true;
-	direction->at += relay_write(to, direction->buffered + direction->at, direction->len - direction->at, up, progress);
+	direction->at +=
+		relay_write(to, direction->buffered + direction->at, direction->len - direction->at, up, progress);
 	if (direction->at < direction->len)
 		return false;
 	relay_drop_buffer(direction);

@@ -156,7 +156,10 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 
 /* ---- datagrams ---- */
 
-/* Charges a datagram to the budget; *ret_pass: it may pass, else it is lost. False: the cap is spent, the relay is closed. */
+/*
+ * Charges a datagram to the budget; *ret_pass: it may pass, else it is lost. False: the cap is spent, the relay is
+ * closed.
+ */
 static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {
 	uint64_t wait_ms = 0;
@@ -372,7 +375,9 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 
 /* ---- the program's side ---- */
 
-/* Without a network namespace other users of this machine can send to the socket: only the run's own address is served. */
+/*
+ * Without a network namespace other users of this machine can send to the socket: only the run's own address is served.
+ */
 static bool is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;

@@ -20,7 +20,8 @@ static bool wants(const struct dns_query *query, int family)
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
 
-static void add_address(const struct dns_query *query, struct dns_answer *answer, const struct sockaddr_storage *address)
+static void add_address(const struct dns_query *query, struct dns_answer *answer,
+			const struct sockaddr_storage *address)
 {
 	if (wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;

@@ -183,7 +183,8 @@ static void write_address(struct writer *writer, uint32_t ttl, const struct sock
 	if (address->ss_family == AF_INET)
 		write_record(writer, DNS_A, ttl, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
 	else
-		write_record(writer, DNS_AAAA, ttl, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+		write_record(writer, DNS_AAAA, ttl, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+			     16);
 }
 
 /* name is canonical, so its labels have 1 to 63 bytes. */

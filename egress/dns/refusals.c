@@ -41,7 +41,8 @@ void dns_refusals_done(struct dns_refusals *refusals)
 	refusals_flush(refusals);
 }
 
-static void refusal_init(struct control_record *record, const struct dns_query *query, const char *reason, const char *label)
+static void refusal_init(struct control_record *record, const struct dns_query *query, const char *reason,
+			 const char *label)
 {
 	char type[DNS_TYPE_TEXT];
 
@@ -70,7 +71,8 @@ static void refusal_count(struct dns_refusals *refusals, const struct control_re
 		(void)loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
 
-void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason, const char *label)
+void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+		      const char *label)
 {
 	uint64_t now = loop_now_ns(refusals->egress->loop);
 	struct control_record record;

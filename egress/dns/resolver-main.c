@@ -24,14 +24,15 @@ struct queue {
 
 static void add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
-	if (reply->count >= RESOLVER_ADDRESSES_MAX || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+	bool v4 = from->sa_family == AF_INET;
+
+	if (reply->count >= RESOLVER_ADDRESSES_MAX || (!v4 && from->sa_family != AF_INET6))
 		return;
 	reply->address[reply->count].family = (uint8_t)from->sa_family;
-	if (from->sa_family == AF_INET)
-		memcpy(reply->address[reply->count].byte, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
-	else
-		memcpy(reply->address[reply->count].byte, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr,
-		       16);
+	memcpy(reply->address[reply->count].byte,
+	       v4 ? (const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr
+		  : (const void *)&((const struct sockaddr_in6 *)(const void *)from)->sin6_addr,
+	       v4 ? 4 : 16);
 	reply->count++;
 }
 

@@ -207,7 +207,8 @@ static struct query *query_for(struct resolver *resolver, const char *host)
 uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
-	struct ask *ask = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX ? calloc(1, sizeof(*ask)) : NULL;
+	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
+	struct ask *ask = room ? calloc(1, sizeof(*ask)) : NULL;
 	struct ask **list = &resolver->orphans;
 
 	if (!ask)

@@ -76,7 +76,8 @@ static void dns_reply(struct dns_server *server, const struct dns_peer *peer, co
 			     (const struct sockaddr *)(const void *)&peer->from, peer->from_len);
 }
 
-static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address, const char *host)
+static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
+			 const char *host)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME};
 

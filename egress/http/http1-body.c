@@ -1,4 +1,4 @@
-/* Bodies: by length, in chunks (RFC 9112, 7.1), or up to the end of the connection. */
+/* Bodies: by length, chunked (RFC 9112, 7.1), or until the connection closes. */
 #include <errno.h>
 #include <string.h>
 
@@ -6,9 +6,9 @@
 
 #include "base/banned.h"
 
-#define DIGITS_MAX 15u      /* of a chunk's size: less than 2^60 */
-#define EXTENSION_MAX 256u  /* bytes after it */
-#define TRAILERS_MAX 8192u  /* bytes of them all */
+#define DIGITS_MAX 15u      /* of a chunk size, which is below 2^60 */
+#define EXTENSION_MAX 256u  /* bytes of chunk extensions */
+#define TRAILERS_MAX 8192u  /* bytes of all trailers */
 
 enum {
 	SIZE,
@@ -39,7 +39,7 @@ static int hex_value(char byte)
 	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-static int next(struct http1_body *body, unsigned state)
+static int body_state(struct http1_body *body, unsigned state)
 {
 	body->state = state;
 	return 0;
@@ -59,11 +59,14 @@ static int size_byte(struct http1_body *body, char byte)
 		return -EBADMSG;
 	body->count = 0;
 	if (byte == '\r')
-		return next(body, SIZE_LF);
-	/* Extensions mean nothing to anybody, and hide line ends from lenient readers. Old servers pad sizes with spaces. */
+		return body_state(body, SIZE_LF);
+	/*
+	 * No program uses chunk extensions, and lenient parsers miss line ends in them. Old servers pad sizes with
+	 * spaces.
+	 */
 	if (body->strict || !memchr("; \t", byte, 3))
 		return -EBADMSG;
-	return next(body, EXTENSION);
+	return body_state(body, EXTENSION);
 }
 
 static bool is_text(char byte)
@@ -74,7 +77,7 @@ static bool is_text(char byte)
 static int extension_byte(struct http1_body *body, char byte)
 {
 	if (byte == '\r')
-		return next(body, SIZE_LF);
+		return body_state(body, SIZE_LF);
 	return is_text(byte) && ++body->count <= EXTENSION_MAX ? 0 : -EBADMSG;
 }
 
@@ -83,7 +86,7 @@ static int size_end(struct http1_body *body, char byte)
 	if (byte != '\n')
 		return -EBADMSG;
 	body->count = 0;
-	return next(body, body->left ? DATA : TRAILER_START);
+	return body_state(body, body->left ? DATA : TRAILER_START);
 }
 
 static int trailer_byte(struct http1_body *body, char byte)
@@ -93,18 +96,18 @@ static int trailer_byte(struct http1_body *body, char byte)
 	if (++body->count > TRAILERS_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
-		return next(body, start ? END_LF : TRAILER_LF);
+		return body_state(body, start ? END_LF : TRAILER_LF);
 	if (!is_text(byte) || (start && (byte == ' ' || byte == '\t')))
 		return -EBADMSG;
-	return next(body, TRAILER);
+	return body_state(body, TRAILER);
 }
 
 static int line_end(struct http1_body *body, char byte, char want, unsigned state)
 {
-	return byte == want ? next(body, state) : -EBADMSG;
+	return byte == want ? body_state(body, state) : -EBADMSG;
 }
 
-/* One byte that is not content. */
+/* A byte of the framing. */
 static int frame_byte(struct http1_body *body, char byte)
 {
 	switch (body->state) {
@@ -128,7 +131,7 @@ static int frame_byte(struct http1_body *body, char byte)
 	}
 }
 
-static size_t content(struct http1_body *body, size_t len)
+static size_t take_content(struct http1_body *body, size_t len)
 {
 	if (body->framing == HTTP1_UNTIL_CLOSE)
 		return len;
@@ -138,7 +141,8 @@ static size_t content(struct http1_body *body, size_t len)
 	return len;
 }
 
-static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len)
+static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len, const char **ret_part,
+			   size_t *ret_len)
 {
 	size_t at = 0;
 
@@ -147,7 +151,7 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 
 		if (body->state == DATA) {
 			*ret_part = data + at;
-			*ret_len = content(body, len - at);
+			*ret_len = take_content(body, len - at);
 			if (!body->left)
 				body->state = DATA_CR;
 			return (ssize_t)(at + *ret_len);
@@ -167,7 +171,7 @@ ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, c
 		return 0;
 	if (body->framing == HTTP1_CHUNKED)
 		return read_chunks(body, data, len, ret_part, ret_len);
-	*ret_len = content(body, len);
+	*ret_len = take_content(body, len);
 	body->ended = body->framing == HTTP1_LENGTH && !body->left;
 	return (ssize_t)*ret_len;
 }

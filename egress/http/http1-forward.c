@@ -1,4 +1,4 @@
-/* A judged request goes out, made anew, with what secrets it is to have. */
+/* The verdict on a request, its record, and the request that is forwarded: serialised anew, with its secrets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static void name_host(const struct conn *conn, struct buf *out)
+static void write_host(const struct conn *conn, struct buf *out)
 {
 	bool bare = conn->port == (conn->client.ssl ? 443 : 80);
 
@@ -18,8 +18,8 @@ static void name_host(const struct conn *conn, struct buf *out)
 		buf_printf(out, ":%u", conn->port);
 }
 
-/* One field on its way, with what secrets it names. */
-static int write_field(const struct conn *conn, const struct field *field, struct buf *out)
+/* Writes a field, with placeholders replaced. */
+static int forward_field(const struct conn *conn, const struct field *field, struct buf *out)
 {
 	struct field shown = *field;
 	char *value = NULL;
@@ -36,7 +36,7 @@ static int write_field(const struct conn *conn, const struct field *field, struc
 	return 0;
 }
 
-static int write_fields(struct conn *conn, struct buf *out)
+static int forward_fields(struct conn *conn, struct buf *out)
 {
 	struct http1 *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
@@ -49,8 +49,9 @@ static int write_fields(struct conn *conn, struct buf *out)
 	for (size_t i = 0; i < head->fields && !error; i++) {
 		const struct field *field = &head->field[i];
 
-		if (http1_field_passes(head, field, false) && !(name && request_field_is(field->name, field->name_len, name)))
-			error = write_field(conn, field, out);
+		if (http1_field_passes(head, field, false) &&
+		    !(name && request_field_is(field->name, field->name_len, name)))
+			error = forward_field(conn, field, out);
 	}
 	if (name)
 		buf_printf(out, "%s: %s\r\n", name, value);
@@ -58,7 +59,7 @@ static int write_fields(struct conn *conn, struct buf *out)
 	return error;
 }
 
-static int write_head(struct conn *conn, struct buf *out)
+static int forward_head(struct conn *conn, struct buf *out)
 {
 	struct http1 *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
@@ -67,11 +68,11 @@ static int write_head(struct conn *conn, struct buf *out)
 	_cleanup_buf_ struct buf host = {0};
 	int error;
 
-	name_host(conn, &host);
+	write_host(conn, &host);
 	if (host.failed)
 		return -ENOMEM;
 	http1_write_request(out, http1->request.method, http1->request.path, query, query_len, host.data);
-	error = write_fields(conn, out);
+	error = forward_fields(conn, out);
 	if (http1->request.upgrade)
 		buf_puts(out, "Upgrade: websocket\r\n");
 	http1_write_end(out, head->framing, head,
@@ -79,8 +80,8 @@ static int write_head(struct conn *conn, struct buf *out)
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
-/* Room for all of it at once: what grows leaves copies behind, of secrets too. */
-static size_t room_for(const struct http1 *http1)
+/* The size is known in advance: growing would leave copies of secrets in freed memory. */
+static size_t head_room(const struct http1 *http1)
 {
 	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
 }
@@ -88,17 +89,17 @@ static size_t room_for(const struct http1 *http1)
 static int queue_head(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct buf head = {.data = malloc(room_for(http1)), .cap = room_for(http1)};
-	int error = head.data ? write_head(conn, &head) : -ENOMEM;
+	struct buf head = {.data = malloc(head_room(http1)), .cap = head_room(http1)};
+	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
 	if (!error)
 		error = http1_out_add(&http1->to_server, head.data, head.len);
-	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: there may be a secret in it */
+	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: it may contain a secret */
 	return error;
 }
 
-/* Bytes that nothing asked for, before the request goes out: they would be read as its response. */
-static bool has_spoken(struct conn *conn)
+/* Whether the server has sent bytes before the request: they would be read as its response. */
+static bool server_has_sent(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -106,15 +107,15 @@ static bool has_spoken(struct conn *conn)
 }
 
 /*
- * A server that does not read a body takes it for the next request, and would carry that out without a record of it. It does
- * not when it was told that this request is the connection's last (RFC 9112, 9.6).
+ * A server that does not read a body takes it for the next request and would execute that without a record. It does not
+ * when the request is announced as the connection's last (RFC 9112, 9.6).
  */
-static void forward(struct conn *conn)
+static void forward_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	int error;
 
-	if (has_spoken(conn)) {
+	if (server_has_sent(conn)) {
 		http1_refuse_bad_response(conn);
 		return;
 	}
@@ -136,7 +137,7 @@ static void forward(struct conn *conn)
 
 /* ---- the verdict ---- */
 
-static void on_record(struct conn *conn, void *ctx, int error)
+static void request_recorded(struct conn *conn, void *ctx, int error)
 {
 	struct http1 *http1 = ctx;
 
@@ -146,7 +147,7 @@ static void on_record(struct conn *conn, void *ctx, int error)
 		http1_refuse(conn);
 	} else {
 		http1->open_record = true;
-		forward(conn);
+		forward_request(conn);
 	}
 	conn_pump(conn);
 }
@@ -174,10 +175,9 @@ void http1_judge(struct conn *conn)
 		return;
 	}
 	http1->phase = HTTP1_ASKED;
-	request_record(conn, &http1->request, verdict, on_record, http1, &http1->record_id);
+	request_record(conn, &http1->request, verdict, request_recorded, http1, &http1->record_id);
 }
 
-/* What of the head request_judge and the record want to know. 0, or -EPROTO, -EMSGSIZE. */
 int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
 {
 	const struct http1_head *head = &http1->head;

@@ -1,4 +1,4 @@
-/* Bytes in and out of mode_http1. */
+/* Buffered input and output of mode_http1 and mode_proxy. */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void http1_in_drop(struct http1_in *in, size_t len)
 		http1_in_done(in);
 }
 
-static bool make_room(struct http1_in *in)
+static bool in_make_room(struct http1_in *in)
 {
 	if (!in->data)
 		in->data = malloc(CONN_BUFFER);
@@ -34,7 +34,7 @@ static bool make_room(struct http1_in *in)
 	return in->data != NULL;
 }
 
-static enum http1_fill receive(struct conn *conn, struct channel *from, struct http1_in *in, bool up)
+static enum http1_fill in_receive(struct conn *conn, struct channel *from, struct http1_in *in, bool up)
 {
 	struct http1 *http1 = conn->state;
 	uint64_t wait_ms = 0;
@@ -47,7 +47,7 @@ static enum http1_fill receive(struct conn *conn, struct channel *from, struct h
 			http1->wait_ms = wait_ms;
 		return HTTP1_FILL_NONE;
 	}
-	/* A budget that is spent matters when there is one more byte, not when the last one was all. */
+	/* At the cap the connection ends when there is one more byte, not at exactly the cap. */
 	got = channel_read(from, in->data + in->len, spent ? 1 : room);
 	if (got == -EAGAIN) {
 		*(up ? &http1->client_waits : &http1->server_waits) = true;
@@ -74,10 +74,10 @@ enum http1_fill http1_fill(struct conn *conn, bool from_client)
 		return HTTP1_FILL_NONE;
 	if (from->ended)
 		return HTTP1_FILL_END;
-	if (!make_room(in))
+	if (!in_make_room(in))
 		return HTTP1_FILL_MEMORY;
-	fill = receive(conn, from, in, from_client);
-	if (!in->len) /* thousands of connections may be idle */
+	fill = in_receive(conn, from, in, from_client);
+	if (!in->len) /* saves memory: thousands of connections may be idle */
 		http1_in_done(in);
 	return fill;
 }
@@ -132,7 +132,7 @@ int http1_out_flush(struct http1_out *out, struct channel *to)
 	return 0;
 }
 
-static int queue_chunk(struct http1_out *out, const char *part, size_t len)
+static int out_add_chunk(struct http1_out *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD];
 	size_t head_len = http1_chunk_head(head, len);
@@ -143,8 +143,8 @@ static int queue_chunk(struct http1_out *out, const char *part, size_t len)
 	return error ? error : http1_out_add(out, HTTP1_CHUNK_END, strlen(HTTP1_CHUNK_END));
 }
 
-/* Straight from where it was read, when nothing waits before it; the rest is queued. */
-static int send_part(struct http1_out *out, struct channel *to, const char *part, size_t len)
+/* Written directly from the input buffer if nothing is queued; the rest is queued. */
+static int out_send(struct http1_out *out, struct channel *to, const char *part, size_t len)
 {
 	if (!out->data) {
 		ssize_t sent = channel_write(to, part, len);
@@ -170,7 +170,7 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1
 		if (used < 0)
 			return (int)used;
 		if (len)
-			error = as == HTTP1_CHUNKED ? queue_chunk(out, part, len) : send_part(out, to, part, len);
+			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send(out, to, part, len);
 		http1_in_drop(in, (size_t)used);
 	}
 	if (!error && body->ended && as == HTTP1_CHUNKED)

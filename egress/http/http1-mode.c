@@ -9,9 +9,9 @@
 
 #include "base/banned.h"
 
-#define STEPS_MAX 64 /* a turn: then other connections have theirs */
+#define STEPS_MAX 64 /* steps a round of the loop */
 
-static void http1_rest(struct conn *conn)
+static void await_next_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -26,8 +26,8 @@ static void http1_rest(struct conn *conn)
 	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
-/* After a 101 the connection is the two ends' own; what they have sent already is read again. */
-static enum http1_step become_relay(struct conn *conn)
+/* After 101 the connection is no longer HTTP: relays bytes, first those that were read already. */
+static enum http1_step switch_to_relay(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct http1_in *up = &http1->from_client, *down = &http1->from_server;
@@ -40,15 +40,15 @@ static enum http1_step become_relay(struct conn *conn)
 	return HTTP1_STEP_OVER;
 }
 
-/* The response is through before the request is: the server may read on, or have had enough. */
-static enum http1_step outlast(struct conn *conn)
+/* The response ended before the request's body did: the server may read on or stop reading. */
+static enum http1_step await_request_end(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
 	switch (http1_fill(conn, false)) {
 	case HTTP1_FILL_NONE:
 		return HTTP1_STEP_NONE;
-	case HTTP1_FILL_SOME: /* nothing was asked that this could answer */
+	case HTTP1_FILL_SOME: /* no request is outstanding that these bytes could answer */
 		http1->server_keeps = false;
 		return HTTP1_STEP_DONE;
 	case HTTP1_FILL_END:
@@ -61,7 +61,7 @@ static enum http1_step outlast(struct conn *conn)
 	}
 }
 
-static enum http1_step finish(struct conn *conn)
+static enum http1_step exchange_end(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	bool sent = http1->up.ended && http1_out_empty(&http1->to_server);
@@ -69,9 +69,9 @@ static enum http1_step finish(struct conn *conn)
 	if (!http1->answered || !http1->down.ended || !http1_out_empty(&http1->to_client))
 		return HTTP1_STEP_NONE;
 	if (http1->status == 101)
-		return become_relay(conn);
+		return switch_to_relay(conn);
 	if (!sent && !http1->up_lost)
-		return outlast(conn);
+		return await_request_end(conn);
 	http1_outcome(conn, http1->status);
 	if (http1->from_server.data)
 		return http1_linger(conn, "server", "bad_response");
@@ -81,7 +81,7 @@ static enum http1_step finish(struct conn *conn)
 		return http1_linger(conn, "client", NULL);
 	if (http1->closes)
 		conn_drop_upstream(conn, false);
-	http1_rest(conn);
+	await_next_request(conn);
 	return HTTP1_STEP_DONE;
 }
 
@@ -90,10 +90,10 @@ static enum http1_step exchange(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	enum http1_step up, down;
 
-	/* All is through, and the client may go any moment: this is no failure of the request's. */
+	/* The exchange is complete, so a client that closes now is no error. */
 	if (http1->answered && http1->down.ended && http1->up.ended && http1_out_empty(&http1->to_client) &&
 	    http1_out_empty(&http1->to_server))
-		return finish(conn);
+		return exchange_end(conn);
 	up = http1_move_up(conn);
 	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
 		return up;
@@ -104,10 +104,10 @@ static enum http1_step exchange(struct conn *conn)
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 		return HTTP1_STEP_DONE;
 	}
-	return finish(conn);
+	return exchange_end(conn);
 }
 
-static enum http1_step refused(struct conn *conn)
+static enum http1_step send_refusal(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -116,12 +116,12 @@ static enum http1_step refused(struct conn *conn)
 	if (!http1_out_empty(&http1->to_client))
 		return HTTP1_STEP_NONE;
 	if (!http1->client_keeps)
-		return http1_linger(conn, "refused", http1->reason);
-	http1_rest(conn);
+		return http1_linger(conn, "send_refusal", http1->reason);
+	await_next_request(conn);
 	return HTTP1_STEP_DONE;
 }
 
-static enum http1_step step(struct conn *conn)
+static enum http1_step mode_step(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -131,7 +131,7 @@ static enum http1_step step(struct conn *conn)
 	case HTTP1_EXCHANGE:
 		return exchange(conn);
 	case HTTP1_REFUSED:
-		return refused(conn);
+		return send_refusal(conn);
 	case HTTP1_LINGER:
 		return http1_lingering(conn);
 	case HTTP1_TUNNEL:
@@ -141,11 +141,11 @@ static enum http1_step step(struct conn *conn)
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:
-		return HTTP1_STEP_NONE; /* an answer will come */
+		return HTTP1_STEP_NONE; /* waits for a callback */
 	}
 }
 
-static bool begin(struct conn *conn, bool proxied)
+static bool state_create(struct conn *conn, bool proxied)
 {
 	struct http1 *http1 = calloc(1, sizeof(*http1));
 
@@ -155,22 +155,22 @@ static bool begin(struct conn *conn, bool proxied)
 	}
 	conn->state = http1;
 	http1->proxied = proxied;
-	http1_rest(conn);
+	await_next_request(conn);
 	return true;
 }
 
-static void pump(struct conn *conn, bool proxied)
+static void mode_pump(struct conn *conn, bool proxied)
 {
 	enum http1_step did = HTTP1_STEP_DONE;
 	struct http1 *http1;
 
-	if (!conn->state && !begin(conn, proxied))
+	if (!conn->state && !state_create(conn, proxied))
 		return;
 	http1 = conn->state;
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
 	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
-		did = step(conn);
+		did = mode_step(conn);
 	if (did == HTTP1_STEP_OVER)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)
@@ -181,12 +181,12 @@ static void pump(struct conn *conn, bool proxied)
 
 static void http1_pump(struct conn *conn)
 {
-	pump(conn, false);
+	mode_pump(conn, false);
 }
 
 static void proxied_pump(struct conn *conn)
 {
-	pump(conn, true);
+	mode_pump(conn, true);
 }
 
 static void http1_done(struct conn *conn)
@@ -195,7 +195,7 @@ static void http1_done(struct conn *conn)
 
 	if (!http1)
 		return;
-	http1_outcome(conn, -ECONNABORTED); /* unless it is known */
+	http1_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
 	line_forget(conn->egress->line, conn, http1);
 	http1_in_done(&http1->from_client);
 	http1_in_done(&http1->from_server);

@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: request after request to the one upstream, each judged and on record before a byte of it goes
- * out. Private to mode_http1 and mode_proxy, which is the same with targets that say where to.
+ * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy is the same
+ * with targets that name the destination. Runs in the egress process; private to http1-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
@@ -13,27 +13,27 @@
 #include "egress/http/http1.h"
 #include "egress/http/request.h"
 
-/* Read and not understood yet: room for the longest head. */
+/* Bytes that are read and not parsed yet. */
 struct http1_in {
-	char *data; /* owned, CONN_BUFFER bytes; NULL when nothing is kept */
+	char *data; /* owned, CONN_BUFFER bytes; NULL: empty */
 	size_t at, len;
 };
 
-/* Made and not sent yet. */
+/* Bytes that are to be sent. */
 struct http1_out {
-	char *data; /* owned; wiped, as it may hold secrets */
+	char *data; /* owned; wiped, as it may contain secrets */
 	size_t at, len, cap;
 };
 
 enum http1_phase {
 	HTTP1_IDLE,     /* reads a request's head */
-	HTTP1_OPENING,  /* proxied, or after a request that ended the upstream connection: dials */
-	HTTP1_SHAKING,  /* the TLS handshake with what was dialled again */
-	HTTP1_TUNNEL,   /* CONNECT: says yes, then is no HTTP any more */
-	HTTP1_ASKED,    /* waits until it is on record */
-	HTTP1_EXCHANGE, /* body one way, response the other */
-	HTTP1_REFUSED,  /* says so */
-	HTTP1_LINGER,   /* has said its last, and lets the client come to its end: unread bytes would be answered by a reset */
+	HTTP1_OPENING,  /* connects the upstream: proxied, or after a request with a body */
+	HTTP1_SHAKING,  /* TLS handshake with a new upstream */
+	HTTP1_TUNNEL,   /* sends the answer to CONNECT, then leaves HTTP */
+	HTTP1_ASKED,    /* waits for the acknowledgement of the request's record */
+	HTTP1_EXCHANGE, /* forwards the body, returns the response */
+	HTTP1_REFUSED,  /* sends a refusal */
+	HTTP1_LINGER,   /* half-closed, waits for the client's end: closing with unread bytes would be a reset */
 };
 
 #define HTTP1_LINGER_MS 3000
@@ -46,31 +46,31 @@ struct http1 {
 	struct http1_scan client_scan, server_scan;
 	struct http1_head head;      /* of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
-	const char *target;          /* of it, in origin form */
+	const char *target;          /* its target in origin form */
 	size_t target_len;
 	struct request request;
 	struct request_verdict verdict;
-	struct http1_body up, down;  /* of the two bodies, as they come */
-	enum http1_framing down_as;  /* the response's towards the client */
-	bool client_keeps, server_keeps; /* another request may follow */
-	bool closes;                 /* the server was told that none will: its request has a body */
-	bool forwarded;              /* some of the request went out */
-	bool up_lost;                /* the server takes no more of the body */
-	bool answered;               /* the response's head was sent on */
-	bool open_record;            /* its outcome is yet to be put on record */
+	struct http1_body up, down;  /* framing of the bodies as received */
+	enum http1_framing down_as;  /* framing of the response towards the client */
+	bool client_keeps, server_keeps; /* persistent: another request may follow */
+	bool closes;                 /* "Connection: close" was sent to the server, as the request has a body */
+	bool forwarded;              /* the request's head was queued for the server */
+	bool up_lost;                /* the server no longer reads the body */
+	bool answered;               /* the response's head was queued for the client */
+	bool open_record;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
 	unsigned status;
-	/* what a turn found */
-	bool client_waits, server_waits; /* there was nothing more to be read from there: not asked again in this turn */
-	uint64_t wait_ms;            /* for a budget; 0: not */
-	const char *cause, *reason;  /* of the end that lingers */
+	/* of this round of the loop */
+	bool client_waits, server_waits; /* reading found nothing more */
+	uint64_t wait_ms;            /* until the budget allows bytes again; 0: no wait */
+	const char *cause, *reason;  /* for the close record after HTTP1_LINGER */
 };
 
-/* What came of a step. */
+/* Result of a step. */
 enum http1_step {
-	HTTP1_STEP_NONE,  /* nothing can be done now */
-	HTTP1_STEP_DONE,  /* something was: look again */
-	HTTP1_STEP_OVER,  /* the connection is closed, or another mode's */
+	HTTP1_STEP_NONE,  /* no progress is possible now */
+	HTTP1_STEP_DONE,  /* progress: take another step */
+	HTTP1_STEP_OVER,  /* the connection is closed or has another mode */
 };
 
 /* ---- http1-io.c ---- */
@@ -80,26 +80,26 @@ enum http1_fill {
 	HTTP1_FILL_SOME,
 	HTTP1_FILL_END,
 	HTTP1_FILL_ERROR,
-	HTTP1_FILL_CAP,   /* of the budget: never again */
+	HTTP1_FILL_CAP,   /* the byte budget is spent */
 	HTTP1_FILL_MEMORY,
 };
-/* Reads what there is room for. from_client tells which side. */
+/* Reads as much as there is room for, from the client or the server. */
 enum http1_fill http1_fill(struct conn *conn, bool from_client);
 void http1_in_drop(struct http1_in *in, size_t len);
 void http1_in_done(struct http1_in *in);
 /* 0 or -ENOMEM. */
 int http1_out_add(struct http1_out *out, const char *data, size_t len);
 bool http1_out_empty(const struct http1_out *out);
-/* Sends what it can: 0 (see http1_out_empty) or -errno. */
+/* Sends as much as possible. 0 (see http1_out_empty) or -errno. */
 int http1_out_flush(struct http1_out *out, struct channel *to);
 void http1_out_done(struct http1_out *out);
 /*
- * Sends on what of a body that has not ended is there. 0; -EBADMSG, -EMSGSIZE: it is malformed (what was read before is
- * sent); -ENOMEM; or of writing.
+ * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
+ * are sent); -ENOMEM; -errno of writing.
  */
 int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1_in *in, struct http1_out *out,
 		    struct channel *to);
-/* Closes for what a fill or a flush has met. HTTP1_STEP_OVER. */
+/* Closes the connection; http1_failed for a failed fill. HTTP1_STEP_OVER. */
 enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client);
 
@@ -124,7 +124,7 @@ int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
 /* Judges and records http1->request; then refuses or forwards it. */
 void http1_judge(struct conn *conn);
 
-/* ---- http1-reopen.c ---- */
+/* ---- http1-upstream.c ---- */
 
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
@@ -133,8 +133,6 @@ void http1_judge(struct conn *conn);
 void http1_reopen(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */
 enum http1_step http1_shake(struct conn *conn);
-
-/* ---- http1-proxy.c ---- */
 
 /* Judges a head with CONNECT or an absolute-form target. */
 void http1_proxy(struct conn *conn);

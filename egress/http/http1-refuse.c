@@ -1,4 +1,4 @@
-/* What is said to the client by us, and how a connection ends that has said its last. */
+/* Responses of egress itself, the outcome of a request, and the orderly end of a connection. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void http1_outcome(struct conn *conn, int64_t result)
 	conn_record_done(conn, http1->record_id, &done);
 }
 
-static const char *phrase_of(unsigned status)
+static const char *reason_phrase(unsigned status)
 {
 	switch (status) {
 	case 400:
@@ -53,9 +53,9 @@ static int write_refusal(struct buf *out, const struct conn *conn, const struct 
 	if (!body)
 		return -ENOMEM;
 	buf_printf(out,
-		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-		   "Connection: %s\r\n\r\n",
-		   verdict->status, phrase_of(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
+		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		   "Cache-Control: no-store\r\nConnection: %s\r\n\r\n",
+		   verdict->status, reason_phrase(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
 	if (strcmp(request->method, "HEAD") != 0)
 		buf_puts(out, body);
 	return out->failed ? -ENOMEM : 0;
@@ -66,14 +66,14 @@ void http1_refuse(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
 
-	http1->client_keeps &= http1->up.ended; /* who is refused shall not need to be read to the end */
+	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
 	conn->status = http1->verdict.status;
 	http1->phase = HTTP1_REFUSED;
 	if (http1->client_keeps && http1->head_len)
 		http1_in_drop(&http1->from_client, http1->head_len);
 	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    http1_out_add(&http1->to_client, out.data, out.len) < 0)
-		http1->client_keeps = false; /* without memory it gets nothing but the end */
+		http1->client_keeps = false; /* without memory only the connection's end is sent */
 	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
@@ -86,7 +86,7 @@ void http1_refuse_malformed(struct conn *conn, int error)
 	http1->reason = http1_reason(error);
 	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
 	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
-	if (begun) { /* what the server has of it must not stand for something whole */
+	if (begun) { /* the server must not take the cut-off request for a complete one */
 		http1_outcome(conn, error);
 		conn_drop_upstream(conn, true);
 		http1_out_done(&http1->to_server);
@@ -106,7 +106,8 @@ void http1_refuse_bad_response(struct conn *conn)
 	conn_drop_upstream(conn, true);
 	http1->client_keeps = false;
 	http1->reason = "bad_response";
-	http1->verdict = (struct request_verdict){.status = 502, .label = http1->verdict.label, .reason = http1->reason};
+	http1->verdict =
+		(struct request_verdict){.status = 502, .label = http1->verdict.label, .reason = http1->reason};
 	http1_out_done(&http1->to_server);
 	http1_refuse(conn);
 }

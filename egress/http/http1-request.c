@@ -1,4 +1,4 @@
-/* The way up: a request's head is read whole, judged and put on record before it is sent on; then its body follows. */
+/* From the client: reads a request's head, then its body, which is forwarded after the verdict. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static void read_head(struct conn *conn, size_t len)
+static void request_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
 	int error = http1_request(http1->from_client.data + http1->from_client.at, len, &http1->head);
@@ -35,8 +35,8 @@ static void read_head(struct conn *conn, size_t len)
 		http1_judge(conn);
 }
 
-/* Between requests the server has nothing to say but that it ends. */
-static enum http1_step watch_server(struct conn *conn)
+/* Between requests the server may only close. */
+static enum http1_step idle_server(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	enum http1_fill fill = http1_fill(conn, false);
@@ -45,7 +45,7 @@ static enum http1_step watch_server(struct conn *conn)
 		return HTTP1_STEP_NONE;
 	if (fill == HTTP1_FILL_SOME)
 		return http1_over(conn, "server", "bad_response", true);
-	if (!http1->proxied) /* as the client would see it without us: it knows what to do */
+	if (!http1->proxied) /* the client sees what it would see without us */
 		return http1_over(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
 	return HTTP1_STEP_NONE;
@@ -59,14 +59,14 @@ enum http1_step http1_read_request(struct conn *conn)
 	ssize_t len = in->data ? http1_scan(&http1->client_scan, in->data + in->at, in->len - in->at) : 0;
 
 	if (len > 0)
-		read_head(conn, (size_t)len);
+		request_head(conn, (size_t)len);
 	else if (len < 0)
 		http1_refuse_malformed(conn, (int)len);
 	if (len)
 		return HTTP1_STEP_DONE;
 	fill = http1_fill(conn, true);
 	if (fill == HTTP1_FILL_SOME) {
-		if (!http1->head_len) /* the first bytes of it: the whole has to come in time, however it trickles */
+		if (!http1->head_len) /* the first bytes: the time limit covers the whole head */
 			conn_timer(conn, CONN_HEADERS_MS, "header_timeout");
 		http1->head_len = 1;
 		return HTTP1_STEP_DONE;
@@ -75,20 +75,20 @@ enum http1_step http1_read_request(struct conn *conn)
 		return http1_over(conn, "client", NULL, false);
 	if (fill != HTTP1_FILL_NONE)
 		return http1_failed(conn, fill, true);
-	return watch_server(conn);
+	return idle_server(conn);
 }
 
-/* What comes while the response is awaited: the next request, kept for then, or that the client is gone. */
+/* Reads ahead while the response is awaited: the next request, or a reset. */
 static enum http1_step read_ahead(struct conn *conn)
 {
 	enum http1_fill fill = conn->client.ended ? HTTP1_FILL_NONE : http1_fill(conn, true);
 
-	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_END) /* it may still listen */
+	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_END) /* a half-closed client still reads */
 		return HTTP1_STEP_NONE;
 	return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : http1_failed(conn, fill, true);
 }
 
-static enum http1_step move_body(struct conn *conn)
+static enum http1_step forward_body(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	enum http1_fill fill = http1->from_client.data ? HTTP1_FILL_SOME : http1_fill(conn, true);
@@ -96,7 +96,7 @@ static enum http1_step move_body(struct conn *conn)
 
 	if (fill == HTTP1_FILL_NONE)
 		return HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_END) /* cut off: the server shall not take it for whole */
+	if (fill == HTTP1_FILL_END) /* cut off: the server must not take it for complete */
 		return http1_over(conn, "client", NULL, true);
 	if (fill != HTTP1_FILL_SOME)
 		return http1_failed(conn, fill, true);
@@ -115,7 +115,7 @@ enum http1_step http1_move_up(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1->up_lost) { /* it may have answered before it closed */
+	if (http1->up_lost) { /* it may have responded before it closed */
 		http1_out_done(&http1->to_server);
 		return HTTP1_STEP_NONE;
 	}
@@ -125,5 +125,5 @@ enum http1_step http1_move_up(struct conn *conn)
 	}
 	if (!http1_out_empty(&http1->to_server))
 		return HTTP1_STEP_NONE;
-	return http1->up.ended ? read_ahead(conn) : move_body(conn);
+	return http1->up.ended ? read_ahead(conn) : forward_body(conn);
 }

@@ -1,4 +1,4 @@
-/* The way down: interim responses, the response's head made anew, its body. */
+/* From the server: interim responses, the response's head, serialised anew, and its body. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static int queue(struct conn *conn, const struct http1_head *head, const char *connection)
+static int queue_head(struct conn *conn, const struct http1_head *head, const char *connection)
 {
 	struct http1 *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
@@ -22,13 +22,13 @@ static int queue(struct conn *conn, const struct http1_head *head, const char *c
 	return out.failed ? -ENOMEM : http1_out_add(&http1->to_client, out.data, out.len);
 }
 
-/* 100, 103: before the response. HTTP/1.0 knows none (RFC 9110, 15.2). */
+/* 100, 103. HTTP/1.0 has no interim responses (RFC 9110, 15.2). */
 static int pass_interim(struct conn *conn, const struct http1_head *head)
 {
 	struct http1 *http1 = conn->state;
 
 	http1->down_as = HTTP1_NO_BODY;
-	return http1->head.minor ? queue(conn, head, NULL) : 0;
+	return http1->head.minor ? queue_head(conn, head, NULL) : 0;
 }
 
 static int pass_final(struct conn *conn, const struct http1_head *head)
@@ -43,7 +43,7 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;
-	/* A server that is told to close says so; one that says it before it has the whole body means it. */
+	/* A server answers "Connection: close" by the same; before it has read the whole body it means its own wish. */
 	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
 			       http1->down_as != HTTP1_UNTIL_CLOSE;
 	if (head->upgrade)
@@ -52,10 +52,10 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 		connection = "close";
 	else if (old)
 		connection = "keep-alive";
-	return queue(conn, head, connection);
+	return queue_head(conn, head, connection);
 }
 
-static enum http1_step read_head(struct conn *conn, size_t len)
+static enum http1_step response_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
 	struct http1_in *in = &http1->from_server;
@@ -74,7 +74,7 @@ static enum http1_step read_head(struct conn *conn, size_t len)
 	return error ? http1_over(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
 }
 
-static enum http1_step await_head(struct conn *conn)
+static enum http1_step await_response(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct http1_in *in = &http1->from_server;
@@ -82,7 +82,7 @@ static enum http1_step await_head(struct conn *conn)
 	enum http1_fill fill;
 
 	if (len > 0)
-		return read_head(conn, (size_t)len);
+		return response_head(conn, (size_t)len);
 	if (len < 0) {
 		http1_refuse_bad_response(conn);
 		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
@@ -90,12 +90,12 @@ static enum http1_step await_head(struct conn *conn)
 	fill = http1_fill(conn, false);
 	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_SOME)
 		return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_END) /* as the client would see it without us, who repeats what may be repeated */
+	if (fill == HTTP1_FILL_END) /* the client sees what it would see without us, and may retry */
 		return http1_over(conn, "server", NULL, false);
 	return http1_failed(conn, fill, false);
 }
 
-static enum http1_step move_body(struct conn *conn)
+static enum http1_step return_body(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	enum http1_fill fill = http1->from_server.data ? HTTP1_FILL_SOME : http1_fill(conn, false);
@@ -107,7 +107,7 @@ static enum http1_step move_body(struct conn *conn)
 		http1->down.ended = true;
 		return HTTP1_STEP_DONE;
 	}
-	if (fill == HTTP1_FILL_END) /* cut off: by a reset the client knows */
+	if (fill == HTTP1_FILL_END) /* cut off: a reset tells the client */
 		return http1_over(conn, "server", "truncated", true);
 	if (fill != HTTP1_FILL_SOME)
 		return http1_failed(conn, fill, false);
@@ -127,5 +127,5 @@ enum http1_step http1_move_down(struct conn *conn)
 		return http1_over(conn, "client_reset", NULL, true);
 	if (!http1_out_empty(&http1->to_client) || (http1->answered && http1->down.ended))
 		return HTTP1_STEP_NONE;
-	return http1->answered ? move_body(conn) : await_head(conn);
+	return http1->answered ? return_body(conn) : await_response(conn);
 }

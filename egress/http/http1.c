@@ -11,15 +11,15 @@
 /* ---- the end of a head ---- */
 
 enum {
-	FIRST, /* within the first line */
+	FIRST, /* inside the first line */
 	FIRST_CR,
-	START, /* of another line */
+	START, /* at the start of a further line */
 	LINE,
 	LINE_CR,
 	END_CR,
 };
 
-/* The state after this byte of a line, or an error. A tab is white space in a value and nowhere else (read_field). */
+/* The state after a byte of a line, or an error. A tab is allowed in field values only (read_field). */
 static int line_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == FIRST;
@@ -27,11 +27,11 @@ static int line_byte(unsigned state, unsigned char byte, bool at_start)
 	if (byte == '\r')
 		return at_start ? (first ? -EPROTO : END_CR) : first ? FIRST_CR : LINE_CR;
 	if (byte == '\n')
-		return -EBADMSG; /* RFC 9112, 2.2 lets a reader take it for an end: so others may, or may not */
+		return -EBADMSG; /* RFC 9112, 2.2 permits a bare LF as line end: parsers differ */
 	if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
-		return first ? -EPROTO : -EBADMSG; /* in the first line: likely no HTTP at all */
+		return first ? -EPROTO : -EBADMSG; /* in the first line: probably not HTTP */
 	if (at_start && (byte == ' ' || byte == '\t'))
-		return first ? -EPROTO : -EBADMSG; /* a folded line, RFC 9112, 5.2 */
+		return first ? -EPROTO : -EBADMSG; /* obs-fold, RFC 9112, 5.2 */
 	return (int)(first ? FIRST : LINE);
 }
 
@@ -82,6 +82,7 @@ static bool is_token(const char *text, size_t len)
 	return len > 0;
 }
 
+/* The next member of a comma-separated list of words; moves past it. False: none is left. */
 static bool next_word(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
 {
 	while (*len && memchr(", \t", **list, 3)) {
@@ -99,7 +100,7 @@ static bool next_word(const char **list, size_t *len, const char **ret_word, siz
 
 /* ---- fields ---- */
 
-/* One line without its end: name, colon, value between white space. */
+/* One line without its CR LF: name, colon, value between optional white space. */
 static int read_field(const char *line, size_t len, struct field *ret_field)
 {
 	const char *colon = memchr(line, ':', len);
@@ -107,7 +108,8 @@ static int read_field(const char *line, size_t len, struct field *ret_field)
 
 	if (!colon)
 		return -EPROTO;
-	if (!is_token(line, (size_t)(colon - line))) /* with a space before the colon readers differ: RFC 9112, 5.1 */
+	/* parsers differ about white space before the colon: RFC 9112, 5.1 */
+	if (!is_token(line, (size_t)(colon - line)))
 		return -EBADMSG;
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t'); value++)
 		;
@@ -120,7 +122,7 @@ static int read_field(const char *line, size_t len, struct field *ret_field)
 
 static int read_fields(const char *data, size_t len, struct http1_head *head)
 {
-	const char *end = data + len - 2; /* of the last field: the empty line follows */
+	const char *end = data + len - 2; /* end of the last field; the empty line follows */
 
 	head->fields = 0;
 	while (data < end) {
@@ -128,7 +130,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 		const char *stop = memchr(line, '\r', (size_t)(end - line));
 		int error;
 
-		if (!stop) /* http1_scan has seen a whole head */
+		if (!stop) /* http1_scan has found a complete head */
 			return -EPROTO;
 		if (head->fields == HTTP_FIELDS_MAX)
 			return -EMSGSIZE;
@@ -141,7 +143,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 	return 0;
 }
 
-/* What was seen while walking over the fields. */
+/* What the fields have said so far. */
 struct seen {
 	bool response;
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
@@ -151,14 +153,14 @@ static int read_length(struct http1_head *head, const struct field *field, const
 {
 	uint64_t length = 0;
 
-	if (field->value_len == 0 || field->value_len > 18) /* less than 2^63 */
+	if (field->value_len == 0 || field->value_len > 18) /* below 2^63 */
 		return -EBADMSG;
 	for (size_t i = 0; i < field->value_len; i++) {
 		if (field->value[i] < '0' || field->value[i] > '9')
 			return -EBADMSG;
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
-	/* Twice is suspicious in a request; servers exist that repeat it, and the same number twice misleads nobody. */
+	/* A repeated length is refused in a request. Some servers repeat it; the same value cannot mislead. */
 	if (head->has_length && (!seen->response || head->length != length))
 		return -EBADMSG;
 	head->has_length = true;
@@ -166,7 +168,7 @@ static int read_length(struct http1_head *head, const struct field *field, const
 	return 0;
 }
 
-/* "chunked" and nothing else: other codings, and "chunked" not last or twice, are where readers differ. */
+/* Only "chunked": parsers differ about other codings and about "chunked" repeated or not last. */
 static int read_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
 {
 	if (seen->chunked || head->minor == 0 || !http1_is(field->value, field->value_len, "chunked"))
@@ -227,7 +229,7 @@ static int read_one(struct http1_head *head, const struct field *field, struct s
 	return seen->response ? 0 : read_request_only(head, field);
 }
 
-static enum http1_framing framing(const struct http1_head *head, const struct seen *seen)
+static enum http1_framing framing_of(const struct http1_head *head, const struct seen *seen)
 {
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
@@ -246,12 +248,13 @@ static int apply_fields(struct http1_head *head, bool response)
 		if (error)
 			return error;
 	}
-	if (seen.chunked && head->has_length) /* the oldest of all: CL.TE and TE.CL */
+	if (seen.chunked && head->has_length) /* CL.TE and TE.CL smuggling */
 		return -EBADMSG;
-	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect")) /* many proxies' clients */
+	/* clients of proxies often omit it */
+	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect"))
 		return -EPROTO;
-	head->framing = framing(head, &seen);
-	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: not without content to wait with */
+	head->framing = framing_of(head, &seen);
+	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
 	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
 	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
 	if (!response && (head->framing != HTTP1_NO_BODY || !http1_is(head->method, head->method_len, "get")))
@@ -261,7 +264,7 @@ static int apply_fields(struct http1_head *head, bool response)
 
 /* ---- request and status lines ---- */
 
-/* "HTTP/1.0" or "HTTP/1.1". A higher 1.x would be allowed to mean the same; nobody has ever sent one. */
+/* "HTTP/1.0" or "HTTP/1.1". RFC 9112 permits a higher minor version, which no client sends. */
 static bool read_version(const char *text, size_t len, unsigned *ret_minor)
 {
 	if (len != 8 || memcmp(text, "HTTP/1.", 7) != 0 || (text[7] != '0' && text[7] != '1'))
@@ -270,7 +273,10 @@ static bool read_version(const char *text, size_t len, unsigned *ret_minor)
 	return true;
 }
 
-/* What may stand in a target (RFC 3986) and what programs put there besides; never a space, a fragment, a control byte. */
+/*
+ * Bytes of a request target (RFC 3986), plus those that programs send unescaped; no space, fragment or control
+ * character.
+ */
 static bool is_target(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -279,7 +285,7 @@ static bool is_target(const char *text, size_t len)
 	return len > 0;
 }
 
-/* Single spaces between exactly three parts: HTTP/0.9 has two. */
+/* Exactly three parts with single spaces between them: HTTP/0.9 has two. */
 static int read_request_line(const char *line, size_t len, struct http1_head *head)
 {
 	const char *end = line + len;
@@ -304,7 +310,7 @@ static bool is_digit(char byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* The phrase and even the space before it are missing from what some servers send. */
+/* Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
 	if (len < 12 || !read_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
@@ -316,7 +322,7 @@ static int read_status_line(const char *line, size_t len, struct http1_head *hea
 	return 0;
 }
 
-/* The first line's length without its end; 0: there is none. */
+/* Length of the first line without CR LF; 0: none. */
 static size_t first_line(const char *data, size_t len)
 {
 	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
@@ -340,7 +346,7 @@ int http1_request(const char *data, size_t len, struct http1_head *ret_head)
 	return error;
 }
 
-/* RFC 9112, 6.3: what never has a body, whatever its fields say. */
+/* RFC 9112, 6.3: responses that never have a body, whatever their fields say. */
 static bool has_no_body(unsigned status, const char *method)
 {
 	return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
@@ -361,7 +367,7 @@ int http1_response(const char *data, size_t len, const char *method, struct http
 		return error;
 	if (has_no_body(head.status, method))
 		head.framing = HTTP1_NO_BODY;
-	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: may not be said; of HEAD and 304 it may */
+	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: not permitted here; with HEAD and 304 it is */
 		head.has_length = false;
 		head.length = 0;
 	}
@@ -416,7 +422,7 @@ void http1_write_field(struct buf *out, const struct field *field)
 	buf_puts(out, "\r\n");
 }
 
-/* RFC 9110, 7.6.1: what Connection names is between neighbours too. */
+/* RFC 9110, 7.6.1: fields that Connection lists are hop-by-hop too. */
 static bool is_named_by_connection(const struct http1_head *head, const struct field *field)
 {
 	for (size_t i = 0; i < head->fields; i++) {
@@ -442,7 +448,8 @@ bool http1_field_passes(const struct http1_head *head, const struct field *field
 	return !request_field_dropped(field->name, field->name_len, response) && !is_named_by_connection(head, field);
 }
 
-void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head, const char *connection)
+void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
+		     const char *connection)
 {
 	if (framing == HTTP1_CHUNKED)
 		buf_puts(out, "Transfer-Encoding: chunked\r\n");

@@ -1,9 +1,10 @@
 /*
- * HTTP/1.0 and HTTP/1.1 messages (RFC 9112), read strictly: whatever two readers could understand differently is refused.
- * Nothing read here is sent on as it is; http1_write_* makes new bytes of what was understood. Pure; fuzzed.
+ * HTTP/1.0 and HTTP/1.1 messages (RFC 9112), parsed strictly: what two parsers could read differently is refused.
+ * Received bytes are never forwarded as they are; http1_write_* serialises what was parsed. Pure; fuzzed. Called in the
+ * egress process by mode_http1 and mode_proxy.
  *
- * Errors: -EBADMSG: bytes that are meant to be, or may be, read differently by somebody else ("smuggling");
- * -EPROTO: not HTTP/1.x, or not as it should be ("bad_request"); -EMSGSIZE: too long.
+ * Errors: -EBADMSG: ambiguous, parsers may differ ("smuggling"); -EPROTO: not HTTP/1.x or malformed ("bad_request");
+ * -EMSGSIZE: too long ("too_large").
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_H
@@ -18,15 +19,15 @@
 
 /* ---- heads ---- */
 
-/* Where the search for a head's end has got to; zeroed at its first byte. */
+/* State of the search for the end of a head; zeroed at its first byte. */
 struct http1_scan {
 	size_t at;
 	unsigned state;
 };
 
 /*
- * The length of the head that data (of which len bytes have come so far) begins with, its empty line included; 0: it goes
- * on. Looks at each byte once, and refuses control characters, lines that do not end in CR LF and folded lines as they come.
+ * Finds the end of the head at data, of which len bytes have arrived. Returns the head's length with its empty line; 0:
+ * incomplete; or an error. Checks each byte once: refuses control characters, bare LF and obs-fold as they arrive.
  */
 ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len);
 
@@ -42,31 +43,33 @@ struct http1_head {
 	struct field field[HTTP_FIELDS_MAX];
 	size_t fields;
 	enum http1_framing framing;
-	uint64_t length;        /* content-length, if has_length: also where there is no body (HEAD, 304) */
+	uint64_t length;        /* Content-Length if has_length, also where there is no body (HEAD, 304) */
 	bool has_length;
-	bool keep_alive;        /* the sender will go on with another message */
-	bool upgrade;           /* to a websocket: asked for, or answered */
+	bool keep_alive;        /* the connection persists after this message */
+	bool upgrade;           /* to a websocket: requested or accepted */
 	/* of a request; texts borrow */
 	const char *method, *target, *host;
 	size_t method_len, target_len, host_len;
-	bool expects;           /* 100-continue */
+	bool expects;           /* expects 100-continue */
 	/* of a response */
 	unsigned status;
 	const char *phrase;
 	size_t phrase_len;
 };
 
-/* Understands a whole head (http1_scan's). 0 or an error. ret_head borrows from data. */
+/* Parses a complete head, as http1_scan found it. 0 or an error. ret_head borrows from data. */
 int http1_request(const char *data, size_t len, struct http1_head *ret_head);
-/* The same for a response to a request with that method. */
+/* The same for the response to a request with that method. */
 int http1_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
-/* The code for records: "smuggling", "bad_request", "too_large". */
+/* The reason code for records. */
 const char *http1_reason(int error);
 
-/* The parts of a target "http://host:port/path?query" (of the request line's other forms: see RFC 9112, 3.2). Borrow. */
+/*
+ * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2). Borrowed. False: another form.
+ */
 struct http1_absolute {
-	const char *authority, *path; /* path: "/…", or "/" where there is none */
+	const char *authority, *path; /* path and query: "/…"; "/" if there is none */
 	size_t authority_len, path_len;
 };
 bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
@@ -75,32 +78,33 @@ bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_pa
 
 struct http1_body {
 	enum http1_framing framing;
-	bool strict;     /* a request's: chunk extensions are refused, not dropped */
-	bool ended;      /* all of it was seen; never by itself with HTTP1_UNTIL_CLOSE */
+	bool strict;     /* of a request: chunk extensions are refused; otherwise dropped */
+	bool ended;      /* the end was read; the caller sets it for HTTP1_UNTIL_CLOSE */
 	unsigned state;
-	unsigned count;  /* digits of a chunk's size, bytes of an extension or of trailers */
-	uint64_t left;   /* of the body or the chunk */
+	unsigned count;  /* of digits of a chunk size, bytes of an extension or of trailers */
+	uint64_t left;   /* unread bytes of the body or chunk */
 };
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request);
 /*
- * Reads on: returns how many bytes of data were used (0 only when len is 0 or the body has ended), of which ret_len from
- * *ret_part on are content. Trailers are checked and dropped. Or an error.
+ * Parses more of a body. Returns how many bytes of data were consumed (0 only if len is 0 or the body has ended);
+ * *ret_len bytes at *ret_part are content. Trailers are checked and dropped. Or an error.
  */
 ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len);
 
 /* ---- what is sent ---- */
 
-/* "GET /path?query HTTP/1.1" with host (both known to be clean), then "HTTP/1.1 200 OK". */
+/* "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK". The texts must be free of control characters. */
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
 			 const char *host);
 void http1_write_response(struct buf *out, const struct http1_head *head);
 void http1_write_field(struct buf *out, const struct field *field);
-/* Whether a field is sent on: neither framing nor between neighbours, by its name or because Connection names it. */
+/* Whether a field is forwarded: neither framing nor hop-by-hop, by its name or by Connection. */
 bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response);
-/* Framing and the head's end. connection: "close", "keep-alive", "Upgrade" or NULL: not said. */
-void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head, const char *connection);
-/* The size line of a chunk of that many bytes (> 0), which "\r\n" has to follow; the last chunk. */
+/* Framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
+void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
+		     const char *connection);
+/* The size line of a chunk of len bytes (> 0). HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
 #define HTTP1_CHUNK_HEAD 20
 size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);
 #define HTTP1_CHUNK_END "\r\n"

@@ -1,4 +1,7 @@
-/* Moves bytes between two channels and two nghttp2 sessions. Nothing is closed from within a callback of theirs. */
+/*
+ * mode_http2: moves bytes between two channels and two nghttp2 sessions. Never closes the connection inside a callback
+ * of nghttp2.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,11 +12,11 @@
 #include "base/banned.h"
 
 #define READ_BYTES 16384
-#define READS_MAX 16 /* of one end, a turn: then other connections have theirs */
+#define READS_MAX 16 /* of each end, a round of the loop */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
-/* Whoever waited for a budget asks it again. */
-static void resume(struct http2 *http2)
+/* Streams that waited for the budget try again. */
+static void budget_resume(struct http2 *http2)
 {
 	http2->wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
@@ -22,19 +25,19 @@ static void resume(struct http2 *http2)
 	}
 }
 
-/* Flow control bounds bodies; interim responses and what is refused it does not: who does not take them is not read for. */
+/* Flow control does not bound interim responses and refusals: a peer that does not read them is not read from. */
 static bool has_room(nghttp2_session *to)
 {
 	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
 }
 
-/* Bytes read; 0: none for now; -EPIPE: the end; -errno. */
-static ssize_t take(struct http2 *http2, struct channel *channel, nghttp2_session *session)
+/* Bytes read; 0: none now; -EPIPE: the end; -errno. */
+static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp2_session *session)
 {
 	uint8_t data[READ_BYTES];
 	ssize_t total = 0, got = -EAGAIN;
 
-	/* A few bytes are a request and its cancellation, and a record each: not more than the supervisor takes. */
+	/* A few bytes can be a request and its cancellation, with a record each: stop when the control line is full. */
 	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
 				 !line_full(http2->conn->egress->line);
 	     reads++) {
@@ -50,8 +53,8 @@ static ssize_t take(struct http2 *http2, struct channel *channel, nghttp2_sessio
 	return got > 0 || got == -EAGAIN ? total : got;
 }
 
-/* The same for what is sent. */
-static ssize_t give(struct channel *channel, nghttp2_session *session, const uint8_t **out, size_t *len)
+/* Bytes sent; 0: none now; -errno. */
+static ssize_t session_write(struct channel *channel, nghttp2_session *session, const uint8_t **out, size_t *len)
 {
 	ssize_t total = 0, sent;
 
@@ -73,12 +76,14 @@ static ssize_t give(struct channel *channel, nghttp2_session *session, const uin
 }
 
 /* False: the connection is closed. */
-static bool step(struct http2 *http2, bool *ret_moved)
+static bool mode_step(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
-	ssize_t client = take(http2, &conn->client, http2->client), upstream = take(http2, &conn->upstream, http2->upstream);
-	ssize_t client_sent = give(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
-	ssize_t upstream_sent = give(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
+	ssize_t client = session_read(http2, &conn->client, http2->client);
+	ssize_t upstream = session_read(http2, &conn->upstream, http2->upstream);
+	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
+	ssize_t upstream_sent =
+		session_write(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
 
 	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
 	if (http2->reason)
@@ -102,8 +107,8 @@ static void pump(struct conn *conn)
 	bool moved, room;
 
 	if (http2->wait_ms)
-		resume(http2);
-	if (!step(http2, &moved))
+		budget_resume(http2);
+	if (!mode_step(http2, &moved))
 		return;
 	if (!nghttp2_session_want_read(http2->client) && !nghttp2_session_want_write(http2->client)) {
 		conn_close(conn, "client", NULL, false);
@@ -136,7 +141,7 @@ static void done(struct conn *conn)
 	free(http2);
 }
 
-/* The state is made by the first pump: mode_tls knows nothing of it. */
+/* The first pump creates the state. */
 static void start(struct conn *conn)
 {
 	struct http2 *http2 = calloc(1, sizeof(*http2));

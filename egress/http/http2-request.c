@@ -24,13 +24,14 @@ static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_
 	if (len < 0)
 		return len;
 	stream->bytes_up += (size_t)len;
-	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len); /* fails only when it is closed */
+	/* fails only for a closed stream */
+	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len);
 	if (http2_queue_over(&stream->up))
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	return len;
 }
 
-/* What is sent in place of what the program wrote. Values are wiped. */
+/* The header fields to forward_request instead of the program's. Values are wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
@@ -50,20 +51,20 @@ static void outgoing_done(struct outgoing *outgoing)
 	free(outgoing);
 }
 
-static void put(struct outgoing *outgoing, const char *name, size_t name_len, const char *value, size_t value_len,
-		bool secret)
+static void outgoing_add(struct outgoing *outgoing, const char *name, size_t name_len, const char *value,
+			 size_t value_len, bool secret)
 {
 	outgoing->field[outgoing->count++] = http2_nv(name, name_len, value, value_len, secret);
 }
 
-static void own(struct outgoing *outgoing, char *value, size_t len)
+static void outgoing_own(struct outgoing *outgoing, char *value, size_t len)
 {
 	outgoing->owned[outgoing->owned_count] = value;
 	outgoing->owned_len[outgoing->owned_count++] = len;
 }
 
-/* The text that was judged, and the query as it came. */
-static void put_target(struct outgoing *outgoing, const struct http2_stream *stream)
+/* The path that was judged, and the query as received. */
+static void outgoing_target(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const struct conn *conn = stream->http2->conn;
 	const char *path = http2_head_find(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
@@ -73,13 +74,13 @@ static void put_target(struct outgoing *outgoing, const struct http2_stream *str
 		       stream->asked.query && query ? query : ""); /* both are bounded by the head */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
-	put(outgoing, ":method", 7, stream->asked.method, strlen(stream->asked.method), false);
-	put(outgoing, ":scheme", 7, "https", 5, false);
-	put(outgoing, ":authority", 10, outgoing->authority, strlen(outgoing->authority), false);
-	put(outgoing, ":path", 5, outgoing->path, strlen(outgoing->path), false);
+	outgoing_add(outgoing, ":method", 7, stream->asked.method, strlen(stream->asked.method), false);
+	outgoing_add(outgoing, ":scheme", 7, "https", 5, false);
+	outgoing_add(outgoing, ":authority", 10, outgoing->authority, strlen(outgoing->authority), false);
+	outgoing_add(outgoing, ":path", 5, outgoing->path, strlen(outgoing->path), false);
 }
 
-/* "te: trailers" is the one of those fields that HTTP/2 has, and gRPC insists on it. */
+/* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
 static bool is_forwarded(const char *name, size_t len, const char *value)
 {
 	if (name[0] == ':' || strcmp(name, "host") == 0)
@@ -89,13 +90,14 @@ static bool is_forwarded(const char *name, size_t len, const char *value)
 	return !request_field_dropped(name, len, false);
 }
 
-static int put_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
+static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
 {
 	const struct http2_head *head = &stream->request;
 
 	for (size_t i = 0; i < head->count; i++) {
 		struct field field = {.name = head->text + head->field[i].name, .name_len = head->field[i].name_len,
-				      .value = head->text + head->field[i].value, .value_len = head->field[i].value_len};
+				      .value = head->text + head->field[i].value,
+				      .value_len = head->field[i].value_len};
 		char *value;
 		size_t len;
 		int r;
@@ -107,15 +109,15 @@ static int put_fields(struct outgoing *outgoing, const struct http2_stream *stre
 		if (r < 0)
 			return r;
 		if (r) {
-			own(outgoing, value, len);
-			put(outgoing, field.name, field.name_len, value, len, true);
+			outgoing_own(outgoing, value, len);
+			outgoing_add(outgoing, field.name, field.name_len, value, len, true);
 		} else
-			put(outgoing, field.name, field.name_len, field.value, field.value_len, false);
+			outgoing_add(outgoing, field.name, field.name_len, field.value, field.value_len, false);
 	}
 	return 0;
 }
 
-static int build(struct outgoing *outgoing, const struct http2_stream *stream)
+static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const char *name = NULL;
 	char *value = NULL;
@@ -123,26 +125,26 @@ static int build(struct outgoing *outgoing, const struct http2_stream *stream)
 
 	if (r < 0)
 		return r;
-	put_target(outgoing, stream);
+	outgoing_target(outgoing, stream);
 	if (name) {
-		own(outgoing, value, strlen(value));
-		put(outgoing, name, strlen(name), value, strlen(value), true);
+		outgoing_own(outgoing, value, strlen(value));
+		outgoing_add(outgoing, name, strlen(name), value, strlen(value), true);
 	}
-	return put_fields(outgoing, stream, name);
+	return outgoing_fields(outgoing, stream, name);
 }
 
-static void forward(struct http2_stream *stream)
+static void forward_request(struct http2_stream *stream)
 {
 	struct http2 *http2 = stream->http2;
 	nghttp2_data_provider body = {.read_callback = read_up};
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
 	bool empty = http2_queue_over(&stream->up);
-	int r = outgoing ? build(outgoing, stream) : -ENOMEM;
+	int r = outgoing ? outgoing_build(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
 	if (r == 0)
-		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count, empty ? NULL : &body,
-					    stream);
+		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count,
+					    empty ? NULL : &body, stream);
 	if (outgoing)
 		outgoing_done(outgoing);
 	stream->phase = HTTP2_FORWARDED;
@@ -162,7 +164,8 @@ void http2_more(struct http2_stream *stream)
 	if (!stream->up_deferred || stream->upstream_id < 0)
 		return;
 	stream->up_deferred = false;
-	(void)nghttp2_session_resume_data(stream->http2->upstream, stream->upstream_id); /* fails only when it is closed */
+	/* Fails only for a closed stream. */
+	(void)nghttp2_session_resume_data(stream->http2->upstream, stream->upstream_id);
 }
 
 static void http2_upstream_cancel(struct http2_stream *stream)
@@ -180,7 +183,7 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 
 /* ---- a request ---- */
 
-static void refuse(struct http2_stream *stream, unsigned status, const char *reason)
+static void request_refuse(struct http2_stream *stream, unsigned status, const char *reason)
 {
 	uint64_t id;
 
@@ -189,20 +192,20 @@ static void refuse(struct http2_stream *stream, unsigned status, const char *rea
 	http2_refuse(stream);
 }
 
-static void on_record(struct conn *conn, void *ctx, int error)
+static void request_recorded(struct conn *conn, void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 
 	if (stream->gone) {
 		const struct control_done done = {.id = stream->record_id, .result = -ECANCELED};
 
-		if (error == 0) /* on record: so it has to end there */
+		if (error == 0) /* recorded, so the record needs an outcome */
 			conn_record_done(conn, stream->record_id, &done);
 		http2_stream_free(stream);
 		return;
 	}
 	if (error == 0)
-		forward(stream);
+		forward_request(stream);
 	else {
 		stream->verdict.allow = false;
 		stream->verdict.status = 503;
@@ -212,7 +215,7 @@ static void on_record(struct conn *conn, void *ctx, int error)
 	conn_pump(conn);
 }
 
-static bool copy(char *to, size_t cap, const char *from)
+static bool copy_text(char *to, size_t cap, const char *from)
 {
 	size_t len = strlen(from);
 
@@ -222,7 +225,10 @@ static bool copy(char *to, size_t cap, const char *from)
 	return true;
 }
 
-/* From the pseudo-fields, which nghttp2 has checked for being there once each. NULL, or why not. */
+/*
+ * Fills stream->asked from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the reason code
+ * of a refusal.
+ */
 static const char *read_request(struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->request;
@@ -231,14 +237,14 @@ static const char *read_request(struct http2_stream *stream)
 	const char *authority = http2_head_find(head, ":authority"), *path = http2_head_find(head, ":path");
 	const char *host = http2_head_find(head, "host"), *query;
 
-	if (!method || !copy(asked->method, sizeof(asked->method), method) || !scheme ||
-	    !copy(asked->scheme, sizeof(asked->scheme), scheme) || !path)
+	if (!method || !copy_text(asked->method, sizeof(asked->method), method) || !scheme ||
+	    !copy_text(asked->scheme, sizeof(asked->scheme), scheme) || !path)
 		return "bad_request";
 	if (!authority)
 		authority = host;
 	else if (host && strcmp(host, authority) != 0)
 		return "smuggling";
-	if (!authority || !copy(asked->authority, sizeof(asked->authority), authority))
+	if (!authority || !copy_text(asked->authority, sizeof(asked->authority), authority))
 		return "bad_request";
 	if (net_path_normalise(path, strlen(path), asked->path, &query) < 0)
 		return "bad_path";
@@ -259,13 +265,13 @@ static bool has_refused_field(const struct http2_stream *stream)
 	return false;
 }
 
-static void judge(struct http2_stream *stream)
+static void request_judge_stream(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
 	const char *wrong = read_request(stream);
 
 	if (wrong) {
-		refuse(stream, 400, wrong);
+		request_refuse(stream, 400, wrong);
 		return;
 	}
 	request_judge(conn, &stream->asked, &stream->verdict);
@@ -278,21 +284,21 @@ static void judge(struct http2_stream *stream)
 		http2_refuse(stream);
 		return;
 	}
-	request_record(conn, &stream->asked, &stream->verdict, on_record, stream, &stream->record_id);
+	request_record(conn, &stream->asked, &stream->verdict, request_recorded, stream, &stream->record_id);
 }
 
 /*
- * The head is there. Whether content follows is told by what comes next: where the method has none, the verdict waits for
- * that, since a server in front of others may pass it on by HTTP/1.
+ * Judges once it is known whether content follows. For methods without content the verdict waits for the next frame,
+ * since a server may pass the request on by HTTP/1.
  */
-static void judge_when_known(struct http2_stream *stream)
+static void judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find(&stream->request, ":method");
 
 	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.len)
 		return;
 	stream->asked.body = stream->up.len > 0 || !stream->up.ended;
-	judge(stream);
+	request_judge_stream(stream);
 }
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -305,11 +311,12 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	stream->start_ns = loop_now_ns(stream->http2->conn->egress->loop);
-	(void)nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream); /* it has just been made */
+	/* the stream was just created */
+	(void)nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
 	return 0;
 }
 
-/* A request's own trailers are dropped: nothing that is judged may follow the verdict. */
+/* Trailers of a request are dropped: nothing that is judged may follow the verdict. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
 		     const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
@@ -323,18 +330,19 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (!stream->request.too_large)
 		return 0;
-	refuse(stream, 431, "head_too_large");
-	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* the stream is reset: no more of it is read */
+	request_refuse(stream, 431, "head_too_large");
+	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream: no more of it is read */
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len, void *user_data)
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+		   void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
 	(void)flags;
 	(void)user_data;
 	if (!stream || stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED) {
-		(void)nghttp2_session_consume(session, id, len); /* nobody wants it: room for other streams */
+		(void)nghttp2_session_consume(session, id, len); /* dropped: reopens the connection's window */
 		return 0;
 	}
 	return http2_queue_add(&stream->up, data, len) < 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
@@ -350,7 +358,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		stream->up.ended = true;
 	if (stream->phase == HTTP2_HEAD)
-		judge_when_known(stream);
+		judge_when_body_known(stream);
 	else
 		http2_more(stream);
 	return 0;

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	return len;
 }
 
-static void http2_respond(struct http2_stream *stream, bool final)
+static void submit_response(struct http2_stream *stream, bool final)
 {
 	struct http2 *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
@@ -61,7 +62,8 @@ static void http2_respond(struct http2_stream *stream, bool final)
 						  head->field[i].value_len, false);
 	}
 	if (!final)
-		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count, NULL);
+		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
+					   NULL);
 	else
 		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
 					    stream->down.ended && !stream->trailers.count && !stream->down.len ? NULL : &body);
@@ -74,7 +76,8 @@ void http2_respond_more(struct http2_stream *stream)
 	if (!stream->down_deferred)
 		return;
 	stream->down_deferred = false;
-	(void)nghttp2_session_resume_data(stream->http2->client, stream->client_id); /* fails only when it is closed */
+	/* fails only for a closed stream */
+	(void)nghttp2_session_resume_data(stream->http2->client, stream->client_id);
 }
 
 static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
@@ -103,11 +106,11 @@ static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, 
 void http2_refuse(struct http2_stream *stream)
 {
 	nghttp2_data_provider body = {.read_callback = read_refusal};
-	char status[4] = {(char)('0' + stream->verdict.status / 100 % 10), (char)('0' + stream->verdict.status / 10 % 10),
-			  (char)('0' + stream->verdict.status % 10), '\0'};
+	char status[8] = "";
 	nghttp2_nv field[] = {http2_nv(":status", 7, status, 3, false),
 			      http2_nv("content-type", 12, "application/json", 16, false)};
 
+	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
 	stream->phase = HTTP2_ANSWERED;
 	if (stream->up.len > stream->up.at)
 		(void)nghttp2_session_consume(stream->http2->client, stream->client_id, stream->up.len - stream->up.at);
@@ -137,7 +140,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	return 0;
 }
 
-static void take_head(struct http2_stream *stream)
+static void response_head(struct http2_stream *stream)
 {
 	const char *text = http2_head_find(&stream->response, ":status");
 	unsigned status = 0;
@@ -146,11 +149,11 @@ static void take_head(struct http2_stream *stream)
 		status = status * 10 + (unsigned)(text[i] - '0');
 	if (status >= 200) {
 		stream->status = status;
-		http2_respond(stream, true);
+		submit_response(stream, true);
 		return;
 	}
-	http2_respond(stream, false);
-	http2_head_done(&stream->response); /* room for the next */
+	submit_response(stream, false);
+	http2_head_done(&stream->response); /* for the next one */
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -163,13 +166,14 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		stream->down.ended = true;
 	if (frame->hd.type == NGHTTP2_HEADERS && !stream->status)
-		take_head(stream);
+		response_head(stream);
 	else
 		http2_respond_more(stream);
 	return 0;
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len, void *user_data)
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+		   void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
@@ -185,7 +189,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	return 0;
 }
 
-/* What has come is still given to the program, whose stream settles the record when it closes. */
+/* The program's stream gets what has arrived; the record is settled when that stream closes. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
@@ -199,7 +203,10 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
 	return 0;
 }
 
-/* A request that the endpoint takes no more (GOAWAY, or out of numbers) was never a stream: nothing closes it. */
+/*
+ * A request that the endpoint no longer accepts (GOAWAY, or no stream ids left) never becomes a stream, so nothing
+ * closes it.
+ */
 static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
 {
 	struct http2 *http2 = user_data;

@@ -52,8 +52,8 @@ void http2_stream_free(struct http2_stream *stream)
 	free(stream);
 }
 
-/* The offset of a copy that ends in NUL, or -ENOMEM. */
-static ssize_t keep(struct http2_head *head, const uint8_t *text, size_t len)
+/* The offset of a NUL-terminated copy, or -ENOMEM. */
+static ssize_t head_store(struct http2_head *head, const uint8_t *text, size_t len)
 {
 	size_t at = head->text_len;
 
@@ -82,8 +82,8 @@ int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len
 		head->too_large = true;
 		return 0;
 	}
-	name_at = keep(head, name, name_len);
-	value_at = name_at < 0 ? name_at : keep(head, value, value_len);
+	name_at = head_store(head, name, name_len);
+	value_at = name_at < 0 ? name_at : head_store(head, value, value_len);
 	if (value_at < 0)
 		return -ENOMEM;
 	head->field[head->count].name = (uint32_t)name_at;
@@ -167,7 +167,8 @@ int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
 
 /* ---- sessions ---- */
 
-int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on, nghttp2_session **ret_session)
+int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
+			 nghttp2_session **ret_session)
 {
 	const nghttp2_settings_entry settings[] = {
 		server ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX}

@@ -1,6 +1,6 @@
 /*
- * HTTP/2 (RFC 9113) by nghttp2, on opened connections: a server's session towards the program, a client's towards the
- * endpoint, streams led from the one to the other. Private to mode_http2.
+ * HTTP/2 (RFC 9113) by nghttp2 inside intercepted TLS: a server session towards the program, a client session towards
+ * the endpoint; streams are forwarded between them. Runs in the egress process; private to http2-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP2_H
 #define CALLGATE_EGRESS_HTTP_HTTP2_H
@@ -14,22 +14,22 @@
 #include "egress/http/request.h"
 
 #define HTTP2_STREAMS_MAX 100
-/* What may be under way a direction, over all streams: the flow-control window that every connection begins with. */
+/* Bytes in transit a direction, over all streams: the initial flow-control window (RFC 9113, 6.9.2). */
 #define HTTP2_WINDOW 65535
 
-/* Bytes of a body that one side has sent and the other not yet taken. */
+/* Bytes of a body that are received and not yet sent. */
 struct http2_queue {
 	uint8_t *data; /* owned */
 	size_t at, len, cap;
-	bool ended;    /* nothing follows */
+	bool ended;    /* no more will be added */
 };
 
-/* The header fields of one message, in one block of memory. */
+/* The header fields of one message, in one allocation. */
 struct http2_head {
-	char *text; /* owned: names and values, each with a NUL */
+	char *text; /* owned; names and values, each NUL-terminated */
 	size_t text_len, text_cap;
 	struct {
-		uint32_t name, value; /* offsets */
+		uint32_t name, value; /* offsets in text */
 		uint32_t name_len, value_len;
 	} field[HTTP_FIELDS_MAX];
 	size_t count;
@@ -38,10 +38,10 @@ struct http2_head {
 
 enum http2_phase {
 	HTTP2_HEAD,     /* the request is arriving */
-	HTTP2_JUDGED,   /* its record is awaited */
+	HTTP2_JUDGED,   /* the acknowledgement of its record is awaited */
 	HTTP2_FORWARDED,
-	HTTP2_ANSWERED, /* by us: refused */
-	HTTP2_ENDED,    /* the endpoint's side is over, and what came of it on record */
+	HTTP2_ANSWERED, /* refused by us */
+	HTTP2_ENDED,    /* the outcome is recorded */
 };
 
 struct http2;
@@ -53,13 +53,13 @@ struct http2_stream {
 	enum http2_phase phase;
 	struct http2_head request, response, trailers; /* response: an interim one until status is set */
 	struct http2_queue up, down;
-	bool up_deferred, down_deferred; /* a provider waits for bytes */
-	bool gone;         /* the program's side has closed it while its record was awaited, which frees it */
+	bool up_deferred, down_deferred; /* the data provider waits for bytes */
+	bool gone;         /* the program closed the stream while its record was awaited; freed when that arrives */
 	struct request asked;
 	struct request_verdict verdict;
 	uint64_t record_id, start_ns, bytes_up, bytes_down;
-	unsigned status;   /* of the response's head; 0: it has not come */
-	char *refusal;     /* owned: the body of ours */
+	unsigned status;   /* of the response; 0: not received */
+	char *refusal;     /* owned; body of our refusal */
 	size_t refusal_at;
 };
 
@@ -67,10 +67,10 @@ struct http2 {
 	struct conn *conn;
 	nghttp2_session *client, *upstream;
 	struct http2_stream *streams;
-	const uint8_t *client_out, *upstream_out; /* what nghttp2 wants sent, as far as it is not */
+	const uint8_t *client_out, *upstream_out; /* unsent output of nghttp2 */
 	size_t client_out_len, upstream_out_len;
-	uint64_t wait_ms;  /* until a budget has something again; 0: none waits */
-	const char *reason; /* of the connection's end, when a budget is used up */
+	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	const char *reason; /* reason of the end when the budget is spent */
 };
 
 /* ---- http2-stream.c ---- */

@@ -1,4 +1,4 @@
-/* What of a request can be told from its text alone. Pure. */
+/* Checks of a request's text. Pure. */
 #include <string.h>
 #include <strings.h>
 
@@ -41,7 +41,7 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 	rest = !stop ? end : bracket ? stop + 1 : stop;
 	if (net_host_canonical(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
 		return false;
-	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]" */
+	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]", or an address without brackets */
 		return false;
 	*ret_port = default_port;
 	return rest == end || (*rest == ':' && read_port(rest + 1, (size_t)(end - rest - 1), ret_port));
@@ -49,7 +49,8 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 
 bool request_lacks_body(const char *method)
 {
-	static const char *const none[] = {"GET", "HEAD", "DELETE", "OPTIONS"}; /* TRACE and CONNECT are not forwarded */
+	/* TRACE and CONNECT are never forwarded */
+	static const char *const none[] = {"GET", "HEAD", "DELETE", "OPTIONS"};
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		if (strcasecmp(method, none[i]) == 0)
@@ -59,7 +60,7 @@ bool request_lacks_body(const char *method)
 
 /* ---- names of fields ---- */
 
-/* lighttpd does it to all but letters and digits, others only to "-"; a server is free to do either. */
+/* As lighttpd does; other servers map "-" only. */
 static char fold(char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
@@ -88,8 +89,8 @@ bool request_field_disguised(const char *name, size_t len)
 }
 
 /*
- * Alt-Svc would lead the program to another port or protocol; the upgrades to HTTP/2 as well. What is about proxies is
- * not for us to pass on: we are none to the server. "Close" is nobody's (RFC 9110, 7.6.1) but would seem named by ours.
+ * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another port or
+ * protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
  */
 static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection", "proxy-authorization",
 				      "proxy-authenticate", "proxy-authentication-info", "te", "trailer",
@@ -97,17 +98,17 @@ static const char *const dropped[] = {"connection", "close", "keep-alive", "prox
 
 bool request_field_dropped(const char *name, size_t len, bool response)
 {
-	(void)response; /* none of them belongs on one side only */
+	(void)response; /* no field is specific to one direction */
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
 		if (request_field_is(name, len, dropped[i]))
 			return true;
 	return false;
 }
 
-/* By which servers, frameworks and the proxies before them are told another request than the request line's. */
+/* Fields from which servers, frameworks and their proxies take another method, path or host than the request line's. */
 static const struct overriding {
 	const char *name;
-	bool host; /* the site: also where a rule grants all requests, since it grants one host */
+	bool host; /* overrides the host: refused even by a rule for all requests, as a rule grants one host */
 } overriding[] = {
 	/* the method */
 	{"x-http-method-override", false}, {"x-http-method", false}, {"x-method-override", false},
@@ -121,8 +122,8 @@ static const struct overriding {
 	{"x-http-destinationurl", false}, {"x-http-path-override", false}, {"x-ms-original-url", false},
 	{"x-waws-unencoded-url", false}, {"x-matched-path", false}, {"x-invoke-path", false}, {"original-url", false},
 	{"request-uri", false}, {"http-url", false}, {"base-url", false}, {"uri", false}, {"url", false},
-	{"script-name", false}, {"path-info", false}, /* gunicorn takes both for CGI's variables */
-	/* a second path: RFC 4918, 10.3, which COPY and MOVE write to; of object stores, what a PUT reads or moves */
+	{"script-name", false}, {"path-info", false}, /* gunicorn takes both as CGI variables */
+	/* a second path: the target of COPY and MOVE (RFC 4918, 10.3); the source of a PUT at object stores */
 	{"destination", false}, {"x-amz-copy-source", false}, {"x-amz-rename-source", false}, {"x-ms-copy-source", false},
 	{"x-ms-rename-source", false}, {"x-ms-file-rename-source", false}, {"x-goog-copy-source", false},
 	{"x-oss-copy-source", false}, {"x-cos-copy-source", false}, {"x-obs-copy-source", false}, {"x-copy-from", false},
@@ -130,7 +131,7 @@ static const struct overriding {
 	{"forwarded", true}, {"x-forwarded-host", true}, {"x-forwarded-server", true}, {"x-host", true},
 	{"x-original-host", true}, {"x-real-host", true}, {"x-http-host-override", true}, {"x-backend-host", true},
 	{"x-envoy-original-host", true}, {"proxy-host", true}, {"x-backend-server", true},
-	{"proxy", true}, /* CGI's HTTP_PROXY: where the server's own requests go ("httpoxy") */
+	{"proxy", true}, /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
 bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len)

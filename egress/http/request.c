@@ -22,26 +22,29 @@ static bool is_tls(const struct conn *conn)
 	return conn->client.ssl != NULL;
 }
 
-/* What the client calls the server must be what the connection was approved for: rule 5 of the network's rules. */
-static bool is_for_here(const struct conn *conn, const struct request *request)
+/* The authority must be the approved host and port of the connection. */
+static bool is_for_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
 	unsigned port;
 
 	if (*request->scheme && strcmp(request->scheme, is_tls(conn) ? "https" : "http") != 0)
 		return false;
-	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host, &port) &&
+	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host,
+				 &port) &&
 	       strcmp(host, conn->host) == 0 && port == conn->port;
 }
 
-static void refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+static void verdict_refuse(struct request_verdict *verdict, unsigned status, const char *reason)
 {
 	verdict->allow = false;
 	verdict->status = status;
 	verdict->reason = reason;
 }
 
-/* Whatever the policy says: a method is a token, and neither of these is forwarded (RFC 9110, 9.3.6 and 9.3.8). */
+/*
+ * Independent of the policy: a method is a token, and CONNECT and TRACE are not forwarded (RFC 9110, 9.3.6 and 9.3.8).
+ */
 static bool is_method(const char *method)
 {
 	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
@@ -55,32 +58,32 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 	const char *reason;
 
 	*ret_verdict = (struct request_verdict){0};
-	if (!is_for_here(conn, request)) {
-		refuse(ret_verdict, 421, "host_mismatch");
+	if (!is_for_connection(conn, request)) {
+		verdict_refuse(ret_verdict, 421, "host_mismatch");
 		return;
 	}
 	if (!is_method(request->method)) {
-		refuse(ret_verdict, 403, "method_not_granted");
+		verdict_refuse(ret_verdict, 403, "method_not_granted");
 		return;
 	}
 	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
-		refuse(ret_verdict, 403, "proto_not_granted");
+		verdict_refuse(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
 	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
-		refuse(ret_verdict, 403, verdict.reason);
+		verdict_refuse(ret_verdict, 403, verdict.reason);
 		return;
 	}
 	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
-		refuse(ret_verdict, 403, "body_not_granted");
+		verdict_refuse(ret_verdict, 403, "body_not_granted");
 		return;
 	}
 	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
 	if (reason) {
-		refuse(ret_verdict, 429, reason);
+		verdict_refuse(ret_verdict, 429, reason);
 		return;
 	}
 	ret_verdict->allow = true;
@@ -92,13 +95,13 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 
 static void copy(char *out, size_t cap, const char *text)
 {
-	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut where it does not fit: the fields' sizes are the log's */
+	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut to the record's field */
 }
 
 #define COPY(field, text) copy(field, sizeof(field), text)
 
-/* "authorization GH_TOKEN": the header and the secrets' names, in their order. */
-static void name_credential(const struct net_rule *rule, char *out, size_t cap)
+/* "authorization GH_TOKEN": the header and the names of the secrets. */
+static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
 {
 	_cleanup_buf_ struct buf names = {0};
 	const char *open = rule->header_value;
@@ -113,8 +116,8 @@ static void name_credential(const struct net_rule *rule, char *out, size_t cap)
 	copy(out, cap, names.failed ? rule->header : names.data);
 }
 
-/* The query is the program's and the server's: tokens and data are in there. That there was one is told. */
-static void show_path(const struct request *request, struct control_record *record)
+/* The query may contain tokens and data: the record tells only that there was one. */
+static void describe_path(const struct request *request, struct control_record *record)
 {
 	static const char hidden[] = "?…";
 	size_t room = sizeof(record->path) - sizeof(hidden);
@@ -134,13 +137,13 @@ void request_record(struct conn *conn, const struct request *request, const stru
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
 	(void)snprintf(record.method, sizeof(record.method), "%s", request->method);
-	show_path(request, &record);
+	describe_path(request, &record);
 	COPY(record.rule, verdict->label);
 	COPY(record.reason, verdict->reason);
 	if (request->upgrade)
 		COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
-		name_credential(verdict->rule, record.credential, sizeof(record.credential));
+		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
 	if (line_record(conn->egress->line, &record, conn, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* a failed line ends the process */
 }

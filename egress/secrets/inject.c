@@ -1,4 +1,7 @@
-/* Secrets put into a request on its way: after its record, over TLS only, to the hosts they are for only. */
+/*
+ * Inserts secrets into a request that is recorded: inside TLS only, for their hosts only. Called in the egress process
+ * by the HTTP modes.
+ */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -13,7 +16,7 @@
 
 #include "base/banned.h"
 
-static const struct secrets *usable(const struct conn *conn)
+static const struct secrets *secrets_of(const struct conn *conn)
 {
 	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;
 }
@@ -21,14 +24,14 @@ static const struct secrets *usable(const struct conn *conn)
 int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
 		       char **ret_value)
 {
-	const struct secrets *secrets = usable(conn);
+	const struct secrets *secrets = secrets_of(conn);
 	int error;
 
 	*ret_name = NULL;
 	*ret_value = NULL;
 	if (!verdict->allow || !verdict->rule || !verdict->rule->header)
 		return 0;
-	if (!secrets) /* a request that was to carry it is not what the server would take it for without */
+	if (!secrets) /* without its credential the server would take the request for another one */
 		return -EACCES;
 	error = secrets_fill(secrets, verdict->rule->header_value, conn->host, ret_value);
 	if (!error)
@@ -43,8 +46,8 @@ void request_wipe(char *text, size_t len)
 	free(text);
 }
 
-/* "dXNlcjpwYXNz" to "user:pass". A length, or -EINVAL, -ENOMEM. */
-static ssize_t decode(const char *text, size_t len, char **ret_plain)
+/* Base64. Returns the length, -EINVAL or -ENOMEM. */
+static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
 {
 	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;
 	int got;
@@ -52,7 +55,7 @@ static ssize_t decode(const char *text, size_t len, char **ret_plain)
 	if (!plain)
 		return len % 4 == 0 && len <= HTTP_HEAD_MAX ? -ENOMEM : -EINVAL;
 	got = EVP_DecodeBlock((unsigned char *)plain, (const unsigned char *)text, (int)len);
-	while (got > 0 && len && text[len - 1] == '=') { /* which it counts as zero bytes */
+	while (got > 0 && len && text[len - 1] == '=') { /* EVP_DecodeBlock counts padding as zero bytes */
 		got--;
 		len--;
 	}
@@ -64,7 +67,7 @@ static ssize_t decode(const char *text, size_t len, char **ret_plain)
 	return got;
 }
 
-static int encode(const char *plain, size_t len, char **ret_value, size_t *ret_len)
+static int basic_encode(const char *plain, size_t len, char **ret_value, size_t *ret_len)
 {
 	size_t size = 6 + (len + 2) / 3 * 4;
 	char *value = malloc(size + 1);
@@ -78,7 +81,7 @@ static int encode(const char *plain, size_t len, char **ret_value, size_t *ret_l
 	return 1;
 }
 
-/* git, pip and curl send what a URL has as user and password in this way. */
+/* git, pip and curl send user and password of a URL as Basic credentials. */
 static int reveal_basic(const struct secrets *secrets, const char *host, const struct field *field, char **ret_value,
 			size_t *ret_len)
 {
@@ -87,21 +90,21 @@ static int reveal_basic(const struct secrets *secrets, const char *host, const s
 	ssize_t len;
 	int found;
 
-	len = decode(field->value + 6, field->value_len - 6, &plain);
+	len = basic_decode(field->value + 6, field->value_len - 6, &plain);
 	if (len < 0)
 		return len == -ENOMEM ? -ENOMEM : 0;
 	found = secrets_replace(secrets, host, plain, (size_t)len, &filled, &filled_len);
 	free(plain);
 	if (found <= 0)
 		return found;
-	found = encode(filled, filled_len, ret_value, ret_len);
+	found = basic_encode(filled, filled_len, ret_value, ret_len);
 	request_wipe(filled, filled_len);
 	return found;
 }
 
 int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
 {
-	const struct secrets *secrets = usable(conn);
+	const struct secrets *secrets = secrets_of(conn);
 
 	if (!secrets)
 		return 0;

@@ -1,22 +1,31 @@
+#include "egress/secrets/secret.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "egress/secrets/secret.h"
-#include "egress/secrets/source.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
 
 #include "base/banned.h"
 
+#define NS_PER_MS 1000000u
 #define PREFIX "callgate-secret-"
 #define RANDOM_BYTES 16
 
 struct secret {
-	const struct net_secret *of; /* the policy's */
-	char *value;                 /* a mapping of its own, of value_room bytes; NULL: forgotten */
+	const struct net_secret *of; /* the policy's definition */
+	char *value;                 /* a mapping of value_room bytes; NULL: forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -27,6 +36,237 @@ struct secrets {
 	struct secret item[];
 };
 
+/* ---- sources ---- */
+
+struct sink {
+	char *value;
+	size_t cap, len;
+	const char *why;
+};
+
+static int sink_fail(struct sink *sink, int error, const char *why)
+{
+	sink->why = why;
+	return error;
+}
+
+static int sink_too_long(struct sink *sink)
+{
+	return sink_fail(sink, -EFBIG, "its value is longer than 16384 bytes");
+}
+
+static int wait_readable(int fd, uint64_t until_ns)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now = io_now_ns();
+		int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
+
+		if (count > 0)
+			return 0;
+		if (count == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Reads to the end, directly into the protected memory. */
+static int read_all(struct sink *sink, int fd, const char *what)
+{
+	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+
+	for (;;) {
+		char more;
+		ssize_t got;
+		int error = wait_readable(fd, until);
+
+		if (error == -ETIMEDOUT)
+			return sink_fail(sink, error, "it did not come within 10 seconds");
+		if (error)
+			return sink_fail(sink, error, what);
+		got = sink->len < sink->cap ? read(fd, sink->value + sink->len, sink->cap - sink->len)
+					    : read(fd, &more, 1);
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno != EINTR && errno != EAGAIN)
+			return sink_fail(sink, -errno, what);
+		if (got > 0 && sink->len == sink->cap)
+			return sink_too_long(sink);
+		if (got > 0)
+			sink->len += (size_t)got;
+	}
+}
+
+static int source_env(struct sink *sink, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value)
+		return sink_fail(sink, -ENOENT, "that variable is not set");
+	sink->len = strlen(value);
+	if (sink->len > sink->cap) {
+		sink->len = 0;
+		return sink_too_long(sink);
+	}
+	memcpy(sink->value, value, sink->len);
+	return 0;
+}
+
+static int source_file(struct sink *sink, const char *path)
+{
+	/* the policy has the canonical name; O_NONBLOCK so that a FIFO has the time limit too */
+	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return sink_fail(sink, fd, "that file cannot be opened");
+	return read_all(sink, fd, "that file cannot be read");
+}
+
+static int source_fd(struct sink *sink, const char *number)
+{
+	uint64_t fd;
+	int error;
+
+	if (text_number(number, 0, 1 << 20, &fd))
+		return sink_fail(sink, -EINVAL, "that is no descriptor");
+	error = read_all(sink, (int)fd, "that descriptor cannot be read");
+	if (fd > STDERR_FILENO)
+		(void)close((int)fd); /* the program must not inherit it */
+	return error;
+}
+
+/*
+ * In a process group of its own, so that its children can be killed with it; it cannot read the terminal. In the root
+ * directory: git, make and python3 -m read files of the directory they start in, which an earlier run may have written.
+ */
+static _Noreturn void run_command(const char *command, int output_fd)
+{
+	int input_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL); /* ignored signals stay ignored over execve(2) */
+	if (!setpgid(0, 0) && !chdir("/") && input_fd >= 0 && dup2(input_fd, STDIN_FILENO) >= 0 &&
+	    dup2(output_fd, STDOUT_FILENO) >= 0)
+		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+/*
+ * Waits for the rest of the time limit, as a command may close its output early. WNOWAIT: unreaped, it keeps its
+ * process group id.
+ */
+static int wait_command(struct sink *sink, pid_t pid, uint64_t until_ns)
+{
+	static const struct timespec pause = {.tv_nsec = 5 * NS_PER_MS};
+
+	for (;;) {
+		siginfo_t end = {0};
+
+		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
+			return sink_fail(sink, -errno, "its command cannot be waited for");
+		if (end.si_pid == pid)
+			return end.si_code == CLD_EXITED && !end.si_status ? 0
+									   : sink_fail(sink, -EIO, "its command failed");
+		if (io_now_ns() >= until_ns)
+			return sink_fail(sink, -ETIMEDOUT, "its command did not end within 10 seconds");
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+static int source_command(struct sink *sink, const char *command)
+{
+	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	int pipe_fd[2], error;
+	pid_t pid;
+
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+		return sink_fail(sink, -errno, "no pipe can be made");
+	pid = fork();
+	if (pid == 0)
+		run_command(command, pipe_fd[1]);
+	(void)close(pipe_fd[1]);
+	if (pid < 0) {
+		(void)close(pipe_fd[0]);
+		return sink_fail(sink, -EAGAIN, "its command cannot be started");
+	}
+	(void)setpgid(pid, pid); /* parent and child both do it, whichever runs first */
+	error = read_all(sink, pipe_fd[0], "its command's output cannot be read");
+	(void)close(pipe_fd[0]);
+	if (!error)
+		error = wait_command(sink, pid, until);
+	(void)kill(-pid, SIGKILL); /* its remaining processes */
+	(void)waitpid(pid, NULL, 0);
+	return error;
+}
+
+static const struct {
+	const char *prefix;
+	int (*read)(struct sink *sink, const char *rest);
+} sources[] = {
+	{"env:", source_env},
+	{"file:", source_file},
+	{"fd:", source_fd},
+	{"command:", source_command},
+};
+
+static int sink_check(struct sink *sink)
+{
+	if (sink->len && sink->value[sink->len - 1] == '\n')
+		sink->len--;
+	if (sink->len && sink->value[sink->len - 1] == '\r')
+		sink->len--;
+	if (!sink->len)
+		return sink_fail(sink, -EINVAL, "its value is empty");
+	for (size_t i = 0; i < sink->len; i++) {
+		unsigned char byte = (unsigned char)sink->value[i];
+
+		if ((byte < ' ' && byte != '\t') || byte == 0x7f)
+			return sink_fail(sink, -EINVAL, "its value has a line end or another control character in it");
+	}
+	return 0;
+}
+
+static int source_read(const struct net_secret *secret, char *value, size_t cap, size_t *ret_len, const char **ret_why)
+{
+	struct sink sink = {.value = value, .cap = cap, .why = "its source is not known"};
+	int error = -EINVAL;
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (!strncmp(secret->from, sources[i].prefix, strlen(sources[i].prefix)))
+			error = sources[i].read(&sink, secret->from + strlen(sources[i].prefix));
+	if (!error)
+		error = sink_check(&sink);
+	if (error) {
+		explicit_bzero(value, cap);
+		*ret_why = sink.why;
+		return error;
+	}
+	if (sink.len < cap)
+		explicit_bzero(value + sink.len, cap - sink.len); /* the dropped line end */
+	*ret_len = sink.len;
+	return 0;
+}
+
+/* Wipes the environment variable of a value, after all were read: two secrets may use one variable. */
+static void source_wipe(const struct net_secret *secret)
+{
+	char *value;
+
+	if (strncmp(secret->from, "env:", 4) != 0)
+		return;
+	value = getenv(secret->from + 4);
+	if (!value)
+		return;
+	explicit_bzero(value, strlen(value)); /* the bytes that /proc/PID/environ shows */
+	(void)unsetenv(secret->from + 4);
+}
+
+/* ---- values ---- */
+
 static size_t value_room(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -34,14 +274,14 @@ static size_t value_room(void)
 	return (SECRET_VALUE_MAX + page - 1) / page * page;
 }
 
-/* Whole pages, so that neither malloc(3) nor a neighbour ever holds bytes of it. */
+/* A mapping of its own: malloc(3) never holds its bytes. */
 static char *value_new(void)
 {
 	void *value = mmap(NULL, value_room(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (value == MAP_FAILED)
 		return NULL;
-	(void)madvise(value, value_room(), MADV_DONTDUMP); /* inherited, unlike the lock */
+	(void)madvise(value, value_room(), MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
 	(void)mlock(value, value_room());
 	return value;
 }
@@ -56,7 +296,7 @@ static void value_free(struct secret *secret)
 	secret->len = 0;
 }
 
-/* The name is for people who meet it in a log; its end may be missing. */
+/* The name helps people who meet it in a log; it may be cut. */
 static int make_placeholder(struct secret *secret)
 {
 	unsigned char random[RANDOM_BYTES];
@@ -72,13 +312,13 @@ static int make_placeholder(struct secret *secret)
 }
 _Static_assert(sizeof(PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
 
-/* "Its value is empty" is all there is to say; of what cannot be done the error is the reason. */
-static bool says_more(const char *why)
+/* Whether a reason needs strerror(3): "its value is empty" does not. */
+static bool needs_strerror(const char *why)
 {
 	return strstr(why, "cannot") != NULL;
 }
 
-static int load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
+static int secret_load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
 {
 	const char *why = "no memory";
 	int error = -ENOMEM;
@@ -86,16 +326,16 @@ static int load(struct secret *secret, const struct net_secret *of, struct polic
 	secret->of = of;
 	secret->value = value_new();
 	if (secret->value)
-		error = secret_source_read(of, secret->value, SECRET_VALUE_MAX, &secret->len, &why);
+		error = source_read(of, secret->value, SECRET_VALUE_MAX, &secret->len, &why);
 	if (!error && make_placeholder(secret)) {
 		error = -EIO;
 		why = "no random bytes";
 	}
-	if (error) /* a command's text may hold what it should not */
+	if (error) /* a command's text may contain a secret */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s",
 			       of->name, strncmp(of->from, "command:", 8) ? of->from : "command:", why,
-			       says_more(why) ? " (" : "", says_more(why) ? strerror(-error) : "",
-			       says_more(why) ? ")" : "");
+			       needs_strerror(why) ? " (" : "", needs_strerror(why) ? strerror(-error) : "",
+			       needs_strerror(why) ? ")" : "");
 	return error;
 }
 
@@ -117,9 +357,9 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 	}
 	secrets->count = count;
 	for (size_t i = 0; i < count && !error; i++)
-		error = load(&secrets->item[i], &list[i], ret_error);
+		error = secret_load(&secrets->item[i], &list[i], ret_error);
 	for (size_t i = 0; i < count; i++)
-		secret_source_wipe(&list[i]);
+		source_wipe(&list[i]);
 	if (error) {
 		secrets_free(secrets);
 		return error;
@@ -166,7 +406,7 @@ void secrets_lock(const struct secrets *secrets)
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
 			(void)mlock(secrets->item[i].value,
-				    value_room()); /* refused past RLIMIT_MEMLOCK: then it may be swapped */
+				    value_room()); /* fails above RLIMIT_MEMLOCK; then it may be swapped */
 }
 
 size_t secrets_count(const struct secrets *secrets)
@@ -186,13 +426,13 @@ const char *secrets_placeholder(const struct secrets *secrets, size_t index)
 
 /* ---- texts ---- */
 
-/* Counts what is written, and writes where there is memory: the same walk first finds the size, so that nothing is moved. */
+/* Counts, and writes if out is set: the first pass finds the size, so that nothing is reallocated. */
 struct writer {
 	char *out;
 	size_t len;
 };
 
-static void put(struct writer *writer, const char *text, size_t len)
+static void writer_put(struct writer *writer, const char *text, size_t len)
 {
 	if (writer->out)
 		memcpy(writer->out + writer->len, text, len);
@@ -219,13 +459,13 @@ static const struct secret *by_name(const struct secrets *secrets, const char *n
 	return NULL;
 }
 
-static int fill(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
+static int template_fill(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
 {
 	while (*template) {
 		size_t plain = strcspn(template, "{"), name;
 		const struct secret *secret;
 
-		put(writer, template, plain);
+		writer_put(writer, template, plain);
 		template += plain;
 		if (!*template)
 			break;
@@ -235,7 +475,7 @@ static int fill(const struct secrets *secrets, const char *template, const char 
 			return -ENOENT;
 		if (!secret->value || !net_secret_host(secret->of, host))
 			return -EACCES;
-		put(writer, secret->value, secret->len);
+		writer_put(writer, secret->value, secret->len);
 		template += name + 2;
 	}
 	return 0;
@@ -244,13 +484,13 @@ static int fill(const struct secrets *secrets, const char *template, const char 
 int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
 {
 	struct writer writer = {0};
-	int error = fill(secrets, template, host, &writer);
+	int error = template_fill(secrets, template, host, &writer);
 
 	if (!error)
 		error = writer_room(&writer);
 	if (error)
 		return error;
-	(void)fill(secrets, template, host, &writer); /* went well a moment ago */
+	(void)template_fill(secrets, template, host, &writer); /* succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }
@@ -268,8 +508,8 @@ static const struct secret *by_placeholder(const struct secrets *secrets, const 
 	return NULL;
 }
 
-/* Placeholders of secrets that are not for this host stay as they are. Returns how many were replaced. */
-static size_t replace(const struct secrets *secrets, const char *host, const char *text, size_t len,
+/* Leaves placeholders of secrets for other hosts. Returns the number of replacements. */
+static size_t replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
 		      struct writer *writer)
 {
 	size_t replaced = 0;
@@ -279,7 +519,7 @@ static size_t replace(const struct secrets *secrets, const char *host, const cha
 		size_t plain = found ? (size_t)(found - text) : len;
 		const struct secret *secret;
 
-		put(writer, text, plain);
+		writer_put(writer, text, plain);
 		text += plain;
 		len -= plain;
 		if (!found)
@@ -287,9 +527,9 @@ static size_t replace(const struct secrets *secrets, const char *host, const cha
 		secret = by_placeholder(secrets, host, text, len);
 		plain = secret ? secret->placeholder_len : sizeof(PREFIX) - 1;
 		if (secret)
-			put(writer, secret->value, secret->len);
+			writer_put(writer, secret->value, secret->len);
 		else
-			put(writer, text, plain);
+			writer_put(writer, text, plain);
 		replaced += secret != NULL;
 		text += plain;
 		len -= plain;
@@ -303,12 +543,12 @@ int secrets_replace(const struct secrets *secrets, const char *host, const char 
 	struct writer writer = {0};
 	int error;
 
-	if (!secrets || !replace(secrets, host, text, len, &writer))
+	if (!secrets || !replace_placeholders(secrets, host, text, len, &writer))
 		return 0;
 	error = writer_room(&writer);
 	if (error)
 		return error;
-	(void)replace(secrets, host, text, len, &writer);
+	(void)replace_placeholders(secrets, host, text, len, &writer);
 	*ret_text = writer.out;
 	*ret_len = writer.len;
 	return 1;

@@ -1,6 +1,7 @@
 /*
- * Secrets: what the user's "secrets" hold, each with the placeholder the program sees instead. Values live in the egress
- * process only, in memory that is neither dumped nor swapped where the kernel allows; the keeper wipes its copy.
+ * Secrets of the policy, each with the placeholder that the program sees instead of the value. Loaded by the keeper;
+ * used in the egress process. Values are not dumped and, where the kernel allows, not swapped; other processes wipe
+ * theirs by secrets_forget.
  */
 #ifndef CALLGATE_EGRESS_SECRETS_SECRET_H
 #define CALLGATE_EGRESS_SECRETS_SECRET_H
@@ -13,45 +14,48 @@
 struct secrets;
 
 #define SECRET_VALUE_MAX 16384
-#define SECRET_TEXT_MAX 65536 /* a text with the values put in */
+#define SECRET_TEXT_MAX 65536 /* bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
-#define SECRET_WAIT_MS 10000 /* for a command or a descriptor to give its value */
+#define SECRET_WAIT_MS 10000 /* for a command, file or descriptor to deliver its value */
 
 /*
- * Reads them from where the policy says (env:, file:, fd:, command: by sh -c with a time limit), before anything is given
- * up. A final newline is dropped; control characters inside are an error. Variables they come from are wiped from the
- * environment and descriptors past 2 are closed. 0 with owned secrets (NULL when there are none), which borrow from the
- * policy; or -errno with a message that names the secret and never holds a value.
+ * Reads the values from their sources (env:, file:, fd:, command: by sh -c with a time limit), before privileges are
+ * dropped. Drops a final newline; other control characters are an error. Wipes environment variables they come from and
+ * closes descriptors above 2. 0 with owned secrets that borrow from the policy (NULL: none), or -errno with a message
+ * that names the secret and never contains a value.
  */
 int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error);
 /*
- * From now on they are another policy's, which has the same ones, with new placeholders; before the first policy is
- * freed. 0, -ESTALE: it has others; -EIO: no random bytes. NULL is none.
+ * Lets secrets borrow from another policy with the same secrets, and makes new placeholders; call it before the first
+ * policy is freed. 0; -ESTALE: other secrets; -EIO: no random bytes. NULL: no secrets.
  */
 int secrets_adopt(struct secrets *secrets, const struct policy *policy);
-/* Wipes. */
+/* Wipes and frees. */
 void secrets_free(struct secrets *secrets);
-/* Locks them into memory where RLIMIT_MEMLOCK allows; a lock is not inherited: fork(2). For egress, before it is locked down. */
+/*
+ * Locks values into memory within RLIMIT_MEMLOCK. For egress before its lock-down, since fork(2) does not inherit
+ * locks.
+ */
 void secrets_lock(const struct secrets *secrets);
 
 size_t secrets_count(const struct secrets *secrets);
 const char *secrets_name(const struct secrets *secrets, size_t index);
-/* "callgate-secret-NAME-0123456789abcdef…": in the program's environment. Borrowed. */
+/* "callgate-secret-NAME-0123456789abcdef…", for the program's environment. Borrowed. */
 const char *secrets_placeholder(const struct secrets *secrets, size_t index);
 
 /*
- * The template of a credential ("Bearer {GH_TOKEN}") with its secrets, if each may be sent to host. Owned, to be wiped.
- * 0; -EACCES: one may not; -ENOENT: no such secret; -EMSGSIZE; -ENOMEM.
+ * Fills a credential's template ("Bearer {GH_TOKEN}") if each secret may be sent to host. 0 with owned text, to be
+ * wiped; -EACCES: a secret is not for this host; -ENOENT: no such secret; -EMSGSIZE; -ENOMEM.
  */
 int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
 /*
- * Replaces every placeholder in text that may go to host. 1 with an owned copy, NUL-terminated, to be wiped; 0: there is
- * none; -EMSGSIZE; -ENOMEM.
+ * Replaces the placeholders in text whose secrets may be sent to host. 1 with an owned copy, NUL-terminated, to be
+ * wiped; 0: none; -EMSGSIZE; -ENOMEM.
  */
 int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
 		    size_t *ret_len);
 
-/* Drops the values, keeps names and placeholders: for the keeper and the supervisor, after egress has been forked. */
+/* Wipes the values, keeps names and placeholders: for other processes, after egress has been forked. */
 void secrets_forget(struct secrets *secrets);
 
 #endif

@@ -15,8 +15,8 @@
 #include "base/banned.h"
 
 /*
- * The key dies with the run, so the dates protect nothing: they must only never end a run that goes on for months, and not
- * be longer than clients accept in a server's certificate (398 days). Back by an hour for a program with another clock.
+ * The key is deleted with the run, so the validity period protects nothing. It must outlast runs of months and stay
+ * below the 398 days that clients accept. It starts an hour early for programs whose clock differs.
  */
 #define VALID_BEFORE_SECONDS (60 * 60)
 #define VALID_SECONDS (365L * 24 * 60 * 60)
@@ -27,12 +27,12 @@
 struct leaf {
 	char host[NET_HOST_MAX];
 	X509 *certificate;
-	uint64_t used; /* by ca->clock: the smallest goes first */
+	uint64_t used; /* by ca->clock; the smallest is replaced first */
 };
 
 struct ca {
-	EVP_PKEY *key;      /* NULL: forgotten */
-	EVP_PKEY *leaf_key; /* of all leaves */
+	EVP_PKEY *key;      /* NULL: after ca_forget */
+	EVP_PKEY *leaf_key; /* shared by all leaves */
 	X509 *certificate;
 	char *pem;
 	uint64_t clock;
@@ -55,7 +55,7 @@ static bool set_dates(X509 *certificate)
 	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS);
 }
 
-/* One whose text the caller has not from anybody else. */
+/* `value` must be trusted: OpenSSL parses it as configuration syntax. */
 static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *value)
 {
 	X509_EXTENSION *extension;
@@ -75,8 +75,8 @@ static bool add_common_name(X509_NAME *name, const char *text)
 	return X509_NAME_add_entry_by_NID(name, NID_commonName, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0);
 }
 
-/* What authority and leaves have in common. */
-static bool make_body(X509 *certificate, EVP_PKEY *key, const char *common_name)
+/* The fields that the authority's certificate and leaves share. */
+static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
 	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) && set_dates(certificate) &&
 	       X509_set_pubkey(certificate, key) && add_common_name(X509_get_subject_name(certificate), common_name) &&
@@ -106,7 +106,7 @@ static bool make_authority(struct ca *ca, const char *run_id)
 
 	ca->certificate = certificate;
 	(void)snprintf(name, sizeof(name), "callgate run %s", run_id);
-	if (!certificate || !make_body(certificate, ca->key, name) ||
+	if (!certificate || !certificate_init(certificate, ca->key, name) ||
 	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
 	    !add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
@@ -124,7 +124,7 @@ int ca_create(const char *run_id, struct ca **ret_ca)
 
 	if (!ca)
 		return -ENOMEM;
-	/* No configuration: it may name modules to be loaded, and later nothing can be opened. */
+	/* No configuration file: it may load modules, and after lock-down nothing can be opened. */
 	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
 		goto failed;
 	ca->key = EVP_EC_gen("P-256");
@@ -146,7 +146,7 @@ static void leaf_free(struct leaf *leaf)
 	free(leaf);
 }
 
-/* Private numbers are wiped as they are freed (BN_clear_free), and nobody else holds a reference to the keys. */
+/* OpenSSL wipes private numbers when it frees them (BN_clear_free); no other reference to the keys exists. */
 void ca_forget(struct ca *ca)
 {
 	if (!ca)
@@ -177,7 +177,7 @@ const char *ca_pem(const struct ca *ca)
 
 /* ---- leaves ---- */
 
-/* Not by text: a name must not become several. */
+/* Not by configuration syntax: a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)
 {
 	unsigned char address[sizeof(struct in6_addr)];
@@ -202,11 +202,12 @@ static bool add_alternative_name(X509 *certificate, const char *host)
 	return done;
 }
 
-static X509 *make_leaf(const struct ca *ca, const char *host)
+static X509 *leaf_make(const struct ca *ca, const char *host)
 {
 	X509 *certificate = X509_new();
 
-	if (certificate && make_body(certificate, ca->leaf_key, strlen(host) <= COMMON_NAME_MAX ? host : "callgate") &&
+	if (certificate &&
+	    certificate_init(certificate, ca->leaf_key, strlen(host) <= COMMON_NAME_MAX ? host : "callgate") &&
 	    X509_set_issuer_name(certificate, X509_get_subject_name(ca->certificate)) &&
 	    add_extension(certificate, ca->certificate, NID_basic_constraints, "critical,CA:FALSE") &&
 	    add_extension(certificate, ca->certificate, NID_key_usage, "critical,digitalSignature") &&
@@ -218,8 +219,8 @@ static X509 *make_leaf(const struct ca *ca, const char *host)
 	return NULL;
 }
 
-/* Where host's leaf is, or is to be: a free place, or that of the one not used for longest. */
-static size_t find_place(const struct ca *ca, const char *host)
+/* The slot of a host's leaf, else a free one, else the least recently used. */
+static size_t leaf_slot(const struct ca *ca, const char *host)
 {
 	size_t oldest = 0;
 
@@ -232,9 +233,9 @@ static size_t find_place(const struct ca *ca, const char *host)
 	return oldest;
 }
 
-static struct leaf *find_leaf(struct ca *ca, const char *host)
+static struct leaf *leaf_get(struct ca *ca, const char *host)
 {
-	size_t place = find_place(ca, host);
+	size_t place = leaf_slot(ca, host);
 	struct leaf *leaf = ca->leaf[place];
 
 	if (leaf && !strcmp(leaf->host, host))
@@ -242,7 +243,7 @@ static struct leaf *find_leaf(struct ca *ca, const char *host)
 	leaf = calloc(1, sizeof(*leaf));
 	if (!leaf)
 		return NULL;
-	leaf->certificate = make_leaf(ca, host);
+	leaf->certificate = leaf_make(ca, host);
 	if (!leaf->certificate) {
 		leaf_free(leaf);
 		return NULL;
@@ -259,7 +260,7 @@ int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 
 	if (!ca->key || strlen(host) >= NET_HOST_MAX)
 		return -EIO;
-	leaf = find_leaf(ca, host);
+	leaf = leaf_get(ca, host);
 	if (!leaf)
 		return -EIO;
 	leaf->used = ++ca->clock;

@@ -1,6 +1,7 @@
 /*
- * The run's own certificate authority: P-256, made for the run, its key in the egress process only. Leaves are made when
- * first needed, share one key, and are kept in a small least-recently-used cache.
+ * The run's certificate authority (P-256) for TLS interception. Created by the keeper before it forks; its key is
+ * used in the egress process only. Leaves are created on demand, share one key and are kept in a least-recently-used
+ * cache.
  */
 #ifndef CALLGATE_EGRESS_TLS_CA_H
 #define CALLGATE_EGRESS_TLS_CA_H
@@ -9,15 +10,15 @@
 
 struct ca;
 
-/* 0 or -ENOMEM, -EIO (OpenSSL). */
+/* 0, -ENOMEM or -EIO (OpenSSL). */
 int ca_create(const char *run_id, struct ca **ret_ca);
 void ca_free(struct ca *ca);
-/* Its certificate, PEM. Borrowed. */
+/* The authority's certificate as PEM. Borrowed. */
 const char *ca_pem(const struct ca *ca);
-/* Destroys the key and keeps the certificate: for the keeper, after egress has been forked. */
+/* Deletes the keys and keeps the certificate: for the other processes, after egress has been forked. */
 void ca_forget(struct ca *ca);
 
-/* Puts a leaf for a canonical name or address, signed by it, on a server's SSL. 0, -ENOMEM or -EIO. */
+/* Sets the certificate of a server's SSL: a leaf for a canonical name or address. 0 or -EIO. */
 int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl);
 
 #endif

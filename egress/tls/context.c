@@ -29,8 +29,8 @@ struct tls {
 
 /* ---- contexts ---- */
 
-/* What was agreed is offered; a client that did not ask for it gets none, which a server may do. */
-static int choose(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
+/* Selects the protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
+static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
 		  unsigned offered_len, void *ctx)
 {
 	const char *name = ctx;
@@ -47,7 +47,7 @@ static int choose(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret
 	return SSL_TLSEXT_ERR_NOACK;
 }
 
-/* Nothing is resumed: each connection is verified, and no ticket outlives the judgement that was made on its handshake. */
+/* No resumption: every connection is verified, and no ticket outlives a verdict on its handshake. */
 static SSL_CTX *context_new(const SSL_METHOD *method)
 {
 	SSL_CTX *context = SSL_CTX_new(method);
@@ -68,7 +68,7 @@ static bool make_contexts(struct tls *tls)
 	union {
 		const char *name;
 		void *ctx;
-	} choice; /* OpenSSL's callbacks know no const */
+	} choice; /* the callback's argument is not const */
 
 	for (size_t i = 0; i < CHOICE_MAX; i++) {
 		tls->server[i] = context_new(TLS_server_method());
@@ -76,13 +76,13 @@ static bool make_contexts(struct tls *tls)
 			return false;
 		choice.name = choices[i];
 		if (*choices[i])
-			SSL_CTX_set_alpn_select_cb(tls->server[i], choose, choice.ctx);
+			SSL_CTX_set_alpn_select_cb(tls->server[i], select_alpn, choice.ctx);
 	}
 	tls->client = context_new(TLS_client_method());
 	if (!tls->client)
 		return false;
 	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
-	/* A certificate that the user names in upstream_ca is trusted for what it is, also if it is no authority's. */
+	/* A certificate in upstream_ca is trusted itself, even if it is no authority's. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
@@ -110,8 +110,8 @@ SSL *tls_server(struct tls *tls, const char *host, const char *alpn)
 	return NULL;
 }
 
-/* The system's bundle is 140 certificates and takes some ms: runs that open nothing do without. */
-static void add_roots(struct tls *tls)
+/* Parsing the system's 140 certificates takes milliseconds, which runs without interception save. */
+static void client_add_roots(struct tls *tls)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(tls->client);
 	BIO *bio = BIO_new_mem_buf(tls->roots, (int)tls->roots_len);
@@ -119,14 +119,14 @@ static void add_roots(struct tls *tls)
 
 	tls->have_roots = true;
 	while (bio && (root = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
-		(void)X509_STORE_add_cert(store, root); /* what it does not take is not trusted */
+		(void)X509_STORE_add_cert(store, root); /* a certificate that OpenSSL rejects is not trusted */
 		X509_free(root);
 	}
 	BIO_free(bio);
 	ERR_clear_error();
 }
 
-/* "h2,http/1.1" as it is on the wire: each with its length before it. Returns the bytes, 0: none or too long. */
+/* Encodes "h2,http/1.1" with length prefixes (RFC 7301, 3.1). Returns the length; 0: none or too long. */
 static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
 {
 	size_t at = 0;
@@ -144,16 +144,17 @@ static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
 	return at;
 }
 
-static bool set_peer(SSL *ssl, const char *host)
+static bool client_set_peer(SSL *ssl, const char *host)
 {
 	unsigned char address[sizeof(struct in6_addr)];
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
 	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI: RFC 6066, 3 */
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI for addresses: RFC 6066, 3 */
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
-	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host) == 1; /* the macro casts const away; it is copied */
+	       /* the macro casts const away; OpenSSL copies the text */
+	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host) == 1;
 }
 
 SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
@@ -163,11 +164,11 @@ SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
 	SSL *ssl;
 
 	if (!tls->have_roots && tls->roots)
-		add_roots(tls);
+		client_add_roots(tls);
 	ssl = SSL_new(tls->client);
 	if (ssl) {
 		SSL_set_connect_state(ssl);
-		if (*host && set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
+		if (*host && client_set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
 			return ssl;
 	}
 	SSL_free(ssl);
@@ -186,7 +187,7 @@ void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 
 /* ---- errors ---- */
 
-/* Alerts of RFC 8446, 6.2, by which a client says that it does not like our certificate. */
+/* The alerts that clients send when they reject a certificate (RFC 8446, 6.2). */
 static bool rejects_certificate(unsigned long error)
 {
 	if (ERR_GET_LIB(error) != ERR_LIB_SSL)
@@ -256,7 +257,7 @@ static int warm_add_root(SSL *ssl, struct ca *ca)
 	return done ? 0 : -EIO;
 }
 
-/* Both ends in turn until neither waits for the other. */
+/* Runs both ends in turn until both handshakes are done. */
 static int warm_shake(SSL *client, SSL *server)
 {
 	char byte = 'x';
@@ -288,8 +289,8 @@ static int warm_handshake(struct tls *tls, struct ca *ca, int version)
 }
 
 /*
- * Two handshakes in memory, TLS 1.3 and 1.2, with a certificate of the run: afterwards everything is loaded, registered and
- * seeded that OpenSSL initialises on first use. 0 or -EIO.
+ * Two handshakes in memory, TLS 1.3 and 1.2, with a certificate of the run: afterwards everything is loaded, registered
+ * and seeded that OpenSSL initialises on first use. 0 or -EIO.
  */
 static int warm_up(struct tls *tls, struct ca *ca)
 {

@@ -1,4 +1,7 @@
-/* TLS on both sides of a connection that is opened: server towards the program, client towards the endpoint. */
+/*
+ * TLS for interception: server towards the program, client towards the endpoint. Called in the egress process by
+ * main.c, intercept.c and http1-upstream.c.
+ */
 #ifndef CALLGATE_EGRESS_TLS_CONTEXT_H
 #define CALLGATE_EGRESS_TLS_CONTEXT_H
 
@@ -13,22 +16,28 @@ struct tls;
 #define TLS_ERROR_SIZE 160
 
 /*
- * Before the process is locked down: it makes a handshake with itself, after which OpenSSL opens nothing any more.
- * roots: PEM text, parsed when first needed; borrowed for the process's life. 0, -ENOMEM, -EIO.
+ * Creates the contexts and makes handshakes in memory, after which OpenSSL opens no file any more; call it before
+ * lock-down. roots: PEM text, parsed on first use, borrowed for the life of the process. 0, -ENOMEM or -EIO.
  */
 int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **ret_tls);
 void tls_free(struct tls *tls);
 
-/* A server's, with a leaf for host, that will choose this ALPN ("h2", "http/1.1", "": none). NULL with errno. */
+/*
+ * A server's SSL with a leaf for host, which selects this ALPN protocol ("h2", "http/1.1"; "": none). Owned. NULL with
+ * errno.
+ */
 SSL *tls_server(struct tls *tls, const char *host, const char *alpn);
-/* A client's, that offers this ALPN list ("h2,http/1.1"; "": none), sends host as SNI and verifies it. NULL with errno. */
+/*
+ * A client's SSL that offers this ALPN list ("h2,http/1.1"; "": none), sends host as SNI and verifies it. Owned. NULL
+ * with errno.
+ */
 SSL *tls_client(struct tls *tls, const char *host, const char *alpn);
-/* What was chosen: "h2", "http/1.1" or "". */
+/* The protocol that was negotiated: "h2", "http/1.1" or "". */
 void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
 /*
- * Why a handshake (or a first read) failed, as a static code, to be asked right after it: client_rejected_ca (the program's
- * side sent an alert about certificates, or went away on seeing ours), client_tls, upstream_tls; and in text one line
- * for people, from the verification when that was it. error: what the channel said.
+ * Why a handshake or the first read failed, called right after it. error: of the channel. Returns a static code:
+ * client_rejected_ca (the program sent an alert about the certificate or closed on seeing it), client_tls or
+ * upstream_tls. text: one line for people.
  */
 const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE]);
 

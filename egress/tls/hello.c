@@ -8,16 +8,16 @@
 enum {
 	RECORD_HANDSHAKE = 22,
 	RECORD_HEAD = 5,
-	RECORD_PAYLOAD_MAX = 16384, /* RFC 8446, 5.1: of a record that is not encrypted */
+	RECORD_PAYLOAD_MAX = 16384, /* RFC 8446, 5.1: of a record in the clear */
 	MESSAGE_CLIENT_HELLO = 1,
 	MESSAGE_HEAD = 4,
 	EXTENSION_SERVER_NAME = 0,
 	EXTENSION_ALPN = 16,
-	EXTENSION_ESNI = 0xffce, /* of drafts before ECH */
+	EXTENSION_ESNI = 0xffce, /* of the drafts before ECH */
 	EXTENSION_ECH = 0xfe0d,
 };
 
-/* Bytes still to be read. Every take_ checks; after a failure nothing is taken any more. */
+/* Unread bytes. Each take_ function checks the length; after a failure all return nothing. */
 struct span {
 	const uint8_t *at;
 	size_t left;
@@ -48,7 +48,7 @@ static unsigned take_number(struct span *span, size_t size)
 	return number;
 }
 
-/* A vector that begins with its length in so many bytes. */
+/* A vector (RFC 8446, 3.4) whose length field has `size` bytes. */
 static struct span take_vector(struct span *span, size_t size)
 {
 	struct span vector = {.left = take_number(span, size)};
@@ -60,7 +60,7 @@ static struct span take_vector(struct span *span, size_t size)
 	return vector;
 }
 
-/* RFC 6066, 3: one entry, of the only type there is. Anything else is for a server we would not know. */
+/* RFC 6066, 3: one entry of type host_name. Anything else names a server that we would not know. */
 static void read_server_name(struct span body, struct hello *hello)
 {
 	struct span list = take_vector(&body, 2);
@@ -74,7 +74,7 @@ static void read_server_name(struct span body, struct hello *hello)
 	}
 }
 
-/* Whether it is sound; what does not fit is left out whole. Bytes that are not printable (GREASE) become "?". */
+/* False: malformed. A name that does not fit is left out. Unprintable bytes (GREASE) become "?". */
 static bool read_alpn(struct span body, struct hello *hello)
 {
 	struct span list = take_vector(&body, 2);
@@ -137,10 +137,10 @@ static bool read_hello(struct span body, struct hello *hello)
 }
 
 /*
- * The message's bytes without the records around them: 1 when it is whole, 0 when more is needed. It must end where its
- * last record ends: what follows in a record would be read by the server under other rules than ours.
+ * Joins the message's bytes from its records: 1 when complete, 0 when more are needed. The message must end where its
+ * last record ends, since the server would read the rest under other rules.
  */
-static int gather(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
+static int gather_records(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
 {
 	size_t at = 0, have = 0;
 
@@ -155,7 +155,7 @@ static int gather(const uint8_t *data, size_t len, uint8_t *message, size_t *ret
 		if (payload == 0 || payload > RECORD_PAYLOAD_MAX)
 			return -EPROTO;
 		part = room - RECORD_HEAD < payload ? room - RECORD_HEAD : payload;
-		memcpy(message + have, data + at + RECORD_HEAD, part); /* have <= at: it never outgrows data */
+		memcpy(message + have, data + at + RECORD_HEAD, part); /* have <= at, so message is large enough */
 		have += part;
 		at += RECORD_HEAD + part;
 		if (have > 0 && message[0] != MESSAGE_CLIENT_HELLO)
@@ -180,7 +180,7 @@ int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 	uint8_t message[HELLO_MAX];
 	struct hello hello = {0};
 	size_t have;
-	int whole = gather(data, len < HELLO_MAX ? len : HELLO_MAX, message, &have);
+	int whole = gather_records(data, len < HELLO_MAX ? len : HELLO_MAX, message, &have);
 
 	if (whole < 0)
 		return whole;

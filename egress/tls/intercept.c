@@ -1,7 +1,8 @@
 /*
- * Opening TLS: a handshake with the server, then one with the program, which is offered exactly what the server chose, so
- * that nothing has to be translated between versions of HTTP. What cannot be opened is answered inside TLS where the
- * program lets us get that far, since "502" says more than an alert.
+ * mode_hello checks that the ClientHello names the approved host, then chooses pass-through or TLS interception.
+ * mode_tls intercepts: a handshake with the server, then one with the program, which is offered the ALPN protocol that
+ * the server selected, so that nothing is translated between HTTP versions. If the server's handshake fails the program
+ * gets an HTTP response inside TLS, as "502" tells more than an alert.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -29,7 +30,7 @@ struct refusal {
 	char *text;
 	size_t len, at;
 	char alpn[16];
-	bool asked; /* it has sent something, so it is not surprised by an answer */
+	bool requested; /* the program has sent something, so a response is expected */
 };
 
 /* ---- ALPN ---- */
@@ -44,7 +45,7 @@ static bool alpn_offers(const char *list, const char *name, size_t name_len)
 	return false;
 }
 
-/* What the program offers of what can be judged, in its order: "h2,http/1.1". */
+/* The protocols that the program offers and that can be judged, in its order: "h2,http/1.1". */
 static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
 {
 	const struct channel_bytes *early = &conn->client.early;
@@ -67,15 +68,15 @@ static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
 
 /* ---- towards the program ---- */
 
-static void fail(struct conn *conn, const char *reason)
+static void tls_fail(struct conn *conn, const char *reason)
 {
 	conn_close(conn, "internal", reason, true);
 }
 
-static bool begin_client(struct conn *conn, const char *alpn)
+static bool client_begin(struct conn *conn, const char *alpn)
 {
 	if (channel_tls(&conn->client, tls_server(conn->egress->tls, conn->host, alpn)) < 0) {
-		fail(conn, "tls_failed");
+		tls_fail(conn, "tls_failed");
 		return false;
 	}
 	conn_timer(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
@@ -83,8 +84,8 @@ static bool begin_client(struct conn *conn, const char *alpn)
 }
 
 /*
- * Without tickets we have nothing to send now, and the acknowledgement of the program's Finished would be delayed by 40 ms,
- * for which its kernel (Nagle) holds the request back.
+ * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by 40 ms, and
+ * Nagle's algorithm in its kernel would hold the request back.
  */
 static void acknowledge(int fd)
 {
@@ -93,7 +94,7 @@ static void acknowledge(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now)); /* only slower without it */
 }
 
-static bool shake_client(struct conn *conn)
+static bool client_handshake(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE];
 	int error;
@@ -113,7 +114,7 @@ static bool shake_client(struct conn *conn)
 	return error == 0;
 }
 
-/* ---- the answer when there is no TLS with the server ---- */
+/* ---- the response when the server's handshake failed ---- */
 
 static bool http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
@@ -132,7 +133,7 @@ static bool http1_refusal(const struct conn *conn, const char *text, struct buf 
 	return !body.failed;
 }
 
-/* Empty SETTINGS, then GOAWAY of stream 0 with INTERNAL_ERROR and the text as its debug data: RFC 9113, 6.5 and 6.8. */
+/* Empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
 static bool http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
@@ -157,7 +158,7 @@ static void refusal_done(struct conn *conn)
 	conn->state = NULL;
 }
 
-/* Reads and forgets, not for ever at a time. False: nothing more comes. */
+/* Reads and drops what the program sends, a bounded amount a round. False: the end. */
 static bool refusal_discard(struct conn *conn, struct refusal *refusal)
 {
 	char data[4096];
@@ -166,14 +167,14 @@ static bool refusal_discard(struct conn *conn, struct refusal *refusal)
 	for (int i = 0; i < DISCARDS_MAX && got > 0; i++) {
 		got = channel_read(&conn->client, data, sizeof(data));
 		if (got > 0)
-			refusal->asked = true;
+			refusal->requested = true;
 	}
 	if (got > 0 && channel_has_bytes(&conn->client))
 		conn_pump_after(conn, 0);
 	return got > 0 || got == -EAGAIN;
 }
 
-/* 0: all of it is on its way; -EAGAIN. */
+/* 0: everything is sent and the FIN is queued; -EAGAIN; -errno. */
 static int refusal_send(struct conn *conn, struct refusal *refusal)
 {
 	while (refusal->at < refusal->len) {
@@ -193,10 +194,10 @@ static void refusal_pump(struct conn *conn)
 	int error = -EAGAIN;
 
 	channel_wait(&conn->upstream, false, false);
-	if ((!conn->client.ssl && !begin_client(conn, refusal->alpn)) || !shake_client(conn))
+	if ((!conn->client.ssl && !client_begin(conn, refusal->alpn)) || !client_handshake(conn))
 		return;
 	more = refusal_discard(conn, refusal);
-	if (refusal->asked && !conn->client.shut) {
+	if (refusal->requested && !conn->client.shut) {
 		error = refusal_send(conn, refusal);
 		if (!error)
 			conn_timer(conn, DRAIN_MS, "refused");
@@ -204,7 +205,7 @@ static void refusal_pump(struct conn *conn)
 	if (!more || (error && error != -EAGAIN))
 		conn_close(conn, "refused", "upstream_tls", refusal->at < refusal->len);
 	else
-		channel_wait(&conn->client, true, refusal->asked && !conn->client.shut);
+		channel_wait(&conn->client, true, refusal->requested && !conn->client.shut);
 }
 
 static void refusal_begin(struct conn *conn, const char *list, const char *text)
@@ -229,21 +230,21 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 
 /* ---- towards the server ---- */
 
-static bool begin_upstream(struct conn *conn)
+static bool upstream_begin(struct conn *conn)
 {
 	char list[OFFER_SIZE];
 
 	alpn_offered(conn, list);
 	if (!conn->egress->tls || channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, list)) < 0) {
-		fail(conn, "tls_failed");
+		tls_fail(conn, "tls_failed");
 		return false;
 	}
 	conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
 	return true;
 }
 
-/* False: it waits, or has failed and is being answered. */
-static bool shake_upstream(struct conn *conn)
+/* False: it waits, or has failed and refusal_begin took over. */
+static bool upstream_handshake(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], list[OFFER_SIZE], chosen[sizeof(conn->alpn)];
 	int error;
@@ -263,7 +264,7 @@ static bool shake_upstream(struct conn *conn)
 		return false;
 	}
 	tls_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_offers(list, chosen, strlen(chosen))) { /* OpenSSL does not look */
+	if (*chosen && !alpn_offers(list, chosen, strlen(chosen))) { /* OpenSSL does not check */
 		refusal_begin(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
@@ -272,17 +273,18 @@ static bool shake_upstream(struct conn *conn)
 }
 
 /*
- * Waits for the program's first byte: in HTTP the client speaks first. Who pins certificates may look at ours only after the
- * handshake, and then goes without one; that is no proof, so it is the cause on record, and no denial.
+ * Waits for the first byte of the program, as the HTTP client speaks first. A client that pins certificates may check
+ * ours after the handshake and then close without an alert. That is no proof, so it is recorded as the cause, not as a
+ * denial.
  */
-static bool first_byte(struct conn *conn)
+static bool await_first_byte(struct conn *conn)
 {
 	char byte, text[TLS_ERROR_SIZE];
 	ssize_t got = channel_read(&conn->client, &byte, sizeof(byte));
 	const char *reason = NULL;
 
 	if (got > 0 && channel_unread(&conn->client, &byte, sizeof(byte)) < 0) {
-		fail(conn, "no_memory");
+		tls_fail(conn, "no_memory");
 		return false;
 	}
 	if (got > 0)
@@ -304,10 +306,106 @@ static void tls_pump(struct conn *conn)
 		refusal_pump(conn);
 		return;
 	}
-	if ((!conn->upstream.ssl && !begin_upstream(conn)) || !shake_upstream(conn) ||
-	    (!conn->client.ssl && !begin_client(conn, conn->alpn)) || !shake_client(conn) || !first_byte(conn))
+	if ((!conn->upstream.ssl && !upstream_begin(conn)) || !upstream_handshake(conn) ||
+	    (!conn->client.ssl && !client_begin(conn, conn->alpn)) || !client_handshake(conn) ||
+	    !await_first_byte(conn))
 		return;
 	conn_switch(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
 }
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_done};
+
+/* ---- the ClientHello ---- */
+
+struct hello_state {
+	size_t len;
+	uint8_t data[HELLO_MAX];
+};
+
+/* A plaintext alert, which every TLS client understands (RFC 8446, 6). Best effort: the record has the reason too. */
+static void hello_refuse(struct conn *conn, const char *reason)
+{
+	static const uint8_t unrecognized_name[] = {21, 3, 3, 0, 2, 2, 112};
+
+	(void)channel_write(&conn->client, unrecognized_name, sizeof(unrecognized_name));
+	conn_close(conn, "refused", reason, false);
+}
+
+static bool hello_host_is_address(const char *host)
+{
+	return strchr(host, ':') || strspn(host, "0123456789.") == strlen(host);
+}
+
+/*
+ * NULL: the ClientHello is for the connection's host. The name comes from the address that the program connected to,
+ * never from the payload.
+ */
+static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
+{
+	if (hello->bad_sni)
+		return "sni_mismatch";
+	if (!hello->sni[0])
+		return hello_host_is_address(conn->host) ? NULL : "no_sni";
+	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
+}
+
+static void hello_judge(struct conn *conn, struct hello_state *state, const struct hello *hello)
+{
+	const char *reason = hello_mismatch(conn, hello);
+
+	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much as fits, for the record */
+	if (reason) {
+		hello_refuse(conn, reason);
+		return;
+	}
+	if (channel_unread(&conn->client, state->data, state->len) < 0) {
+		conn_close(conn, "internal", "no_memory", true);
+		return;
+	}
+	/* With Encrypted ClientHello the server decides by the inner name; the outer one is the approved name. */
+	conn_switch(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS : CONN_RELAY);
+}
+
+static void hello_pump(struct conn *conn)
+{
+	struct hello_state *state = conn->state;
+	struct hello hello;
+	int whole = 0;
+
+	if (!state) {
+		conn->state = state = calloc(1, sizeof(*state));
+		if (!state) {
+			conn_close(conn, "internal", "no_memory", true);
+			return;
+		}
+		conn_timer(conn, CONN_PEEK_MS, "hello_timeout");
+	}
+	while (whole == 0) {
+		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
+
+		if (got == -EAGAIN) {
+			channel_wait(&conn->client, true, false);
+			channel_wait(&conn->upstream, false, false);
+			return;
+		}
+		if (got <= 0) { /* a close before the first byte is no error */
+			conn_close(conn, "client", state->len ? "not_tls" : NULL, got < 0);
+			return;
+		}
+		state->len += (size_t)got;
+		whole = hello_parse(state->data, state->len, &hello);
+	}
+	if (whole < 0)
+		hello_refuse(conn, "not_tls");
+	else
+		hello_judge(conn, state, &hello);
+}
+
+static void hello_done(struct conn *conn)
+{
+	free(conn->state);
+	conn->state = NULL;
+}
+
+const struct conn_mode mode_hello = {.name = "tls", .pump = hello_pump, .done = hello_done};

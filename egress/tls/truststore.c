@@ -1,6 +1,7 @@
 /*
- * The format of sun.security.provider.JavaKeyStore, big-endian: magic, version, number of entries; each a tag, an alias, a
- * date, the kind of certificate and its DER; then a SHA-1 over the password in UTF-16, a fixed text and all of that.
+ * The format of sun.security.provider.JavaKeyStore, big-endian: magic, version, number of entries; for each entry a
+ * tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in UTF-16, a fixed text and
+ * all of the above.
  */
 #include "egress/tls/truststore.h"
 
@@ -17,10 +18,10 @@
 
 #define MAGIC 0xfeedfeedu
 #define VERSION 2u
-#define TRUSTED 2u /* the tag of a certificate that is trusted */
+#define TRUSTED 2u /* tag of a trusted certificate */
 #define COUNT_AT 8u
 #define SALT "Mighty Aphrodite"
-static const char password[] = "changeit"; /* everybody's: it keeps nothing secret */
+static const char password[] = "changeit"; /* Java's default password; it protects nothing */
 
 static void put_number(struct buf *buf, uint64_t value, unsigned bytes)
 {
@@ -44,13 +45,13 @@ static void put_certificate(struct buf *buf, unsigned number, const unsigned cha
 	(void)snprintf(alias, sizeof(alias), "callgate-%u", number);
 	put_number(buf, TRUSTED, 4);
 	put_text(buf, alias);
-	put_number(buf, 0, 8); /* when it was added */
+	put_number(buf, 0, 8); /* date of creation */
 	put_text(buf, "X.509");
 	put_number(buf, len, 4);
 	buf_add(buf, der, len);
 }
 
-/* How many there were. */
+/* Returns the number of certificates. */
 static unsigned put_all(struct buf *buf, BIO *pem)
 {
 	unsigned char *der;

@@ -1,12 +1,12 @@
-/* Certificates in the form that Java reads them in. */
+/* Certificates as a Java trust store. Called in the keeper before it forks egress. */
 #ifndef CALLGATE_EGRESS_TLS_TRUSTSTORE_H
 #define CALLGATE_EGRESS_TLS_TRUSTSTORE_H
 
 #include <stddef.h>
 
 /*
- * A keystore (type JKS, password "changeit") that trusts each certificate of the PEM text; for
- * $JAVA_HOME/lib/security/cacerts, where any Java takes one. 0 with owned bytes, -ENOMEM, or -EINVAL: there is none in it.
+ * A keystore (JKS, password "changeit") that trusts each certificate of the PEM text; for
+ * $JAVA_HOME/lib/security/cacerts. 0 with owned bytes, -ENOMEM, or -EINVAL: the text has no certificate.
  */
 int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len);
 
