@@ -101,6 +101,14 @@ void conn_switch(struct conn *conn, enum conn_mode_id mode)
 	conn_pump(conn);
 }
 
+bool conn_new_state(struct conn *conn, size_t size)
+{
+	conn->state = calloc(1, size);
+	if (!conn->state)
+		conn_close(conn, "no_memory", NULL, true);
+	return conn->state != NULL;
+}
+
 void conn_begin(struct conn *conn)
 {
 	if (!conn->rule)

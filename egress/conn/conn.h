@@ -115,6 +115,9 @@ void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
  */
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
 
+/* Allocates the zeroed state of a mode in conn->state, or closes conn. */
+bool conn_new_state(struct conn *conn, size_t size);
+
 /* Starts the first mode its rule asks for, once both ends are connected; without a rule a proxy. */
 void conn_begin(struct conn *conn);
 

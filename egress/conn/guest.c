@@ -91,14 +91,6 @@ void conn_announce(struct egress *egress, const struct control_connect *connect)
 
 /* ---- accepted ---- */
 
-static void reset(int fd)
-{
-	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	(void)close(fd);
-}
-
 /* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
 static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
 {
@@ -110,16 +102,11 @@ static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in
 	return conn_table_expected(egress->conns, ntohs(peer->sin_port));
 }
 
-/* Egress writes whole messages: Nagle's algorithm would wait for the peer's delayed acknowledgement, 40 ms. */
-static void set_nodelay(int fd)
-{
-	static const int on = 1;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* only slower without it */
-}
-
 static void accept_some(struct egress *egress, int most)
 {
+	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+	static const int on = 1;
+
 	for (int n = 0; n < most && egress->listener.fd >= 0; n++) {
 		struct sockaddr_in peer = {0};
 		socklen_t len = sizeof(peer);
@@ -136,10 +123,12 @@ static void accept_some(struct egress *egress, int most)
 			continue;
 		conn = conn_of_peer(egress, &peer);
 		if (!conn) {
-			reset(fd);
+			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+			(void)close(fd);
 			continue;
 		}
-		set_nodelay(fd);
+		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: only slower without it. */
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		conn_arrive(conn, fd);
 	}
 }

@@ -206,16 +206,14 @@ static void relay_pump(struct conn *conn)
 {
 	struct progress up = {0}, down = {0};
 	size_t moved;
-	struct relay *relay = conn->state;
+	struct relay *relay;
 
-	if (!relay) {
-		relay = conn->state = calloc(1, sizeof(*relay));
+	if (!conn->state) {
+		if (!conn_new_state(conn, sizeof(*relay)))
+			return;
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 	}
-	if (!relay) {
-		conn_close(conn, "no_memory", NULL, true);
-		return;
-	}
+	relay = conn->state;
 	moved = relay_move(conn, &relay->up, true, &up);
 	moved += up.cause ? 0 : relay_move(conn, &relay->down, false, &down);
 	if (moved)

@@ -126,24 +126,16 @@ static int socks_connect(struct conn *conn)
 	return 1;
 }
 
-static bool socks_begin(struct conn *conn)
-{
-	conn->state = calloc(1, sizeof(struct socks));
-	if (!conn->state) {
-		conn_close(conn, "no_memory", NULL, true);
-		return false;
-	}
-	conn_timer(conn, CONN_PEEK_MS, "header_timeout");
-	return true;
-}
-
 static void socks_pump(struct conn *conn)
 {
 	struct socks *socks;
 	int more = 0;
 
-	if (!conn->state && !socks_begin(conn))
-		return;
+	if (!conn->state) {
+		if (!conn_new_state(conn, sizeof(*socks)))
+			return;
+		conn_timer(conn, CONN_PEEK_MS, "header_timeout");
+	}
 	socks = conn->state;
 	while (!socks->asked) {
 		ssize_t got;

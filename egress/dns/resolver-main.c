@@ -1,7 +1,8 @@
-/* The resolver process: one thread reads queries, four threads run getaddrinfo(3). */
+/* The resolver process: four threads run getaddrinfo(3). */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <resolv.h>
 #include <stdbool.h>
@@ -13,14 +14,6 @@
 #include "base/banned.h"
 
 #define THREADS 4
-
-struct queue {
-	int fd;
-	pthread_mutex_t lock;
-	pthread_cond_t filled;
-	struct resolver_query query[RESOLVER_QUERIES_MAX];
-	size_t first, count;
-};
 
 static void add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
@@ -66,53 +59,11 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	}
 }
 
-/* When the egress process is gone the answer is lost; the reading thread notices. */
+/* When the egress process is gone the answer is lost. */
 static void send_reply(int fd, const struct resolver_reply *reply)
 {
 	while (send(fd, reply, sizeof(*reply), MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
-}
-
-static struct resolver_query take_query(struct queue *queue)
-{
-	struct resolver_query query;
-
-	(void)pthread_mutex_lock(&queue->lock); /* cannot fail: a default mutex, never locked twice */
-	while (queue->count == 0)
-		(void)pthread_cond_wait(&queue->filled, &queue->lock);
-	query = queue->query[queue->first];
-	queue->first = (queue->first + 1) % RESOLVER_QUERIES_MAX;
-	queue->count--;
-	(void)pthread_mutex_unlock(&queue->lock);
-	return query;
-}
-
-static bool put_query(struct queue *queue, const struct resolver_query *query)
-{
-	bool room;
-
-	(void)pthread_mutex_lock(&queue->lock);
-	room = queue->count < RESOLVER_QUERIES_MAX;
-	if (room) {
-		queue->query[(queue->first + queue->count++) % RESOLVER_QUERIES_MAX] = *query;
-		(void)pthread_cond_signal(&queue->filled);
-	}
-	(void)pthread_mutex_unlock(&queue->lock);
-	return room;
-}
-
-static void *resolver_thread(void *ctx)
-{
-	struct queue *queue = ctx;
-
-	for (;;) {
-		const struct resolver_query query = take_query(queue);
-		struct resolver_reply reply = {.number = query.number};
-
-		resolve(&query, &reply);
-		send_reply(queue->fd, &reply);
-	}
-	return NULL;
 }
 
 /* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
@@ -124,47 +75,44 @@ static bool is_valid(const struct resolver_query *query)
 	       net_host_canonical(query->host, strlen(query->host), canonical) == 0;
 }
 
-static void read_queries(struct queue *queue)
+/* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one of them. */
+static void *resolver_thread(void *ctx)
 {
+	int fd = *(const int *)ctx;
+
 	for (;;) {
 		struct resolver_query query;
-		struct resolver_reply reply = {0};
-		ssize_t got = recv(queue->fd, &query, sizeof(query), MSG_TRUNC);
+		struct resolver_reply reply = {.error = -ENOENT};
+		ssize_t got = recv(fd, &query, sizeof(query), MSG_TRUNC);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return;
+			return NULL;
 		if ((size_t)got != sizeof(query))
 			continue;
 		reply.number = query.number;
-		reply.error = is_valid(&query) ? -EAGAIN : -ENOENT;
-		if (reply.error == -ENOENT || !put_query(queue, &query))
-			send_reply(queue->fd, &reply);
+		if (is_valid(&query))
+			resolve(&query, &reply);
+		send_reply(fd, &reply);
 	}
 }
 
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 {
-	struct queue *queue = calloc(1, sizeof(*queue));
+	struct pollfd closed = {.fd = fd}; /* POLLHUP: the egress process has ended */
 
-	if (!queue)
-		return EXIT_FAILURE;
-	queue->fd = fd;
-	(void)pthread_mutex_init(&queue->lock, NULL); /* neither fails without attributes */
-	(void)pthread_cond_init(&queue->filled, NULL);
 	/* Before the threads are created: each inherits the filter. */
-	if (lock_down && lock_down(lock_ctx) < 0) {
-		free(queue);
+	if (lock_down && lock_down(lock_ctx) < 0)
 		return EXIT_FAILURE;
-	}
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, NULL, resolver_thread, queue) != 0)
+		if (pthread_create(&thread, NULL, resolver_thread, &fd) != 0)
 			return EXIT_FAILURE;
 		(void)pthread_detach(thread);
 	}
-	read_queries(queue);
-	return EXIT_SUCCESS; /* the queue is not freed: threads may be inside a lookup; they end with the process */
+	while (poll(&closed, 1, -1) < 0 && errno == EINTR)
+		;
+	return EXIT_SUCCESS; /* threads may be inside a lookup; they end with the process */
 }

@@ -7,7 +7,7 @@
 
 #include "egress/dns/resolver.h"
 
-/* Limit of outstanding queries: sent by the client, queued by the process. */
+/* Limit of outstanding queries. */
 #define RESOLVER_QUERIES_MAX 256
 
 struct resolver_query {

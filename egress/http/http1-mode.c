@@ -145,27 +145,18 @@ static enum http1_step mode_step(struct conn *conn)
 	}
 }
 
-static bool state_create(struct conn *conn, bool proxied)
-{
-	struct http1 *http1 = calloc(1, sizeof(*http1));
-
-	if (!http1) {
-		conn_close(conn, "no_memory", NULL, true);
-		return false;
-	}
-	conn->state = http1;
-	http1->proxied = proxied;
-	await_next_request(conn);
-	return true;
-}
-
-static void mode_pump(struct conn *conn, bool proxied)
+static void http1_pump(struct conn *conn)
 {
 	enum http1_step did = HTTP1_STEP_DONE;
 	struct http1 *http1;
 
-	if (!conn->state && !state_create(conn, proxied))
-		return;
+	if (!conn->state) {
+		if (!conn_new_state(conn, sizeof(*http1)))
+			return;
+		http1 = conn->state;
+		http1->proxied = conn->mode == &mode_proxy;
+		await_next_request(conn);
+	}
 	http1 = conn->state;
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
@@ -177,16 +168,6 @@ static void mode_pump(struct conn *conn, bool proxied)
 		conn_pump_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
 	channel_wait(&conn->client, http1->client_waits, !http1_out_empty(&http1->to_client));
 	channel_wait(&conn->upstream, http1->server_waits, !http1_out_empty(&http1->to_server));
-}
-
-static void http1_pump(struct conn *conn)
-{
-	mode_pump(conn, false);
-}
-
-static void proxied_pump(struct conn *conn)
-{
-	mode_pump(conn, true);
 }
 
 static void http1_done(struct conn *conn)
@@ -205,4 +186,4 @@ static void http1_done(struct conn *conn)
 }
 
 const struct conn_mode mode_http1 = {.name = "http1", .pump = http1_pump, .done = http1_done};
-const struct conn_mode mode_proxy = {.name = "proxy", .pump = proxied_pump, .done = http1_done};
+const struct conn_mode mode_proxy = {.name = "proxy", .pump = http1_pump, .done = http1_done};

@@ -25,24 +25,16 @@ void http1_outcome(struct conn *conn, int64_t result)
 
 static const char *reason_phrase(unsigned status)
 {
-	switch (status) {
-	case 400:
-		return "Bad Request";
-	case 403:
-		return "Forbidden";
-	case 421:
-		return "Misdirected Request";
-	case 429:
-		return "Too Many Requests";
-	case 431:
-		return "Request Header Fields Too Large";
-	case 502:
-		return "Bad Gateway";
-	case 504:
-		return "Gateway Timeout";
-	default:
-		return "Service Unavailable";
-	}
+	static const struct {
+		unsigned status;
+		const char *phrase;
+	} known[] = {{400, "Bad Request"}, {403, "Forbidden"}, {421, "Misdirected Request"}, {429, "Too Many Requests"},
+		     {431, "Request Header Fields Too Large"}, {502, "Bad Gateway"}, {504, "Gateway Timeout"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].status == status)
+			return known[i].phrase;
+	return "Service Unavailable";
 }
 
 static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,

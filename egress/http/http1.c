@@ -445,7 +445,7 @@ bool http1_field_passes(const struct http1_head *head, const struct field *field
 	    (!response && http1_is(field->name, field->name_len, "host")) ||
 	    (!response && !head->expects && http1_is(field->name, field->name_len, "expect")))
 		return false;
-	return !request_field_dropped(field->name, field->name_len, response) && !is_named_by_connection(head, field);
+	return !request_field_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
 }
 
 void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,

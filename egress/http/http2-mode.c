@@ -75,6 +75,11 @@ static ssize_t session_write(struct channel *channel, nghttp2_session *session, 
 	}
 }
 
+static bool session_is_over(nghttp2_session *session)
+{
+	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
+}
+
 /* False: the connection is closed. */
 static bool mode_step(struct http2 *http2, bool *ret_moved)
 {
@@ -101,21 +106,27 @@ static bool mode_step(struct http2 *http2, bool *ret_moved)
 	return false;
 }
 
-static void pump(struct conn *conn)
+static void http2_pump(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
 	bool moved, room;
 
+	if (!http2) {
+		if (!conn_new_state(conn, sizeof(*http2)))
+			return;
+		http2 = conn->state;
+		http2->conn = conn;
+		if (http2_client_create(http2) < 0 || http2_upstream_create(http2) < 0) {
+			conn_close(conn, "no_memory", NULL, true);
+			return;
+		}
+	}
 	if (http2->wait_ms)
 		budget_resume(http2);
 	if (!mode_step(http2, &moved))
 		return;
-	if (!nghttp2_session_want_read(http2->client) && !nghttp2_session_want_write(http2->client)) {
-		conn_close(conn, "client", NULL, false);
-		return;
-	}
-	if (!nghttp2_session_want_read(http2->upstream) && !nghttp2_session_want_write(http2->upstream)) {
-		conn_close(conn, "server", NULL, false);
+	if (session_is_over(http2->client) || session_is_over(http2->upstream)) {
+		conn_close(conn, session_is_over(http2->client) ? "client" : "server", NULL, false);
 		return;
 	}
 	if (moved)
@@ -127,10 +138,12 @@ static void pump(struct conn *conn)
 		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
 }
 
-static void done(struct conn *conn)
+static void http2_done(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
 
+	if (!http2)
+		return;
 	while (http2->streams) {
 		http2_settle(http2->streams, http2->streams->status && http2->streams->down.ended ?
 						     (int64_t)http2->streams->status : -ECONNRESET);
@@ -141,34 +154,4 @@ static void done(struct conn *conn)
 	free(http2);
 }
 
-/* The first pump creates the state. */
-static void start(struct conn *conn)
-{
-	struct http2 *http2 = calloc(1, sizeof(*http2));
-
-	if (http2) {
-		http2->conn = conn;
-		conn->state = http2;
-	}
-	if (!http2 || http2_client_create(http2) < 0 || http2_upstream_create(http2) < 0)
-		conn_close(conn, "out_of_memory", NULL, true);
-	else
-		pump(conn);
-}
-
-static void pump_any(struct conn *conn)
-{
-	if (conn->state)
-		pump(conn);
-	else
-		start(conn);
-}
-
-static void done_any(struct conn *conn)
-{
-	if (conn->state)
-		done(conn);
-	conn->state = NULL;
-}
-
-const struct conn_mode mode_http2 = {.name = "h2", .pump = pump_any, .done = done_any};
+const struct conn_mode mode_http2 = {.name = "h2", .pump = http2_pump, .done = http2_done};

@@ -51,10 +51,16 @@ static void outgoing_done(struct outgoing *outgoing)
 	free(outgoing);
 }
 
-static void outgoing_add(struct outgoing *outgoing, const char *name, size_t name_len, const char *value,
-			 size_t value_len, bool secret)
+static void outgoing_add(struct outgoing *outgoing, const struct field *field, bool secret)
 {
-	outgoing->field[outgoing->count++] = http2_nv(name, name_len, value, value_len, secret);
+	outgoing->field[outgoing->count++] = http2_nv(field, secret);
+}
+
+static void outgoing_add_text(struct outgoing *outgoing, const char *name, const char *value, bool secret)
+{
+	const struct field field = {name, strlen(name), value, strlen(value)};
+
+	outgoing_add(outgoing, &field, secret);
 }
 
 static void outgoing_own(struct outgoing *outgoing, char *value, size_t len)
@@ -74,10 +80,10 @@ static void outgoing_target(struct outgoing *outgoing, const struct http2_stream
 		       stream->asked.query && query ? query : ""); /* both are bounded by the head */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
-	outgoing_add(outgoing, ":method", 7, stream->asked.method, strlen(stream->asked.method), false);
-	outgoing_add(outgoing, ":scheme", 7, "https", 5, false);
-	outgoing_add(outgoing, ":authority", 10, outgoing->authority, strlen(outgoing->authority), false);
-	outgoing_add(outgoing, ":path", 5, outgoing->path, strlen(outgoing->path), false);
+	outgoing_add_text(outgoing, ":method", stream->asked.method, false);
+	outgoing_add_text(outgoing, ":scheme", "https", false);
+	outgoing_add_text(outgoing, ":authority", outgoing->authority, false);
+	outgoing_add_text(outgoing, ":path", outgoing->path, false);
 }
 
 /* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
@@ -87,17 +93,13 @@ static bool is_forwarded(const char *name, size_t len, const char *value)
 		return false;
 	if (strcmp(name, "te") == 0)
 		return strcmp(value, "trailers") == 0;
-	return !request_field_dropped(name, len, false);
+	return !request_field_dropped(name, len);
 }
 
 static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
 {
-	const struct http2_head *head = &stream->request;
-
-	for (size_t i = 0; i < head->count; i++) {
-		struct field field = {.name = head->text + head->field[i].name, .name_len = head->field[i].name_len,
-				      .value = head->text + head->field[i].value,
-				      .value_len = head->field[i].value_len};
+	for (size_t i = 0; i < stream->request.count; i++) {
+		struct field field = http2_head_field(&stream->request, i);
 		char *value;
 		size_t len;
 		int r;
@@ -110,9 +112,10 @@ static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream 
 			return r;
 		if (r) {
 			outgoing_own(outgoing, value, len);
-			outgoing_add(outgoing, field.name, field.name_len, value, len, true);
-		} else
-			outgoing_add(outgoing, field.name, field.name_len, field.value, field.value_len, false);
+			field.value = value;
+			field.value_len = len;
+		}
+		outgoing_add(outgoing, &field, r != 0);
 	}
 	return 0;
 }
@@ -128,7 +131,7 @@ static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *
 	outgoing_target(outgoing, stream);
 	if (name) {
 		outgoing_own(outgoing, value, strlen(value));
-		outgoing_add(outgoing, name, strlen(name), value, strlen(value), true);
+		outgoing_add_text(outgoing, name, value, true);
 	}
 	return outgoing_fields(outgoing, stream, name);
 }

@@ -35,9 +35,11 @@ static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, siz
 		nghttp2_nv field[HTTP_FIELDS_MAX];
 		const struct http2_head *head = &stream->trailers;
 
-		for (size_t i = 0; i < head->count; i++)
-			field[i] = http2_nv(head->text + head->field[i].name, head->field[i].name_len,
-					    head->text + head->field[i].value, head->field[i].value_len, false);
+		for (size_t i = 0; i < head->count; i++) {
+			const struct field trailer = http2_head_field(head, i);
+
+			field[i] = http2_nv(&trailer, false);
+		}
 		if (nghttp2_submit_trailer(session, id, field, head->count) == 0)
 			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	}
@@ -50,23 +52,21 @@ static void submit_response(struct http2_stream *stream, bool final)
 	const struct http2_head *head = &stream->response;
 	nghttp2_data_provider body = {.read_callback = read_down};
 	nghttp2_nv field[HTTP_FIELDS_MAX];
+	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.len;
 	size_t count = 0;
 	int r;
 
 	for (size_t i = 0; i < head->count; i++) {
-		const char *name = head->text + head->field[i].name;
+		const struct field one = http2_head_field(head, i);
 
-		if (name[0] == ':' ? strcmp(name, ":status") == 0
-				   : !request_field_dropped(name, head->field[i].name_len, true))
-			field[count++] = http2_nv(name, head->field[i].name_len, head->text + head->field[i].value,
-						  head->field[i].value_len, false);
+		if (one.name[0] == ':' ? strcmp(one.name, ":status") == 0 : !request_field_dropped(one.name, one.name_len))
+			field[count++] = http2_nv(&one, false);
 	}
 	if (!final)
 		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
 					   NULL);
 	else
-		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
-					    stream->down.ended && !stream->trailers.count && !stream->down.len ? NULL : &body);
+		r = nghttp2_submit_response(http2->client, stream->client_id, field, count, empty ? NULL : &body);
 	if (r != 0)
 		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
 }
@@ -107,8 +107,8 @@ void http2_refuse(struct http2_stream *stream)
 {
 	nghttp2_data_provider body = {.read_callback = read_refusal};
 	char status[8] = "";
-	nghttp2_nv field[] = {http2_nv(":status", 7, status, 3, false),
-			      http2_nv("content-type", 12, "application/json", 16, false)};
+	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
+	nghttp2_nv field[] = {http2_nv(&first, false), http2_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
 	stream->phase = HTTP2_ANSWERED;

@@ -101,6 +101,14 @@ const char *http2_head_find(const struct http2_head *head, const char *name)
 	return NULL;
 }
 
+struct field http2_head_field(const struct http2_head *head, size_t index)
+{
+	return (struct field){.name = head->text + head->field[index].name,
+			      .name_len = head->field[index].name_len,
+			      .value = head->text + head->field[index].value,
+			      .value_len = head->field[index].value_len};
+}
+
 bool http2_queue_over(const struct http2_queue *queue)
 {
 	return queue->ended && queue->len == queue->at;
@@ -204,12 +212,12 @@ struct http2_stream *http2_find(nghttp2_session *session, int32_t id)
 	return nghttp2_session_get_stream_user_data(session, id);
 }
 
-nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret)
+nghttp2_nv http2_nv(const struct field *field, bool secret)
 {
-	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name, /* copied, not written to */
-			    .value = (uint8_t *)(uintptr_t)value,
-			    .namelen = name_len,
-			    .valuelen = value_len,
+	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* copied, not written to */
+			    .value = (uint8_t *)(uintptr_t)field->value,
+			    .namelen = field->name_len,
+			    .valuelen = field->value_len,
 			    .flags = secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
 }
 

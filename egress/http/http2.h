@@ -84,6 +84,8 @@ int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */
 const char *http2_head_find(const struct http2_head *head, const char *name);
+/* Field `index`, for request.h. Borrows. */
+struct field http2_head_field(const struct http2_head *head, size_t index);
 void http2_head_done(struct http2_head *head);
 int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len);
 /*
@@ -109,7 +111,7 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 /* The stream of a session's stream id, or NULL. */
 struct http2_stream *http2_find(nghttp2_session *session, int32_t id);
 /* A field for nghttp2; borrows. secret: peers are told not to index it (RFC 7541, 7.1.3). */
-nghttp2_nv http2_nv(const char *name, size_t name_len, const char *value, size_t value_len, bool secret);
+nghttp2_nv http2_nv(const struct field *field, bool secret);
 /* Resets the program's stream with an HTTP/2 error code. */
 void http2_abort(struct http2_stream *stream, uint32_t code);
 /* Records the result of a forwarded request, once: a status or -errno. */

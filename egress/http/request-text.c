@@ -78,68 +78,64 @@ bool request_field_is(const char *name, size_t len, const char *known)
 	return true;
 }
 
-bool request_field_disguised(const char *name, size_t len)
+static bool is_one_of(const char *name, size_t len, const char *const *known, size_t count)
 {
-	static const char *const framing[] = {"content-length", "transfer-encoding"};
-
-	for (size_t i = 0; i < sizeof(framing) / sizeof(framing[0]); i++)
-		if (request_field_is(name, len, framing[i]))
-			return !http1_is(name, len, framing[i]);
-	return false;
-}
-
-/*
- * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another port or
- * protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
- */
-static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection", "proxy-authorization",
-				      "proxy-authenticate", "proxy-authentication-info", "te", "trailer",
-				      "transfer-encoding", "upgrade", "http2-settings", "alt-svc", "alt-used"};
-
-bool request_field_dropped(const char *name, size_t len, bool response)
-{
-	(void)response; /* no field is specific to one direction */
-	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-		if (request_field_is(name, len, dropped[i]))
+	for (size_t i = 0; i < count; i++)
+		if (request_field_is(name, len, known[i]))
 			return true;
 	return false;
 }
 
-/* Fields from which servers, frameworks and their proxies take another method, path or host than the request line's. */
-static const struct overriding {
-	const char *name;
-	bool host; /* overrides the host: refused even by a rule for all requests, as a rule grants one host */
-} overriding[] = {
+#define IS_ONE_OF(name, len, known) is_one_of(name, len, known, sizeof(known) / sizeof((known)[0]))
+
+bool request_field_disguised(const char *name, size_t len)
+{
+	static const char *const framing[] = {"content-length", "transfer-encoding"};
+
+	return IS_ONE_OF(name, len, framing) && !http1_is(name, len, framing[0]) && !http1_is(name, len, framing[1]);
+}
+
+bool request_field_dropped(const char *name, size_t len)
+{
+	/*
+	 * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another port or
+	 * protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
+	 */
+	static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection",
+					      "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
+					      "te", "trailer", "transfer-encoding", "upgrade", "http2-settings", "alt-svc",
+					      "alt-used"};
+
+	return IS_ONE_OF(name, len, dropped);
+}
+
+/* Fields from which servers, frameworks and their proxies take another method or path than the request line's. */
+static const char *const overriding[] = {
 	/* the method */
-	{"x-http-method-override", false}, {"x-http-method", false}, {"x-method-override", false},
-	{"x-method", false}, {"http-method-override", false}, {"http-x-http-method-override", false},
-	{"x-original-method", false}, {"x-forwarded-method", false}, {"x-real-method", false},
+	"x-http-method-override", "x-http-method", "x-method-override", "x-method", "http-method-override",
+	"http-x-http-method-override", "x-original-method", "x-forwarded-method", "x-real-method",
 	/* the path */
-	{"x-original-url", false}, {"x-rewrite-url", false}, {"x-override-url", false}, {"x-original-uri", false},
-	{"x-rewrite-uri", false}, {"x-request-uri", false}, {"x-original-path", false}, {"x-envoy-original-path", false},
-	{"x-forwarded-uri", false}, {"x-forwarded-url", false}, {"x-forwarded-path", false},
-	{"x-forwarded-prefix", false}, {"x-script-name", false}, {"x-path-info", false}, {"x-proxy-url", false},
-	{"x-http-destinationurl", false}, {"x-http-path-override", false}, {"x-ms-original-url", false},
-	{"x-waws-unencoded-url", false}, {"x-matched-path", false}, {"x-invoke-path", false}, {"original-url", false},
-	{"request-uri", false}, {"http-url", false}, {"base-url", false}, {"uri", false}, {"url", false},
-	{"script-name", false}, {"path-info", false}, /* gunicorn takes both as CGI variables */
+	"x-original-url", "x-rewrite-url", "x-override-url", "x-original-uri", "x-rewrite-uri", "x-request-uri",
+	"x-original-path", "x-envoy-original-path", "x-forwarded-uri", "x-forwarded-url", "x-forwarded-path",
+	"x-forwarded-prefix", "x-script-name", "x-path-info", "x-proxy-url", "x-http-destinationurl",
+	"x-http-path-override", "x-ms-original-url", "x-waws-unencoded-url", "x-matched-path", "x-invoke-path",
+	"original-url", "request-uri", "http-url", "base-url", "uri", "url",
+	"script-name", "path-info", /* gunicorn takes both as CGI variables */
 	/* a second path: the target of COPY and MOVE (RFC 4918, 10.3); the source of a PUT at object stores */
-	{"destination", false}, {"x-amz-copy-source", false}, {"x-amz-rename-source", false}, {"x-ms-copy-source", false},
-	{"x-ms-rename-source", false}, {"x-ms-file-rename-source", false}, {"x-goog-copy-source", false},
-	{"x-oss-copy-source", false}, {"x-cos-copy-source", false}, {"x-obs-copy-source", false}, {"x-copy-from", false},
-	/* the host */
-	{"forwarded", true}, {"x-forwarded-host", true}, {"x-forwarded-server", true}, {"x-host", true},
-	{"x-original-host", true}, {"x-real-host", true}, {"x-http-host-override", true}, {"x-backend-host", true},
-	{"x-envoy-original-host", true}, {"proxy-host", true}, {"x-backend-server", true},
-	{"proxy", true}, /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
+	"destination", "x-amz-copy-source", "x-amz-rename-source", "x-ms-copy-source", "x-ms-rename-source",
+	"x-ms-file-rename-source", "x-goog-copy-source", "x-oss-copy-source", "x-cos-copy-source", "x-obs-copy-source",
+	"x-copy-from",
+};
+
+/* The same for the host: refused even by a rule for all requests, as a rule grants one host. */
+static const char *const overriding_host[] = {
+	"forwarded", "x-forwarded-host", "x-forwarded-server", "x-host", "x-original-host", "x-real-host",
+	"x-http-host-override", "x-backend-host", "x-envoy-original-host", "proxy-host", "x-backend-server",
+	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
 bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len)
 {
-	if (!verdict->rule)
-		return false;
-	for (size_t i = 0; i < sizeof(overriding) / sizeof(overriding[0]); i++)
-		if (request_field_is(name, len, overriding[i].name))
-			return overriding[i].host || verdict->rule->http_count > 0;
-	return false;
+	return verdict->rule && (IS_ONE_OF(name, len, overriding_host) ||
+				 (verdict->rule->http_count > 0 && IS_ONE_OF(name, len, overriding)));
 }

@@ -78,7 +78,7 @@ bool http1_is(const char *text, size_t len, const char *name);
  * Whether a field is hop-by-hop (RFC 9110, 7.6.1) or otherwise never forwarded: Connection, Keep-Alive, TE, Upgrade,
  * Alt-Svc …
  */
-bool request_field_dropped(const char *name, size_t len, bool response);
+bool request_field_dropped(const char *name, size_t len);
 
 /* Methods whose requests have no content (RFC 9110, 9.3): servers that do not read it take it for the next request. */
 bool request_lacks_body(const char *method);

@@ -369,18 +369,16 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 
 static void hello_pump(struct conn *conn)
 {
-	struct hello_state *state = conn->state;
+	struct hello_state *state;
 	struct hello hello;
 	int whole = 0;
 
-	if (!state) {
-		conn->state = state = calloc(1, sizeof(*state));
-		if (!state) {
-			conn_close(conn, "internal", "no_memory", true);
+	if (!conn->state) {
+		if (!conn_new_state(conn, sizeof(*state)))
 			return;
-		}
 		conn_timer(conn, CONN_PEEK_MS, "hello_timeout");
 	}
+	state = conn->state;
 	while (whole == 0) {
 		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
 
@@ -405,7 +403,6 @@ static void hello_pump(struct conn *conn)
 static void hello_done(struct conn *conn)
 {
 	free(conn->state);
-	conn->state = NULL;
 }
 
 const struct conn_mode mode_hello = {.name = "tls", .pump = hello_pump, .done = hello_done};
