@@ -18,6 +18,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/pool.c \
 	egress/conn/pool.h \
 	egress/conn/relay.c \
+	egress/conn/sockaddr.h \
 	egress/conn/socks-request.c \
 	egress/conn/socks.c \
 	egress/conn/socks.h \

@@ -1,12 +1,12 @@
 #include "egress/conn/address.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "egress/conn/sockaddr.h"
 
 #include "base/banned.h"
 
@@ -20,25 +20,15 @@ enum net_lift address_lift(const struct net_rule *rule, bool named)
 /* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
 static socklen_t address_plain(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)(void *)ret;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)ret;
-	struct in6_addr address;
+	const uint8_t *bytes = sockaddr_bytes(from);
+	bool v4 = from->sa_family == AF_INET;
 
-	memset(ret, 0, sizeof(*ret));
-	if (from->sa_family == AF_INET) {
-		in->sin_family = AF_INET;
-		in->sin_addr = ((const struct sockaddr_in *)(const void *)from)->sin_addr;
-		return sizeof(*in);
+	if (!v4 && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes)) {
+		v4 = true;
+		bytes += 12;
 	}
-	address = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
-	if (IN6_IS_ADDR_V4MAPPED(&address)) {
-		in->sin_family = AF_INET;
-		memcpy(&in->sin_addr, address.s6_addr + 12, 4);
-		return sizeof(*in);
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_addr = address;
-	return sizeof(*in6);
+	sockaddr_set(ret, v4 ? AF_INET : AF_INET6, bytes);
+	return v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
 /* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
@@ -54,17 +44,12 @@ static bool binds(const struct sockaddr_storage *address, socklen_t len)
 /* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
 static bool binds_anything(int family)
 {
-	struct sockaddr_storage nobody = {.ss_family = (sa_family_t)family};
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&nobody;
+	static const uint8_t v4[4] = {240, 0, 0, 1};    /* reserved, never local */
+	static const uint8_t v6[16] = {1, [15] = 1};    /* 100::1: RFC 6666, discard prefix */
+	struct sockaddr_storage foreign;
 
-	if (family == AF_INET) {
-		/* 240.0.0.1: reserved, never local */
-		((struct sockaddr_in *)(void *)&nobody)->sin_addr.s_addr = htonl(0xf0000001);
-		return binds(&nobody, sizeof(struct sockaddr_in));
-	}
-	in6->sin6_addr.s6_addr[0] = 1; /* 100::1: RFC 6666, discard prefix */
-	in6->sin6_addr.s6_addr[15] = 1;
-	return binds(&nobody, sizeof(*in6));
+	sockaddr_set(&foreign, family, family == AF_INET ? v4 : v6);
+	return binds(&foreign, family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
 }
 
 /*
@@ -78,7 +63,7 @@ static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
 	socklen_t own_len = sizeof(own), mtu_len = sizeof(int);
 	int mtu = 0, level = address->ss_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
 
-	((struct sockaddr_in *)(void *)&to)->sin_port = htons(9); /* same offset in sockaddr_in6 */
+	sockaddr_set_port(&to, 9);
 	if (fd < 0)
 		return errno != EAFNOSUPPORT;
 	if (connect(fd, (const struct sockaddr *)(const void *)&to, len) < 0)

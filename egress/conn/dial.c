@@ -1,6 +1,5 @@
 #include "egress/conn/dial.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,6 +12,7 @@
 #include "base/io.h"
 #include "egress/conn/address.h"
 #include "egress/conn/line.h"
+#include "egress/conn/sockaddr.h"
 #include "egress/dns/resolver.h"
 #include "egress/state.h"
 
@@ -219,10 +219,7 @@ static void dial_add_attempt(struct dial *dial, const struct sockaddr_storage *a
 
 	attempt->dial = dial;
 	attempt->address = *address;
-	if (address->ss_family == AF_INET)
-		((struct sockaddr_in *)(void *)&attempt->address)->sin_port = htons(dial->port);
-	else
-		((struct sockaddr_in6 *)(void *)&attempt->address)->sin6_port = htons(dial->port);
+	sockaddr_set_port(&attempt->address, dial->port);
 	attempt->watch = (struct watch){.fd = -1, .ready = attempt_ready};
 	attempt->timer.fire = attempt_expired;
 }
@@ -275,17 +272,6 @@ static void dial_resolved(void *ctx, const struct resolver_answer *answer)
 	dial_addresses(dial, list, answer->count, dial->other);
 }
 
-/* Host names are canonical, so text that parses as an address is one. */
-static bool parse_address(const char *host, struct sockaddr_storage *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->ss_family = AF_INET;
-	if (inet_pton(AF_INET, host, &((struct sockaddr_in *)(void *)ret)->sin_addr) == 1)
-		return true;
-	ret->ss_family = AF_INET6;
-	return inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)(void *)ret)->sin6_addr) == 1;
-}
-
 static void dial_begin(struct task_later *task)
 {
 	struct dial *dial = (struct dial *)(void *)((char *)task - offsetof(struct dial, later));
@@ -298,7 +284,8 @@ static void dial_begin(struct task_later *task)
 		return;
 	}
 	dial->since_ns = io_now_ns();
-	count = parse_address(dial->host, &list[0]) ?
+	/* Host names are canonical, so text that parses as an address is one. */
+	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
 			policy_net_resolve(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {

@@ -1,10 +1,11 @@
 #include "egress/conn/pool.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "egress/conn/sockaddr.h"
 
 #include "base/banned.h"
 
@@ -65,16 +66,13 @@ static uint32_t address_slot(const struct pool *pool, const struct address *addr
 
 static bool map_address(const struct sockaddr *from, struct address *ret)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const struct address mapped = {.byte = {[10] = 0xff, [11] = 0xff}};
+	size_t len = sockaddr_len(from->sa_family);
 
-	if (from->sa_family == AF_INET6) {
-		memcpy(ret->byte, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, sizeof(ret->byte));
-		return true;
-	}
-	if (from->sa_family != AF_INET)
+	if (!len)
 		return false;
-	memcpy(ret->byte, mapped, sizeof(mapped));
-	memcpy(ret->byte + sizeof(mapped), &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+	*ret = mapped;
+	memcpy(ret->byte + sizeof(ret->byte) - len, sockaddr_bytes(from), len);
 	return true;
 }
 
@@ -147,23 +145,12 @@ static bool pool_index_of(const struct pool *pool, const struct sockaddr *addres
 
 void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	if (family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)(void *)ret;
+	struct in6_addr base = v6_base(pool);
+	uint32_t tail = htonl((family == AF_INET ? v4_base(pool) : v6_tail(&base)) + index);
 
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		in->sin_addr.s_addr = htonl(v4_base(pool) + index);
-	} else {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)ret;
-		struct in6_addr base = v6_base(pool);
-		uint32_t tail = htonl(v6_tail(&base) + index);
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		in6->sin6_addr = base;
-		memcpy(in6->sin6_addr.s6_addr + 12, &tail, sizeof(tail));
-	}
+	memcpy(base.s6_addr + 12, &tail, sizeof(tail));
+	sockaddr_set(ret, family, family == AF_INET ? (const void *)&tail : &base);
+	sockaddr_set_port(ret, port);
 }
 
 /* ---- names ---- */
@@ -250,20 +237,11 @@ const char *pool_find(const struct pool *pool, const struct sockaddr *address)
 
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} address = {0};
-	const char *name;
+	struct sockaddr_storage address;
+	const char *name = NULL;
 
-	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1)
-		address.any.sa_family = AF_INET;
-	else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1)
-		address.any.sa_family = AF_INET6;
-	else
-		return;
-	name = pool_find(pool, &address.any);
+	if (sockaddr_parse(host, &address))
+		name = pool_find(pool, (const struct sockaddr *)(const void *)&address);
 	if (name)
 		(void)snprintf(host, NET_HOST_MAX, "%s", name);
 }

@@ -1,10 +1,10 @@
 #include "egress/dns/judge.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "egress/conn/sockaddr.h"
 
 #include "base/banned.h"
 
@@ -25,16 +25,6 @@ static void add_address(const struct dns_query *query, struct dns_answer *answer
 {
 	if (wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;
-}
-
-static void add_text_address(const struct dns_query *query, struct dns_answer *answer, int family, const char *text)
-{
-	struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
-
-	if (inet_pton(family, text,
-		      family == AF_INET ? (void *)&((struct sockaddr_in *)(void *)&address)->sin_addr :
-					  (void *)&((struct sockaddr_in6 *)(void *)&address)->sin6_addr) == 1)
-		add_address(query, answer, &address);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -60,20 +50,14 @@ static bool judge_reverse(const struct pool *pool, const struct dns_query *query
 	return true;
 }
 
-static bool is_address(const char *host)
-{
-	struct in6_addr any;
-
-	return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
-}
-
 static void judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 		       struct dns_verdict *verdict)
 {
+	struct sockaddr_storage address;
 	struct net_verdict name;
 
 	if (!query->plain || net_host_canonical(query->name, strlen(query->name), verdict->host) < 0 ||
-	    is_address(verdict->host)) {
+	    sockaddr_parse(verdict->host, &address)) {
 		verdict->host[0] = '\0';
 		judge_refuse(verdict, DNS_NXDOMAIN, "bad_name", NULL);
 		return;
@@ -93,6 +77,8 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 	       struct dns_verdict *ret_verdict)
 {
+	struct sockaddr_storage address;
+
 	memset(ret_verdict, 0, sizeof(*ret_verdict));
 	ret_verdict->answer.ttl = DNS_TTL;
 	if (query->edns && query->edns_version > 0) {
@@ -100,8 +86,10 @@ void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_
 	} else if (query->klass != DNS_IN && query->klass != DNS_CLASS_ANY) {
 		ret_verdict->answer.code = DNS_REFUSED;
 	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
-		add_text_address(query, &ret_verdict->answer, AF_INET, "127.0.0.1");
-		add_text_address(query, &ret_verdict->answer, AF_INET6, "::1");
+		sockaddr_set(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
+		add_address(query, &ret_verdict->answer, &address);
+		sockaddr_set(&address, AF_INET6, &in6addr_loopback);
+		add_address(query, &ret_verdict->answer, &address);
 	} else if (!judge_reverse(pool, query, ret_verdict)) {
 		judge_name(policy, pool, query, ret_verdict);
 	}

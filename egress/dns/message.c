@@ -1,10 +1,10 @@
 #include "egress/dns/message.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "egress/conn/sockaddr.h"
 
 #include "base/banned.h"
 
@@ -180,11 +180,8 @@ static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, con
 
 static void write_address(struct writer *writer, uint32_t ttl, const struct sockaddr_storage *address)
 {
-	if (address->ss_family == AF_INET)
-		write_record(writer, DNS_A, ttl, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
-	else
-		write_record(writer, DNS_AAAA, ttl, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
-			     16);
+	write_record(writer, address->ss_family == AF_INET ? DNS_A : DNS_AAAA, ttl, sockaddr_bytes(address),
+		     sockaddr_len(address->ss_family));
 }
 
 /* name is canonical, so its labels have 1 to 63 bytes. */
@@ -272,14 +269,15 @@ static bool reverse_v4(const char *name, struct in_addr *ret)
 
 bool dns_reverse(const char *name, struct sockaddr_storage *ret_address)
 {
-	struct sockaddr_storage address = {.ss_family = AF_INET};
+	struct in_addr v4;
+	struct in6_addr v6;
 
-	if (!reverse_v4(name, &((struct sockaddr_in *)(void *)&address)->sin_addr)) {
-		address.ss_family = AF_INET6;
-		if (!reverse_v6(name, &((struct sockaddr_in6 *)(void *)&address)->sin6_addr))
-			return false;
-	}
-	*ret_address = address;
+	if (reverse_v4(name, &v4))
+		sockaddr_set(ret_address, AF_INET, &v4);
+	else if (reverse_v6(name, &v6))
+		sockaddr_set(ret_address, AF_INET6, &v6);
+	else
+		return false;
 	return true;
 }
 

@@ -1,7 +1,6 @@
 /* The resolver process: four threads run getaddrinfo(3). */
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <resolv.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/conn/sockaddr.h"
 #include "egress/dns/resolver-wire.h"
 
 #include "base/banned.h"
@@ -17,16 +17,12 @@
 
 static void add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
-	bool v4 = from->sa_family == AF_INET;
+	size_t len = sockaddr_len(from->sa_family);
 
-	if (reply->count >= RESOLVER_ADDRESSES_MAX || (!v4 && from->sa_family != AF_INET6))
+	if (reply->count >= RESOLVER_ADDRESSES_MAX || !len)
 		return;
 	reply->address[reply->count].family = (uint8_t)from->sa_family;
-	memcpy(reply->address[reply->count].byte,
-	       v4 ? (const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr
-		  : (const void *)&((const struct sockaddr_in6 *)(const void *)from)->sin6_addr,
-	       v4 ? 4 : 16);
-	reply->count++;
+	memcpy(reply->address[reply->count++].byte, sockaddr_bytes(from), len);
 }
 
 /*

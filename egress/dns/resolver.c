@@ -1,13 +1,13 @@
 #include "egress/dns/resolver.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "egress/conn/sockaddr.h"
 #include "egress/dns/resolver-wire.h"
 
 #include "base/banned.h"
@@ -106,16 +106,6 @@ static void send_queries(struct resolver *resolver)
 	loop_set(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-static void reply_address(const struct resolver_reply *reply, size_t i, struct sockaddr_storage *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->ss_family = reply->address[i].family;
-	if (ret->ss_family == AF_INET)
-		memcpy(&((struct sockaddr_in *)(void *)ret)->sin_addr, reply->address[i].byte, 4);
-	else
-		memcpy(&((struct sockaddr_in6 *)(void *)ret)->sin6_addr, reply->address[i].byte, 16);
-}
-
 static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
 {
 	if (len != sizeof(*reply) || reply->count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
@@ -137,7 +127,7 @@ static void resolver_reply_received(struct resolver *resolver, const struct reso
 	if (!*slot)
 		return;
 	for (size_t i = 0; i < reply->count; i++)
-		reply_address(reply, i, &answer.address[i]);
+		sockaddr_set(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
 	answer_all(&query->asks, &answer);

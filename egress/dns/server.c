@@ -11,6 +11,7 @@
 #include "egress/conn/address.h"
 #include "egress/conn/dial.h"
 #include "egress/conn/line.h"
+#include "egress/conn/sockaddr.h"
 #include "egress/dns/judge.h"
 #include "egress/dns/message.h"
 #include "egress/dns/refusals.h"
@@ -26,18 +27,13 @@
 #define HOLD_STEP_MS 2
 #define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
-/* The sender of a query. */
-struct dns_peer {
-	struct dns_stream *stream; /* NULL: a datagram's sender */
-	struct sockaddr_storage from;
-	socklen_t from_len;
-};
-
-/* A query that waits for the resolver process, or until the supervisor can know the addresses in its answer. */
+/* A query and its sender. In the list when it waits for the resolver or for the supervisor to know its addresses. */
 struct dns_task {
 	struct dns_task *next;
 	struct dns_server *server;
-	struct dns_peer peer;
+	struct dns_stream *stream; /* NULL: a datagram from `from` */
+	struct sockaddr_storage from;
+	socklen_t from_len;
 	struct dns_query query;
 	struct dns_verdict verdict;
 	uint64_t asked;     /* id at the resolver; 0: none pending */
@@ -60,20 +56,19 @@ struct dns_server {
 
 /* ---- answers ---- */
 
-static void dns_reply(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-		      const struct dns_answer *answer)
+static void task_reply(const struct dns_task *task, const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
 	uint8_t data[DNS_REPLY_MAX];
-	size_t len = dns_build(query, answer, data, sizeof(data));
+	size_t len = dns_build(&task->query, answer, data, sizeof(data));
 
 	if (len == 0)
-		len = dns_build(query, &failed, data, sizeof(data));
-	if (peer->stream)
-		dns_stream_reply(peer->stream, data, len);
+		len = dns_build(&task->query, &failed, data, sizeof(data));
+	if (task->stream)
+		dns_stream_reply(task->stream, data, len);
 	else /* lost when the receive buffer is full: the program repeats the query */
-		(void)sendto(server->udp.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-			     (const struct sockaddr *)(const void *)&peer->from, peer->from_len);
+		(void)sendto(task->server->udp.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
 }
 
 static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
@@ -82,10 +77,8 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME};
 
 	message.name.index = index;
-	if (address && address->ss_family == AF_INET)
-		memcpy(message.name.address, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
-	else if (address)
-		memcpy(message.name.address, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+	if (address)
+		memcpy(message.name.address, sockaddr_bytes(address), sockaddr_len(address->ss_family));
 	message.name.address_family = address ? (uint8_t)address->ss_family : AF_UNSPEC;
 	memcpy(message.name.host, host, strlen(host) + 1);
 	return line_send(server->egress->line, &message);
@@ -137,165 +130,163 @@ static void task_unlink(struct dns_task *task)
 		resolver_cancel(task->server->egress->resolver, task->asked);
 }
 
-static void dns_tasks_drop(struct dns_server *server, const struct dns_stream *stream)
+static void task_drop(struct dns_task *task)
 {
-	struct dns_task *next;
+	task_unlink(task);
+	free(task);
+}
 
-	for (struct dns_task *task = server->tasks; task; task = next) {
+/* Drops the tasks of a stream; NULL: all. */
+static void tasks_drop(struct dns_server *server, const struct dns_stream *stream)
+{
+	for (struct dns_task *task = server->tasks, *next; task; task = next) {
 		next = task->next;
-		if (stream && task->peer.stream != stream)
-			continue;
-		task_unlink(task);
-		free(task);
+		if (!stream || task->stream == stream)
+			task_drop(task);
 	}
 }
 
-static struct dns_task *task_create(struct dns_server *server, const struct dns_peer *peer,
-				    const struct dns_query *query, const struct dns_verdict *verdict)
+/* A copy that is in the list. NULL: no memory or too many. */
+static struct dns_task *task_keep(const struct dns_task *task)
 {
-	struct dns_task *task = server->tasks_count < TASKS_MAX ? calloc(1, sizeof(*task)) : NULL;
+	struct dns_server *server = task->server;
+	struct dns_task *kept = server->tasks_count < TASKS_MAX ? malloc(sizeof(*kept)) : NULL;
 
-	if (!task)
+	if (!kept)
 		return NULL;
-	task->server = server;
-	task->peer = *peer;
-	task->query = *query;
-	task->verdict = *verdict;
-	task->next = server->tasks;
-	server->tasks = task;
+	*kept = *task;
+	kept->asked = 0;
+	kept->timer = (struct timer){0};
+	kept->next = server->tasks;
+	server->tasks = kept;
 	server->tasks_count++;
-	return task;
+	return kept;
 }
 
 static void task_hold_due(struct timer *timer)
 {
 	struct dns_task *task = (struct dns_task *)(void *)((char *)timer - offsetof(struct dns_task, timer));
-	struct dns_server *server = task->server;
-	bool idle = line_idle(server->egress->line);
+	bool idle = line_idle(task->server->egress->line);
 
 	task->waited_ms += HOLD_STEP_MS;
 	if (!idle && task->waited_ms < HOLD_MAX_MS &&
-	    loop_timer_set(server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
+	    loop_timer_set(task->server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
 		return;
 	task_unlink(task);
 	if (idle)
-		dns_reply(server, &task->peer, &task->query, &task->verdict.answer);
-	else if (task->peer.stream)
-		dns_stream_fail(task->peer.stream);
+		task_reply(task, &task->verdict.answer);
+	else if (task->stream)
+		dns_stream_fail(task->stream);
 	free(task);
 }
 
-static bool dns_task_hold(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-			  const struct dns_verdict *verdict)
+/* Answers once the supervisor can read the announcements of the answer's addresses. False: the query gets no answer. */
+static bool task_hold(const struct dns_task *task)
 {
-	struct dns_task *task = task_create(server, peer, query, verdict);
+	struct dns_task *kept = task_keep(task);
 
-	if (!task)
+	if (!kept)
 		return false;
-	task->timer.fire = task_hold_due;
-	if (loop_timer_set(server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
+	kept->timer.fire = task_hold_due;
+	if (loop_timer_set(task->server->egress->loop, &kept->timer, HOLD_STEP_MS) == 0)
 		return true;
-	task_unlink(task);
-	free(task);
+	task_drop(kept);
 	return false;
 }
 
-static bool dns_conclude(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-			 const struct dns_verdict *verdict)
+/* ---- verdicts ---- */
+
+/* Records a refusal, announces the answer's addresses, answers. False: the query gets no answer. */
+static bool task_conclude(const struct dns_task *task)
 {
-	int state = announce(server, verdict);
+	const struct dns_verdict *verdict = &task->verdict;
+	int state = announce(task->server, verdict);
 
 	if (verdict->reason)
-		dns_refusals_add(&server->refusals, query, verdict->reason, verdict->label);
+		dns_refusals_add(&task->server->refusals, &task->query, verdict->reason, verdict->label);
 	if (state > 0)
-		return dns_task_hold(server, peer, query, verdict);
+		return task_hold(task);
 	if (state == 0)
-		dns_reply(server, peer, query, &verdict->answer);
+		task_reply(task, &verdict->answer);
 	return state == 0;
 }
 
-/* ---- real addresses ---- */
-
-static void verdict_refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason)
+static void task_refuse(struct dns_task *task, enum dns_code code, const char *reason)
 {
-	verdict->answer.code = code;
-	verdict->reason = reason;
-	verdict->label = verdict->rule->label;
+	task->verdict.answer.code = code;
+	task->verdict.reason = reason;
+	task->verdict.label = task->verdict.rule->label;
 }
 
-static void judge_addresses(struct dns_server *server, const struct dns_query *query, struct dns_verdict *verdict,
-			    struct sockaddr_storage *list, size_t count, bool named)
+/* named: the addresses are written in the policy. */
+static void task_judge(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
+	const struct egress *egress = task->server->egress;
 	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
 
-	count = address_filter(server->egress->policy, list, count, 0, address_lift(verdict->rule, named), dropped,
+	count = address_filter(egress->policy, list, count, 0, address_lift(task->verdict.rule, named), dropped,
 			       sizeof(dropped));
-	verdict->real = false;
+	task->verdict.real = false;
 	if (count)
-		dns_judge_real(server->egress->pool, query, list, count, verdict);
+		dns_judge_real(egress->pool, &task->query, list, count, &task->verdict);
 	else
-		verdict_refuse(verdict, DNS_NOERROR, "denied_addr");
+		task_refuse(task, DNS_NOERROR, "denied_addr");
 }
 
 static void task_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dns_task *task = ctx;
-	struct dns_server *server = task->server;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
 	task->asked = 0;
 	task_unlink(task);
 	memcpy(list, answer->address, answer->count * sizeof(*list));
 	if (answer->error == 0)
-		judge_addresses(server, &task->query, &task->verdict, list, answer->count, false);
+		task_judge(task, list, answer->count, false);
 	else
-		verdict_refuse(&task->verdict, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
-	if (!dns_conclude(server, &task->peer, &task->query, &task->verdict) && task->peer.stream)
-		dns_stream_fail(task->peer.stream);
+		task_refuse(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
+	if (!task_conclude(task) && task->stream)
+		dns_stream_fail(task->stream);
 	free(task);
 }
 
-static bool dns_task_lookup(struct dns_server *server, const struct dns_peer *peer, const struct dns_query *query,
-			    const struct dns_verdict *verdict)
+static bool task_lookup(struct dns_task *task)
 {
+	const struct egress *egress = task->server->egress;
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
-	size_t count = policy_net_resolve(server->egress->policy, verdict->host, list, NET_ADDRESSES_MAX);
-	struct dns_verdict here = *verdict;
-	struct dns_task *task;
+	size_t count = policy_net_resolve(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
+	struct dns_task *kept;
 
 	if (count) {
-		judge_addresses(server, query, &here, list, count, true);
-		return dns_conclude(server, peer, query, &here);
+		task_judge(task, list, count, true);
+		return task_conclude(task);
 	}
-	task = task_create(server, peer, query, verdict);
-	if (!task)
+	kept = task_keep(task);
+	if (!kept)
 		return false;
-	task->asked = resolver_ask(server->egress->resolver, verdict->host, DIAL_DNS_MS, task_resolved, task);
-	if (task->asked)
+	kept->asked = resolver_ask(egress->resolver, kept->verdict.host, DIAL_DNS_MS, task_resolved, kept);
+	if (kept->asked)
 		return true;
-	task_unlink(task);
-	free(task);
+	task_drop(kept);
 	return false;
 }
 
-static bool dns_serve(struct dns_server *server, const struct dns_peer *peer, const uint8_t *data, size_t len)
+/* A query has arrived from task's sender. False: it gets no answer. */
+static bool task_serve(struct dns_task *task, const uint8_t *data, size_t len)
 {
+	const struct dns_server *server = task->server;
 	struct dns_answer answer = {.code = DNS_FORMERR};
-	struct dns_verdict verdict;
-	struct dns_query query;
-	int error = dns_parse(data, len, &query);
+	int error = dns_parse(data, len, &task->query);
 
 	if (error == -EINVAL)
 		return false;
 	if (error < 0) {
 		answer.code = error == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR;
-		dns_reply(server, peer, &query, &answer);
+		task_reply(task, &answer);
 		return true;
 	}
-	dns_judge(server->egress->policy, server->egress->pool, &query, &verdict);
-	if (verdict.real)
-		return dns_task_lookup(server, peer, &query, &verdict);
-	return dns_conclude(server, peer, &query, &verdict);
+	dns_judge(server->egress->policy, server->egress->pool, &task->query, &task->verdict);
+	return task->verdict.real ? task_lookup(task) : task_conclude(task);
 }
 
 /* ---- sockets ---- */
@@ -328,14 +319,14 @@ static struct dns_server *server_of(void *member, size_t offset)
 
 static bool stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	const struct dns_peer peer = {.stream = stream};
+	struct dns_task task = {.server = server_of(streams, offsetof(struct dns_server, streams)), .stream = stream};
 
-	return dns_serve(server_of(streams, offsetof(struct dns_server, streams)), &peer, data, len);
+	return task_serve(&task, data, len);
 }
 
 static void stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
-	dns_tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
+	tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
 }
 
 static void udp_resume(struct timer *timer)
@@ -358,7 +349,7 @@ static void udp_ready(struct watch *watch, unsigned events)
 
 	(void)events;
 	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
-		struct dns_peer peer = {.from_len = sizeof(peer.from)};
+		struct dns_task task = {.server = server, .from_len = sizeof(task.from)};
 		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
 		ssize_t got;
 
@@ -367,13 +358,13 @@ static void udp_ready(struct watch *watch, unsigned events)
 				loop_set(server->egress->loop, &server->udp, 0);
 			return;
 		}
-		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)(void *)&peer.from,
-			       &peer.from_len);
+		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)(void *)&task.from,
+			       &task.from_len);
 		if (got < 0 && errno == EAGAIN)
 			return;
-		if (got >= 0 && is_program(server, &peer.from))
+		if (got >= 0 && is_program(server, &task.from))
 			/* a datagram that gets no answer is dropped */
-			(void)dns_serve(server, &peer, data, (size_t)got);
+			(void)task_serve(&task, data, (size_t)got);
 	}
 }
 
@@ -454,7 +445,7 @@ void dns_server_free(struct dns_server *server)
 	drop_socket(server, &server->tcp);
 	loop_timer_clear(server->egress->loop, &server->udp_pause);
 	loop_timer_clear(server->egress->loop, &server->tcp_pause);
-	dns_tasks_drop(server, NULL);
+	tasks_drop(server, NULL);
 	dns_streams_close(&server->streams);
 	dns_refusals_done(&server->refusals);
 	free(server);

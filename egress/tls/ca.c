@@ -1,6 +1,5 @@
 #include "egress/tls/ca.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/conn/sockaddr.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
@@ -180,15 +180,15 @@ const char *ca_pem(const struct ca *ca)
 /* Not by configuration syntax: a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)
 {
-	unsigned char address[sizeof(struct in6_addr)];
-	int bytes = inet_pton(AF_INET, host, address) == 1 ? 4 : inet_pton(AF_INET6, host, address) == 1 ? 16 : 0;
+	struct sockaddr_storage address;
+	int bytes = sockaddr_parse(host, &address) ? (int)sockaddr_len(address.ss_family) : 0;
 	ASN1_STRING *value = ASN1_STRING_type_new(bytes ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
 	GENERAL_NAMES *names = GENERAL_NAMES_new();
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	bool done = false;
 
 	if (value && names && name &&
-	    ASN1_STRING_set(value, bytes ? (const void *)address : host, bytes ? bytes : -1)) {
+	    ASN1_STRING_set(value, bytes ? sockaddr_bytes(&address) : host, bytes ? bytes : -1)) {
 		GENERAL_NAME_set0_value(name, bytes ? GEN_IPADD : GEN_DNS, value);
 		value = NULL;
 		if (sk_GENERAL_NAME_push(names, name)) {

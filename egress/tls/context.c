@@ -1,6 +1,5 @@
 #include "egress/tls/context.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -9,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "egress/conn/sockaddr.h"
 
 #include "base/banned.h"
 
@@ -146,10 +147,10 @@ static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
 
 static bool client_set_peer(SSL *ssl, const char *host)
 {
-	unsigned char address[sizeof(struct in6_addr)];
+	struct sockaddr_storage address;
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
-	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
+	if (sockaddr_parse(host, &address))
 		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI for addresses: RFC 6066, 3 */
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&

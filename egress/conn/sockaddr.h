@@ -1,0 +1,54 @@
+/* IPv4 and IPv6 addresses in a struct sockaddr_storage, without a case for each family. For all of egress. */
+#ifndef CALLGATE_EGRESS_CONN_SOCKADDR_H
+#define CALLGATE_EGRESS_CONN_SOCKADDR_H
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* The length of an address in bytes: 4, 16; 0: of another family. */
+static inline size_t sockaddr_len(int family)
+{
+	return family == AF_INET ? sizeof(struct in_addr) : family == AF_INET6 ? sizeof(struct in6_addr) : 0;
+}
+
+/* The bytes of the address itself. address: AF_INET or AF_INET6. */
+static inline void *sockaddr_bytes(const void *address)
+{
+	char *at = (char *)(uintptr_t)address;
+
+	return at + (((const struct sockaddr *)address)->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
+									      : offsetof(struct sockaddr_in6, sin6_addr));
+}
+
+/* An address without port. family: AF_INET or AF_INET6; bytes: sockaddr_len(family). */
+static inline void sockaddr_set(struct sockaddr_storage *ret, int family, const void *bytes)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->ss_family = (sa_family_t)family;
+	memcpy(sockaddr_bytes(ret), bytes, sockaddr_len(family));
+}
+
+static inline void sockaddr_set_port(struct sockaddr_storage *address, uint16_t port)
+{
+	((struct sockaddr_in *)(void *)address)->sin_port = htons(port); /* same offset in sockaddr_in6 */
+}
+_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one offset");
+
+/* Parses the text of an address. False: it is none. */
+static inline bool sockaddr_parse(const char *text, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < 2; i++) {
+		ret->ss_family = i ? AF_INET6 : AF_INET;
+		if (inet_pton(ret->ss_family, text, sockaddr_bytes(ret)) == 1)
+			return true;
+	}
+	return false;
+}
+
+#endif
