@@ -32,7 +32,7 @@ static socklen_t address_plain(const struct sockaddr *from, struct sockaddr_stor
 }
 
 /* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
-static bool binds(const struct sockaddr_storage *address, socklen_t len)
+static bool address_binds(const struct sockaddr_storage *address, socklen_t len)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -42,21 +42,21 @@ static bool binds(const struct sockaddr_storage *address, socklen_t len)
 }
 
 /* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
-static bool binds_anything(int family)
+static bool family_binds_anything(int family)
 {
 	static const uint8_t v4[4] = {240, 0, 0, 1};    /* reserved, never local */
 	static const uint8_t v6[16] = {1, [15] = 1};    /* 100::1: RFC 6666, discard prefix */
 	struct sockaddr_storage foreign;
 
 	sockaddr_set(&foreign, family, family == AF_INET ? v4 : v6);
-	return binds(&foreign, family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	return address_binds(&foreign, family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
 }
 
 /*
  * For such machines, by route: to itself the kernel uses the same source address, or the loopback device, whose MTU is
  * larger than any other's. Sends no packet.
  */
-static bool routes_here(const struct sockaddr_storage *address, socklen_t len)
+static bool address_routes_here(const struct sockaddr_storage *address, socklen_t len)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to = *address, own = {0}, own_plain;
@@ -83,9 +83,9 @@ bool vet_is_local(const struct sockaddr *address)
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
 	len = address_plain(address, &bare);
-	if (!binds(&bare, len))
+	if (!address_binds(&bare, len))
 		return false;
-	return !binds_anything(bare.ss_family) || routes_here(&bare, len);
+	return !family_binds_anything(bare.ss_family) || address_routes_here(&bare, len);
 }
 
 const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port,
@@ -116,7 +116,7 @@ static void add_dropped(char *dropped, size_t cap, const struct sockaddr *addres
 }
 
 size_t address_filter(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
-		enum net_lift lift, char *dropped, size_t cap)
+		      enum net_lift lift, char *dropped, size_t cap)
 {
 	size_t kept = 0;
 

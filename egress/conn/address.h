@@ -29,6 +29,6 @@ const char *address_refusal(const struct policy *policy, const struct sockaddr *
  * dropped (see dial.h), as far as whole entries fit.
  */
 size_t address_filter(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
-		enum net_lift lift, char *dropped, size_t cap);
+		      enum net_lift lift, char *dropped, size_t cap);
 
 #endif

@@ -220,7 +220,7 @@ int channel_tls(struct channel *channel, SSL *ssl)
 	BIO_set_init(bio, 1);
 	SSL_set_bio(ssl, bio, bio); /* takes it */
 	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-					SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;
 	channel->below = channel->early;
 	channel->early = (struct channel_bytes){0};
@@ -249,7 +249,7 @@ static int tls_failure(struct channel *channel, int result)
 	}
 }
 
-/* After a tls_failure OpenSSL must not be called again, not even for an orderly end. */
+/* After a failure OpenSSL must not be called again, not even for an orderly end. */
 static int tls_call(struct channel *channel)
 {
 	channel->reads_left = READS_MAX;

@@ -279,7 +279,7 @@ static void conn_refuse_later(struct conn *conn, int error, const char *reason)
 	loop_later(conn->egress->loop, &conn->later);
 }
 
-static void open_recorded(struct conn *conn, void *ctx, int error)
+static void conn_open_recorded(struct conn *conn, void *ctx, int error)
 {
 	(void)ctx;
 	if (error < 0) {
@@ -313,7 +313,7 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 	conn_record_open(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
-	if (line_record(conn->egress->line, &record, conn, open_recorded, conn, NULL) < 0)
+	if (line_record(conn->egress->line, &record, conn, conn_open_recorded, conn, NULL) < 0)
 		conn_refuse(conn, -ENETDOWN, "not_recorded");
 }
 

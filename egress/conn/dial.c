@@ -33,7 +33,7 @@ struct dial {
 	char host[NET_HOST_MAX];
 	uint16_t port;
 	int type;
-	enum net_lift named, other; /* deny-set exceptions for addresses in the policy, and for dial_resolved ones */
+	enum net_lift named, other; /* deny-set exceptions for addresses in the policy, and for resolved ones */
 	enum net_lift lift;         /* for the addresses in attempt */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
@@ -247,7 +247,7 @@ static void dial_addresses(struct dial *dial, struct sockaddr_storage *list, siz
 	dial->result.dns_us = since_us(dial);
 	dial->lift = lift;
 	count = address_filter(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
-			 sizeof(dial->result.dropped));
+			       sizeof(dial->result.dropped));
 	if (count == 0) {
 		dial_finish(dial, -ECONNREFUSED, "denied_addr");
 		return;

@@ -27,7 +27,7 @@ static const struct conn_mode *const modes[CONN_MODE_MAX] = {
 /* ---- announced ---- */
 
 /* Answer of conn_open for a connection that was announced with its destination. */
-static void announced(struct conn *conn, int error, const char *reason)
+static void announce_answered(struct conn *conn, int error, const char *reason)
 {
 	conn_send_connected(conn, error);
 	if (error < 0)
@@ -81,11 +81,11 @@ void conn_announce(struct egress *egress, const struct control_connect *connect)
 	}
 	if (reason) {
 		conn_record_refusal(conn, reason);
-		announced(conn, -ECONNREFUSED, reason);
+		announce_answered(conn, -ECONNREFUSED, reason);
 	} else if (conn->host[0]) {
-		conn_open(conn, connect->host, connect->port, announced);
+		conn_open(conn, connect->host, connect->port, announce_answered);
 	} else {
-		announced(conn, 0, NULL);
+		announce_answered(conn, 0, NULL);
 	}
 }
 
@@ -127,7 +127,7 @@ static void accept_some(struct egress *egress, int most)
 			(void)close(fd);
 			continue;
 		}
-		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: only slower without it. */
+		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: affects latency only. */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		conn_arrive(conn, fd);
 	}

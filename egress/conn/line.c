@@ -100,7 +100,7 @@ void line_fail(struct control_line *line)
 	line->events.gone(line->egress);
 }
 
-/* A full line_queue is not read from: each message read may add messages to send. */
+/* A full queue is not read from: each message read may add messages to send. */
 static void line_watch(struct control_line *line)
 {
 	if (!line->gone)
@@ -200,7 +200,7 @@ static void line_ready(struct watch *watch, unsigned events)
 /* ---- records ---- */
 
 static int line_add_waiting(struct control_line *line, uint64_t id, struct conn *conn,
-		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
+			    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
 {
 	struct waiting *waiting = malloc(sizeof(*waiting));
 	struct waiting **bucket = &line->bucket[id % BUCKETS];

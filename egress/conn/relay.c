@@ -21,7 +21,7 @@ struct direction {
 
 struct relay {
 	struct direction up, down;
-	const char *first_end; /* end that closed first_end: cause of the close record */
+	const char *first_end; /* end that closed first: cause of the close record */
 };
 
 /* Result of moving one direction. */
@@ -93,7 +93,7 @@ static bool relay_flush(struct direction *direction, struct channel *to, bool up
 	return true;
 }
 
-/* The byte budget is relay_cap_spent. The connection ends when there is one more byte, not at exactly the cap. */
+/* The byte budget is spent. The connection ends when there is one more byte, not at exactly the cap. */
 static size_t relay_cap_spent(struct channel *from, bool up, struct progress *progress)
 {
 	ssize_t got = channel_read(from, bulk, 1);

@@ -19,10 +19,9 @@ static inline size_t sockaddr_len(int family)
 /* The bytes of the address itself. address: AF_INET or AF_INET6. */
 static inline void *sockaddr_bytes(const void *address)
 {
-	char *at = (char *)(uintptr_t)address;
+	size_t v4 = offsetof(struct sockaddr_in, sin_addr), v6 = offsetof(struct sockaddr_in6, sin6_addr);
 
-	return at + (((const struct sockaddr *)address)->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
-									      : offsetof(struct sockaddr_in6, sin6_addr));
+	return (char *)(uintptr_t)address + (((const struct sockaddr *)address)->sa_family == AF_INET ? v4 : v6);
 }
 
 /* An address without port. family: AF_INET or AF_INET6; bytes: sockaddr_len(family). */

@@ -111,11 +111,11 @@ static int socks_connect(struct conn *conn)
 		return 1;
 	if (size < 0) {
 		socks_refuse(conn,
-		       size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
+			     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
 		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS
 		       : size == -EINVAL       ? SOCKS_REPLY_REFUSED
 					       : SOCKS_REPLY_FAILED,
-		       size == -EINVAL ? "bad_name" : "bad_request");
+			     size == -EINVAL ? "bad_name" : "bad_request");
 		return -1;
 	}
 	socks->at += (size_t)size;

@@ -269,7 +269,7 @@ static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
 
 /* ---- dialling ---- */
 
-static void open_recorded(struct conn *conn, void *ctx, int error)
+static void relay_recorded(struct conn *conn, void *ctx, int error)
 {
 	struct udp_relay *relay = ctx;
 
@@ -302,7 +302,7 @@ static void relay_record_dialled(struct udp_relay *relay, const struct dial_resu
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	relay->state = UDP_ASKED;
-	(void)line_record(relay->egress->line, &record, NULL, open_recorded, relay, NULL);
+	(void)line_record(relay->egress->line, &record, NULL, relay_recorded, relay, NULL);
 }
 
 static void flow_dialled(void *ctx, const struct dial_result *result)
@@ -378,7 +378,7 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 /*
  * Without a network namespace other users of this machine can send to the socket: only the run's own address is served.
  */
-static bool is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
+static bool udp_is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;
 	const struct in_addr own = relay->egress->own;
@@ -401,7 +401,7 @@ static void program_ready(struct watch *watch, unsigned events)
 
 		if (got < 0)
 			return;
-		if (!is_program(relay, &client))
+		if (!udp_is_program(relay, &client))
 			continue;
 		flow = flow_get(relay, (const struct sockaddr *)&client, len);
 		if (flow)

@@ -15,15 +15,15 @@ static void judge_refuse(struct dns_verdict *verdict, enum dns_code code, const 
 	verdict->label = label;
 }
 
-static bool wants(const struct dns_query *query, int family)
+static bool query_wants(const struct dns_query *query, int family)
 {
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
 
-static void add_address(const struct dns_query *query, struct dns_answer *answer,
-			const struct sockaddr_storage *address)
+static void answer_add(const struct dns_query *query, struct dns_answer *answer,
+		       const struct sockaddr_storage *address)
 {
-	if (wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
+	if (query_wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;
 }
 
@@ -50,6 +50,22 @@ static bool judge_reverse(const struct pool *pool, const struct dns_query *query
 	return true;
 }
 
+/* Both families, whichever the real name has: egress chooses the family it dials. */
+static void judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
+{
+	struct sockaddr_storage address;
+
+	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
+		judge_refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
+		return;
+	}
+	verdict->named = true;
+	pool_address(pool, verdict->index, AF_INET, 0, &address);
+	answer_add(query, &verdict->answer, &address);
+	pool_address(pool, verdict->index, AF_INET6, 0, &address);
+	answer_add(query, &verdict->answer, &address);
+}
+
 static void judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 		       struct dns_verdict *verdict)
 {
@@ -66,12 +82,12 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 	verdict->rule = name.rule;
 	if (!name.allow)
 		judge_refuse(verdict, DNS_NXDOMAIN, name.reason, name.label);
-	else if (!wants(query, AF_INET) && !wants(query, AF_INET6))
+	else if (!query_wants(query, AF_INET) && !query_wants(query, AF_INET6))
 		return; /* NODATA, also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
 		verdict->real = true;
 	else
-		dns_judge_synthetic(pool, query, verdict);
+		judge_synthetic(pool, query, verdict);
 }
 
 void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
@@ -87,28 +103,12 @@ void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_
 		ret_verdict->answer.code = DNS_REFUSED;
 	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
 		sockaddr_set(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
-		add_address(query, &ret_verdict->answer, &address);
+		answer_add(query, &ret_verdict->answer, &address);
 		sockaddr_set(&address, AF_INET6, &in6addr_loopback);
-		add_address(query, &ret_verdict->answer, &address);
+		answer_add(query, &ret_verdict->answer, &address);
 	} else if (!judge_reverse(pool, query, ret_verdict)) {
 		judge_name(policy, pool, query, ret_verdict);
 	}
-}
-
-/* Both families, whichever the real name has: egress chooses the family it dials. */
-void dns_judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
-{
-	struct sockaddr_storage address;
-
-	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
-		judge_refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
-		return;
-	}
-	verdict->named = true;
-	pool_address(pool, verdict->index, AF_INET, 0, &address);
-	add_address(query, &verdict->answer, &address);
-	pool_address(pool, verdict->index, AF_INET6, 0, &address);
-	add_address(query, &verdict->answer, &address);
 }
 
 void dns_judge_real(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list, size_t count,
@@ -120,14 +120,14 @@ void dns_judge_real(struct pool *pool, const struct dns_query *query, const stru
 	for (size_t i = 0; i < count; i++) {
 		int error;
 
-		if (!wants(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
+		if (!query_wants(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
 			continue;
 		error = pool_learn_real(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)
-			add_address(query, &verdict->answer, &list[i]);
+			answer_add(query, &verdict->answer, &list[i]);
 		else
 			others = true; /* taken by another name, or the table is full */
 	}
 	if (others && verdict->answer.count == 0)
-		dns_judge_synthetic(pool, query, verdict);
+		judge_synthetic(pool, query, verdict);
 }

@@ -29,8 +29,6 @@ struct dns_verdict {
 
 void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 	       struct dns_verdict *ret_verdict);
-/* Answers with the synthetic addresses of verdict->host, or SERVFAIL when the pool is exhausted. */
-void dns_judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict);
 /*
  * Answers with real addresses, filtered by the caller, which from now on stand for verdict->host. Addresses of another
  * name are left out; if none is left the answer is synthetic.

@@ -15,7 +15,7 @@
 
 #define THREADS 4
 
-static void add_address(const struct sockaddr *from, struct resolver_reply *reply)
+static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
 {
 	size_t len = sockaddr_len(from->sa_family);
 
@@ -48,7 +48,7 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	else if (error)
 		reply->error = -EAGAIN;
 	for (const struct addrinfo *one = error ? NULL : list; one; one = one->ai_next)
-		add_address(one->ai_addr, reply);
+		reply_add(one->ai_addr, reply);
 	if (!error) {
 		freeaddrinfo(list);
 		reply->error = reply->count ? 0 : -ENOENT;

@@ -88,7 +88,7 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
  * Tells the supervisor which name the addresses in an answer stand for. 0: it can read that; 1: it cannot yet; -EPIPE:
  * the line failed.
  */
-static int announce(struct dns_server *server, const struct dns_verdict *verdict)
+static int server_announce(struct dns_server *server, const struct dns_verdict *verdict)
 {
 	uint8_t *announced;
 	int state = 0;
@@ -200,7 +200,7 @@ static bool task_hold(const struct dns_task *task)
 static bool task_conclude(const struct dns_task *task)
 {
 	const struct dns_verdict *verdict = &task->verdict;
-	int state = announce(task->server, verdict);
+	int state = server_announce(task->server, verdict);
 
 	if (verdict->reason)
 		dns_refusals_add(&task->server->refusals, &task->query, verdict->reason, verdict->label);
@@ -307,7 +307,7 @@ static bool is_local(const struct sockaddr_storage *from)
 		(IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127));
 }
 
-static bool is_program(const struct dns_server *server, const struct sockaddr_storage *from)
+static bool server_is_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
 	return is_local(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
 }
@@ -317,14 +317,14 @@ static struct dns_server *server_of(void *member, size_t offset)
 	return (struct dns_server *)(void *)((char *)member - offset);
 }
 
-static bool stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
+static bool server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
 {
 	struct dns_task task = {.server = server_of(streams, offsetof(struct dns_server, streams)), .stream = stream};
 
 	return task_serve(&task, data, len);
 }
 
-static void stream_closed(struct dns_streams *streams, struct dns_stream *stream)
+static void server_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
 	tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
 }
@@ -362,7 +362,7 @@ static void udp_ready(struct watch *watch, unsigned events)
 			       &task.from_len);
 		if (got < 0 && errno == EAGAIN)
 			return;
-		if (got >= 0 && is_program(server, &task.from))
+		if (got >= 0 && server_is_program(server, &task.from))
 			/* a datagram that gets no answer is dropped */
 			(void)task_serve(&task, data, (size_t)got);
 	}
@@ -376,7 +376,7 @@ static void tcp_ready(struct watch *watch, unsigned events)
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	(void)events;
-	if (fd >= 0 && is_program(server, &from)) {
+	if (fd >= 0 && server_is_program(server, &from)) {
 		dns_stream_accept(&server->streams, fd);
 	} else if (fd >= 0) {
 		(void)close(fd);
@@ -414,7 +414,8 @@ int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_
 	server->egress = egress;
 	server->udp = (struct watch){.fd = udp_fd, .ready = udp_ready};
 	server->tcp = (struct watch){.fd = tcp_fd, .ready = tcp_ready};
-	server->streams = (struct dns_streams){.egress = egress, .serve = stream_serve, .closed = stream_closed};
+	server->streams = (struct dns_streams){
+		.egress = egress, .serve = server_stream_serve, .closed = server_stream_closed};
 	server->udp_pause.fire = udp_resume;
 	server->tcp_pause.fire = tcp_resume;
 	dns_refusals_init(&server->refusals, egress);

@@ -86,7 +86,7 @@ static size_t head_room(const struct http1 *http1)
 	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
 }
 
-static int queue_head(struct conn *conn)
+static int http1_queue_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct buf head = {.data = malloc(head_room(http1)), .cap = head_room(http1)};
@@ -110,7 +110,7 @@ static bool server_has_sent(struct conn *conn)
  * A server that does not read a body takes it for the next request and would execute that without a record. It does not
  * when the request is announced as the connection's last (RFC 9112, 9.6).
  */
-static void forward_request(struct conn *conn)
+static void http1_forward(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	int error;
@@ -120,7 +120,7 @@ static void forward_request(struct conn *conn)
 		return;
 	}
 	http1->closes = http1->head.framing != HTTP1_NO_BODY;
-	error = queue_head(conn);
+	error = http1_queue_request(conn);
 	if (error) {
 		http1_outcome(conn, error);
 		http1->verdict = (struct request_verdict){.status = error == -ENOMEM ? 503 : 403,
@@ -137,7 +137,7 @@ static void forward_request(struct conn *conn)
 
 /* ---- the verdict ---- */
 
-static void request_recorded(struct conn *conn, void *ctx, int error)
+static void http1_recorded(struct conn *conn, void *ctx, int error)
 {
 	struct http1 *http1 = ctx;
 
@@ -147,12 +147,12 @@ static void request_recorded(struct conn *conn, void *ctx, int error)
 		http1_refuse(conn);
 	} else {
 		http1->open_record = true;
-		forward_request(conn);
+		http1_forward(conn);
 	}
 	conn_pump(conn);
 }
 
-static bool has_refused_field(const struct http1 *http1)
+static bool http1_has_refused_field(const struct http1 *http1)
 {
 	for (size_t i = 0; i < http1->head.fields; i++)
 		if (request_field_refused(&http1->verdict, http1->head.field[i].name, http1->head.field[i].name_len))
@@ -166,7 +166,7 @@ void http1_judge(struct conn *conn)
 	struct request_verdict *verdict = &http1->verdict;
 
 	request_judge(conn, &http1->request, verdict);
-	if (verdict->allow && has_refused_field(http1))
+	if (verdict->allow && http1_has_refused_field(http1))
 		*verdict = (struct request_verdict){.status = 403, .label = verdict->label,
 						    .reason = "override_not_granted"};
 	if (!verdict->allow) {
@@ -175,7 +175,7 @@ void http1_judge(struct conn *conn)
 		return;
 	}
 	http1->phase = HTTP1_ASKED;
-	request_record(conn, &http1->request, verdict, request_recorded, http1, &http1->record_id);
+	request_record(conn, &http1->request, verdict, http1_recorded, http1, &http1->record_id);
 }
 
 int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)

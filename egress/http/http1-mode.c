@@ -85,7 +85,7 @@ static enum http1_step exchange_end(struct conn *conn)
 	return HTTP1_STEP_DONE;
 }
 
-static enum http1_step exchange(struct conn *conn)
+static enum http1_step http1_exchange(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	enum http1_step up, down;
@@ -116,12 +116,12 @@ static enum http1_step send_refusal(struct conn *conn)
 	if (!http1_out_empty(&http1->to_client))
 		return HTTP1_STEP_NONE;
 	if (!http1->client_keeps)
-		return http1_linger(conn, "send_refusal", http1->reason);
+		return http1_linger(conn, "refused", http1->reason);
 	await_next_request(conn);
 	return HTTP1_STEP_DONE;
 }
 
-static enum http1_step mode_step(struct conn *conn)
+static enum http1_step http1_step_once(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
@@ -129,7 +129,7 @@ static enum http1_step mode_step(struct conn *conn)
 	case HTTP1_IDLE:
 		return http1_read_request(conn);
 	case HTTP1_EXCHANGE:
-		return exchange(conn);
+		return http1_exchange(conn);
 	case HTTP1_REFUSED:
 		return send_refusal(conn);
 	case HTTP1_LINGER:
@@ -161,7 +161,7 @@ static void http1_pump(struct conn *conn)
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
 	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
-		did = mode_step(conn);
+		did = http1_step_once(conn);
 	if (did == HTTP1_STEP_OVER)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)

@@ -38,7 +38,7 @@ static const char *reason_phrase(unsigned status)
 }
 
 static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
-			const struct request_verdict *verdict, bool keep_alive)
+			 const struct request_verdict *verdict, bool keep_alive)
 {
 	_cleanup_free_ char *body = request_refusal(conn, request, verdict);
 

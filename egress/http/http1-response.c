@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static int queue_head(struct conn *conn, const struct http1_head *head, const char *connection)
+static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
 {
 	struct http1 *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
@@ -28,7 +28,7 @@ static int pass_interim(struct conn *conn, const struct http1_head *head)
 	struct http1 *http1 = conn->state;
 
 	http1->down_as = HTTP1_NO_BODY;
-	return http1->head.minor ? queue_head(conn, head, NULL) : 0;
+	return http1->head.minor ? http1_queue_response(conn, head, NULL) : 0;
 }
 
 static int pass_final(struct conn *conn, const struct http1_head *head)
@@ -52,10 +52,10 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 		connection = "close";
 	else if (old)
 		connection = "keep-alive";
-	return queue_head(conn, head, connection);
+	return http1_queue_response(conn, head, connection);
 }
 
-static enum http1_step response_head(struct conn *conn, size_t len)
+static enum http1_step http1_take_response(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
 	struct http1_in *in = &http1->from_server;
@@ -82,7 +82,7 @@ static enum http1_step await_response(struct conn *conn)
 	enum http1_fill fill;
 
 	if (len > 0)
-		return response_head(conn, (size_t)len);
+		return http1_take_response(conn, (size_t)len);
 	if (len < 0) {
 		http1_refuse_bad_response(conn);
 		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;

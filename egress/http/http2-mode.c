@@ -39,7 +39,7 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 
 	/* A few bytes can be a request and its cancellation, with a record each: stop when the control line is full. */
 	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
-				 !line_full(http2->conn->egress->line);
+	     !line_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
 		if (got <= 0)
@@ -81,7 +81,7 @@ static bool session_is_over(nghttp2_session *session)
 }
 
 /* False: the connection is closed. */
-static bool mode_step(struct http2 *http2, bool *ret_moved)
+static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
 	ssize_t client = session_read(http2, &conn->client, http2->client);
@@ -123,7 +123,7 @@ static void http2_pump(struct conn *conn)
 	}
 	if (http2->wait_ms)
 		budget_resume(http2);
-	if (!mode_step(http2, &moved))
+	if (!http2_step_once(http2, &moved))
 		return;
 	if (session_is_over(http2->client) || session_is_over(http2->upstream)) {
 		conn_close(conn, session_is_over(http2->client) ? "client" : "server", NULL, false);

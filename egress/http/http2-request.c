@@ -31,7 +31,7 @@ static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_
 	return len;
 }
 
-/* The header fields to forward_request instead of the program's. Values are wiped. */
+/* The header fields to http2_forward instead of the program's. Values are wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
@@ -136,7 +136,7 @@ static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *
 	return outgoing_fields(outgoing, stream, name);
 }
 
-static void forward_request(struct http2_stream *stream)
+static void http2_forward(struct http2_stream *stream)
 {
 	struct http2 *http2 = stream->http2;
 	nghttp2_data_provider body = {.read_callback = read_up};
@@ -186,7 +186,7 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 
 /* ---- a request ---- */
 
-static void request_refuse(struct http2_stream *stream, unsigned status, const char *reason)
+static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
 	uint64_t id;
 
@@ -195,7 +195,7 @@ static void request_refuse(struct http2_stream *stream, unsigned status, const c
 	http2_refuse(stream);
 }
 
-static void request_recorded(struct conn *conn, void *ctx, int error)
+static void http2_recorded(struct conn *conn, void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 
@@ -208,7 +208,7 @@ static void request_recorded(struct conn *conn, void *ctx, int error)
 		return;
 	}
 	if (error == 0)
-		forward_request(stream);
+		http2_forward(stream);
 	else {
 		stream->verdict.allow = false;
 		stream->verdict.status = 503;
@@ -258,7 +258,7 @@ static const char *read_request(struct http2_stream *stream)
 	return NULL;
 }
 
-static bool has_refused_field(const struct http2_stream *stream)
+static bool http2_has_refused_field(const struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->request;
 
@@ -268,17 +268,17 @@ static bool has_refused_field(const struct http2_stream *stream)
 	return false;
 }
 
-static void request_judge_stream(struct http2_stream *stream)
+static void http2_judge(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
 	const char *wrong = read_request(stream);
 
 	if (wrong) {
-		request_refuse(stream, 400, wrong);
+		http2_refuse_request(stream, 400, wrong);
 		return;
 	}
 	request_judge(conn, &stream->asked, &stream->verdict);
-	if (stream->verdict.allow && has_refused_field(stream))
+	if (stream->verdict.allow && http2_has_refused_field(stream))
 		stream->verdict = (struct request_verdict){.status = 403, .label = stream->verdict.label,
 							   .reason = "override_not_granted"};
 	stream->phase = HTTP2_JUDGED;
@@ -287,24 +287,24 @@ static void request_judge_stream(struct http2_stream *stream)
 		http2_refuse(stream);
 		return;
 	}
-	request_record(conn, &stream->asked, &stream->verdict, request_recorded, stream, &stream->record_id);
+	request_record(conn, &stream->asked, &stream->verdict, http2_recorded, stream, &stream->record_id);
 }
 
 /*
  * Judges once it is known whether content follows. For methods without content the verdict waits for the next frame,
  * since a server may pass the request on by HTTP/1.
  */
-static void judge_when_body_known(struct http2_stream *stream)
+static void http2_judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find(&stream->request, ":method");
 
 	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.len)
 		return;
 	stream->asked.body = stream->up.len > 0 || !stream->up.ended;
-	request_judge_stream(stream);
+	http2_judge(stream);
 }
 
-static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream;
 
@@ -320,8 +320,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 }
 
 /* Trailers of a request are dropped: nothing that is judged may follow the verdict. */
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
-		     const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
+static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
+			    const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 
@@ -333,12 +333,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (!stream->request.too_large)
 		return 0;
-	request_refuse(stream, 431, "head_too_large");
+	http2_refuse_request(stream, 431, "head_too_large");
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream: no more of it is read */
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
-		   void *user_data)
+static int client_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+			  void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
@@ -351,7 +351,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	return http2_queue_add(&stream->up, data, len) < 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 
@@ -361,13 +361,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		stream->up.ended = true;
 	if (stream->phase == HTTP2_HEAD)
-		judge_when_body_known(stream);
+		http2_judge_when_body_known(stream);
 	else
 		http2_more(stream);
 	return 0;
 }
 
-static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
+static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
@@ -388,11 +388,11 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
 
 int http2_client_create(struct http2 *http2)
 {
-	static const struct http2_callbacks callbacks = {.begin_headers = on_begin_headers,
-							 .header = on_header,
-							 .data = on_data,
-							 .frame = on_frame,
-							 .close = on_close};
+	static const struct http2_callbacks callbacks = {.begin_headers = client_on_begin_headers,
+							 .header = client_on_header,
+							 .data = client_on_data,
+							 .frame = client_on_frame,
+							 .close = client_on_close};
 
 	return http2_session_create(http2, true, &callbacks, &http2->client);
 }

@@ -46,7 +46,7 @@ static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	return len;
 }
 
-static void submit_response(struct http2_stream *stream, bool final)
+static void http2_submit_response(struct http2_stream *stream, bool final)
 {
 	struct http2 *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
@@ -59,7 +59,8 @@ static void submit_response(struct http2_stream *stream, bool final)
 	for (size_t i = 0; i < head->count; i++) {
 		const struct field one = http2_head_field(head, i);
 
-		if (one.name[0] == ':' ? strcmp(one.name, ":status") == 0 : !request_field_dropped(one.name, one.name_len))
+		if (one.name[0] == ':' ? strcmp(one.name, ":status") == 0
+				       : !request_field_dropped(one.name, one.name_len))
 			field[count++] = http2_nv(&one, false);
 	}
 	if (!final)
@@ -124,8 +125,8 @@ void http2_refuse(struct http2_stream *stream)
 
 /* ---- from the endpoint ---- */
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
-		     const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
+static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
+			      const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 	struct http2_head *head;
@@ -140,7 +141,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	return 0;
 }
 
-static void response_head(struct http2_stream *stream)
+static void http2_take_head(struct http2_stream *stream)
 {
 	const char *text = http2_head_find(&stream->response, ":status");
 	unsigned status = 0;
@@ -149,14 +150,14 @@ static void response_head(struct http2_stream *stream)
 		status = status * 10 + (unsigned)(text[i] - '0');
 	if (status >= 200) {
 		stream->status = status;
-		submit_response(stream, true);
+		http2_submit_response(stream, true);
 		return;
 	}
-	submit_response(stream, false);
+	http2_submit_response(stream, false);
 	http2_head_done(&stream->response); /* for the next one */
 }
 
-static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 
@@ -166,14 +167,14 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		stream->down.ended = true;
 	if (frame->hd.type == NGHTTP2_HEADERS && !stream->status)
-		response_head(stream);
+		http2_take_head(stream);
 	else
 		http2_respond_more(stream);
 	return 0;
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
-		   void *user_data)
+static int upstream_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+			    void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
@@ -190,7 +191,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 }
 
 /* The program's stream gets what has arrived; the record is settled when that stream closes. */
-static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
+static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, id);
 
@@ -207,7 +208,7 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
  * A request that the endpoint no longer accepts (GOAWAY, or no stream ids left) never becomes a stream, so nothing
  * closes it.
  */
-static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
+static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
 {
 	struct http2 *http2 = user_data;
 
@@ -225,11 +226,11 @@ static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int
 
 int http2_upstream_create(struct http2 *http2)
 {
-	static const struct http2_callbacks callbacks = {.header = on_header,
-							 .data = on_data,
-							 .frame = on_frame,
-							 .close = on_close,
-							 .not_sent = on_not_sent};
+	static const struct http2_callbacks callbacks = {.header = upstream_on_header,
+							 .data = upstream_on_data,
+							 .frame = upstream_on_frame,
+							 .close = upstream_on_close,
+							 .not_sent = upstream_on_not_sent};
 
 	return http2_session_create(http2, false, &callbacks, &http2->upstream);
 }

@@ -98,13 +98,13 @@ bool request_field_disguised(const char *name, size_t len)
 bool request_field_dropped(const char *name, size_t len)
 {
 	/*
-	 * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another port or
-	 * protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
+	 * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another
+	 * port or protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
 	 */
 	static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection",
 					      "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
-					      "te", "trailer", "transfer-encoding", "upgrade", "http2-settings", "alt-svc",
-					      "alt-used"};
+					      "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
+					      "alt-svc", "alt-used"};
 
 	return IS_ONE_OF(name, len, dropped);
 }

@@ -510,7 +510,7 @@ static const struct secret *by_placeholder(const struct secrets *secrets, const 
 
 /* Leaves placeholders of secrets for other hosts. Returns the number of replacements. */
 static size_t replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
-		      struct writer *writer)
+				   struct writer *writer)
 {
 	size_t replaced = 0;
 

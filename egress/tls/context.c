@@ -32,7 +32,7 @@ struct tls {
 
 /* Selects the protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
 static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
-		  unsigned offered_len, void *ctx)
+		       unsigned offered_len, void *ctx)
 {
 	const char *name = ctx;
 	size_t len = strlen(name);

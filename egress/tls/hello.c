@@ -24,7 +24,7 @@ struct span {
 	bool failed;
 };
 
-static const uint8_t *take(struct span *span, size_t len)
+static const uint8_t *take_bytes(struct span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
 
@@ -40,7 +40,7 @@ static const uint8_t *take(struct span *span, size_t len)
 
 static unsigned take_number(struct span *span, size_t size)
 {
-	const uint8_t *bytes = take(span, size);
+	const uint8_t *bytes = take_bytes(span, size);
 	unsigned number = 0;
 
 	for (size_t i = 0; bytes && i < size; i++)
@@ -53,7 +53,7 @@ static struct span take_vector(struct span *span, size_t size)
 {
 	struct span vector = {.left = take_number(span, size)};
 
-	vector.at = take(span, vector.left);
+	vector.at = take_bytes(span, vector.left);
 	vector.failed = span->failed;
 	if (vector.failed)
 		vector.left = 0;
@@ -127,7 +127,7 @@ static bool read_hello(struct span body, struct hello *hello)
 
 	if (take_number(&body, 2) >> 8 != 3)
 		return false;
-	(void)take(&body, 32); /* random */
+	(void)take_bytes(&body, 32); /* random */
 	session = take_vector(&body, 1);
 	ciphers = take_vector(&body, 2);
 	compressions = take_vector(&body, 1);

@@ -87,7 +87,7 @@ static bool client_begin(struct conn *conn, const char *alpn)
  * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by 40 ms, and
  * Nagle's algorithm in its kernel would hold the request back.
  */
-static void acknowledge(int fd)
+static void acknowledge_now(int fd)
 {
 	static const int now = 1;
 
@@ -109,7 +109,7 @@ static bool client_handshake(struct conn *conn)
 		conn_close(conn, "client", tls_error(conn->client.ssl, true, error, text), false);
 	} else {
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-		acknowledge(conn->client.watch.fd);
+		acknowledge_now(conn->client.watch.fd);
 	}
 	return error == 0;
 }
