@@ -18,8 +18,8 @@
 #include "base/banned.h"
 
 /*
- * Then the BIO asks OpenSSL to retry: a peer that requests key updates without reading the replies must not fill
- * memory.
+ * Limit of `out`. Above it the BIO asks OpenSSL to retry: a peer that requests key updates without reading the replies
+ * must not fill memory.
  */
 #define OUT_MAX (128 * 1024)
 
