@@ -72,21 +72,7 @@ static inline bool plain_word(uint64_t word)
 	return (odd & highs) == 0;
 }
 
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
-
 /* Copies as many as can be taken at once. False: not all of them are plain. */
-static inline bool copy_16(char *out, const char *text)
-{
-	uint64_t odd[2];
-	bytes16 bytes;
-
-	memcpy(&bytes, text, sizeof(bytes));
-	memcpy(out, &bytes, sizeof(bytes));
-	bytes = (bytes16)((bytes < 0x20) | (bytes > 0x7e) | (bytes == '"') | (bytes == '\\'));
-	memcpy(odd, &bytes, sizeof(odd));
-	return (odd[0] | odd[1]) == 0;
-}
-
 static inline bool copy_8(char *out, const char *text)
 {
 	uint64_t word;
@@ -110,14 +96,12 @@ static inline bool copy_plain(char *out, const char *text, size_t len)
 {
 	size_t at = 0;
 
-	if (len >= 16) {
-		for (; len - at > 16; at += 16)
-			if (!copy_16(out + at, text + at))
+	if (len >= 8) {
+		for (; len - at > 8; at += 8)
+			if (!copy_8(out + at, text + at))
 				return false;
-		return copy_16(out + len - 16, text + len - 16);
+		return copy_8(out + len - 8, text + len - 8);
 	}
-	if (len >= 8)
-		return copy_8(out, text) && copy_8(out + len - 8, text + len - 8);
 	return len >= 4 && copy_4(out, text) && copy_4(out + len - 4, text + len - 4);
 }
 
