@@ -13,8 +13,6 @@ libcallgate_base_a_SOURCES += \
 	base/fdinfo.h \
 	base/io.c \
 	base/io.h \
-	base/kernel.c \
-	base/kernel.h \
 	base/module.c \
 	base/module.h \
 	base/mounts.c \

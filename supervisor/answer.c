@@ -4,11 +4,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/kernel.h"
 
 #include "base/banned.h"
 
@@ -18,9 +16,9 @@ static int answer_ioctl(int listener_fd, unsigned long request, const void *argu
 	int r;
 
 	do
-		r = (int)kernel_call(SYS_ioctl, kernel_int(listener_fd), request, kernel_pointer(argument), 0, 0, 0);
-	while (r == -EINTR);
-	return r;
+		r = ioctl(listener_fd, request, argument);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
 }
 
 static int answer_respond(int listener_fd, const struct seccomp_notif_resp *response)

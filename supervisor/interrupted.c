@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/kernel.h"
 #include "confine/filter.h"
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
@@ -36,7 +34,7 @@ static bool parse_stack(const char *text, int nr, uint64_t *ret_stack)
 
 static ssize_t read_again(const struct interrupted_source *source, char *text, size_t size)
 {
-	return kernel_call(SYS_pread64, kernel_int(source->fd), kernel_pointer(text), size, 0, 0, 0);
+	return pread(source->fd, text, size, 0);
 }
 
 static void close_source(struct interrupted_source *source)

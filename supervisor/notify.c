@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
-#include "base/kernel.h"
 #include "supervisor/notify.h"
 
 #include "base/banned.h"
@@ -24,7 +22,6 @@ int notify_receive(int listener_fd, struct seccomp_notif *ret_notification)
 
 	/* The kernel refuses a structure that is not zeroed. */
 	memset(ret_notification, 0, sizeof(*ret_notification));
-	r = (int)kernel_call(SYS_ioctl, kernel_int(listener_fd), SECCOMP_IOCTL_NOTIF_RECV, kernel_pointer(ret_notification),
-			     0, 0, 0);
+	r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, ret_notification) < 0 ? -errno : 0;
 	return r == -EINTR ? -ENOENT : r;
 }

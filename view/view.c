@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/kernel.h"
 #include "base/path.h"
 #include "view/private.h"
 #include "view/tree.h"
@@ -22,8 +21,10 @@ int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t r
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
+	int fd;
 
-	return (int)kernel_call(SYS_openat2, kernel_int(dirfd), kernel_pointer(path), kernel_pointer(&how), sizeof(how), 0, 0);
+	fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
 }
 
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash)

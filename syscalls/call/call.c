@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
-#include "base/kernel.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/record.h"
@@ -67,6 +65,5 @@ int call_commit(struct call *call)
 
 bool call_valid(const struct call *call)
 {
-	return kernel_call(SYS_ioctl, kernel_int(call->sandbox->listener_fd), SECCOMP_IOCTL_NOTIF_ID_VALID,
-			   kernel_pointer(&call->id), 0, 0, 0) == 0;
+	return ioctl(call->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
 }

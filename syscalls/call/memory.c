@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "base/kernel.h"
 #include "syscalls/call/memory.h"
 
 #include "base/banned.h"
@@ -34,9 +32,9 @@ static ssize_t process_read(pid_t tid, uint64_t addr, void *out, size_t len)
 {
 	struct iovec local = {.iov_base = out, .iov_len = len};
 	struct iovec remote[3];
+	ssize_t got = process_vm_readv(tid, &local, 1, remote, split_pages(addr, len, remote), 0);
 
-	return kernel_call(SYS_process_vm_readv, kernel_int(tid), kernel_pointer(&local), 1, kernel_pointer(remote),
-			   split_pages(addr, len, remote), 0);
+	return got < 0 ? -errno : got;
 }
 
 static ssize_t process_write(pid_t tid, uint64_t addr, const void *from, size_t len)
@@ -47,9 +45,9 @@ static ssize_t process_write(pid_t tid, uint64_t addr, const void *from, size_t 
 	} cast = {.in = from}; /* writev reads the local side only; its prototype lacks the const */
 	struct iovec local = {.iov_base = cast.out, .iov_len = len};
 	struct iovec remote[3];
+	ssize_t put = process_vm_writev(tid, &local, 1, remote, split_pages(addr, len, remote), 0);
 
-	return kernel_call(SYS_process_vm_writev, kernel_int(tid), kernel_pointer(&local), 1, kernel_pointer(remote),
-			   split_pages(addr, len, remote), 0);
+	return put < 0 ? -errno : put;
 }
 
 const struct guest_ops guest_process = {.read = process_read, .write = process_write};

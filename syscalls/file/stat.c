@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/kernel.h"
 #include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -22,8 +21,7 @@
 
 static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 {
-	return (int)kernel_call(SYS_newfstatat, kernel_int(dirfd), kernel_pointer(path), kernel_pointer(ctx),
-				kernel_int(at_flags | AT_NO_AUTOMOUNT), 0, 0);
+	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
 
 struct statx_question {
