@@ -105,3 +105,34 @@ void proctree_done(struct proctree *tree)
 	free(tree->entry);
 	*tree = (struct proctree){0};
 }
+
+size_t proctree_list(pid_t root, pid_t *out, size_t cap)
+{
+	struct proctree all;
+	size_t found = 0;
+
+	(void)proctree_read(&all); /* without memory the list is incomplete */
+	proctree_mark(&all, root);
+	for (size_t i = 0; i < all.count; i++) {
+		if (all.entry[i].place != PROCTREE_BELOW)
+			continue;
+		if (found < cap)
+			out[found] = all.entry[i].pid;
+		found++;
+	}
+	proctree_done(&all);
+	return found;
+}
+
+bool proctree_descends(pid_t pid, pid_t root)
+{
+	if (pid == root)
+		return false;
+	/* Ancestors end at process 1. The bound is for a chain that changes while it is read. */
+	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
+		pid = procstat_parent(pid);
+		if (pid == root)
+			return true;
+	}
+	return false;
+}

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_PROCTREE_H
 #define CALLGATE_BASE_PROCTREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -35,5 +36,11 @@ int proctree_read(struct proctree *ret_tree);
 void proctree_mark(struct proctree *tree, pid_t root);
 
 void proctree_done(struct proctree *tree);
+
+/* Writes the descendants of root, ascending, at most `cap` of them. Returns how many there are. */
+size_t proctree_list(pid_t root, pid_t *out, size_t cap);
+
+/* True for a descendant of root, by /proc/PID/stat of each ancestor. pid may be a thread's. */
+bool proctree_descends(pid_t pid, pid_t root);
 
 #endif
