@@ -128,7 +128,7 @@ static int prepare(struct supervisor *supervisor)
 		r = blocking_create(&blocking);
 	if (r == 0 && options->egress && options->egress->active)
 		r = supervise_network_create(&supervisor->network, sandbox, options->egress, options->guest);
-	view_set_tree(options->view, sandbox->tree);
+	view_set_run(options->view, getpid());
 	supervisor->dispatch.tracer = tracer;
 	supervisor->dispatch.blocking = blocking;
 	if (r == 0)
@@ -232,7 +232,7 @@ static void finish(struct supervisor *supervisor)
 	blocking_free(supervisor->dispatch.blocking); /* waits for who may write to the log */
 	supervise_network_report(&supervisor->network, &report->network);
 	supervise_network_done(&supervisor->network, &supervisor->sandbox);
-	view_set_tree(supervisor->options->view, NULL);
+	view_set_run(supervisor->options->view, 0);
 	if (ending_is_tidy)
 		tidy(supervisor);
 }

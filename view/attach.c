@@ -1,4 +1,7 @@
-/* The view made real: bind mounts on the skeleton's names, and the program's root put there. */
+/*
+ * Makes the view the tree of mounts that the kernel resolves paths in: bind mounts at the paths of the skeleton, and
+ * the program's root there. The supervisor calls it once, in a mount namespace of its own, before the program starts.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,12 +14,44 @@
 
 #include "base/cleanup.h"
 #include "base/mounts.h"
-#include "view/attach.h"
+#include "base/path.h"
+#include "policy/paths/below.h"
+#include "view/private.h"
 
 #include "base/banned.h"
 
-/* True when the mount is what its name leads to: of two for one name the first one counts. */
-static bool is_shown(const struct view *view, const struct mount *mount)
+/* One mount of the view, while it is attached. */
+struct piece {
+	struct mount *mount;
+	int copy_fd;    /* what is attached; -1: nothing exists there, or another mount stands at its path */
+	bool kept;      /* copy_fd belongs to the mount */
+	bool own;       /* a file of the skeleton: there is nothing to attach */
+	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+};
+
+struct attach {
+	struct view *view;
+	int tmpfs_fd;
+	int own_proc_fd;     /* a second procfs, for the supervisor alone; -1: the program's serves both */
+	int root_fd;         /* the program's "/" */
+	int more_fd;         /* the directory of the pieces that are elsewhere; -1: there are none so far */
+	const char *more;    /* its path */
+	struct piece *piece; /* parents first */
+	size_t pieces;
+	const char *what; /* failed */
+};
+
+/* Notes what failed; returns error. */
+static int attach_failed(struct attach *attach, int error, const char *what)
+{
+	attach->what = what;
+	return error;
+}
+
+/* ---- the mounts, copied and attached ---- */
+
+/* True when the mount is found at its virtual path: of two at one path the first one counts. */
+static bool attach_is_found(const struct view *view, const struct mount *mount)
 {
 	const struct node *node;
 
@@ -26,7 +61,7 @@ static bool is_shown(const struct view *view, const struct mount *mount)
 	return node && node->mount == mount;
 }
 
-static int copy_proc(int proc_fd)
+static int attach_copy_proc(int proc_fd)
 {
 	_cleanup_close_ int copy = fcntl(proc_fd, F_DUPFD_CLOEXEC, 3);
 	int r = copy < 0 ? -errno : mounts_restrict(copy, MOUNTS_NO_SETID);
@@ -34,12 +69,12 @@ static int copy_proc(int proc_fd)
 	return r < 0 ? r : steal_fd(&copy);
 }
 
-/* A copy of what the mount shows, if none was made when the view was built. What has vanished meanwhile stays absent. */
-static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
+/* Makes a detached copy of the mount, unless the view was built with one. What has vanished meanwhile stays absent. */
+static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
 {
 	struct mount *mount = piece->mount;
 
-	if (!is_shown(attach->view, mount)) {
+	if (!attach_is_found(attach->view, mount)) {
 		cleanup_close(&mount->copy_fd);
 		mount->copy_fd = -1;
 		return 0;
@@ -49,7 +84,7 @@ static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
 	if (piece->own)
 		return 0;
 	if (mount->flags & MOUNT_PROC)
-		piece->copy_fd = copy_proc(proc_fd);
+		piece->copy_fd = attach_copy_proc(proc_fd);
 	else if (piece->kept)
 		piece->copy_fd = mount->fd;
 	else if (mount->copy_fd >= 0)
@@ -60,14 +95,14 @@ static int copy_piece(struct attach *attach, struct piece *piece, int proc_fd)
 	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT ? attach_failed(attach, piece->copy_fd, "copy a mount") : 0;
 }
 
-static int by_depth(const void *a, const void *b)
+static int attach_by_depth(const void *a, const void *b)
 {
 	const struct mount *left = ((const struct piece *)a)->mount, *right = ((const struct piece *)b)->mount;
 
 	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
 }
 
-static int copy_all(struct attach *attach, int proc_fd)
+static int attach_copy_all(struct attach *attach, int proc_fd)
 {
 	const struct view *view = attach->view;
 	int r = 0;
@@ -78,17 +113,18 @@ static int copy_all(struct attach *attach, int proc_fd)
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
 			attach->piece[attach->pieces++] = (struct piece){.mount = view->mount[i], .copy_fd = -1};
-	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), by_depth);
+	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), attach_by_depth);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = copy_piece(attach, &attach->piece[i], proc_fd);
+		r = attach_copy(attach, &attach->piece[i], proc_fd);
 	return r;
 }
 
 /*
- * A directory for what has no place of its own: in the view's own /dev, where exec and chdir can be led to it, and
- * where a hole hides it from everything else. When /dev is granted it is outside of the program's root.
+ * Makes the directory for pieces whose virtual path does not exist. It lies in the view's own /dev, where the kernel
+ * can reach it for exec and chdir, and is a covered name for everything else. When /dev is granted it lies outside of
+ * the program's root.
  */
-static int make_more(struct attach *attach)
+static int attach_make_more(struct attach *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
@@ -99,8 +135,8 @@ static int make_more(struct attach *attach)
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return attach_failed(attach, -errno, "make a place for a mount");
 	attach->more = inside ? VIEW_MORE_PATH : "/" VIEW_MORE_NAME;
-	attach->more_fd = inside ? openat2_call(attach->root_fd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT)
-				 : openat2_call(dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	attach->more_fd =
+		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (attach->more_fd < 0)
 		return attach_failed(attach, attach->more_fd, "open a place for a mount");
 	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0 ? attach_failed(attach, -ENOMEM, "hide mounts")
@@ -111,7 +147,7 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 {
 	struct mount *mount = piece->mount;
 	char name[32], *host = NULL;
-	int r = attach->more_fd < 0 ? make_more(attach) : 0;
+	int r = attach->more_fd < 0 ? attach_make_more(attach) : 0;
 
 	if (r < 0)
 		return r;
@@ -130,8 +166,8 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 	return r < 0 ? attach_failed(attach, r, "mount at another place") : 0;
 }
 
-/* Whether all above the name is the skeleton's: directories that were made for this, and no link. */
-static bool in_skeleton(const struct view *view, const struct mount *mount)
+/* True when every ancestor is a directory of the skeleton, so that no link is on the way. */
+static bool attach_in_skeleton(const struct view *view, const struct mount *mount)
 {
 	struct view_prefix prefix = view_prefixes(mount->virt, mount->virt_len);
 
@@ -153,7 +189,7 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 
 	if (piece->copy_fd < 0 || mount->virt_len == 1)
 		return 0;
-	if (in_skeleton(attach->view, mount) && mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
+	if (attach_in_skeleton(attach->view, mount) && mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
@@ -163,7 +199,7 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	return r < 0 ? attach_failed(attach, r, "mount in the program's root") : 0;
 }
 
-/* Below a grant of "/" the skeleton shows only where the view says so: at /dev. */
+/* Below a grant of "/" the skeleton shows only where it has a node: at /dev. */
 static int attach_skeleton_part(struct attach *attach, const struct node *node)
 {
 	_cleanup_close_ int copy = mounts_clone(attach->view->root->fd, node->virt + 1);
@@ -195,7 +231,7 @@ static int attach_top(struct attach *attach)
 	return r;
 }
 
-/* The tmpfs goes over the old root, which is about to be left. */
+/* The tmpfs covers the old root, which attach_change_root leaves. */
 static int attach_all(struct attach *attach)
 {
 	int r = mounts_attach(attach->tmpfs_fd, AT_FDCWD, "/");
@@ -210,8 +246,8 @@ static int attach_all(struct attach *attach)
 	return r;
 }
 
-/* pivot_root(2): with both names the same, the old root ends up on top of the new one, and goes. */
-static int change_root(struct attach *attach)
+/* pivot_root(2) with the same path twice stacks the old root over the new one, where it is detached. */
+static int attach_change_root(struct attach *attach)
 {
 	if (fchdir(attach->tmpfs_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return attach_failed(attach, -errno, "pivot_root");
@@ -222,27 +258,216 @@ static int change_root(struct attach *attach)
 	return 0;
 }
 
+/* ---- the view's descriptors, of the attached mounts ---- */
+
 /*
- * A second copy of the program's root, in which the kernel follows no link: a name asked about there is the object that
- * the strict openat2 finds, at one call instead of three. Whoever cannot have it opens everything.
+ * Attaches a second procfs in a directory that nobody can enter. The one in the program's root shows only processes,
+ * and of them only those that the program could trace; from this one the supervisor serves the files that belong to no
+ * process. An O_PATH descriptor owned by the caller, or -errno.
  */
-static void copy_still(struct attach *attach)
+static int attach_own_proc(struct attach *attach)
+{
+	_cleanup_close_ int dir = -1, proc = -1, copy = -1;
+	struct view *view = attach->view;
+	int r;
+
+	if (mkdirat(attach->tmpfs_fd, VIEW_PROC_NAME, 0700) < 0)
+		return -errno;
+	dir = openat(attach->tmpfs_fd, VIEW_PROC_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || mkdirat(dir, "proc", 0) < 0)
+		return -errno;
+	r = mounts_attach(attach->own_proc_fd, dir, "proc");
+	if (r < 0)
+		return r;
+	proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	copy = fcntl(proc, F_DUPFD_CLOEXEC, 3);
+	/* ".." of an injected descriptor leads here. Without capabilities nobody can enter it, the owner included. */
+	if (proc < 0 || copy < 0 || fchmodat(attach->tmpfs_fd, VIEW_PROC_NAME, 0, 0) < 0)
+		return -errno;
+	r = view_add_mount(view, "/proc", "/" VIEW_PROC_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
+	if (r < 0)
+		return r;
+	view->machine = view->mount[view->mounts - 1];
+	return steal_fd(&proc);
+}
+
+/* The held directory of a single file, at its new path. */
+static int attach_hold_dir(struct attach *attach, const struct piece *piece, const char *name, struct held **ret_held)
+{
+	char key[PATH_MAX + 1];
+	int len = (int)(strrchr(name, '/') - name), fd;
+
+	(void)snprintf(key, sizeof(key), "@%.*s", len, name); /* no path of the host begins with "@" */
+	*ret_held = view_held(attach->view, key);
+	if (*ret_held)
+		return 0;
+	if (piece->elsewhere)
+		fd = fcntl(attach->more_fd, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	if (fd < 0)
+		return fd;
+	*ret_held = view_hold(attach->view, key, fd);
+	return *ret_held ? 0 : -ENOMEM;
+}
+
+/* From now on the mount is opened through what was attached. */
+static int attach_hold(struct attach *attach, struct piece *piece, const char *name)
+{
+	struct held *held = NULL;
+	int r = 0;
+
+	if (piece->own || piece->kept)
+		return 0; /* its descriptor is of the attached mount already */
+	if (piece->mount->flags & MOUNT_FILE)
+		r = attach_hold_dir(attach, piece, name, &held);
+	if (r < 0)
+		return r;
+	view_hold_by(piece->mount, piece->copy_fd, held);
+	piece->kept = !held;
+	return 0;
+}
+
+static int attach_set_text(char **slot, size_t *ret_len, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*slot);
+	*slot = copy;
+	if (ret_len)
+		*ret_len = strlen(copy);
+	return 0;
+}
+
+static int attach_reopen(struct attach *attach, struct piece *piece)
+{
+	struct mount *mount = piece->mount;
+	const char *name = piece->elsewhere ? mount->host : mount->virt;
+	int r;
+
+	if ((piece->copy_fd < 0 && !piece->own) || piece->elsewhere)
+		attach->view->incomplete = true;
+	if (piece->copy_fd < 0 && !piece->own)
+		return 0; /* opening below its old descriptor still says ENOENT */
+	r = attach_hold(attach, piece, name);
+	if (r == 0 && mount->flags & MOUNT_FILE)
+		r = attach_set_text(&mount->base, NULL, strrchr(name, '/') + 1);
+	if (r == 0)
+		r = attach_set_text(&mount->host, &mount->host_len, name);
+	return r < 0 ? attach_failed(attach, r, "open a mount again") : 0;
+}
+
+/* Opens the view's descriptors anew below the program's root and renames its mounts to their paths there. */
+static int attach_reopen_all(struct attach *attach)
+{
+	struct view *view = attach->view;
+	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
+	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int proc = attach->own_proc_fd >= 0
+			   ? attach_own_proc(attach)
+			   : openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	int r = 0;
+
+	if (standin < 0 || proc < 0) {
+		cleanup_close(&standin);
+		cleanup_close(&proc);
+		return attach_failed(attach, -ENOENT, "open /proc again");
+	}
+	(void)close(view->standin_fd);
+	view->standin_fd = standin;
+	(void)close(view->proc_fd);
+	view->proc_fd = proc;
+	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
+		r = attach_reopen(attach, &attach->piece[i]);
+	if (r == 0 && (attach_set_text(&view->skeleton_host, NULL, skeleton) < 0 ||
+		       attach_set_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
+		       attach_set_text(&view->root->host, &view->root->host_len, skeleton) < 0))
+		r = attach_failed(attach, -ENOMEM, "name the mounts again");
+	view->attached = r == 0;
+	return r;
+}
+
+/* ---- covered names ---- */
+
+struct cover {
+	int tmpfs_fd, root_fd;
+	int dir_fd, file_fd; /* empty, without any permission; -1: nothing was covered so far */
+};
+
+static int cover_make_empty(struct cover *cover)
+{
+	if (mkdirat(cover->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
+	    mknodat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
+		return -errno;
+	cover->dir_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cover->file_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
+	return cover->dir_fd < 0 || cover->file_fd < 0 ? -errno : 0;
+}
+
+/* Covers one path. One that does not exist, or is a symbolic link, needs no cover. */
+static int cover_one(void *ctx, const char *path)
+{
+	struct cover *cover = ctx;
+	_cleanup_close_ int point = -1, copy = -1;
+	struct stat st;
+	int r;
+
+	/* The supervisor itself reads /proc. */
+	if (path[1] == '\0' || path_below(path, "/proc"))
+		return 0;
+	point = openat2_call(cover->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;
+	r = cover->dir_fd < 0 ? cover_make_empty(cover) : 0;
+	if (r < 0)
+		return r;
+	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? cover->dir_fd : cover->file_fd, "",
+			       MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	return copy < 0 ? copy : mounts_attach(copy, point, "");
+}
+
+/* Mounts something empty over each covered or denied name. Only the supervisor refuses globs and names made later. */
+static int attach_cover(struct attach *attach)
+{
+	struct cover cover = {.tmpfs_fd = attach->tmpfs_fd, .root_fd = attach->root_fd, .dir_fd = -1, .file_fd = -1};
+	const struct view *view = attach->view;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
+		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
+			/* The kernel must reach the mounts below VIEW_MORE_PATH, for exec and chdir. */
+			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
+				r = cover_one(&cover, node->virt);
+	if (r == 0)
+		r = policy_each_deny(view->policy, cover_one, &cover);
+	cleanup_close(&cover.dir_fd);
+	cleanup_close(&cover.file_fd);
+	return r < 0 ? attach_failed(attach, r, "cover what is denied") : 0;
+}
+
+/*
+ * Makes a second copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below it finds the object
+ * that openat2(2) would, in one system call instead of three. Without it every object is opened.
+ */
+static void attach_copy_nolinks(struct attach *attach)
 {
 	struct view *view = attach->view;
 	_cleanup_close_ int copy = mounts_clone_as(attach->root_fd, "", MOUNTS_NO_LINKS);
 
 	if (copy < 0)
 		return;
-	/* Beside the program's root, out of its reach: all goes at once then, by itself it would wait for RCU once more. */
+	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_STILL_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_STILL_NAME); /* else it goes when it is closed */
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_STILL_NAME); /* else closing it releases it */
 	view->still_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_STILL;
 	for (size_t i = 0; i < attach->pieces; i++) {
 		const struct piece *piece = &attach->piece[i];
 
-		/* A name of /proc is whatever its reader is. What has its place elsewhere has no name in the root. */
+		/* /proc/self depends on the reader. A piece that is elsewhere has no path below the root. */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
 			piece->mount->flags |= MOUNT_STILL;
 	}
@@ -253,7 +478,7 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 	struct attach attach = {
 		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
 		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
-	int r = copy_all(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
+	int r = attach_copy_all(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
 
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
 	if (view->host_root_fd < 0)
@@ -261,13 +486,13 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 	if (r == 0)
 		r = attach_all(&attach);
 	if (r == 0)
-		r = change_root(&attach);
+		r = attach_change_root(&attach);
 	if (r == 0)
-		r = view_rebase(&attach);
-	if (r == 0 && (r = view_cover(view, attach.tmpfs_fd, attach.root_fd)) < 0)
-		attach.what = "cover what is denied";
+		r = attach_reopen_all(&attach);
 	if (r == 0)
-		copy_still(&attach);
+		r = attach_cover(&attach);
+	if (r == 0)
+		attach_copy_nolinks(&attach);
 	for (size_t i = 0; i < attach.pieces; i++)
 		if (!attach.piece[i].kept)
 			cleanup_close(&attach.piece[i].copy_fd);
@@ -281,4 +506,58 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 bool view_is_root(const struct view *view)
 {
 	return view->attached;
+}
+
+/* ---- what the kernel shows, compared with the view ---- */
+
+/*
+ * A process outside of the run can uncover a covered name, by replacing the object that something empty is mounted on.
+ */
+static bool attach_has_covered(const struct view *view)
+{
+	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
+		for (const struct node *node = view->bucket[i]; node; node = node->next)
+			if (node_is_covered(node))
+				return true;
+	return false;
+}
+
+/*
+ * True when no process outside of the run can uncover what lies below the mount: its parent directory belongs to the
+ * run, or has the same object at that name. A mount point that is removed or replaced in another mount of its file
+ * system loses its mount (detach_mounts() in fs/namespace.c).
+ */
+static bool attach_is_fixed(const struct view *view, const struct mount *mount)
+{
+	struct place place = {.virt_len = mount->virt_len};
+	const char *rest;
+	size_t origin_len;
+
+	memcpy(place.virt, mount->virt, mount->virt_len);
+	while (place.virt_len > 1 && place.virt[--place.virt_len] != '/')
+		;
+	place.virt_len += place.virt_len == 0;
+	place.virt[place.virt_len] = '\0';
+	if (view_place(view, &place) < 0)
+		return false;
+	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))
+		return true;
+	if (place.mount->flags & MOUNT_FILE || mount->flags & MOUNT_PROC)
+		return false;
+	rest = mount->virt + (place.mount->virt_len > 1 ? place.mount->virt_len : 0);
+	origin_len = place.mount->origin[1] ? strlen(place.mount->origin) : 0;
+	return strncmp(mount->origin, place.mount->origin, origin_len) == 0 &&
+	       strcmp(mount->origin + origin_len, rest) == 0;
+}
+
+bool view_is_kernels(const struct view *view)
+{
+	if (!view->attached || !view->machine || view->incomplete || view->top != view->root)
+		return false;
+	if (!policy_sees_whole(view->policy) || attach_has_covered(view))
+		return false;
+	for (size_t i = 0; i < view->mounts; i++)
+		if (view->mount[i] != view->root && view->mount[i] != view->machine && !attach_is_fixed(view, view->mount[i]))
+			return false;
+	return true;
 }

@@ -1,4 +1,7 @@
-/* Builds the view once, before the program starts: a mount for each grant of the policy, and what every run has. */
+/*
+ * Makes the view: a mount for each grant of the policy, provided files, /dev and /proc. The supervisor calls it once,
+ * before the program starts.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -8,21 +11,302 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "view/build.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/mounts.h"
+#include "base/path.h"
+#include "policy/paths/below.h"
+#include "view/private.h"
 
 #include "base/banned.h"
 
-int view_build_fail(const struct build *build, int error, const char *what, const char *path)
+struct build {
+	struct view *view;
+	const struct view_options *options; /* NULL when only the terminal is added */
+	struct policy_error *error;
+};
+
+/* Writes the message; returns the error. */
+static int build_fail(const struct build *build, int error, const char *what, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "%s %s: %s", what, path, strerror(-error));
 	return error;
 }
 
+/* ---- grants ---- */
+
+static unsigned build_flags(const struct build *build, const struct policy_mount *grant)
+{
+	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
+	bool reported = workdir && path_below(workdir, scratch) && path_below(grant->host, workdir);
+	unsigned flags = 0;
+
+	if (grant->filtered)
+		flags |= MOUNT_FILTERED;
+	if (grant->redirect)
+		flags |= MOUNT_REDIRECT;
+	if (path_below(grant->host, scratch) && !reported)
+		flags |= MOUNT_PRIVATE;
+	return flags;
+}
+
+unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
+{
+	unsigned restrictions = MOUNTS_NO_SETID;
+
+	if (flags & (MOUNT_DEVICE | MOUNT_PROC))
+		return restrictions;
+	if (!path_below(host, "/dev")) /* a grant below /dev is meant for devices */
+		restrictions |= MOUNTS_NO_DEVICES;
+	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
+		restrictions |= MOUNTS_READ_ONLY;
+	return restrictions;
+}
+
+/* With the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
+static int build_shared_dir(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return chmod(path, 01777) < 0 ? -errno : 0;
+}
+
+/* Makes a directory of the scratch space, with its ancestors. */
+static int build_private_dir(const char *host)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s", host) >= sizeof(path))
+		return -ENAMETOOLONG;
+	r = build_shared_dir(path);
+	if (r != -ENOENT)
+		return r;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+			return -errno;
+		*slash = '/';
+	}
+	return build_shared_dir(path);
+}
+
+static int build_refuse_procfs(const struct build *build, int fd, const char *host)
+{
+	if (!view_is_procfs(fd))
+		return 0;
+	(void)snprintf(build->error->text, sizeof(build->error->text),
+		       "%s is a procfs, which shows the supervisor: the program has its own /proc; remove the grant",
+		       host);
+	return -EPERM;
+}
+
+/* Opens a directory of the host, O_PATH. -errno, with a message where there is more to say. */
+static int build_open_dir(const struct build *build, const char *host)
+{
+	_cleanup_close_ int fd = io_open_plain(host, O_PATH | O_DIRECTORY);
+	int r;
+
+	if (fd == -ELOOP)
+		(void)snprintf(build->error->text, sizeof(build->error->text),
+			       "%s has become a symbolic link, or lies behind one, since the policy was read: nothing was run",
+			       host);
+	if (fd < 0)
+		return fd;
+	r = build_refuse_procfs(build, fd, host);
+	return r < 0 ? r : steal_fd(&fd);
+}
+
 /*
- * A grant of "/" is one of files: /dev stays the view's own, or it would hold the caller's terminal. Who wants a device
- * grants it (or /dev) by name.
+ * Clones the mount of a host path (open_tree(2)): the clone serves for building the view and is what view_attach
+ * mounts. A descriptor owned by the caller. -errno: open the path instead.
  */
-static int keep_dev(const struct build *build)
+static int build_copy(const struct build *build, const char *virt, const char *host, unsigned flags,
+		      mode_t *ret_mode)
+{
+	_cleanup_close_ int fd = -1, at = -1;
+	struct stat st;
+
+	if (!build->options || build->options->tmpfs_fd < 0)
+		return -ENOSYS;
+	at = io_open_plain(host, O_PATH);
+	if (at < 0)
+		return at;
+	fd = mounts_clone_as(at, "", view_restrictions(build->view, flags, host, virt));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret_mode = st.st_mode;
+	return steal_fd(&fd);
+}
+
+/* All of a path before its last slash; "" for the root. */
+static void build_dir_of(const char *path, char dir[PATH_MAX])
+{
+	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+/* The held directory of a host path. virt: the file is in the skeleton, and `host` may not exist in this namespace. */
+static int build_hold_dir(const struct build *build, const char *host, const char *virt, struct held **ret_held)
+{
+	char name[PATH_MAX], dir[PATH_MAX];
+	int fd;
+
+	build_dir_of(host, name);
+	*ret_held = view_held(build->view, name);
+	if (*ret_held)
+		return 0;
+	if (virt) {
+		build_dir_of(virt, dir);
+		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
+				  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	} else {
+		fd = build_open_dir(build, *name ? name : "/");
+	}
+	if (fd < 0)
+		return fd;
+	*ret_held = view_hold(build->view, name, fd);
+	return *ret_held ? 0 : -ENOMEM;
+}
+
+/*
+ * Mounts a single file. It is opened through its directory, so that a file that the host puts in its place is seen.
+ * Takes copy_fd (-1: none), also on failure. 0 or -errno.
+ */
+static int build_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
+		      const char *rule)
+{
+	_cleanup_close_ int copy = copy_fd;
+	struct held *held = NULL;
+	int r = build_hold_dir(build, host, NULL, &held);
+
+	if (r == 0)
+		r = view_show_name(build->view, virt, S_IFREG, NULL);
+	if (r == 0)
+		r = view_add_file(build->view, virt, host, held, flags, rule);
+	if (r == 0)
+		build->view->mount[build->view->mounts - 1]->copy_fd = steal_fd(&copy);
+	return r;
+}
+
+static int build_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
+{
+	_cleanup_close_ int fd = dir_fd;
+	int r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
+
+	return r < 0 ? r : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
+}
+
+/* Mounts a clone of what is granted. -EAGAIN: it has to be opened instead. */
+static int build_cloned(struct build *build, const struct policy_mount *grant, unsigned flags)
+{
+	mode_t mode = 0;
+	_cleanup_close_ int fd = build_copy(build, grant->virt, grant->host, flags, &mode);
+
+	if (fd < 0)
+		return -EAGAIN;
+	if (!S_ISDIR(mode))
+		return build_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
+	if (build_refuse_procfs(build, fd, grant->host) < 0)
+		return -EPERM;
+	return build_dir(build, grant, steal_fd(&fd), flags | MOUNT_COPY);
+}
+
+static int build_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
+{
+	int fd = build_open_dir(build, grant->host);
+
+	if (fd == -ENOTDIR)
+		return build_file(build, grant->virt, grant->host, -1, flags, grant->rule);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* it cannot be reached */
+	return build_dir(build, grant, fd, flags);
+}
+
+/* 0 or -errno, with a message where there is more to say. */
+static int build_grant(struct build *build, const struct policy_mount *grant)
+{
+	unsigned flags = build_flags(build, grant);
+	int r = build_cloned(build, grant, flags);
+
+	if (r != -EAGAIN)
+		return r;
+	r = grant->create ? build_private_dir(grant->host) : 0;
+	return r < 0 ? r : build_opened(build, grant, flags);
+}
+
+/* ---- provided files ---- */
+
+/* A file of the skeleton itself: nothing needs to be mounted for it. */
+static int build_own_file(struct build *build, const char *virt, const void *text, size_t len, unsigned flags,
+			  const char *rule)
+{
+	_cleanup_free_ char *host = NULL;
+	struct held *held = NULL;
+	int r = view_skeleton_file(build->view, virt, text, len);
+
+	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
+		host = NULL; /* undefined after a failure */
+		r = -ENOMEM;
+	}
+	if (r == 0)
+		r = build_hold_dir(build, host, virt, &held);
+	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_OWN, rule);
+}
+
+/* A file with given content. Below a granted tree it is a read-only file `name` of the scratch space. */
+static int build_text(struct build *build, const char *name, const char *virt, const void *text, size_t len,
+		      unsigned flags, const char *rule)
+{
+	char host[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	flags |= MOUNT_PROVIDED | MOUNT_PRIVATE;
+	if (!view_in_host_tree(build->view, virt))
+		return build_own_file(build, virt, text, len, flags, rule);
+	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		return -errno;
+	r = io_write_full(fd, text, len);
+	if (r < 0)
+		return r;
+	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
+	return build_file(build, virt, host, -1, flags, rule);
+}
+
+static bool build_is_run_file(const struct build *build, const char *virt)
+{
+	for (size_t i = 0; i < build->options->provides; i++)
+		if (strcmp(build->options->provide[i].virt, virt) == 0)
+			return true;
+	return false;
+}
+
+/* The run's own files, after the grants, below which they may lie. 0, or -errno with a message. */
+static int build_run_files(struct build *build)
+{
+	char name[40];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < build->options->provides; i++) {
+		const struct view_provide *file = &build->options->provide[i];
+
+		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
+		r = build_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN, NULL);
+		if (r < 0)
+			(void)build_fail(build, r, "cannot provide", file->virt);
+	}
+	return r;
+}
+
+/* ---- /dev, /proc and the root ---- */
+
+/* A grant of "/" does not include /dev, which holds the caller's terminal: devices are granted by their own names. */
+static int build_dev(const struct build *build)
 {
 	struct place place;
 	int r = view_locate(build->view, NULL, "/", "/dev", 0, &place);
@@ -33,7 +317,7 @@ static int keep_dev(const struct build *build)
 	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
 }
 
-static int add_devices(struct build *build)
+static int build_devices(struct build *build)
 {
 	static const char *const device[] = {"null", "zero", "full", "random", "urandom", "tty"};
 	static const char *const link[][2] = {{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
@@ -46,9 +330,9 @@ static int add_devices(struct build *build)
 		int copy;
 
 		(void)snprintf(path, sizeof(path), "/dev/%s", device[i]);
-		copy = view_build_copy(build, path, path, MOUNT_DEVICE, &mode);
+		copy = build_copy(build, path, path, MOUNT_DEVICE, &mode);
 		if (copy >= 0 || access(path, F_OK) == 0)
-			r = view_build_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
+			r = build_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
 		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
@@ -58,28 +342,26 @@ static int add_devices(struct build *build)
 	return r;
 }
 
-static int add_proc(struct build *build)
+static int build_proc(struct build *build)
 {
-	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	build->view->proc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (view_skeleton_entry(build->view, "/proc", S_IFDIR, NULL) < 0 || build->view->proc_fd < 0) {
-		(void)close(fd);
+	if (view_skeleton_entry(build->view, "/proc", S_IFDIR, NULL) < 0 || build->view->proc_fd < 0)
 		return -EIO;
-	}
-	return view_add_mount(build->view, "/proc", "/proc", fd, ".", MOUNT_PROC, NULL);
+	return view_add_mount(build->view, "/proc", "/proc", steal_fd(&fd), ".", MOUNT_PROC, NULL);
 }
 
-static int add_root(struct build *build)
+static int build_root(struct build *build)
 {
 	const struct view_options *options = build->options;
 	struct view *view = build->view;
 	const bool own = options->tmpfs_fd >= 0;
 	const char *name = own ? VIEW_ROOT_NAME : "view";
 	const int dirfd = own ? options->tmpfs_fd : options->scratch_fd;
-	int fd;
+	_cleanup_close_ int fd = -1;
 
 	if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
 		return -errno;
@@ -92,44 +374,38 @@ static int add_root(struct build *build)
 	if (fd < 0)
 		return -errno;
 	view->standin_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (view->standin_fd < 0 || !view->standin_host) {
-		(void)close(fd);
-		return -ENOMEM;
-	}
-	if (view_add_mount(view, "/", view->skeleton_host, fd, ".", MOUNT_SKELETON, NULL) < 0)
+	if (view->standin_fd < 0 || !view->standin_host ||
+	    view_add_mount(view, "/", view->skeleton_host, steal_fd(&fd), ".", MOUNT_SKELETON, NULL) < 0)
 		return -ENOMEM;
 	view->root = view->mount[0];
 	return 0;
 }
 
-static int build_all(struct build *build, const struct policy *policy)
+/* One grant of the policy. index: its place among them, which names a provided file in the scratch space. */
+static int build_mount(struct build *build, const struct policy_mount *grant, size_t index)
 {
-	size_t count, links;
-	const struct policy_mount *grant = policy_mounts(policy, &count);
-	const struct policy_link *link = policy_links(policy, &links);
-	int r = add_root(build);
+	char name[32];
+	int r;
 
-	if (r != 0)
-		return view_build_fail(build, r, "cannot make the view in", build->options->scratch_host);
-	for (size_t i = 0; i < count; i++) {
-		if (view_build_is_provided(build, grant[i].virt))
-			continue;
-		r = grant[i].kind == POLICY_MOUNT_PROVIDE ? view_build_provided(build, &grant[i], i) : view_build_grant(build, &grant[i]);
-		if (r < 0 && build->error->text[0])
-			return r;
-		if (r < 0)
-			return view_build_fail(build, r, "cannot mount in the view", grant[i].virt);
-	}
-	r = view_build_run_provides(build);
-	if (r < 0)
-		return r;
-	r = add_proc(build);
-	if (r == 0)
-		r = keep_dev(build);
-	if (r == 0)
-		r = add_devices(build);
+	if (build_is_run_file(build, grant->virt))
+		return 0;
+	(void)snprintf(name, sizeof(name), "provided/%zu", index);
+	if (grant->kind == POLICY_MOUNT_PROVIDE)
+		r = build_text(build, name, grant->virt, grant->text, grant->text_len, 0, grant->rule);
+	else
+		r = build_grant(build, grant);
+	return r < 0 && !build->error->text[0] ? build_fail(build, r, "cannot mount in the view", grant->virt) : r;
+}
+
+/* The links on the ways of the rules. */
+static int build_links(struct build *build, const struct policy *policy, const struct policy_mount *grant, size_t count)
+{
+	size_t links;
+	const struct policy_link *link = policy_links(policy, &links);
+	int r = 0;
+
 	for (size_t i = 0; r == 0 && i < count; i++)
-		/* The compiler found the canonical name: where that is what the rule has, no link is on the way. */
+		/* Where the rule was written by the canonical name, no link is on its way. */
 		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
 	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
@@ -138,19 +414,45 @@ static int build_all(struct build *build, const struct policy *policy)
 		r = view_add_merged_usr(build->view);
 	tdestroy(build->view->plain, free);
 	build->view->plain = NULL;
-	if (r == 0)
-		r = view_add_holes(build->view, build->options->scratch_base);
-	return r < 0 ? view_build_fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
+	return r;
 }
 
-/* What is built is under an umask that suits directories for everybody. */
-static mode_t begin(struct view *view)
+static int build_all(struct build *build, const struct policy *policy)
+{
+	size_t count;
+	const struct policy_mount *grant = policy_mounts(policy, &count);
+	int r = build_root(build);
+
+	if (r != 0)
+		return build_fail(build, r, "cannot make the view in", build->options->scratch_host);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = build_mount(build, &grant[i], i);
+	if (r == 0)
+		r = build_run_files(build);
+	if (r < 0)
+		return r;
+	r = build_proc(build);
+	if (r == 0)
+		r = build_dev(build);
+	if (r == 0)
+		r = build_devices(build);
+	if (r == 0)
+		r = build_links(build, policy, grant, count);
+	if (r == 0)
+		r = view_add_covered(build->view, build->options->scratch_base);
+	return r < 0 ? build_fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
+}
+
+/* ---- the life of a view ---- */
+
+/* Directories are made under this umask. Returns the one to be set again. */
+static mode_t build_begin(struct view *view)
 {
 	view->building = true;
 	return umask(022);
 }
 
-static void end(struct view *view, mode_t old)
+static void build_end(struct view *view, mode_t old)
 {
 	view->building = false;
 	(void)umask(old);
@@ -158,7 +460,8 @@ static void end(struct view *view, mode_t old)
 
 int view_set_terminal(struct view *view, int terminal_fd)
 {
-	struct build build = {.view = view};
+	struct policy_error unused;
+	struct build build = {.view = view, .error = &unused};
 	char name[32] = "";
 	mode_t old;
 	int r = 0;
@@ -166,12 +469,12 @@ int view_set_terminal(struct view *view, int terminal_fd)
 	if (ttyname_r(terminal_fd, name, sizeof(name)) != 0)
 		name[0] = '\0';
 	view->terminal_fd = terminal_fd;
-	/* One of another devpts instance has no name here: tty(1) says so, everything else works. */
+	/* A terminal of another devpts instance has no name here: only ttyname(3) notices. */
 	if (strncmp(name, "/dev/pts/", 9) != 0)
 		return 0;
-	old = begin(view);
-	r = view_build_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
-	end(view, old);
+	old = build_begin(view);
+	r = build_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
+	build_end(view, old);
 	return r;
 }
 
@@ -183,23 +486,52 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	mode_t old;
 	int r;
 
-	if (!view)
-		return -ENOMEM;
 	ret_error->text[0] = '\0';
-	view->shown = view_shown_create();
-	if (!view->shown) {
+	if (!view || !(view->shown = view_shown_create())) {
 		free(view);
 		return -ENOMEM;
 	}
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->still_fd = -1;
-	old = begin(view);
+	old = build_begin(view);
 	r = build_all(&build, policy);
-	end(view, old);
+	build_end(view, old);
 	if (r < 0) {
 		view_free(view);
 		return r;
 	}
 	*ret_view = view;
 	return 0;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	for (unsigned i = 0; i < VIEW_BUCKETS; i++) {
+		while (view->bucket[i]) {
+			struct node *node = view->bucket[i];
+
+			view->bucket[i] = node->next;
+			free(node->link);
+			free(node);
+		}
+	}
+	view_mounts_free(view);
+	view_shown_free(view->shown);
+	view_bases_free(view->bases);
+	free(view->skeleton_host);
+	free(view->standin_host);
+	cleanup_close(&view->standin_fd);
+	cleanup_close(&view->host_root_fd);
+	cleanup_close(&view->proc_fd);
+	cleanup_close(&view->still_fd);
+	free(view);
+}
+
+void view_set_run(struct view *view, pid_t root)
+{
+	view->run_root = root;
+	if (root && !view->bases)
+		view->bases = view_bases_create(); /* without memory every name is looked up anew */
 }

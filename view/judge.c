@@ -1,18 +1,16 @@
-/* One question for every kind of mount: may this be read, written, run? */
+/* Judges rights on a place, for every kind of mount. Called for each path of each call. */
 #include <errno.h>
-#include <string.h>
 
 #include "view/private.h"
-#include "view/tree.h"
 
 #include "base/banned.h"
 
-static struct policy_decision deny(int error, const char *reason)
+static struct policy_decision judge_deny(int error, const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
 }
 
-static struct policy_decision provide(const char *reason)
+static struct policy_decision judge_provide(const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = reason};
 }
@@ -23,20 +21,20 @@ static struct policy_decision judge_proc(const struct view *view, const struct t
 	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
 	enum proc_kind kind;
 
-	if (place->magic) /* an object without a name that one of the run's processes holds: see file_pin */
-		return provide("own_descriptor");
+	if (place->magic) /* file_pin checks the access its holder has */
+		return judge_provide("own_descriptor");
 	kind = proc_classify(view, task, rest);
 	if (kind == PROC_ABSENT)
-		return deny(ENOENT, "proc_not_listed");
+		return judge_deny(ENOENT, "proc_not_listed");
 	if (want & POLICY_EXEC)
-		return deny(EACCES, "not_executable");
+		return judge_deny(EACCES, "not_executable");
 	if (want & POLICY_WRITE && !proc_writable(task, rest))
-		return deny(EACCES, "proc_read_only");
-	return provide("proc");
+		return judge_deny(EACCES, "proc_read_only");
+	return judge_provide("proc");
 }
 
-/* What the run's network takes to be found, whatever the policy grants; a rule that denies it is heeded. */
-static struct policy_decision judge_run(const struct place *place, unsigned want)
+/* A device, or a file of the run (MOUNT_RUN): it may be read unless a rule denies it. */
+static struct policy_decision judge_unless_denied(const struct place *place, unsigned want, bool device)
 {
 	struct policy_decision rule =
 		policy_decide(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
@@ -44,18 +42,8 @@ static struct policy_decision judge_run(const struct place *place, unsigned want
 	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
 		return rule;
 	if (want & POLICY_EXEC)
-		return deny(EACCES, "not_executable");
-	return want & POLICY_WRITE ? deny(EROFS, "read_only") : provide("network");
-}
-
-static struct policy_decision judge_device(const struct place *place, unsigned want)
-{
-	struct policy_decision rule =
-		policy_decide(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
-
-	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
-		return rule;
-	return want & POLICY_EXEC ? deny(EACCES, "not_executable") : provide("device");
+		return judge_deny(EACCES, "not_executable");
+	return want & POLICY_WRITE && !device ? judge_deny(EROFS, "read_only") : judge_provide(device ? "device" : "network");
 }
 
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
@@ -66,24 +54,22 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc(view, task, place, want);
-	if (mount->flags & MOUNT_DEVICE)
-		return judge_device(place, want);
-	if (mount->flags & MOUNT_RUN)
-		return judge_run(place, want);
-	if (mount->flags & MOUNT_SKELETON && view_in_hole(place))
-		return deny(ENOENT, "not_granted");
+	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN))
+		return judge_unless_denied(place, want, mount->flags & MOUNT_DEVICE);
+	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
+		return judge_deny(ENOENT, "not_granted");
 	decision = policy_decide(view->policy, place->virt, place->virt_len, want);
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;
-	/* A deny rule speaks for itself. What is merely not granted may still be an ancestor of something that is. */
+	/* A path that no rule mentions may still be an ancestor of one that is granted. */
 	if (policy_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
 	if (mount->flags & MOUNT_SKELETON || policy_may_hold(view->policy, place->virt, place->virt_len)) {
 		if (want & POLICY_EXEC)
-			return deny(EACCES, "not_executable");
+			return judge_deny(EACCES, "not_executable");
 		if (want & POLICY_WRITE)
-			return deny(EROFS, "read_only");
-		return provide("ancestor");
+			return judge_deny(EROFS, "read_only");
+		return judge_provide("ancestor");
 	}
 	return decision;
 }

@@ -1,7 +1,8 @@
-/* Shared by the view's own files only. */
+/* What the files of view/ share. Also for openat2_call and the like in syscalls/file, a fuzzer and a benchmark. */
 #ifndef CALLGATE_VIEW_PRIVATE_H
 #define CALLGATE_VIEW_PRIVATE_H
 
+#include <linux/openat2.h>
 #include <string.h>
 
 #include "view/view.h"
@@ -10,59 +11,71 @@
 #define VIEW_NUMBERS_MAX 64u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
 
-/* In the tmpfs of view_attach. The first becomes the program's root; of the others nothing is below that. */
+/* openat2(2): no symbolic link is followed and nothing above the directory is reached. */
+#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/*
+ * Names in the tmpfs of view_attach. The first becomes the program's root; the others lie beside it, out of its reach.
+ */
 #define VIEW_ROOT_NAME ".callgate-root"
 #define VIEW_STANDIN_NAME ".callgate-listings"
 #define VIEW_STILL_NAME ".callgate-still"
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
-#define VIEW_PROC_NAME ".callgate-proc" /* nobody may enter it */
-#define VIEW_MORE_PATH "/dev/.callgate" /* in the program's root, better than that */
+#define VIEW_PROC_NAME ".callgate-proc"
+#define VIEW_MORE_PATH "/dev/.callgate" /* in place of VIEW_MORE_NAME: within the program's root */
 
-/* A name of the view that is not simply what lies below a mount: a mount's root, a link, or a hole. */
+/*
+ * A name at which something other than a mount's content stands: a mount's root, a link of the view, or a covered name.
+ */
 struct node {
 	struct node *next; /* in its bucket */
 	uint32_t hash;
 	uint32_t virt_len;
-	struct mount *mount; /* NULL: a link or a hole */
-	char *link;          /* target text; NULL and no mount: a hole, nothing is there */
+	struct mount *mount; /* NULL: a link or a covered name */
+	char *link;          /* target text; NULL without a mount: a covered name, at which nothing exists */
 	char virt[];
 };
 
-struct shown; /* view-shown.c */
-struct base_names; /* view-base.c */
+static inline bool node_is_covered(const struct node *node)
+{
+	return !node->mount && !node->link;
+}
+
+struct shown;      /* skeleton.c: its names */
+struct base_names; /* start.c: names of directories by inode */
 
 struct view {
 	const struct policy *policy;
-	struct tree *tree;
-	struct shown *shown; /* the names of the skeleton */
-	struct base_names *bases; /* NULL: names of directories are not kept */
-	struct mount **mount; /* all of them, for host names */
+	pid_t run_root;           /* the supervisor, whose descendants are the run; 0: the program does not run */
+	struct shown *shown;
+	struct base_names *bases; /* NULL: every name is looked up anew */
+	struct mount **mount;     /* in the order in which they were added */
 	size_t mounts;
-	struct held **held;   /* directories of single files */
+	struct held **held;       /* directories of single files */
 	size_t helds;
-	void *plain;          /* while it is built: names of the host that are no links; set of tsearch(3) */
-	struct mount *root;   /* the skeleton itself */
-	struct mount *top;    /* what "/" is: the skeleton, or the host's when the policy grants "/" */
+	void *plain;              /* while the view is built: host paths that are no links; set of tsearch(3) */
+	struct mount *root;       /* the skeleton */
+	struct mount *top;        /* what "/" is: the skeleton, or the host's "/" when the policy grants it */
 	char *skeleton_host;
-	int standin_fd;       /* where stand-ins are made: a descriptor of the skeleton, until mounts cover that */
+	int standin_fd;           /* where stand-in directories are made; until view_attach the skeleton */
 	char *standin_host;
-	int host_root_fd;     /* O_PATH; -1: our own root is the host's */
-	bool building;        /* under an umask that suits directories */
-	bool attached;        /* the kernel's names are the view's: see view_attach */
-	int still_fd;         /* then, a copy of the program's root in which no link is followed; -1: it could not be had */
-	bool veiled;          /* of something that is shown the kernel shows the program less, or something else */
-	int proc_fd;          /* the host's /proc, O_PATH */
-	struct mount *machine; /* /proc without its processes; NULL: the program's /proc is the supervisor's */
-	int terminal_fd;      /* borrowed; -1: the run has no terminal */
+	int host_root_fd;         /* the host's "/", O_PATH; -1: it is this process's root */
+	bool building;            /* the umask is 022: no function needs to set it */
+	bool attached;            /* virtual paths are paths of the kernel: see view_attach */
+	int still_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
+	bool incomplete;          /* some mount is not at its virtual path, for the kernel */
+	int proc_fd;              /* the supervisor's /proc, O_PATH */
+	struct mount *machine;    /* /proc without processes; NULL: the program's /proc has all */
+	int terminal_fd;          /* borrowed; -1: the run has no terminal */
 	struct mount_number {
 		uint64_t still, number;
-	} number[VIEW_NUMBERS_MAX]; /* of the mounts in there, as far as noted; any further one is asked for each time */
+	} number[VIEW_NUMBERS_MAX]; /* see view_mount_number */
 	size_t numbers;
-	struct node *bucket[VIEW_BUCKETS]; /* the large ones last: what each call looks at lies together */
+	struct node *bucket[VIEW_BUCKETS]; /* last: the small fields, which every call reads, share cache lines */
 };
 
-/* A prefix of a canonical path, whole components: the hash of one is a step on the way to the hash of the next. */
+/* A prefix of a canonical path, in whole components. Its hash extends the hash of the next shorter prefix. */
 struct view_prefix {
 	const char *virt;
 	size_t virt_len; /* of the whole path */
@@ -76,7 +89,7 @@ static inline struct view_prefix view_prefixes(const char *virt, size_t virt_len
 	return (struct view_prefix){.virt = virt, .virt_len = virt_len};
 }
 
-/* The prefix that is one component longer, beginning with "/first". False at the end; "/" alone has none. */
+/* Extends the prefix by one component; the first one is "/first". False at the end of the path. */
 static inline bool view_longer(struct view_prefix *prefix)
 {
 	const char *slash;
@@ -96,20 +109,10 @@ static inline bool view_longer(struct view_prefix *prefix)
 		for (size_t i = prefix->start; i < prefix->len; i++)
 			head = head << 8 | (unsigned char)prefix->virt[i];
 	}
-	/* Weak but quick: names are compared whole after it. */
+	/* Fast rather than strong: a match is confirmed by comparing the names. */
 	prefix->hash = (prefix->hash ^ head ^ len) * UINT64_C(0x9e3779b97f4a7c15);
 	prefix->hash = (prefix->hash ^ prefix->hash >> 32 ^ tail) * UINT64_C(0xd6e8feb86659fd93);
 	return true;
-}
-
-/* Of a whole virtual path. */
-static inline uint32_t view_hash(const char *virt, size_t len)
-{
-	struct view_prefix prefix = view_prefixes(virt, len);
-
-	while (view_longer(&prefix))
-		;
-	return (uint32_t)(prefix.hash >> 32);
 }
 
 static inline uint32_t view_prefix_hash(const struct view_prefix *prefix)
@@ -117,114 +120,126 @@ static inline uint32_t view_prefix_hash(const struct view_prefix *prefix)
 	return (uint32_t)(prefix->hash >> 32);
 }
 
+static inline uint32_t view_hash(const char *virt, size_t len)
+{
+	struct view_prefix prefix = view_prefixes(virt, len);
+
+	while (view_longer(&prefix))
+		;
+	return view_prefix_hash(&prefix);
+}
+
+/* ---- locate.c: nodes, and names to places by text alone ---- */
+
+/* The node at exactly this path, or NULL. */
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
-/* Adds a node; takes mount; copies the texts. -EEXIST is not an error for links: the first one stays. */
+/* Adds a node; takes mount; copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a name stays. */
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
-
-/* The target of one of the view's own links (policy links, /proc/self, /proc/thread-self), or NULL. */
+/* The target of a link of the view itself (a policy's link, /proc/self, /proc/thread-self), or NULL. */
 const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
-
-/* Places a canonical path: longest mount wins. Returns 0, -ENOTDIR below a single file. */
-int view_place(const struct view *view, struct place *place);
-
-/* True when the place is in a hole: nothing is there, whatever the policy grants. */
-bool view_in_hole(const struct place *place);
-
-struct base_names *view_bases_create(void); /* NULL: no memory */
-void view_bases_free(struct base_names *bases);
-
-/* Notes a name that the skeleton has from now on, and those above it. */
-void view_note_shown(const struct view *view, const char *virt, bool directory);
-/* True for a directory that was noted: it is there, and no link, until the program runs. */
-bool view_shows(const struct view *view, const char *virt, size_t len);
-struct shown *view_shown_create(void); /* NULL: no memory */
-void view_shown_free(struct shown *shown);
-
-/* Makes the stand-in of place in the skeleton (with its ancestors) and brings its entries up to date. 0 or -errno. */
-int view_refresh(const struct place *place);
-
-/* ---- building ---- */
-
 /*
- * Takes fd, also on failure. The mount is the view's and stands at virt, unless something does already; "/" becomes the
- * top. 0 or -ENOMEM.
+ * Sets mount and rest of a place by its virt: the mount with the longest path wins. 0, or -ENOTDIR below a single file.
  */
+int view_place(const struct view *view, struct place *place);
+/* True at or below a covered name: nothing exists there, whatever the policy grants. */
+bool view_is_covered(const struct place *place);
+/* True when a mount of the host shows at this path, so that the skeleton does not. */
+bool view_in_host_tree(const struct view *view, const char *virt);
+
+/* ---- locate.c: mounts ---- */
+
+/* openat2(2) with O_CLOEXEC. A descriptor or -errno. */
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
+
+/* Adds a mount at virt, unless one stands there; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
-/*
- * A directory that several files are held by. `name` says which one it is, under whatever name the caller looks for it: the
- * host's path, or "@" and the virtual one once mounts are attached.
- */
+
+/* A directory for opening single files. `name`: its host path; after view_attach "@" and its virtual path. */
 struct held {
 	char *name;
 	int fd; /* O_PATH */
 	unsigned users;
 };
-/* NULL: none of that name. */
+/* The directory of this key, or NULL. */
 struct held *view_held(const struct view *view, const char *name);
-/* Takes fd, also on failure. NULL: no memory. Of use until its last mount lets go of it. */
+/* Adds one. Takes fd, also on failure. NULL without memory. It is closed with its last mount. */
 struct held *view_hold(struct view *view, const char *name, int fd);
-/* view_add_mount for a file in such a directory. */
-int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags, const char *rule);
-/* The mount is held by this from now on: a descriptor of its own (taken), or one that is shared. */
+/* view_add_mount for a single file in a held directory. */
+int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
+		  const char *rule);
+/* From now on the mount is opened through fd (taken) or, when it is not NULL, through `held`. */
 void view_hold_by(struct mount *mount, int fd, struct held *held);
+void view_mounts_free(struct view *view);
 
-/* True when a host tree already shows at this virtual path, so that the skeleton has no say there. */
-bool view_covered(const struct view *view, const char *virt);
-/* What is shown of this host path at this name may not be used for: MOUNTS_*; flags are those of the mount. */
-unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
-/* Makes the directory in the skeleton, with its ancestors, through no link. 0 or -errno. */
+/* ---- open.c, walk.c ---- */
+
+/*
+ * The status of the object at a place, and (*ret_dirfd, *ret_path) by which more can be asked about it. *ret_fd (-1 at
+ * first): the descriptor that was opened for this, owned by the caller. 0 or -errno.
+ */
+int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd);
+
+/* Takes the next component off a path. 1; 0 at the end; -ENAMETOOLONG. *ret_last: only slashes follow. */
+int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
+
+/* ---- start.c ---- */
+
+struct base_names *view_bases_create(void); /* NULL: no memory */
+void view_bases_free(struct base_names *bases);
+
+/* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
+
+/* True for a directory of the skeleton: until the program runs it exists and is no link. */
+bool view_shows(const struct view *view, const char *virt, size_t len);
+struct shown *view_shown_create(void); /* NULL: no memory */
+void view_shown_free(struct shown *shown);
+
+/* Makes a directory of the skeleton, with its ancestors; follows no link. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
-/*
- * The same wherever the path lies: in the skeleton, or in one of the run's own directories. A host tree is left
- * alone.
- */
-int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
-/*
- * The parents of a virtual path in the skeleton, and an entry of that type (a link to target) for listings. 0 or
- * -errno.
- */
+/* Makes a directory, a link or an empty file. -EEXIST when the name exists. */
+int view_make_entry(int dirfd, const char *name, mode_t type, const char *target);
+/* Makes the parents of a path and an entry of that type, a link with `target`: it gives listings a name. */
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
-/* A file of the skeleton with its content, and its parents. 0 or -errno. */
+/* Makes a file of the skeleton with its content, and its parents. */
 int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len);
-/* Symbolic links on the way a rule was written: /lib for a grant of /usr/lib, /var/run for /run. 0 or -errno. */
+/* As view_skeleton_entry, in the skeleton or in a MOUNT_PRIVATE tree. A host's tree is left as it is. */
+int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
+/* Makes the stand-in directory of a place and brings its entries up to date. */
+int view_refresh(const struct place *place);
+
+/* ---- building; each returns 0 or -errno ---- */
+
+/* The MOUNTS_* restrictions for a mount of this host path at this virtual path. */
+unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
+/* Adds the links that the host has on the way of a path as it was written: /lib for /usr/lib, /var/run for /run. */
 int view_add_links(struct view *view, const char *written);
-/* Hides the scratch space of all runs, and any procfs but /proc, below what is mounted by now. 0 or -errno. */
-int view_add_holes(struct view *view, const char *scratch_base);
+/* Adds the links of a merged /usr: every program names its loader /lib64/… */
+int view_add_merged_usr(struct view *view);
+/* Covers the scratch space of all runs, and every procfs but /proc, in what is mounted by now. */
+int view_add_covered(struct view *view, const char *scratch_base);
 /* True for a descriptor within a procfs, which no grant may name; also when that cannot be found out. */
 bool view_is_procfs(int fd);
-/* Debian's merged /usr: the loader's path /lib64/… is compiled into every program. 0 or -errno. */
-int view_add_merged_usr(struct view *view);
 
-/*
- * Part of view_attach: a procfs of the supervisor's own, where the program's shows processes alone. An O_PATH descriptor of
- * it, owned by the caller, or -errno.
- */
-int view_attach_proc(struct view *view, int tmpfs_fd, int own_proc_fd);
+/* ---- procfs.c ---- */
 
-/* Part of view_attach: covers what is hidden inside of what root_fd shows. 0 or -errno. */
-int view_cover(const struct view *view, int tmpfs_fd, int root_fd);
-
-/* ---- /proc ---- */
 enum proc_kind {
-	PROC_ABSENT, /* not allowlisted, or not a pid of the run */
+	PROC_ABSENT, /* not allowlisted, or not a process of the run */
 	PROC_FILE,
 	PROC_DIR,
-	PROC_MAGIC, /* cwd, exe, root, fd/N: a link into the view */
+	PROC_MAGIC, /* cwd, exe, root, fd/N: a link to an object */
 };
-/* What "rest" (below /proc, canonical: no self) is to the run. */
+/* What a canonical path below /proc (without "self") is to the run. task may be NULL. */
 enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
-/* Of a canonical "rest": neither /proc itself nor a process's. */
+/* True for a path below /proc that belongs to no process. */
 bool proc_is_machine(const char *rest);
-/* Of such a one: a directory on the way to what may be seen. */
+/* True for a directory among those that may be listed. */
 bool proc_is_directory(const char *rest);
-/* True when the task may write it (its own comm). */
+/* True when the task may write it: its own comm. */
 bool proc_writable(const struct task *task, const char *rest);
-/* Calls each with the names that such a directory lists. */
+/* Calls each with the entries of a directory that belongs to no process. */
 void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* Calls each with the names that /proc itself lists, when these are the processes of the run. */
+/* Calls each with the entries of /proc, given the run's processes. */
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 #endif

@@ -1,21 +1,20 @@
 /*
- * The run's own /proc: its processes only, and of them only leaves that tell nothing about anybody else. A descriptor that
- * is injected carries the supervisor's rights, so this is an allowlist.
+ * Which files of /proc exist in the view: those of the run's processes that tell nothing about other processes, and
+ * some facts about the machine. An allowlist, because an injected descriptor has the supervisor's rights.
  */
 #include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/proctree.h"
 #include "view/private.h"
 #include "view/tree.h"
 
 #include "base/banned.h"
 
-/* Facts about the machine that runtimes size themselves by. Directories on the way are listed as well. */
+/* Facts about the machine, which runtimes need. Their directories are listed as well. */
 static const char *const machine_leaf[] = {
 	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version",
 	"sys", "sys/kernel", "sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max",
@@ -26,18 +25,18 @@ static const char *const machine_leaf[] = {
 	"sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL,
 };
 
-/* Of each process and thread of the run. mem, map_files, ns, mounts, net, root's siblings and pagemap stay out. */
+/* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
 static const char *const process_leaf[] = {
 	"cgroup", "cmdline", "comm", "io", "limits", "maps", "oom_adj", "oom_score", "oom_score_adj", "personality", "sched",
 	"schedstat", "smaps", "smaps_rollup", "stat", "statm", "status", "wchan", NULL,
 };
 
-/* Of the caller itself only: another process's may hold what it was trusted with. */
+/* Of the calling process only: another one's may hold secrets that were given to it alone. */
 static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 
-static bool listed(const char *const *list, const char *name)
+static bool proc_lists(const char *const *list, const char *name)
 {
 	for (; *list; list++)
 		if (strcmp(*list, name) == 0)
@@ -52,8 +51,8 @@ bool proc_is_directory(const char *leaf)
 	       strcmp(leaf, "sys/vm") == 0;
 }
 
-/* Takes "123" or "123/…" apart. Returns the pid or 0; *ret_leaf is what follows. */
-static pid_t take_number(const char *text, const char **ret_leaf)
+/* Parses "123" or "123/…". Returns the pid or 0; *ret_leaf is what follows. */
+static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 {
 	char *end;
 	long pid;
@@ -72,26 +71,22 @@ static bool is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool in_run(const struct view *view, const struct task *task, pid_t pid)
+static bool proc_is_own(const struct task *task, pid_t pid)
 {
-	if (task && (pid == task->tgid || pid == task->tid))
-		return true;
-	return view->tree && tree_holds(view->tree, pid);
+	return task && (pid == task->tgid || pid == task->tid);
 }
 
-static enum proc_kind classify_leaf(const struct task *task, pid_t pid, const char *leaf)
+static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, const char *leaf)
 {
-	bool own = task && (pid == task->tgid || pid == task->tid);
-
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
-	if (listed(magic_leaf, leaf))
+	if (proc_lists(magic_leaf, leaf))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fd/", 3) == 0 && is_number(leaf + 3))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fdinfo/", 7) == 0 && is_number(leaf + 7))
 		return PROC_FILE;
-	if (listed(process_leaf, leaf) || (own && listed(own_leaf, leaf)))
+	if (proc_lists(process_leaf, leaf) || (proc_is_own(task, pid) && proc_lists(own_leaf, leaf)))
 		return PROC_FILE;
 	return PROC_ABSENT;
 }
@@ -102,32 +97,32 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	pid_t pid, tid;
 
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
-		return PROC_FILE; /* the links themselves; what they say comes from the task that asks */
-	if (*rest == '\0' || listed(machine_leaf, rest))
+		return PROC_FILE; /* view_link gives the target */
+	if (*rest == '\0' || proc_lists(machine_leaf, rest))
 		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
-	pid = take_number(rest, &leaf);
-	if (pid == 0 || !in_run(view, task, pid))
+	pid = proc_parse_pid(rest, &leaf);
+	if (pid == 0 || !(proc_is_own(task, pid) || (view->run_root && proctree_descends(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
 	if (strncmp(leaf, "task/", 5) == 0) {
-		/* The kernel itself sees to it that tid is one of pid's threads. */
-		tid = take_number(leaf + 5, &leaf);
-		return tid == 0 ? PROC_ABSENT : classify_leaf(task, pid, leaf);
+		/* The kernel checks that tid is a thread of pid. */
+		tid = proc_parse_pid(leaf + 5, &leaf);
+		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(task, pid, leaf);
 	}
-	return classify_leaf(task, pid, leaf);
+	return proc_classify_leaf(task, pid, leaf);
 }
 
 bool proc_writable(const struct task *task, const char *rest)
 {
 	const char *leaf;
-	pid_t pid = take_number(rest, &leaf);
+	pid_t pid = proc_parse_pid(rest, &leaf);
 
-	if (!task || pid == 0 || (pid != task->tgid && pid != task->tid))
+	if (pid == 0 || !proc_is_own(task, pid))
 		return false;
-	if (strncmp(leaf, "task/", 5) == 0 && take_number(leaf + 5, &leaf) == 0)
+	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
-	/* Not oom_score_adj: what launch.c has raised, the kernel lets anybody lower again. */
+	/* Not oom_score_adj: the kernel would let the program lower what launch.c has raised. */
 	return strcmp(leaf, "comm") == 0;
 }
 

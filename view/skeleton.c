@@ -1,9 +1,15 @@
-/* The skeleton: real directories that hold the ancestors of mounts, and entries that lend listings their names. */
+/*
+ * The skeleton: real directories for the ancestors of mounts, and entries that give listings their names. Made with the
+ * view; while the program runs only stand-in directories are added.
+ *
+ * Its names are kept in memory, so that any other name is ENOENT without a system call. What the host has at such a
+ * name only decides a word of the record; the host's answers are kept for 10 ms.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,11 +20,110 @@
 
 #include "base/banned.h"
 
+#define SHOWN_BUCKETS 256u
+#define HOST_FDS_MAX 16u
+#define HOST_ANSWERS 64u
+#define HOST_ANSWER_BYTES 232u /* answers about longer names are not kept */
+#define HOST_ANSWER_NS 10000000u
+
+struct shown_name {
+	struct shown_name *next;
+	bool directory;
+	int host_fd; /* the host's directory of this name, O_PATH; -1: not opened so far */
+	size_t len;
+	char virt[];
+};
+
+/* Whether the host has a name. */
+struct host_answer {
+	uint64_t until_ns;
+	bool absent;
+	size_t len;
+	char virt[HOST_ANSWER_BYTES];
+};
+
+struct shown {
+	struct shown_name *bucket[SHOWN_BUCKETS];
+	struct host_answer *answer[HOST_ANSWERS]; /* allocated at first use: most runs need few */
+	unsigned host_fds;
+	bool lost; /* memory ran out: the names are not complete */
+};
+
+static struct shown_name *shown_find(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
+{
+	for (struct shown_name *name = shown->bucket[hash % SHOWN_BUCKETS]; name; name = name->next)
+		if (name->len == len && memcmp(name->virt, virt, len) == 0)
+			return name;
+	return NULL;
+}
+
+static void shown_add(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
+{
+	struct shown_name *name = shown_find(shown, virt, len, hash);
+
+	if (!name) {
+		name = calloc(1, sizeof(*name) + len + 1);
+		if (!name) {
+			shown->lost = true;
+			return;
+		}
+		name->host_fd = -1;
+		name->len = len;
+		memcpy(name->virt, virt, len);
+		name->next = shown->bucket[hash % SHOWN_BUCKETS];
+		shown->bucket[hash % SHOWN_BUCKETS] = name;
+	}
+	name->directory |= directory;
+}
+
+struct shown *view_shown_create(void)
+{
+	return calloc(1, sizeof(struct shown));
+}
+
+void view_shown_free(struct shown *shown)
+{
+	for (unsigned i = 0; shown && i < SHOWN_BUCKETS; i++) {
+		while (shown->bucket[i]) {
+			struct shown_name *name = shown->bucket[i];
+
+			shown->bucket[i] = name->next;
+			cleanup_close(&name->host_fd);
+			free(name);
+		}
+	}
+	for (unsigned i = 0; shown && i < HOST_ANSWERS; i++)
+		free(shown->answer[i]);
+	free(shown);
+}
+
+/* Notes a name of the skeleton, with its ancestors. */
+static void skeleton_note(const struct view *view, const char *virt, bool directory)
+{
+	size_t len = strlen(virt);
+	struct view_prefix prefix = view_prefixes(virt, len);
+
+	/* While the program runs only stand-ins of the host's directories are made. */
+	if (view->run_root)
+		return;
+	while (view_longer(&prefix))
+		shown_add(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
+}
+
+bool view_shows(const struct view *view, const char *virt, size_t len)
+{
+	const struct shown_name *name = shown_find(view->shown, virt, len, view_hash(virt, len));
+
+	return name && name->directory;
+}
+
+/* ---- making directories and entries ---- */
+
 /*
- * The directory `name` of dirfd, made when it is not there. A listing may have put a link of the host's at this name when
- * it was one there; following it would make directories outside. O_PATH descriptor, or -errno.
+ * Opens or makes the directory `name` of dirfd. A listing may have left a link here, which the host had at this name;
+ * following it would make directories elsewhere. An O_PATH descriptor owned by the caller, or -errno.
  */
-static int make_step(int dirfd, const char *name)
+static int skeleton_step(int dirfd, const char *name)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dirfd, name, flags);
@@ -26,14 +131,15 @@ static int make_step(int dirfd, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR || errno == ELOOP)
-		(void)io_remove_tree(dirfd, name); /* mkdirat tells */
+		(void)io_remove_tree(dirfd, name); /* when it fails, so does mkdirat */
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return -errno;
 	fd = openat(dirfd, name, flags);
 	return fd < 0 ? -errno : fd;
 }
 
-static int make_way(const struct view *view, char *path)
+/* Makes a directory with its ancestors. Changes path. */
+static int skeleton_make(const struct view *view, char *path)
 {
 	_cleanup_close_ int dir = fcntl(view->standin_fd, F_DUPFD_CLOEXEC, 3);
 	char *rest = NULL;
@@ -41,7 +147,7 @@ static int make_way(const struct view *view, char *path)
 	if (dir < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		int next = make_step(dir, name);
+		int next = skeleton_step(dir, name);
 
 		if (next < 0)
 			return next;
@@ -51,8 +157,8 @@ static int make_way(const struct view *view, char *path)
 	return 0;
 }
 
-/* The way to a directory, of which the first parts have been made already, no link is in them. -errno: try it carefully. */
-static int make_new(const struct view *view, char *path)
+/* The same while the view is built, when no link can be on the way. -errno: use skeleton_make. */
+static int skeleton_make_new(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
@@ -65,13 +171,13 @@ static int make_new(const struct view *view, char *path)
 	}
 }
 
-/* While the program runs the umask is the one of whoever created something last; while the view is built it is set. */
-static mode_t mask(const struct view *view)
+/* While the program runs this thread has the umask of the task for which it last created a file. */
+static mode_t skeleton_umask(const struct view *view)
 {
 	return view->building ? 022 : umask(022);
 }
 
-static void unmask(const struct view *view, mode_t program)
+static void skeleton_umask_back(const struct view *view, mode_t program)
 {
 	if (!view->building)
 		(void)umask(program);
@@ -88,30 +194,30 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return -ENAMETOOLONG;
 	if (len <= 1)
 		return 0;
-	if (!view->tree && view_shows(view, virt, len))
-		return 0; /* while it is made nobody else is there */
+	if (!view->run_root && view_shows(view, virt, len))
+		return 0;
 	memcpy(path, virt, len + 1);
-	program = mask(view);
-	r = view->tree ? -EEXIST : make_new(view, path);
-	unmask(view, program);
+	program = skeleton_umask(view);
+	r = view->run_root ? -EEXIST : skeleton_make_new(view, path);
+	skeleton_umask_back(view, program);
 	if (r == 0) {
-		view_note_shown(view, virt, true);
+		skeleton_note(view, virt, true);
 		return 0;
 	}
 	memcpy(path, virt, len + 1);
 	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	if (fd >= 0)
 		(void)close(fd);
-	view_note_shown(view, virt, true);
+	skeleton_note(view, virt, true);
 	if (fd >= 0)
 		return 0;
-	program = mask(view);
-	r = make_way(view, path);
-	unmask(view, program);
+	program = skeleton_umask(view);
+	r = skeleton_make(view, path);
+	skeleton_umask_back(view, program);
 	return r;
 }
 
-static int make_parent(const struct view *view, const char *virt)
+static int skeleton_parent(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	char *slash;
@@ -123,63 +229,55 @@ static int make_parent(const struct view *view, const char *virt)
 	return slash > path ? view_skeleton_mkdir(view, path) : 0;
 }
 
+int view_make_entry(int dirfd, const char *name, mode_t type, const char *target)
+{
+	int r;
+
+	if (type == S_IFDIR)
+		r = mkdirat(dirfd, name, 0755);
+	else if (type == S_IFLNK)
+		r = symlinkat(target, dirfd, name);
+	else
+		r = mknodat(dirfd, name, S_IFREG | 0444, 0);
+	return r < 0 ? -errno : 0;
+}
+
 int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	int r;
 
 	if (type == S_IFDIR)
 		return view_skeleton_mkdir(view, virt);
-	r = make_parent(view, virt);
+	r = skeleton_parent(view, virt);
 	if (r < 0)
 		return r;
-	view_note_shown(view, virt, false);
-	if (type == S_IFLNK)
-		r = symlinkat(target, view->root->fd, virt + 1);
-	else
-		r = mknodat(view->root->fd, virt + 1, S_IFREG | 0444, 0); /* NOLINT(clang-analyzer-core*): it takes -errno for 0 */
-	return r < 0 && errno != EEXIST ? -errno : 0;
+	skeleton_note(view, virt, false);
+	r = view_make_entry(view->root->fd, virt + 1, type, target);
+	return r == -EEXIST ? 0 : r;
 }
 
 int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	_cleanup_close_ int fd = -1;
-	int r = make_parent(view, virt);
+	int r = skeleton_parent(view, virt);
 
 	if (r < 0)
 		return r;
 	fd = openat(view->root->fd, virt + 1, flags, 0444);
-	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* of an attempt before this one */
+	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* left by an earlier attempt */
 		fd = openat(view->root->fd, virt + 1, flags, 0444);
 	if (fd < 0)
 		return -errno;
-	view_note_shown(view, virt, false);
+	skeleton_note(view, virt, false);
 	return io_write_full(fd, text, len);
 }
 
-static int make_entry(const char *host, mode_t type, const char *target)
-{
-	struct stat there;
-	int r;
-
-	if (lstat(host, &there) == 0)
-		return 0;
-	if (type == S_IFDIR)
-		r = mkdir(host, 0755);
-	else if (type == S_IFLNK)
-		r = symlink(target, host);
-	else
-		r = mknod(host, S_IFREG | 0444, 0);
-	return r < 0 ? -errno : 0;
-}
-
-/*
- * A name below one of the run's own directories (a workdir in /tmp, which is redirected): its ancestors and an entry for
- * it are made there, so that paths lead to it step by step and listings show it. The program does not run yet.
- */
-static int show_in_private(const struct place *place, mode_t type, const char *target)
+/* A path below a redirected /tmp gets its ancestors and an entry, so that a walk reaches it and listings show it. */
+static int skeleton_show_private(const struct place *place, mode_t type, const char *target)
 {
 	char host[PATH_MAX];
+	struct stat there;
 	int r = view_host(place, host, sizeof(host));
 
 	if (r < 0)
@@ -190,17 +288,123 @@ static int show_in_private(const struct place *place, mode_t type, const char *t
 			return -errno;
 		*slash = '/';
 	}
-	return make_entry(host, type, target);
+	return lstat(host, &there) == 0 ? 0 : view_make_entry(AT_FDCWD, host, type, target);
 }
 
 int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	struct place place;
 
-	if (!view_covered(view, virt))
+	if (!view_in_host_tree(view, virt))
 		return view_skeleton_entry(view, virt, type, target);
 	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
-	return show_in_private(&place, type, target);
+	return skeleton_show_private(&place, type, target);
+}
+
+/* ---- names that do not exist ---- */
+
+/* The deepest directory of the skeleton on the way, or NULL. *ret_next: offset of the first component that it lacks. */
+static struct shown_name *shown_deepest(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
+{
+	struct view_prefix prefix = view_prefixes(virt, len);
+	struct shown_name *last = NULL;
+
+	while (view_longer(&prefix)) {
+		struct shown_name *name = shown_find(shown, virt, prefix.len, view_prefix_hash(&prefix));
+
+		if (!name) {
+			*ret_next = prefix.start;
+			return last;
+		}
+		if (!name->directory)
+			return NULL;
+		last = name;
+	}
+	return NULL;
+}
+
+bool view_lacks(const struct place *place)
+{
+	const struct shown *shown = place->mount->view->shown;
+	size_t next = 0;
+
+	if (!(place->mount->flags & MOUNT_SKELETON) || !shown || shown->lost)
+		return false;
+	(void)shown_deepest(shown, place->virt, place->virt_len, &next);
+	/* A longer component is ENAMETOOLONG. */
+	return next && strcspn(place->virt + next, "/") <= NAME_MAX;
+}
+
+static int host_open(const struct view *view, struct shown_name *name)
+{
+	if (name->host_fd < 0 && view->shown->host_fds < HOST_FDS_MAX) {
+		name->host_fd = openat2_call(view->host_root_fd, name->virt, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT);
+		view->shown->host_fds += name->host_fd >= 0;
+	}
+	return name->host_fd;
+}
+
+int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (view->host_root_fd < 0)
+		return fstatat(AT_FDCWD, path, ret_stat, flags) < 0 ? -errno : 0;
+	fd = openat2_call(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
+			  RESOLVE_IN_ROOT);
+	if (fd < 0)
+		return fd;
+	return fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
+
+/* Asks the host. */
+static bool host_lacks(const struct view *view, const char *virt, size_t len)
+{
+	struct shown_name *name = NULL;
+	char component[NAME_MAX + 1];
+	struct stat there;
+	size_t next = 0, end;
+	int fd = -1, r;
+
+	if (view->host_root_fd >= 0 && view->shown && !view->shown->lost) {
+		name = shown_deepest(view->shown, virt, len, &next);
+		fd = name ? host_open(view, name) : next == 1 ? view->host_root_fd : -1;
+	}
+	/* One component in an open directory, which the host may have replaced since, as those of grants. */
+	end = next + (fd >= 0 ? strcspn(virt + next, "/") : 0);
+	if (fd >= 0 && end - next < sizeof(component)) {
+		memcpy(component, virt + next, end - next);
+		component[end - next] = '\0';
+		r = fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+		if (r < 0 && errno == ENOENT)
+			return true;
+		if (r == 0 && end == len)
+			return false;
+	}
+	r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
+	return r == -ENOENT || r == -ENOTDIR;
+}
+
+/* Programs look the same absent names up again and again: the loader its preload list in every process. */
+bool view_host_lacks(const struct view *view, const char *virt, size_t len)
+{
+	struct host_answer **slot, *answer;
+	uint64_t now;
+
+	if (!view->shown || len >= HOST_ANSWER_BYTES)
+		return host_lacks(view, virt, len);
+	slot = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
+	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
+		return host_lacks(view, virt, len);
+	answer = *slot;
+	now = io_now_ns();
+	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
+		answer->absent = host_lacks(view, virt, len);
+		answer->until_ns = now + HOST_ANSWER_NS;
+		answer->len = len;
+		memcpy(answer->virt, virt, len);
+	}
+	return answer->absent;
 }

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
 #include "base/pidinfo.h"
-#include "base/procstat.h"
 #include "base/proctree.h"
 #include "view/tree.h"
 #include "view/view.h"
@@ -21,22 +20,22 @@
 #include "base/banned.h"
 
 #define TREE_BUCKETS 256u
-#define TREE_SPARE_FDS 96 /* what judging a call, and a worker each for some that block, need beside the pidfds */
+#define TREE_SPARE_FDS 96 /* kept free for judging calls and for workers */
 
 struct tree {
 	pid_t root;
 	const struct view *view;
 	int epoll_fd;
 	int host_proc_fd;
-	int host_pidns_fd; /* -1: not that of another namespace, or a kernel that does not tell */
-	int fd_end; /* pidfds from here on are not kept: a crowd of processes must not use up our descriptors */
+	int host_pidns_fd; /* -1: there is no other namespace, or the kernel cannot be asked */
+	int fd_end; /* pidfds from here on are not kept, so that many processes cannot use up the descriptors */
 	unsigned seen;
 	struct {
 		unsigned changes;  /* never 0 */
-		unsigned changing; /* how many tasks are at it */
-		bool lost;         /* one is, and nobody will know when that is done */
+		unsigned changing; /* tasks whose call that changes it was continued */
+		bool lost;         /* a task without a pidfd changes it: the end of that call cannot be seen */
 	} limit; /* RLIMIT_NOFILE */
-	struct task transient; /* a task that cannot be held by a pidfd: looked up anew for each call */
+	struct task transient; /* a task without a pidfd: looked up anew for each call */
 	struct task *bucket[TREE_BUCKETS];
 };
 
@@ -70,8 +69,7 @@ void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd)
 
 static void task_free(struct task *task)
 {
-	if (task->pidfd >= 0)
-		(void)close(task->pidfd);
+	cleanup_close(&task->pidfd);
 	free(task->exe);
 	free(task);
 }
@@ -81,10 +79,8 @@ void tree_free(struct tree *tree)
 	if (!tree)
 		return;
 	for (unsigned i = 0; i < TREE_BUCKETS; i++) {
-		while (tree->bucket[i]) {
-			struct task *task = tree->bucket[i];
-
-			tree->bucket[i] = task->next;
+		for (struct task *task = tree->bucket[i], *next; task; task = next) {
+			next = task->next;
 			task_free(task);
 		}
 	}
@@ -93,7 +89,7 @@ void tree_free(struct tree *tree)
 }
 
 /* Reads a small /proc file of a task. Returns the length or -errno. */
-static ssize_t read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
+static ssize_t task_read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
 {
 	char path[64];
 	_cleanup_close_ int fd = -1;
@@ -116,14 +112,15 @@ long tree_status(pid_t tid, const char *field, int base)
 	const char *at;
 
 	/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
-	if (read_proc(tid, "status", text, sizeof(text)) <= 0)
+	if (task_read_proc(tid, "status", text, sizeof(text)) <= 0)
 		return -ESRCH;
 	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
 	at = strstr(text, key);
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-static char *image_name(const struct tree *tree, pid_t tid)
+/* The virtual path of the image; the host's where the view has none; "" when it cannot be read. NULL: no memory. */
+static char *task_image(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];
 	ssize_t len;
@@ -138,18 +135,18 @@ static char *image_name(const struct tree *tree, pid_t tid)
 	return strdup(host);
 }
 
-static struct task **bucket_of(struct tree *tree, pid_t tid)
+static struct task **tree_bucket(struct tree *tree, pid_t tid)
 {
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
 
-/* Who its process and its parent are: from /proc, where the kernel does not tell it of a pidfd. */
-static int read_relations(struct task *task)
+/* Its process and the parent, from /proc. */
+static int task_read_parents(struct task *task)
 {
 	char text[4096];
 	const char *tgid, *ppid;
 
-	if (read_proc(task->tid, "status", text, sizeof(text)) <= 0)
+	if (task_read_proc(task->tid, "status", text, sizeof(text)) <= 0)
 		return -ESRCH;
 	tgid = strstr(text, "\nTgid:\t");
 	ppid = strstr(text, "\nPPid:\t");
@@ -160,32 +157,30 @@ static int read_relations(struct task *task)
 	return 0;
 }
 
-static int ask_relations(struct task *task)
+/* The same by PIDFD_GET_INFO (Linux 6.13). */
+static int task_ask_parents(struct task *task)
 {
 	struct pidinfo info = {.mask = PIDINFO_PID};
 
 	if (task->pidfd < 0 || ioctl(task->pidfd, PIDFD_INFO_CALL, &info) < 0)
-		return read_relations(task);
+		return task_read_parents(task);
 	task->tgid = (pid_t)info.tgid;
 	task->ppid = (pid_t)info.ppid;
 	return 0;
 }
 
-/* Fills what there is to know of task->tid. 0 or -ESRCH, -ENOMEM. */
+/* Fills in all but the pidfd. 0, -ESRCH or -ENOMEM. */
 static int task_fill(const struct tree *tree, struct task *task)
 {
-	if (ask_relations(task) < 0)
+	if (task_ask_parents(task) < 0)
 		return -ESRCH;
 	free(task->exe);
-	task->exe = image_name(tree, task->tid);
+	task->exe = task_image(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
-/*
- * A pidfd says when the task dies, so that its number, used again, does not inherit its entry. That of a process, unless it
- * is a thread that does not lead (EINVAL, ENOENT since Linux 6.16).
- */
-static int open_pidfd(pid_t tid)
+/* A pidfd of the process; for a thread that is not its leader (EINVAL, since Linux 6.16 ENOENT) of the thread. */
+static int task_open_pidfd(pid_t tid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, tid, 0);
 
@@ -194,10 +189,11 @@ static int open_pidfd(pid_t tid)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The pidfd becomes readable when the task dies, so that a reused pid does not inherit the entry. */
 static int task_hold(const struct tree *tree, struct task *task)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
-	_cleanup_close_ int fd = open_pidfd(task->tid);
+	_cleanup_close_ int fd = task_open_pidfd(task->tid);
 
 	if (fd < 0)
 		return fd;
@@ -210,10 +206,10 @@ static int task_hold(const struct tree *tree, struct task *task)
 }
 
 /*
- * A process's number in the namespace around ours. Should it die meanwhile and its number be another's, nobody waits for the
- * answer to its call. Older kernels tell it of a pidfd in the procfs there: proc_pid_fdinfo(5).
+ * The pid of a process in the pid namespace around this one, or 0. Kernels before 6.11 show it in the pidfd's fdinfo,
+ * in a procfs of that namespace: proc_pid_fdinfo(5). When the process dies meanwhile, nobody waits for the response.
  */
-static pid_t host_number(const struct tree *tree, const struct task *task)
+static pid_t tree_host_pid(const struct tree *tree, const struct task *task)
 {
 	char path[32];
 	struct fdinfo info;
@@ -230,24 +226,15 @@ static pid_t host_number(const struct tree *tree, const struct task *task)
 	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
 }
 
-/* No room for another descriptor, or a kernel before 6.9 and a thread: right for this call, not kept. */
-static struct task *transient_task(struct tree *tree, pid_t tid)
+/* Without a free descriptor, or for a thread before Linux 6.9: a task that is valid for this call only. */
+static struct task *tree_transient(struct tree *tree, pid_t tid)
 {
 	tree->transient.tid = tid;
 	return task_fill(tree, &tree->transient) < 0 ? NULL : &tree->transient;
 }
 
-static struct task *find_task(struct tree *tree, pid_t tid)
-{
-	struct task *task = *bucket_of(tree, tid);
-
-	while (task && task->tid != tid)
-		task = task->next;
-	return task;
-}
-
-/* A task that is not known yet, held and filled; not in the tree. NULL: it cannot be. */
-static struct task *make_task(const struct tree *tree, pid_t tid, int *ret_error)
+/* A new task that is not in the table yet. NULL with *ret_error. */
+static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 {
 	struct task *task = calloc(1, sizeof(*task));
 
@@ -267,20 +254,21 @@ static struct task *make_task(const struct tree *tree, pid_t tid, int *ret_error
 
 struct task *tree_task(struct tree *tree, pid_t tid)
 {
-	struct task *task = find_task(tree, tid);
-	struct task **bucket = bucket_of(tree, tid);
+	struct task **bucket = tree_bucket(tree, tid);
+	struct task *task;
 	int error;
 
-	if (task)
-		return task;
-	task = make_task(tree, tid, &error);
+	for (task = *bucket; task; task = task->next)
+		if (task->tid == tid)
+			return task;
+	task = task_new(tree, tid, &error);
 	if (!task)
-		return error == -ESRCH ? NULL : transient_task(tree, tid);
+		return error == -ESRCH ? NULL : tree_transient(tree, tid);
 	if (task->tid == task->tgid) {
 		tree->seen++;
-		task->host_pid = host_number(tree, task);
+		task->host_pid = tree_host_pid(tree, task);
 	} else {
-		const struct task *leader = tree_task(tree, task->tgid); /* its process is counted once, whoever calls first */
+		const struct task *leader = tree_task(tree, task->tgid); /* counts the process */
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}
@@ -291,7 +279,7 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 
 void tree_forget(struct tree *tree, struct task *task)
 {
-	for (struct task **at = bucket_of(tree, task->tid); *at; at = &(*at)->next) {
+	for (struct task **at = tree_bucket(tree, task->tid); *at; at = &(*at)->next) {
 		if (*at != task)
 			continue;
 		*at = task->next;
@@ -308,11 +296,11 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 
 	if (!task)
 		return;
-	/* Its number may have been the leader's, and its descriptors those of the thread that did the exec. */
+	/* After an exec by another thread the leader has that thread's descriptors. */
 	task->room = (struct task_room){0};
 	copy = strdup(exe);
 	if (!copy)
-		return; /* the name stays the old one's: only the log's `exe` is behind, and only when memory is gone */
+		return; /* the record's `exe` keeps the old name */
 	free(task->exe);
 	task->exe = copy;
 }
@@ -338,33 +326,12 @@ unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
 
 bool tree_holds(struct tree *tree, pid_t pid)
 {
-	if (pid == tree->root)
-		return false;
-	/* Ancestors end at init; the bound only guards against a chain that changes while it is read. */
-	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-		pid = procstat_parent(pid);
-		if (pid == tree->root)
-			return true;
-	}
-	return false;
+	return proctree_descends(pid, tree->root);
 }
 
 size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
 {
-	struct proctree all;
-	size_t found = 0;
-
-	(void)proctree_read(&all); /* memory gone: who was met before is answered for */
-	proctree_mark(&all, tree->root);
-	for (size_t i = 0; i < all.count; i++) {
-		if (all.entry[i].place != PROCTREE_BELOW)
-			continue;
-		if (found < cap)
-			out[found] = all.entry[i].pid;
-		found++;
-	}
-	proctree_done(&all);
-	return found;
+	return proctree_list(tree->root, out, cap);
 }
 
 void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)

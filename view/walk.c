@@ -1,14 +1,14 @@
-/* Canonicalisation by O_PATH steps. Its result is only a name: view_open opens it without following anything. */
+/*
+ * Canonicalises a path one component at a time. Anything may change between two steps: the result is only a name, which
+ * view_open then opens without following a link.
+ */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
 #include "view/private.h"
-#include "view/tree.h"
 
 #include "base/banned.h"
 
@@ -17,34 +17,32 @@ struct walk {
 	const struct task *task;
 	unsigned flags;
 	int links;
-	struct place *place;       /* virt is where the walk stands */
-	const char *todo;          /* what is left, in text */
+	struct place *place; /* virt: the canonical path so far */
+	const char *todo;    /* the components that are left, in text */
 	char text[PATH_MAX * 2];
 };
 
-/* Takes the next component off todo; false at the end. *ret_last: nothing but slashes comes after it. */
-static bool next_component(struct walk *walk, char name[NAME_MAX + 1], bool *ret_last, int *ret_error)
+int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last)
 {
 	const char *end;
 	size_t len;
 
-	while (*walk->todo == '/')
-		walk->todo++;
-	if (*walk->todo == '\0')
-		return false;
-	end = strchrnul(walk->todo, '/');
-	len = (size_t)(end - walk->todo);
-	*ret_error = len > NAME_MAX ? -ENAMETOOLONG : 0;
-	if (*ret_error)
-		return true;
-	memcpy(name, walk->todo, len);
+	while (**todo == '/')
+		++*todo;
+	if (**todo == '\0')
+		return 0;
+	end = strchrnul(*todo, '/');
+	len = (size_t)(end - *todo);
+	if (len > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, *todo, len);
 	name[len] = '\0';
-	walk->todo = end;
+	*todo = end;
 	*ret_last = end[strspn(end, "/")] == '\0';
-	return true;
+	return 1;
 }
 
-static void step_up(struct place *place)
+static void walk_up(struct place *place)
 {
 	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
 		place->virt_len--;
@@ -53,7 +51,7 @@ static void step_up(struct place *place)
 	place->virt[place->virt_len] = '\0';
 }
 
-static int step_down(struct place *place, const char *name)
+static int walk_down(struct place *place, const char *name)
 {
 	size_t len = strlen(name);
 	size_t at = place->virt_len;
@@ -68,7 +66,7 @@ static int step_down(struct place *place, const char *name)
 }
 
 /* Puts a link's target in front of what is left; an absolute one starts at the view's root. */
-static int enter_link(struct walk *walk, const char *target)
+static int walk_enter_link(struct walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -80,7 +78,7 @@ static int enter_link(struct walk *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	step_up(walk->place); /* the link itself is not part of the way */
+	walk_up(walk->place); /* from the link to its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;
@@ -88,8 +86,8 @@ static int enter_link(struct walk *walk, const char *target)
 	return 0;
 }
 
-/* /proc/PID/{cwd,exe,root,fd/N}: goes to the virtual name of the object; 1 when it has none and the walk ends here. */
-static int enter_magic(struct walk *walk, bool last)
+/* /proc/PID/{cwd,exe,root,fd/N}: goes to the virtual name of the object. 1: it has none, and the walk ends here. */
+static int walk_enter_magic(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	char host[PATH_MAX], virt[PATH_MAX];
@@ -101,7 +99,7 @@ static int enter_magic(struct walk *walk, bool last)
 		return -errno;
 	host[len] = '\0';
 	if (strcmp(strrchr(place->rest, '/') + 1, "root") == 0)
-		return enter_link(walk, "/");
+		return walk_enter_link(walk, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
 	r = host[0] == '/' ? view_name(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
@@ -117,15 +115,15 @@ static int enter_magic(struct walk *walk, bool last)
 	return 1;
 }
 
-static int judge_step(const struct walk *walk)
+static int walk_may_read(const struct walk *walk)
 {
 	struct policy_decision decision = view_judge(walk->view, walk->task, walk->place, POLICY_READ);
 
 	return decision.verdict == VERDICT_DENY ? -decision.error : 0;
 }
 
-/* A real symbolic link stands at the place, (fd, path). */
-static int follow_link(struct walk *walk, int fd, const char *path)
+/* Follows a symbolic link of the host, (fd, path), which stands at the place. */
+static int walk_follow(struct walk *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(fd, path, target, sizeof(target) - 1);
@@ -134,41 +132,21 @@ static int follow_link(struct walk *walk, int fd, const char *path)
 	if (len < 0)
 		return -errno;
 	target[len] = '\0';
-	/* What a link says may only be learned where reading is granted. */
-	r = judge_step(walk);
-	return r < 0 ? r : enter_link(walk, target);
+	/* Following a link reveals its target, so reading must be granted. */
+	r = walk_may_read(walk);
+	return r < 0 ? r : walk_enter_link(walk, target);
 }
 
-/* What kind of thing stands at the place: by name, or by *ret_fd. */
-static int look_at(const struct place *place, int *ret_dirfd, const char **ret_path, int *ret_fd, mode_t *ret_mode)
-{
-	struct stat object;
-	int r = 0;
-
-	if (view_ask(place, ret_dirfd, ret_path)) {
-		r = fstatat(*ret_dirfd, *ret_path, &object, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
-	} else {
-		*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
-		if (*ret_fd < 0)
-			return *ret_fd;
-		*ret_dirfd = *ret_fd;
-		*ret_path = "";
-		r = fstat(*ret_fd, &object);
-	}
-	if (r < 0)
-		return -errno;
-	*ret_mode = object.st_mode;
-	return 0;
-}
-
-/* The name was put on place; looks at what is there. 0: go on; 1: the walk ends here (magic object). */
-static int look(struct walk *walk, bool last)
+/*
+ * Looks at the object at the last component of place. 0: go on; 1: the walk ends at an object without a name; -errno.
+ */
+static int walk_look(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
 	_cleanup_close_ int fd = -1;
 	const char *path;
-	mode_t mode = 0;
+	struct stat object;
 	int dirfd, r = view_place(walk->view, place);
 
 	if (r < 0)
@@ -177,33 +155,25 @@ static int look(struct walk *walk, bool last)
 		enum proc_kind kind = proc_classify(walk->view, walk->task, place->virt_len > 6 ? place->rest : "");
 
 		if (kind == PROC_ABSENT)
-			return last ? 0 : -ENOENT; /* the last step's refusal is for view_judge, which records it */
+			return last ? 0 : -ENOENT; /* the caller judges the last component, for the record */
 		if (kind == PROC_MAGIC && follow)
-			return enter_magic(walk, last);
+			return walk_enter_magic(walk, last);
 	}
-	r = look_at(place, &dirfd, &path, &fd, &mode);
+	r = view_stat(place, &object, &dirfd, &path, &fd);
 	if (r < 0)
 		return last && r == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : r;
-	if (S_ISLNK(mode) && follow) {
-		r = follow_link(walk, dirfd, path);
-		/* It was replaced between two questions about its name; whoever goes on doing that gets ELOOP. */
-		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? look(walk, last) : r;
+	if (S_ISLNK(object.st_mode) && follow) {
+		r = walk_follow(walk, dirfd, path);
+		/* EINVAL: the link was replaced meanwhile. A program that keeps doing that gets ELOOP. */
+		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_look(walk, last) : r;
 	}
-	if (!S_ISLNK(mode) && !S_ISDIR(mode) && (!last || *walk->todo == '/'))
+	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
 		return -ENOTDIR;
 	return 0;
 }
 
-/* "denied/name/.." would tell whether there is a name: nobody gets out of what could not be read. */
-static int leave(const struct walk *walk)
-{
-	int r = view_place(walk->view, walk->place);
-
-	return r < 0 || walk->place->mount->flags & MOUNT_PROC ? r : judge_step(walk);
-}
-
-/* One component. 0: go on; 1: ends here; -errno. */
-static int step(struct walk *walk, const char *name, bool last)
+/* Takes one component. Returns as walk_look. */
+static int walk_step(struct walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
 	const struct node *node;
@@ -214,19 +184,22 @@ static int step(struct walk *walk, const char *name, bool last)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		r = leave(walk);
+		r = view_place(walk->view, place);
+		/* "denied/name/.." would reveal whether `name` exists, so ".." needs a directory that may be read. */
+		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
+			r = walk_may_read(walk);
 		if (r == 0)
-			step_up(place);
+			walk_up(place);
 		return r;
 	}
-	r = step_down(place, name);
+	r = walk_down(place, name);
 	if (r < 0)
 		return r;
 	node = view_node(walk->view, place->virt, place->virt_len, view_hash(place->virt, place->virt_len));
 	target = view_link(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
-		return enter_link(walk, target);
-	return look(walk, last);
+		return walk_enter_link(walk, target);
+	return walk_look(walk, last);
 }
 
 int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
@@ -236,7 +209,7 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 	const char *start = *path == '/' ? "/" : base;
 	char name[NAME_MAX + 1];
 	bool last = false;
-	int r = 0, error = 0;
+	int r = 0, next = 0;
 
 	(void)snprintf(ret_place->virt, sizeof(ret_place->virt), "%s", start);
 	ret_place->virt_len = strlen(ret_place->virt);
@@ -244,10 +217,10 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 	if ((size_t)snprintf(walk.text, sizeof(walk.text), "%s", path) >= sizeof(walk.text))
 		return -ENAMETOOLONG;
 	walk.todo = walk.text;
-	while (r == 0 && next_component(&walk, name, &last, &error))
-		r = error ? error : step(&walk, name, last);
-	if (r < 0)
-		return r;
+	while (r == 0 && (next = view_next_component(&walk.todo, name, &last)) > 0)
+		r = walk_step(&walk, name, last);
+	if (r < 0 || next < 0)
+		return r < 0 ? r : next;
 	if (r == 1) {
 		ret_place->magic = true;
 		return 0;

@@ -320,7 +320,7 @@ START_TEST(bases_are_asked_anew)
 	bool held;
 
 	ck_assert_int_eq(tree_create(getpid(), view, -1, &tree), 0);
-	view_set_tree(view, tree);
+	view_set_run(view, getpid());
 	path_to(sub, data, "sub");
 	path_to(moved, data, "moved");
 	fd = open(sub, O_RDONLY | O_DIRECTORY);
@@ -359,7 +359,7 @@ START_TEST(bases_are_asked_anew)
 	ck_assert_int_eq(view_base(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
 	(void)close(fd);
 	(void)close(other);
-	view_set_tree(view, NULL);
+	view_set_run(view, 0);
 	tree_free(tree);
 }
 END_TEST
@@ -495,7 +495,7 @@ START_TEST(proc_lists_the_run)
 	(void)snprintf(mine, sizeof(mine), "%d", pid);
 	(void)snprintf(parent, sizeof(parent), "%d", getppid());
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &tree), 0);
-	view_set_tree(view, tree);
+	view_set_run(view, getpid());
 	ck_assert_int_eq(view_locate(view, NULL, "/", "/proc", 0, &place), 0);
 	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
@@ -511,7 +511,7 @@ START_TEST(proc_lists_the_run)
 	ck_assert_int_lt(faccessat(fd, mine, F_OK, 0), 0);
 	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
-	view_set_tree(view, NULL);
+	view_set_run(view, 0);
 	tree_free(tree);
 }
 END_TEST

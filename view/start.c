@@ -1,6 +1,6 @@
 /*
- * Where relative paths start. The kernel is asked each time which directory it is, by one call and by number: the program
- * changes its descriptors and its working directory natively. What its name is was found out before, mostly.
+ * The directory a relative path starts from: the cwd or a descriptor of the task. The program changes both natively, so
+ * one statx(2) a call finds which directory it is. Its name is kept by inode and mount.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@
 
 #include "base/banned.h"
 
-#define NAMES 64u
-#define TRUSTED_NS 10000000u /* for so long after it was confirmed a name is not confirmed again */
+#define BASE_NAMES 64u
+#define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
 
-/* One directory by the mount it is seen through: it has one name at a time. */
+/* The name of a directory, which has one name at a time in each mount. */
 struct base_name {
 	uint64_t mount, ino;
 	uint32_t major, minor;
@@ -33,9 +33,9 @@ struct base_name {
 };
 
 struct base_names {
-	unsigned changes; /* how many names of the view's were given or taken by now */
-	bool refused;     /* pidfd_getfd: containers do */
-	struct base_name name[NAMES];
+	unsigned changes; /* counts the calls that changed names */
+	bool refused;     /* pidfd_getfd(2) is not permitted: containers do that */
+	struct base_name name[BASE_NAMES];
 };
 
 struct base_names *view_bases_create(void)
@@ -45,7 +45,7 @@ struct base_names *view_bases_create(void)
 
 void view_bases_free(struct base_names *bases)
 {
-	for (unsigned i = 0; bases && i < NAMES; i++)
+	for (unsigned i = 0; bases && i < BASE_NAMES; i++)
 		free(bases->name[i].virt);
 	free(bases);
 }
@@ -56,7 +56,7 @@ void view_changed(const struct view *view)
 		view->bases->changes++;
 }
 
-static int ask(int dirfd, const char *path, int flags, struct statx *ret_object)
+static int base_statx(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
 	const unsigned mask = STATX_TYPE | STATX_INO | STATX_MNT_ID;
 
@@ -65,8 +65,8 @@ static int ask(int dirfd, const char *path, int flags, struct statx *ret_object)
 	return 0;
 }
 
-/* "PID" and a leaf, without printf: each relative name comes by here. */
-static void put_link(char link[64], pid_t pid, const char *leaf)
+/* "PID" and a leaf. Not by snprintf: every relative path needs it. */
+static void base_put_link(char link[64], pid_t pid, const char *leaf)
 {
 	char digits[16];
 	size_t at = sizeof(digits), len = strlen(leaf) + 1;
@@ -79,19 +79,18 @@ static void put_link(char link[64], pid_t pid, const char *leaf)
 }
 
 /*
- * The directory. Its link below the view's /proc is in `link`, or empty: then it is that of the copy. *ret_copy: a
- * duplicate of the program's descriptor, owned by the caller, or -1. A pidfd that gives one is of a task that lives, so
- * nobody else has its number.
+ * Finds the directory. link: its link below /proc, or "" when *ret_copy serves. *ret_copy: a duplicate of the program's
+ * descriptor, owned by the caller, or -1. When a pidfd gave one, the task is alive and its pid was not reused.
  */
-static int identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object, char link[64],
+static int base_identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object, char link[64],
 		    int *ret_copy)
 {
 	struct base_names *bases = view->bases;
 	int r;
 
 	if (fd == AT_FDCWD) {
-		put_link(link, task->tid, "/cwd");
-		return ask(view->proc_fd, link, 0, ret_object);
+		base_put_link(link, task->tid, "/cwd");
+		return base_statx(view->proc_fd, link, 0, ret_object);
 	}
 	if (fd < 0)
 		return -EBADF;
@@ -99,31 +98,25 @@ static int identify(const struct view *view, const struct task *task, int fd, st
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
 		link[0] = '\0';
 		if (*ret_copy >= 0)
-			return ask(*ret_copy, "", AT_EMPTY_PATH, ret_object);
+			return base_statx(*ret_copy, "", AT_EMPTY_PATH, ret_object);
 		if (errno == EBADF)
 			return -EBADF;
 		bases->refused = errno == EPERM || errno == ENOSYS;
 	}
 	(void)snprintf(link, 64, "%d/fd/%d", task->tid, fd);
-	r = ask(view->proc_fd, link, 0, ret_object);
+	r = base_statx(view->proc_fd, link, 0, ret_object);
 	return r < 0 ? -EBADF : r;
 }
 
-static struct base_name *slot_of(const struct view *view, const struct statx *object)
+static struct base_name *base_slot(const struct view *view, const struct statx *object)
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return view->bases && object->stx_mask & STATX_MNT_ID ? &view->bases->name[mixed >> 58] : NULL;
 }
-_Static_assert(NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
+_Static_assert(BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
 
-static bool is_same(const struct base_name *name, const struct statx *object)
-{
-	return name->virt && name->ino == object->stx_ino && name->mount == object->stx_mnt_id &&
-	       name->major == object->stx_dev_major && name->minor == object->stx_dev_minor;
-}
-
-static bool confirm(const struct view *view, const char *virt, const struct statx *object)
+static bool base_confirm(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor), .st_ino = object->stx_ino};
 
@@ -131,18 +124,19 @@ static bool confirm(const struct view *view, const char *virt, const struct stat
 }
 
 /*
- * The name it had when it was last asked for. That is nothing to be judged by: what is opened is what its text leads to
- * then. It is only to be the right one, and it was if no call of the run's has changed names since, at that time; somebody
- * outside, who moves a directory away under the run, is noticed some milliseconds later.
+ * The name that was kept. It is confirmed again once the run has changed names, or after 10 ms, because another process
+ * may move the directory. Security does not rest on it: what is opened is what the name leads to then, and that is
+ * judged.
  */
-static int known_name(const struct view *view, struct base_name *name, const struct statx *object, char *out, size_t cap)
+static int base_kept(const struct view *view, struct base_name *name, const struct statx *object, char *out, size_t cap)
 {
 	uint64_t now = io_now_ns();
 
-	if (!is_same(name, object) || name->len >= cap)
+	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
+	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
-	if (name->changes != view->bases->changes || now - name->confirmed_ns > TRUSTED_NS) {
-		if (!confirm(view, name->virt, object))
+	if (name->changes != view->bases->changes || now - name->confirmed_ns > CONFIRMED_NS) {
+		if (!base_confirm(view, name->virt, object))
 			return -ENOENT;
 		name->changes = view->bases->changes;
 		name->confirmed_ns = now;
@@ -151,7 +145,7 @@ static int known_name(const struct view *view, struct base_name *name, const str
 	return (int)name->len;
 }
 
-static void keep(const struct view *view, struct base_name *name, const struct statx *object, const char *virt, size_t len)
+static void base_keep(const struct view *view, struct base_name *name, const struct statx *object, const char *virt, size_t len)
 {
 	char *copy = strdup(virt);
 
@@ -170,15 +164,15 @@ int view_base(const struct view *view, const struct task *task, int fd, char *ou
 	struct base_name *name;
 	struct statx object;
 	ssize_t len;
-	int r = identify(view, task, fd, &object, link, &copy);
+	int r = base_identify(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(object.stx_mode))
 		return -ENOTDIR;
-	name = slot_of(view, &object);
-	r = name ? known_name(view, name, &object, out, cap) : -ENOENT;
+	name = base_slot(view, &object);
+	r = name ? base_kept(view, name, &object, out, cap) : -ENOENT;
 	if (r >= 0)
 		return r;
 	if (!link[0])
@@ -190,10 +184,10 @@ int view_base(const struct view *view, const struct task *task, int fd, char *ou
 	r = view_name(view, host, (size_t)len, out, cap);
 	if (r < 0)
 		return r;
-	/* A name can be spoofed ("x (deleted)", a rename under way): the object decides. */
-	if (!confirm(view, out, &object))
+	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
+	if (!base_confirm(view, out, &object))
 		return -ENOENT;
 	if (name)
-		keep(view, name, &object, out, (size_t)r);
+		base_keep(view, name, &object, out, (size_t)r);
 	return r;
 }

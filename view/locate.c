@@ -1,7 +1,11 @@
+/*
+ * The mounts and nodes of a view, and from names to places by text alone: which mount a canonical virtual path lies in,
+ * and the links of the view. Only openat2_call and closing make system calls; proc_is_* and policy_* are pure, too.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+/* ---- mounts ---- */
 
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
@@ -27,12 +31,143 @@ int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t r
 	return fd < 0 ? -errno : fd;
 }
 
+struct held *view_held(const struct view *view, const char *name)
+{
+	for (size_t i = 0; i < view->helds; i++)
+		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
+			return view->held[i];
+	return NULL;
+}
+
+struct held *view_hold(struct view *view, const char *name, int fd)
+{
+	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
+	struct held *held = calloc(1, sizeof(*held));
+	char *copy = strdup(name);
+
+	if (list)
+		view->held = list;
+	if (!list || !held || !copy) {
+		free(held);
+		free(copy);
+		(void)close(fd);
+		return NULL;
+	}
+	*held = (struct held){.name = copy, .fd = fd};
+	view->held[view->helds++] = held;
+	return held;
+}
+
+void view_hold_by(struct mount *mount, int fd, struct held *held)
+{
+	if (held)
+		held->users++;
+	if (!mount->held) {
+		cleanup_close(&mount->fd);
+	} else if (--mount->held->users == 0) {
+		cleanup_close(&mount->held->fd);
+		mount->held->fd = -1;
+	}
+	mount->held = held;
+	mount->fd = held ? held->fd : fd;
+}
+
+static void mount_free(struct mount *mount)
+{
+	if (!mount->held)
+		cleanup_close(&mount->fd);
+	cleanup_close(&mount->copy_fd);
+	free(mount->virt);
+	free(mount->host);
+	free(mount->origin);
+	free(mount->base);
+	free(mount);
+}
+
+void view_mounts_free(struct view *view)
+{
+	for (size_t i = 0; i < view->mounts; i++)
+		mount_free(view->mount[i]);
+	free(view->mount);
+	for (size_t i = 0; i < view->helds; i++) {
+		cleanup_close(&view->held[i]->fd);
+		free(view->held[i]->name);
+		free(view->held[i]);
+	}
+	free(view->held);
+}
+
+int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
+		   const char *rule)
+{
+	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list));
+	struct mount *mount = calloc(1, sizeof(*mount));
+	int r = 0;
+
+	if (list)
+		view->mount = list;
+	if (!list || !mount) {
+		free(mount);
+		cleanup_close(&fd);
+		return -ENOMEM;
+	}
+	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
+				.copy_fd = -1, .origin = strdup(host), .flags = flags, .rule = rule,
+				.virt_len = strlen(virt), .host_len = strlen(host)};
+	view->mount[view->mounts++] = mount;
+	if (!mount->virt || !mount->host || !mount->base || !mount->origin)
+		return -ENOMEM;
+	if (strcmp(virt, "/") == 0)
+		view->top = mount;
+	else
+		r = view_add_node(view, virt, mount, NULL);
+	return r == -EEXIST ? 0 : r;
+}
+
+int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
+		  const char *rule)
+{
+	size_t before = view->mounts;
+	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
+
+	if (view->mounts > before)
+		view_hold_by(view->mount[before], -1, held);
+	return r;
+}
+
+/* ---- nodes and places ---- */
+
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
 {
 	for (struct node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
 		if (node->hash == hash && node->virt_len == len && memcmp(node->virt, virt, len) == 0)
 			return node;
 	return NULL;
+}
+
+int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link)
+{
+	size_t len = strlen(virt);
+	uint32_t hash = view_hash(virt, len);
+	struct node *node;
+
+	if (view_node(view, virt, len, hash))
+		return -EEXIST;
+	node = calloc(1, sizeof(*node) + len + 1);
+	if (!node)
+		return -ENOMEM;
+	memcpy(node->virt, virt, len);
+	node->virt_len = (uint32_t)len;
+	node->hash = hash;
+	node->link = link ? strdup(link) : NULL;
+	if (link && !node->link) {
+		free(node);
+		return -ENOMEM;
+	}
+	node->mount = mount;
+	node->next = view->bucket[hash % VIEW_BUCKETS];
+	view->bucket[hash % VIEW_BUCKETS] = node;
+	return 0;
 }
 
 const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64])
@@ -50,8 +185,8 @@ const char *view_link(const struct task *task, const struct node *node, const ch
 	return buffer;
 }
 
-/* The deepest node on the way to the path. */
-static const struct node *deepest_node(const struct view *view, const struct place *place)
+/* The deepest node on the way to the path, or NULL. */
+static const struct node *locate_deepest(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	const struct node *best = NULL;
@@ -64,11 +199,11 @@ static const struct node *deepest_node(const struct view *view, const struct pla
 	return best;
 }
 
-bool view_in_hole(const struct place *place)
+bool view_is_covered(const struct place *place)
 {
-	const struct node *node = deepest_node(place->mount->view, place);
+	const struct node *node = locate_deepest(place->mount->view, place);
 
-	return node && !node->mount && !node->link;
+	return node && node_is_covered(node);
 }
 
 bool view_holds_node(const struct view *view, const char *virt)
@@ -80,8 +215,8 @@ bool view_holds_node(const struct view *view, const char *virt)
 	return false;
 }
 
-/* The deepest node on its way is known. */
-static int put_place(const struct view *view, struct place *place, const struct node *node)
+/* As view_place; node: the deepest one on the way. */
+static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
 	size_t skip = mount->virt_len;
@@ -103,15 +238,12 @@ static int put_place(const struct view *view, struct place *place, const struct 
 
 int view_place(const struct view *view, struct place *place)
 {
-	return put_place(view, place, deepest_node(view, place));
+	return locate_set_mount(view, place, locate_deepest(view, place));
 }
 
-/*
- * Finds the first of the view's links in the path. Returns the length of the prefix it is, or 0, and then *ret_node,
- * the deepest node.
- */
-static size_t find_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
-			const char **ret_target, char buffer[64], const struct node **ret_node)
+/* The first link of the view on the way. Returns the length of its path; 0: none, and *ret_node is the deepest node. */
+static size_t locate_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
+			  const char **ret_target, char buffer[64], const struct node **ret_node)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
@@ -139,8 +271,8 @@ static size_t find_link(const struct view *view, const struct task *task, const 
 	return 0;
 }
 
-/* virt := directory of the link + target + what came after it. */
-static int substitute(struct place *place, size_t prefix, const char *target)
+/* Replaces the link at virt[0, prefix) by its target. 0, -ENAMETOOLONG, or -EAGAIN for a ".." after a name. */
+static int locate_follow(struct place *place, size_t prefix, const char *target)
 {
 	char dir[PATH_MAX], path[PATH_MAX * 2];
 	size_t slash = prefix;
@@ -177,12 +309,12 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 		const struct node *node;
 		const char *target;
 		char buffer[64];
-		size_t prefix = find_link(view, task, ret_place, follow, &target, buffer, &node);
+		size_t prefix = locate_link(view, task, ret_place, follow, &target, buffer, &node);
 		int r;
 
 		if (prefix == 0)
-			return put_place(view, ret_place, node);
-		r = substitute(ret_place, prefix, target);
+			return locate_set_mount(view, ret_place, node);
+		r = locate_follow(ret_place, prefix, target);
 		if (r < 0)
 			return r;
 	}
@@ -199,73 +331,11 @@ bool view_own_listing(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (mount->flags & MOUNT_PROC) /* from a directory of the supervisor's own procfs ".." would lead on in it */
+	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
 		return place->virt_len == mount->virt_len ||
 		       (mount == mount->view->machine && proc_is_directory(place->rest));
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
-}
-
-/* The stand-in of a directory that has a listing of its own. */
-static int open_stand_in(const struct place *place, int flags)
-{
-	const struct view *view = place->mount->view;
-	const char *rest = place->virt_len > 1 ? place->virt + 1 : ".";
-	int r;
-
-	if (!(place->mount->flags & MOUNT_PROC)) {
-		/* The host decides whether it is there and a directory at all. */
-		_cleanup_close_ int host = openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-
-		if (host < 0)
-			return host;
-	}
-	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
-	if (r < 0)
-		return r;
-	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
-}
-
-/* An object without a name: through the link of the descriptor that holds it. */
-static int open_magic(const struct place *place, int flags)
-{
-	return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
-}
-
-/* Anew by its descriptor: a description of its own, as open(2) makes one. */
-static int open_terminal(const struct view *view, int flags)
-{
-	char path[32];
-	int fd;
-
-	if (flags & O_DIRECTORY)
-		return -ENOTDIR; /* before the device is asked, as do_open() in fs/namei.c */
-	if (view->terminal_fd < 0)
-		return -ENXIO;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
-	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-int view_open(const struct place *place, int flags, mode_t mode)
-{
-	if (place->magic)
-		return open_magic(place, flags);
-	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return open_terminal(place->mount->view, flags);
-	/*
-	 * Where the kernel knows the name, a directory that is merely passed through or gone to is the kernel's.
-	 * Whoever does with an O_PATH descriptor what tells of entries has to ask view_own_listing first (file-watch.c
-	 * is the only one).
-	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
-	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
-		int fd = open_stand_in(place, flags);
-
-		/* Not a directory: a name that no glob grants, which view_judge has refused already or will. */
-		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
-	}
-	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
 }
 
 bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path)
@@ -277,39 +347,11 @@ bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path)
 	return true;
 }
 
-int view_still_fd(const struct view *view)
+bool view_in_host_tree(const struct view *view, const char *virt)
 {
-	return view->still_fd;
-}
+	struct place place;
 
-uint64_t view_mount_number(const struct view *view, uint64_t still)
-{
-	for (size_t i = 0; i < view->numbers; i++)
-		if (view->number[i].still == still)
-			return view->number[i].number;
-	return 0;
-}
-
-void view_note_mount(struct view *view, uint64_t still, uint64_t number)
-{
-	if (view->numbers < VIEW_NUMBERS_MAX)
-		view->number[view->numbers++] = (struct mount_number){.still = still, .number = number};
-}
-
-int view_open_parent(const struct place *place, const char **ret_name)
-{
-	char dir[PATH_MAX];
-	const char *slash;
-
-	if (place->virt_len == place->mount->virt_len || place->magic)
-		return -EBUSY;
-	slash = strrchr(place->rest, '/');
-	*ret_name = slash ? slash + 1 : place->rest;
-	if (!slash)
-		return openat2_call(place->mount->fd, ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-	memcpy(dir, place->rest, (size_t)(slash - place->rest));
-	dir[slash - place->rest] = '\0';
-	return openat2_call(place->mount->fd, dir, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	return view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
 }
 
 bool view_is_nameless(const struct place *place)
@@ -329,4 +371,13 @@ int view_host(const struct place *place, char *out, size_t cap)
 		rest = "";
 	len = snprintf(out, cap, "%s%s", host[1] || !*rest ? host : "", rest);
 	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+}
+
+int view_origin(const struct place *place, char out[PATH_MAX])
+{
+	const struct mount *mount = place->mount;
+	const char *rest = mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
+	int len = snprintf(out, PATH_MAX, "%s%s", mount->origin[1] ? mount->origin : "", rest);
+
+	return len <= 0 || len >= PATH_MAX ? -ENAMETOOLONG : 0;
 }

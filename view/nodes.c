@@ -1,0 +1,219 @@
+/*
+ * Names of the view that are no mounts, made with the view: links, and covered names.
+ *
+ * Links are the host's links that lead into a grant, so that its other names work, too.
+ *
+ * Covered names: what does not exist in the view, whatever the policy grants. These are the scratch space of all runs
+ * and every procfs but /proc: in a chroot's or a container's procfs "self" would be the supervisor. view_attach hides
+ * them from the kernel's own path resolution as well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "view/private.h"
+
+#include "base/banned.h"
+
+/* ---- links ---- */
+
+/* Adds a link of the host, at its canonical path, unless a mount shows it already. */
+static int links_add(struct view *view, const char *path, const char *target)
+{
+	const struct node *known = view_node(view, path, strlen(path), view_hash(path, strlen(path)));
+	struct place place;
+	int r;
+
+	if (known && known->link && strcmp(known->link, target) == 0)
+		return 0;
+	if (view_in_host_tree(view, path)) {
+		_cleanup_close_ int fd = -1;
+
+		r = view_locate(view, NULL, "/", path, 0, &place);
+		fd = r < 0 ? r : view_open(&place, O_PATH | O_NOFOLLOW, 0);
+		if (fd >= 0)
+			return 0;
+	}
+	r = view_show_name(view, path, S_IFLNK, target);
+	if (r == 0)
+		r = view_add_node(view, path, NULL, target);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int links_compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Notes a path that is no link: most rules share their first directories. */
+static void links_note_plain(struct view *view, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (copy && !tsearch(copy, &view->plain, links_compare))
+		free(copy); /* it is looked up again */
+}
+
+/* 1 with the target when the host has a link at the canonical path `at`, else 0. */
+static int links_read(struct view *view, const char *at, char target[PATH_MAX])
+{
+	ssize_t len;
+
+	if (tfind(at, &view->plain, links_compare))
+		return 0;
+	len = readlink(at, target, PATH_MAX - 1);
+	if (len <= 0) {
+		links_note_plain(view, at);
+		return 0;
+	}
+	target[len] = '\0';
+	return 1;
+}
+
+/* As realpath(3), to find each link at its canonical path: /bin/sh has /bin -> usr/bin and /usr/bin/sh -> dash. */
+int view_add_links(struct view *view, const char *written)
+{
+	char at[PATH_MAX] = "/", todo[PATH_MAX * 2], rest[PATH_MAX * 2], target[PATH_MAX];
+	unsigned links = 0;
+
+	if ((size_t)snprintf(todo, sizeof(todo), "%s", written) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	while (todo[strspn(todo, "/")] && links < VIEW_LINKS_MAX) {
+		const char *name = todo + strspn(todo, "/");
+		size_t name_len = strcspn(name, "/"), parent_len = strlen(at);
+		char parent[PATH_MAX];
+		bool lexical;
+		int r;
+
+		(void)snprintf(rest, sizeof(rest), "%s", name + name_len);
+		(void)snprintf(target, sizeof(target), "%.*s", (int)name_len, name);
+		memcpy(parent, at, parent_len + 1);
+		r = path_join(parent, target, at, sizeof(at), &lexical);
+		if (r < 0)
+			return r;
+		memcpy(todo, rest, strlen(rest) + 1);
+		if (!links_read(view, at, target))
+			continue;
+		links++;
+		r = links_add(view, at, target);
+		if (r < 0)
+			return r;
+		at[target[0] == '/' || parent_len == 1 ? 1 : parent_len] = '\0';
+		if ((size_t)snprintf(todo, sizeof(todo), "%s%s", target, rest) >= sizeof(todo))
+			return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+int view_add_merged_usr(struct view *view)
+{
+	static const char *const links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
+		const struct node *known = view_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
+		_cleanup_free_ char *real = NULL;
+		char target;
+
+		/* A rule has added it, or it is no link. */
+		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
+			continue;
+		real = realpath(links[i], NULL);
+		/* The link is of use when something is granted there or below. */
+		if (real && strcmp(real, links[i]) != 0 &&
+		    (view_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
+			r = view_add_links(view, links[i]);
+	}
+	return r;
+}
+
+/* ---- covered names ---- */
+
+bool view_is_procfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Covers each path at which the mounts show this host directory. */
+static int covered_add(struct view *view, const char *host)
+{
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+		const char *rest = path_rest(host, mount->host);
+		struct place place;
+		int r;
+
+		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
+			continue;
+		r = snprintf(place.virt, sizeof(place.virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest);
+		if (r < 0 || (size_t)r >= sizeof(place.virt))
+			return -ENAMETOOLONG;
+		place.virt_len = (size_t)r;
+		if (view_place(view, &place) < 0 || place.mount != mount)
+			continue; /* another mount covers it: a redirected /tmp below a grant of "/" */
+		r = view_add_node(view, place.virt, NULL, NULL);
+		if (r < 0 && r != -EEXIST)
+			return r;
+	}
+	return 0;
+}
+
+/* Replaces the octal escapes of proc_pid_mountinfo(5). */
+static void covered_unescape(char *text)
+{
+	char *out = text;
+	unsigned byte;
+
+	for (; *text; text++) {
+		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
+			*out++ = (char)byte;
+			text += 3;
+		} else {
+			*out++ = *text;
+		}
+	}
+	*out = '\0';
+}
+
+/* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS": the mount point of a procfs, or NULL. */
+static char *covered_procfs(char *line)
+{
+	char *type = strstr(line, " - "), *save = NULL, *field = NULL;
+
+	if (!type || strncmp(type, " - proc ", 8) != 0)
+		return NULL;
+	for (unsigned i = 0; i < 5; i++)
+		field = strtok_r(i == 0 ? line : NULL, " ", &save);
+	if (field)
+		covered_unescape(field);
+	return field;
+}
+
+int view_add_covered(struct view *view, const char *scratch_base)
+{
+	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	int r = covered_add(view, scratch_base);
+	size_t cap = 0;
+
+	if (!mounts)
+		return -errno;
+	while (r == 0 && getline(&line, &cap, mounts) > 0) {
+		const char *point = covered_procfs(line);
+
+		if (point && !path_below(point, "/proc"))
+			r = covered_add(view, point);
+	}
+	return r == 0 && ferror(mounts) ? -EIO : r;
+}

@@ -1,0 +1,197 @@
+/*
+ * Opens what a place leads to: the object is at the path that was judged, because openat2(2) follows no link here. And
+ * back: the virtual names of the host's paths and objects, and the object of a place in the mounts of the host.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "view/private.h"
+
+#include "base/banned.h"
+
+/* Opens the stand-in directory of a place. */
+static int open_stand_in(const struct place *place, int flags)
+{
+	const struct view *view = place->mount->view;
+	const char *rest = place->virt_len > 1 ? place->virt + 1 : ".";
+	int r;
+
+	if (!(place->mount->flags & MOUNT_PROC)) {
+		/* ENOENT and ENOTDIR are the host's to say. */
+		_cleanup_close_ int host = openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+
+		if (host < 0)
+			return host;
+	}
+	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
+	if (r < 0)
+		return r;
+	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
+}
+
+/* Opens the terminal again, because open(2) makes a file description of its own. */
+static int open_terminal(const struct view *view, int flags)
+{
+	char path[32];
+	int fd;
+
+	if (flags & O_DIRECTORY)
+		return -ENOTDIR; /* before the device is asked, as do_open() in fs/namei.c */
+	if (view->terminal_fd < 0)
+		return -ENXIO;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
+	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int view_open(const struct place *place, int flags, mode_t mode)
+{
+	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
+		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
+	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
+		return open_terminal(place->mount->view, flags);
+	/*
+	 * After view_attach an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that lets
+	 * the program see its entries must check view_own_listing first; syscalls/file/watch.c is the only one.
+	 */
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
+	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
+		int fd = open_stand_in(place, flags);
+
+		/* A file here matches no glob; view_judge refuses its name. */
+		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
+	}
+	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
+}
+
+int view_open_parent(const struct place *place, const char **ret_name)
+{
+	char dir[PATH_MAX];
+	const char *slash;
+	size_t len;
+
+	if (place->virt_len == place->mount->virt_len || place->magic)
+		return -EBUSY;
+	slash = strrchr(place->rest, '/');
+	*ret_name = slash ? slash + 1 : place->rest;
+	len = slash ? (size_t)(slash - place->rest) : 0;
+	memcpy(dir, place->rest, len);
+	dir[len] = '\0';
+	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+}
+
+int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd)
+{
+	if (view_ask(place, ret_dirfd, ret_path))
+		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
+	*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	if (*ret_fd < 0)
+		return *ret_fd;
+	*ret_dirfd = *ret_fd;
+	*ret_path = "";
+	return fstat(*ret_fd, ret_stat) < 0 ? -errno : 0;
+}
+
+int view_still_fd(const struct view *view)
+{
+	return view->still_fd;
+}
+
+uint64_t view_mount_number(const struct view *view, uint64_t still)
+{
+	for (size_t i = 0; i < view->numbers; i++)
+		if (view->number[i].still == still)
+			return view->number[i].number;
+	return 0;
+}
+
+void view_note_mount(struct view *view, uint64_t still, uint64_t number)
+{
+	if (view->numbers < VIEW_NUMBERS_MAX)
+		view->number[view->numbers++] = (struct mount_number){.still = still, .number = number};
+}
+
+/* ---- names of the host ---- */
+
+static int names_join(const char *virt, const char *rest, char *out, size_t cap)
+{
+	bool root = virt[0] == '/' && virt[1] == '\0';
+	int len;
+
+	if (*rest == '\0')
+		len = snprintf(out, cap, "%s", virt);
+	else
+		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
+	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+}
+
+int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
+{
+	const struct mount *best = NULL;
+	const char *rest = path_rest(host, view->standin_host);
+
+	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
+		rest = path_rest(host, view->skeleton_host);
+	if (rest)
+		return names_join("/", rest, out, cap);
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+
+		if (mount->host_len > host_len || (best && mount->host_len < best->host_len))
+			continue;
+		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_below(host, mount->host))
+			best = mount;
+	}
+	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
+		return -ENOENT;
+	return names_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
+}
+
+static bool names_same(const struct stat *one, const struct stat *other)
+{
+	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+bool view_confirm(const struct view *view, const char *virt, const struct stat *expected)
+{
+	_cleanup_close_ int fd = -1, standin = -1;
+	struct place place;
+	struct stat found;
+	const char *path;
+	int dirfd;
+
+	/* No task: the name comes from the kernel, which has no "self" in it. */
+	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || view_stat(&place, &found, &dirfd, &path, &fd) < 0)
+		return false;
+	if (names_same(&found, expected))
+		return true;
+	if (!view->attached || !view_own_listing(&place))
+		return false;
+	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
+			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
+}
+
+int view_host_twin(const struct place *place, int fd, bool parent)
+{
+	_cleanup_close_ int twin = -1;
+	struct stat here, there;
+	char path[PATH_MAX], *slash;
+
+	if (!place->mount || place->magic || place->mount->view->host_root_fd < 0 ||
+	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED) ||
+	    view_origin(place, path) < 0)
+		return -EXDEV;
+	slash = strrchr(path, '/');
+	if (parent)
+		slash[slash == path] = '\0';
+	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
+			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !names_same(&here, &there))
+		return -EXDEV;
+	return steal_fd(&twin);
+}
