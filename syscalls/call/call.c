@@ -14,11 +14,12 @@ void call_return(struct call *call, int64_t value)
 	call->outcome.value = value;
 }
 
-void call_fail(struct call *call, int error)
+int call_fail(struct call *call, int error)
 {
 	call->outcome.kind = OUTCOME_ERROR;
 	/* A handler that fails without an errno is a bug of ours: it must not look like success to the program. */
 	call->outcome.value = error < 0 && error >= -4095 ? error : -EIO;
+	return -1;
 }
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
@@ -33,13 +34,13 @@ void call_continue(struct call *call)
 	call->outcome.kind = OUTCOME_CONTINUE;
 }
 
-void call_refuse(struct call *call, int error, const char *rule, const char *reason)
+int call_refuse(struct call *call, int error, const char *rule, const char *reason)
 {
 	call->decision.verdict = VERDICT_DENY;
 	call->decision.error = error < 0 ? -error : error;
 	call->decision.rule = rule;
 	call->decision.reason = reason;
-	call_fail(call, -call->decision.error);
+	return call_fail(call, -call->decision.error);
 }
 
 int call_commit(struct call *call)

@@ -49,8 +49,8 @@ struct sandbox {
 	struct denials *denials;   /* denials.h: for the result */
 	struct disk *disk;         /* disk.h; NULL: there is no limit */
 	struct limit_notes notes;
-	struct task_table table[CALL_TABLES_MAX]; /* file-open.c: of those who asked last */
-	uint64_t attribute_bytes;  /* file-xattr.c: in extended attributes, added by the run */
+	struct task_table table[CALL_TABLES_MAX]; /* syscalls/file/room.c: of the tasks that opened last */
+	uint64_t attribute_bytes;  /* syscalls/file/xattr.c: what the run added in extended attributes */
 	struct forks *forks;       /* forks.h; NULL: something else bounds them */
 	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */
 	struct locks locks;        /* where that is so */
@@ -145,11 +145,11 @@ struct call {
 
 /* ---- how a handler ends; each may be called once ---- */
 void call_return(struct call *call, int64_t value);
-void call_fail(struct call *call, int error); /* error is -errno */
+int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
 void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
 void call_continue(struct call *call);
-/* Refuses by decision: verdict DENY, rule and reason on record, -error as the answer. */
-void call_refuse(struct call *call, int error, const char *rule, const char *reason);
+/* Refuses by decision: verdict DENY, rule and reason on record, -error as the answer. Returns -1. */
+int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
 /*
  * Puts the decision on record before the effect. Call it right before whatever changes something; the dispatcher does
@@ -159,6 +159,13 @@ int call_commit(struct call *call);
 
 /* True while the task still waits for this very notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_valid(const struct call *call);
+
+/* The task died or its call was interrupted: there is no response. Returns -1. */
+static inline int call_gone(struct call *call)
+{
+	call->outcome.kind = OUTCOME_GONE;
+	return -1;
+}
 
 /* Low words, as the kernel takes an int, unsigned or mode_t register. */
 static inline int call_int(const struct call *call, unsigned arg)

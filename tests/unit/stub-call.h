@@ -62,10 +62,11 @@ void call_return(struct call *call, int64_t value)
 	call->outcome.value = value;
 }
 
-void call_fail(struct call *call, int error)
+int call_fail(struct call *call, int error)
 {
 	call->outcome.kind = OUTCOME_ERROR;
 	call->outcome.value = error;
+	return -1;
 }
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
@@ -80,10 +81,10 @@ void call_continue(struct call *call)
 	call->outcome.kind = OUTCOME_CONTINUE;
 }
 
-void call_refuse(struct call *call, int error, const char *rule, const char *reason)
+int call_refuse(struct call *call, int error, const char *rule, const char *reason)
 {
 	call->decision = (struct policy_decision){VERDICT_DENY, abs(error), rule, reason};
-	call_fail(call, -abs(error));
+	return call_fail(call, -abs(error));
 }
 
 int call_commit(struct call *call)
