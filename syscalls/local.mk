@@ -59,38 +59,22 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/judge.h \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
-	syscalls/file/access.c \
 	syscalls/file/act.c \
-	syscalls/file/act.h \
-	syscalls/file/attr.c \
-	syscalls/file/chdir.c \
-	syscalls/file/fd.c \
-	syscalls/file/link.c \
-	syscalls/file/make.c \
-	syscalls/file/mode.c \
+	syscalls/file/meta.c \
 	syscalls/file/mqueue.c \
-	syscalls/file/name.c \
-	syscalls/file/open-calls.c \
+	syscalls/file/names.c \
 	syscalls/file/open.c \
-	syscalls/file/open.h \
-	syscalls/file/private.h \
 	syscalls/file/readlink.c \
-	syscalls/file/remove.c \
 	syscalls/file/rename.c \
 	syscalls/file/resolve.c \
 	syscalls/file/resolve.h \
 	syscalls/file/room.c \
-	syscalls/file/room.h \
 	syscalls/file/scope.c \
-	syscalls/file/self.c \
 	syscalls/file/sendfile.c \
 	syscalls/file/stat.c \
-	syscalls/file/times.c \
 	syscalls/file/truncate.c \
 	syscalls/file/watch.c \
-	syscalls/file/xattr-calls.c \
 	syscalls/file/xattr.c \
-	syscalls/file/xattr.h \
 	syscalls/net/address.c \
 	syscalls/net/address.h \
 	syscalls/net/bind.c \

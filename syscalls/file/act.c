@@ -1,3 +1,4 @@
+/* What the file handlers share besides resolve.c: see resolve.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,10 +10,11 @@
 #include "policy/paths/move.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/call/decode.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 
 #include "base/banned.h"
+
+/* ---- *at flags, metadata, links ---- */
 
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 {
@@ -20,17 +22,12 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 
 	if (at_flags & AT_EMPTY_PATH && path->len == 0 && !path->error)
 		return file_pin_fd(call, path->dirfd, want);
-	if (path->null) {
-		call_fail(call, -EFAULT);
-		return -1;
-	}
+	if (path->null)
+		return call_fail(call, -EFAULT);
 	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
-/*
- * Devices are shared with the host, and one without a name here is the terminal of whoever started us. A file
- * that has a name, but none in the view, was opened by somebody outside and handed down: it is not the program's.
- */
+/* A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. */
 int file_refuse_foreign(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
@@ -38,18 +35,12 @@ int file_refuse_foreign(struct call *call, int fd)
 
 	if (object < 0)
 		return -1;
-	if (fstat(object, &status) < 0) {
-		call_fail(call, -errno);
-		return -1;
-	}
-	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
-		call_refuse(call, -EPERM, NULL, "device_metadata");
-		return -1;
-	}
-	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
-		call_refuse(call, -EACCES, NULL, "not_granted");
-		return -1;
-	}
+	if (fstat(object, &status) < 0)
+		return call_fail(call, -errno);
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+		return call_refuse(call, -EPERM, NULL, "device_metadata");
+	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+		return call_refuse(call, -EACCES, NULL, "not_granted");
 	return steal_fd(&object);
 }
 
@@ -67,16 +58,14 @@ bool file_fd_is_path(const struct call *call, int fd)
 
 int file_pin_meta_fd(struct call *call, int fd)
 {
-	/* AT_FDCWD is no descriptor to the calls without a path. */
-	if (fd < 0 || file_fd_is_path(call, fd)) {
-		call_fail(call, -EBADF);
-		return -1;
-	}
+	/* AT_FDCWD is no descriptor for a call without a path. */
+	if (fd < 0 || file_fd_is_path(call, fd))
+		return call_fail(call, -EBADF);
 	return file_refuse_foreign(call, file_pin_fd(call, fd, POLICY_WRITE));
 }
 
-/* True when a mount of the view shows this very object, or one below it, under another name: a redirect's target. */
-static bool is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
+/* True when a mount of the view shows the object, or one below it, at another path: a redirect's target. */
+static bool act_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
 {
 	char origin[PATH_MAX];
 
@@ -98,21 +87,18 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	for (size_t i = 0; i < count; i++)
 		if (path_below(mount[i].virt, place->virt))
 			return true;
-	return view_holds_node(call->sandbox->view, place->virt) || is_shown_elsewhere(place, mount, count);
+	return view_holds_node(call->sandbox->view, place->virt) || act_is_shown_elsewhere(place, mount, count);
 }
 
 int file_check_link_text(struct call *call, const struct place *place, const char *text)
 {
 	const char *rule;
 
-	if (file_holds_mount(call, place)) {
-		call_refuse(call, -EBUSY, NULL, "holds_mount");
-		return -1;
-	}
+	if (file_holds_mount(call, place))
+		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	if (policy_link_allowed(call->sandbox->policy, place->virt, text, &rule))
 		return 0;
-	call_refuse(call, -EACCES, rule, "leads_to_denied");
-	return -1;
+	return call_refuse(call, -EACCES, rule, "leads_to_denied");
 }
 
 int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name)
@@ -120,13 +106,13 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
 
-	if (len < 0) {
-		call_fail(call, -errno);
-		return -1;
-	}
+	if (len < 0)
+		return call_fail(call, -errno);
 	text[len] = '\0';
 	return file_check_link_text(call, place, text);
 }
+
+/* ---- record, effect, end ---- */
 
 int file_begin(struct call *call, unsigned i)
 {
@@ -136,10 +122,8 @@ int file_begin(struct call *call, unsigned i)
 	view_changed(call->sandbox->view);
 	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_touch(call->sandbox->changes, place);
-	if (r < 0) {
-		call_fail(call, r);
-		return -1;
-	}
+	if (r < 0)
+		return call_fail(call, r);
 	return call_commit(call) < 0 ? -1 : 0;
 }
 

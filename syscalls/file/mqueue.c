@@ -1,6 +1,7 @@
 /*
- * POSIX message queues, in an ipc namespace of the run's own. To open one is to open a file of the kernel's own mount, which
- * Landlock keeps from the program: the supervisor does it, in the same namespace. What is done with the descriptor is native.
+ * mq_open(2), mq_unlink(2), in an ipc namespace of the run. Opening a queue opens a file on a mount of the kernel,
+ * which Landlock refuses to the program, so the supervisor does it, in the same namespace. Calls on the descriptor are
+ * native.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,29 +11,26 @@
 #include <unistd.h>
 
 #include "syscalls/call/decode.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-/* False: the outcome is set. The kernel looks at the attributes first, then at the name. */
-static bool may_use(struct call *call)
+/* 0, or -1 with the outcome set. */
+static int mqueue_check(struct call *call)
 {
-	if (!call->sandbox->private_ipc) {
-		call_refuse(call, -ENOSYS, NULL, "refused_syscall");
-		return false;
-	}
+	if (!call->sandbox->private_ipc)
+		return call_refuse(call, -ENOSYS, NULL, "refused_syscall");
 	target_allow(call);
-	return true;
+	return 0;
 }
 
 /*
- * The kernel counts a new queue against the RLIMIT_MSGQUEUE of whoever opens it (mqueue_get_inode() in ipc/mqueue.c), which is
- * us: for so long ours is the program's. One thread of ours makes queues. A descriptor or -errno.
+ * The kernel counts a new queue against the RLIMIT_MSGQUEUE of the process that makes it (mqueue_get_inode() in
+ * ipc/mqueue.c), so ours is set to the task's meanwhile. Only one thread makes queues. A descriptor or -errno.
  */
-static int open_under_limit(struct call *call, int flags, struct mq_attr *given)
+static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 {
 	struct rlimit own, theirs;
 	int fd;
@@ -47,7 +45,7 @@ static int open_under_limit(struct call *call, int flags, struct mq_attr *given)
 	fd = (int)syscall(SYS_mq_open, call->text, flags, call_uint(call, 2), given);
 	if (fd < 0)
 		fd = -errno;
-	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit: cannot fail */
+	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit, so it cannot fail */
 	return fd;
 }
 
@@ -58,8 +56,9 @@ void sys_mq_open(struct call *call)
 	struct mq_attr attr, *given = NULL;
 	int r = 0, fd;
 
-	if (!may_use(call))
+	if (mqueue_check(call) < 0)
 		return;
+	/* The kernel copies the attributes before the name. */
 	if (flags & O_CREAT && call->arg[3]) {
 		r = decode_struct(call, 3, &attr, sizeof(attr));
 		given = &attr;
@@ -72,16 +71,16 @@ void sys_mq_open(struct call *call)
 	}
 	if (file_refuse_setid(call, call_uint(call, 2)) || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
-	fd = open_under_limit(call, flags & known, given);
+	fd = mqueue_open(call, flags & known, given);
 	if (fd < 0)
 		call_fail(call, fd);
 	else
-		call_give_fd(call, fd, true); /* always so (ipc/mqueue.c) */
+		call_give_fd(call, fd, true); /* always close-on-exec: ipc/mqueue.c */
 }
 
 void sys_mq_unlink(struct call *call)
 {
-	if (!may_use(call))
+	if (mqueue_check(call) < 0)
 		return;
 	if (call->text_error)
 		call_fail(call, call->text_error);

@@ -1,8 +1,11 @@
-/* Opening in the view: judge, pin, reopen the pinned object; or create it below its pinned parent. */
+/*
+ * open(2), creat(2), openat(2), openat2(2): judges and pins the object and opens it again with the access that the
+ * program asked for, or creates it below its pinned parent.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,20 +14,32 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/account/meminfo.h"
-#include "syscalls/file/act.h"
-#include "syscalls/file/open.h"
+#include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
-#include "syscalls/file/room.h"
+#include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-#define OPEN_TRIES 16 /* a name that comes and goes faster than it can be opened or made */
+#define OPEN_TRIES 16 /* a name that appears and vanishes faster than it can be opened or made is EEXIST */
 #define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
-/* What the reopening of an object by its descriptor must not ask again. */
-#define OPEN_ONCE ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
+#define OPEN_ONCE ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL)) /* not for opening a pinned object again */
+/*
+ * The kernel's O_LARGEFILE, 0 in glibc: the first on x86_64, the second on aarch64; the other one is O_NOFOLLOW there.
+ */
+#define LARGEFILE_BIT (0100000u | 0400000u)
+#define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
+#define OPEN_FLAGS                                                                                                 \
+	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
+		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
+	 LARGEFILE_BIT)
+#define PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
+#define OPEN_MODE 07777u
+#define RESOLVE_KNOWN                                                                                        \
+	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
+	 RESOLVE_CACHED)
 
-static unsigned wanted_rights(unsigned flags)
+static unsigned open_rights(unsigned flags)
 {
 	static const unsigned rights[] = {
 		[O_RDONLY] = POLICY_READ,
@@ -38,17 +53,18 @@ static unsigned wanted_rights(unsigned flags)
 	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_BIT) ? POLICY_WRITE : 0);
 }
 
-static unsigned follow_of(unsigned flags)
+static unsigned open_follow(unsigned flags)
 {
 	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW;
 }
 
-static int own_flags(unsigned flags)
+/* The flags for the supervisor's own open. */
+static int open_own_flags(unsigned flags)
 {
 	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
 }
 
-static void end_open(struct call *call, int fd, unsigned flags)
+static void open_end(struct call *call, int fd, unsigned flags)
 {
 	if (fd < 0)
 		call_fail(call, fd);
@@ -57,16 +73,16 @@ static void end_open(struct call *call, int fd, unsigned flags)
 }
 
 /* The same for a new file. */
-static void end_made(struct call *call, int fd, unsigned flags)
+static void open_end_new(struct call *call, int fd, unsigned flags)
 {
 	_cleanup_close_ int made = fd;
 
 	if (fd >= 0 && disk_watch(call, fd, true) < 0)
 		return;
-	end_open(call, made < 0 ? made : steal_fd(&made), flags);
+	open_end(call, made < 0 ? made : steal_fd(&made), flags);
 }
 
-/* An unnamed temporary file, which linkat(2) may name later: the directory is what is written to. */
+/* A temporary file without a name. linkat(2) may name it later, so the directory is judged for writing. */
 static void open_tmpfile(struct call *call, const struct open_request *request)
 {
 	_cleanup_close_ int dir = -1;
@@ -75,16 +91,16 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 
 	if (file_refuse_setid(call, request->mode) || file_scope(call, request, &scope) < 0)
 		return;
-	dir = file_pin(call, 0, POLICY_WRITE, follow_of(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = file_pin(call, 0, POLICY_WRITE, open_follow(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	dir = file_unscope(call, &scope, dir);
 	if (dir < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
-	fd = openat(dir, ".", own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
-	end_made(call, fd < 0 ? -errno : fd, request->flags);
+	fd = openat(dir, ".", open_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
+	open_end_new(call, fd < 0 ? -errno : fd, request->flags);
 }
 
-/* Pins the directory the file is to be made in. The name is copied: it may borrow from the scope's text. */
-static int pin_target(struct call *call, const struct open_request *request, char ret_name[NAME_MAX + 1])
+/* Pins the directory for a new file. The name is copied, because it may lie in the scope's text. */
+static int open_pin_target(struct call *call, const struct open_request *request, char ret_name[NAME_MAX + 1])
 {
 	struct open_scope scope;
 	const char *name = "";
@@ -95,7 +111,7 @@ static int pin_target(struct call *call, const struct open_request *request, cha
 	if (request->flags & O_EXCL)
 		parent = file_pin_new(call, 0, &name);
 	else
-		parent = file_pin_target(call, 0, follow_of(request->flags), &name);
+		parent = file_pin_target(call, 0, open_follow(request->flags), &name);
 	parent = file_unscope(call, &scope, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
 		cleanup_close(&parent);
@@ -105,12 +121,12 @@ static int pin_target(struct call *call, const struct open_request *request, cha
 	return parent;
 }
 
-/* Makes the file. True when the call has ended; false when the name is there by now and may be opened. */
-static bool create(struct call *call, const struct open_request *request)
+/* Makes the file. True when the call has ended; false when the name exists by now and may be opened. */
+static bool open_create(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
 	char name[NAME_MAX + 1];
-	_cleanup_close_ int parent = pin_target(call, request, name);
+	_cleanup_close_ int parent = open_pin_target(call, request, name);
 	int fd;
 
 	if (parent < 0)
@@ -118,19 +134,19 @@ static bool create(struct call *call, const struct open_request *request)
 	if (file_refuse_setid(call, request->mode) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
 	    file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return true;
-	fd = openat(parent, name, own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
+	fd = openat(parent, name, open_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
-	end_made(call, fd < 0 ? -errno : fd, flags);
+	open_end_new(call, fd < 0 ? -errno : fd, flags);
 	disk_made(call, S_IFREG);
 	return true;
 }
 
 /*
- * "name/" with O_CREAT is EISDIR whatever is there, once the way to it is clean: open_last_lookups() in fs/namei.c.
- * Only the way is walked: the text is cut behind it.
+ * "name/" with O_CREAT is EISDIR, whether it exists or not, unless the directory before it fails: open_last_lookups()
+ * in fs/namei.c. So the name is cut off and the directory resolved.
  */
-static void refuse_slash(struct call *call, const struct open_request *request)
+static void open_refuse_slash(struct call *call, const struct open_request *request)
 {
 	struct call_path *path = &call->path[0], saved = *path;
 	_cleanup_close_ int fd = -1;
@@ -150,8 +166,8 @@ static void refuse_slash(struct call *call, const struct open_request *request)
 		call_fail(call, -EISDIR);
 }
 
-/* Opening may wait for the other end of a pipe, or for a line: a worker does it, and can be cancelled. */
-static bool may_block(const struct call *call, const struct stat *status, unsigned flags)
+/* True when the open may block, on a FIFO or a terminal: a worker thread does it, which can be cancelled. */
+static bool open_may_block(const struct call *call, const struct stat *status, unsigned flags)
 {
 	const struct mount *mount = call->place[0].mount;
 
@@ -159,20 +175,20 @@ static bool may_block(const struct call *call, const struct stat *status, unsign
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
-	/* One without a name has its own rule in file_pin, about the access its holder has: it goes that way. */
+	/* file_pin opens an object without a name. */
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
-static void end_blocking(struct call *call, int *pin, unsigned flags)
+static void open_end_blocking(struct call *call, int *pin, unsigned flags)
 {
 	call->outcome.kind = OUTCOME_BLOCKING;
 	call->outcome.fd = steal_fd(pin);
-	call->outcome.open_flags = own_flags(flags);
+	call->outcome.open_flags = open_own_flags(flags);
 	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
-/* /dev/tty in a session that is not the program's first: that one alone has the run's terminal (launch.h). */
-static bool lacks_terminal(const struct call *call)
+/* True for /dev/tty in any session but the program's first, which alone has the terminal of the run. */
+static bool open_lacks_terminal(const struct call *call)
 {
 	const struct mount *mount = call->place[0].mount;
 
@@ -181,54 +197,51 @@ static bool lacks_terminal(const struct call *call)
 }
 
 /*
- * The pinned object again, with the access the program asked for. Stand-in directories are brought up to date on the
- * way; and O_NOFOLLOW stays visible in F_GETFL, so it is opened by its canonical name then (a name that ends in no
- * link).
+ * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
+ * by view_open. O_NOFOLLOW must show in F_GETFL, and a link in /proc cannot be opened with it, so the canonical name
+ * is.
  */
-static int reopen(const struct call *call, int pin, const struct stat *status, unsigned flags)
+static int open_again(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
 	const struct place *place = &call->place[0];
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return lacks_terminal(call) ? -ENXIO : view_open(place, own_flags(flags), 0);
+		return open_lacks_terminal(call) ? -ENXIO : view_open(place, open_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_own_listing(place))
-		return view_open(place, own_flags(flags & ~(unsigned)O_TRUNC), 0);
+		return view_open(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
-		return view_open(place, own_flags(flags) | O_NOFOLLOW, 0);
-	fd = open(file_link(pin).path, own_flags(flags));
+		return view_open(place, open_own_flags(flags) | O_NOFOLLOW, 0);
+	fd = open(file_link(pin).path, open_own_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * An object without a name has its own rule in file_pin, about the access asked for: it is opened by the path once
- * more.
- */
-static void open_magic(struct call *call, unsigned want, unsigned flags)
+/* An object without a name: file_pin checks the access and opens it. */
+static void open_nameless(struct call *call, unsigned want, unsigned flags)
 {
-	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, own_flags(flags & ~(unsigned)O_TRUNC));
+	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, open_own_flags(flags & ~(unsigned)O_TRUNC));
 	struct stat status;
 
 	if (fd < 0)
 		return;
 	if (flags & O_TRUNC && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
-		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC of what is held for reading */
+		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC by a holder that may only read */
 	else
 		call_give_fd(call, steal_fd(&fd), flags & O_CLOEXEC);
 }
 
 /*
- * A descriptor opened with O_PATH cannot be injected: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which knows none
- * (EBADF). One opened for reading would not do: links and sockets have none, opening a FIFO wakes its writers.
+ * An O_PATH descriptor cannot be injected: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which fails (EBADF). A
+ * descriptor opened for reading is no substitute: links and sockets have none, and opening a FIFO wakes its writers.
  */
-static void end_path(struct call *call, int *pin, unsigned flags)
+static void open_end_path(struct call *call, int *pin, unsigned flags)
 {
-	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* as O_PATH does; and openat2 takes no others */
+	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* allowed with O_PATH */
 	int fd;
 
 	if (disk_pin(call, *pin) < 0)
 		return;
-	/* Not the pin: F_GETFL shows the flags, and stand-in directories are brought up to date. */
+	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
 	if (call->place[0].magic)
 		fd = steal_fd(pin);
 	else
@@ -242,7 +255,7 @@ static void end_path(struct call *call, int *pin, unsigned flags)
 	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
-/* An existing object was pinned. Errors in the order of do_open() in fs/namei.c. */
+/* An existing object. Errors in the order of do_open() in fs/namei.c. */
 static void open_pinned(struct call *call, int *pin, unsigned want, unsigned flags)
 {
 	struct stat status;
@@ -254,7 +267,7 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 	} else if (flags & O_DIRECTORY && !S_ISDIR(status.st_mode)) {
 		call_fail(call, -ENOTDIR);
 	} else if (flags & O_PATH) {
-		end_path(call, pin, flags);
+		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
 	} else if (memfds_evades(call, &status, (int)flags)) {
@@ -262,24 +275,24 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_begin(call, 0) < 0)) {
 		return;
-	} else if (may_block(call, &status, flags)) {
-		end_blocking(call, pin, flags);
+	} else if (open_may_block(call, &status, flags)) {
+		open_end_blocking(call, pin, flags);
 	} else if (call->place[0].magic) {
-		open_magic(call, want, flags);
+		open_nameless(call, want, flags);
 	} else {
-		end_open(call, meminfo_limited(call, reopen(call, *pin, &status, flags)), flags);
+		open_end(call, meminfo_limited(call, open_again(call, *pin, &status, flags)), flags);
 	}
 }
 
-/* A directory opened for writing is EISDIR before the mount is looked at. */
-static void explain_read_only(struct call *call, unsigned flags)
+/* A directory opened for writing is EISDIR, not EROFS. */
+static void open_check_dir(struct call *call, unsigned flags)
 {
 	struct outcome refused = call->outcome;
 	struct policy_decision decision = call->decision;
 	_cleanup_close_ int fd = -1;
 
 	file_forget(call);
-	fd = file_pin(call, 0, POLICY_READ, follow_of(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = file_pin(call, 0, POLICY_READ, open_follow(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	file_forget(call);
 	if (fd >= 0) {
 		call->decision.verdict = VERDICT_ALLOW;
@@ -290,26 +303,23 @@ static void explain_read_only(struct call *call, unsigned flags)
 	call->decision = decision;
 }
 
-/*
- * Reading what is there, in one strict open without a pin: almost every open of a program. False when it might wait, or
- * has rules of its own.
- */
+/* The usual case, an existing file for reading: one strict open. False when it may block or the flags need more. */
 static bool open_direct(struct call *call, const struct open_request *request)
 {
 	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_BIT;
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_wants_dir(call->path[0].text)) /* O_DIRECTORY would show in F_GETFL */
+	    path_wants_dir(call->path[0].text)) /* its O_DIRECTORY would show in F_GETFL */
 		return false;
-	fd = file_pin(call, 0, POLICY_READ, follow_of(request->flags), own_flags(request->flags));
-	if (fd >= 0 && lacks_terminal(call)) {
+	fd = file_pin(call, 0, POLICY_READ, open_follow(request->flags), open_own_flags(request->flags));
+	if (fd >= 0 && open_lacks_terminal(call)) {
 		cleanup_close(&fd);
 		call_fail(call, -ENXIO);
 		return true;
 	}
 	if (fd >= 0) {
-		end_open(call, meminfo_limited(call, fd), request->flags);
+		open_end(call, meminfo_limited(call, fd), request->flags);
 		return true;
 	}
 	if (file_error(call) != -EINTR)
@@ -318,24 +328,24 @@ static bool open_direct(struct call *call, const struct open_request *request)
 	return false;
 }
 
-/* True: ended. False: nothing is there. */
+/* True when the call has ended; false when nothing exists there. */
 static bool open_existing(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
-	unsigned want = wanted_rights(flags);
+	unsigned want = open_rights(flags);
 	_cleanup_close_ int pin = -1;
 	struct open_scope scope;
 
 	if (file_scope(call, request, &scope) < 0)
 		return true;
-	pin = file_pin(call, 0, want, follow_of(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
+	pin = file_pin(call, 0, want, open_follow(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
 	pin = file_unscope(call, &scope, pin);
 	if (pin >= 0) {
 		open_pinned(call, &pin, want, flags);
 		return true;
 	}
 	if (file_error(call) == -EROFS && !(flags & O_CREAT))
-		explain_read_only(call, flags);
+		open_check_dir(call, flags);
 	return file_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
@@ -349,7 +359,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 		return;
 	}
 	if (flags & O_CREAT && len && call->path[0].text[len - 1] == '/') {
-		refuse_slash(call, request);
+		open_refuse_slash(call, request);
 		return;
 	}
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
@@ -357,7 +367,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 			return;
 		if (call->outcome.kind == OUTCOME_ERROR)
 			file_forget(call);
-		if (create(call, request))
+		if (open_create(call, request))
 			return;
 		if (!call->committed)
 			file_forget(call);
@@ -365,14 +375,100 @@ static void open_or_create(struct call *call, const struct open_request *request
 	call_fail(call, -EEXIST);
 }
 
-void file_open(struct call *call, const struct open_request *request)
+static void file_open(struct call *call, const struct open_request *request)
 {
-	/* The kernel takes a descriptor before anything else (get_unused_fd_flags()): with a full table nothing is made or cut. */
+	/*
+	 * The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or truncated.
+	 */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && room_full(call))
 		return;
 	if (!open_direct(call, request))
 		open_or_create(call, request);
-	/* What failed otherwise would have failed for want of a descriptor first; asked afterwards, to cost nothing else. */
+	/* Any other error is EMFILE with a full table. Checked afterwards, so that a successful open costs nothing. */
 	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
 		(void)room_full(call);
+}
+
+/* ---- the calls: flags and modes, before the path is looked at ---- */
+
+/* For old calls and openat2: build_open_flags() in fs/open.c (O_CREAT|O_DIRECTORY since Linux 6.3). */
+static int open_check_flags(const struct open_request *request)
+{
+	unsigned flags = request->flags;
+
+	if ((flags & (O_DIRECTORY | O_CREAT)) == (O_DIRECTORY | O_CREAT))
+		return -EINVAL;
+	if (flags & TMPFILE_BIT && (!(flags & O_DIRECTORY) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC))))
+		return -EINVAL;
+	return 0;
+}
+
+/* Calls other than openat2 ignore unknown flags: build_open_how() in fs/open.c. */
+static void open_old(struct call *call, unsigned flags, unsigned mode)
+{
+	struct open_request request = {.flags = flags & OPEN_FLAGS};
+	int r;
+
+	if (flags & O_PATH)
+		request.flags &= PATH_FLAGS;
+	if (request.flags & (O_CREAT | TMPFILE_BIT))
+		request.mode = mode & OPEN_MODE;
+	r = open_check_flags(&request);
+	if (r < 0)
+		call_fail(call, r);
+	else
+		file_open(call, &request);
+}
+
+void sys_open(struct call *call)
+{
+	open_old(call, call_uint(call, 1), call_uint(call, 2));
+}
+
+void sys_creat(struct call *call)
+{
+	open_old(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1));
+}
+
+void sys_openat(struct call *call)
+{
+	open_old(call, call_uint(call, 2), call_uint(call, 3));
+}
+
+/* openat2 refuses unknown flags. */
+static int open_check_how(const struct open_how *how)
+{
+	bool creates = how->flags & (O_CREAT | TMPFILE_BIT);
+
+	if (how->flags & ~(uint64_t)OPEN_FLAGS || how->resolve & ~(uint64_t)RESOLVE_KNOWN)
+		return -EINVAL;
+	if (how->resolve & RESOLVE_BENEATH && how->resolve & RESOLVE_IN_ROOT)
+		return -EINVAL;
+	if (creates ? how->mode & ~(uint64_t)OPEN_MODE : how->mode)
+		return -EINVAL;
+	if (how->flags & O_PATH && how->flags & ~(uint64_t)PATH_FLAGS)
+		return -EINVAL;
+	return 0;
+}
+
+void sys_openat2(struct call *call)
+{
+	struct open_request request;
+	struct open_how how;
+	int r = decode_extensible(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
+
+	if (r == 0)
+		r = open_check_how(&how);
+	if (r == 0) {
+		request = (struct open_request){
+			.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
+		r = open_check_flags(&request);
+	}
+	/* EAGAIN, "not cached", is always a correct answer; the program tries again without the flag: openat2(2). */
+	if (r == 0 && how.resolve & RESOLVE_CACHED)
+		r = -EAGAIN;
+	if (r < 0)
+		call_fail(call, r);
+	else
+		file_open(call, &request);
 }

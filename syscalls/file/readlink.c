@@ -1,4 +1,4 @@
-/* readlink(2), getcwd(2): names leave here only as the program knows them. */
+/* readlink(2), getcwd(2): host names are turned into virtual ones. chdir(2). fchdir(2) is native. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,16 +8,15 @@
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
-#include "syscalls/file/act.h"
-#include "syscalls/file/open.h"
+#include "syscalls/call/native.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-#define DELETED " (deleted)" /* what d_path() adds to the name of an unlinked file */
+#define DELETED " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
-static bool cut_deleted(char *host, size_t *len)
+static bool link_cut_deleted(char *host, size_t *len)
 {
 	size_t tail = sizeof(DELETED) - 1;
 
@@ -29,11 +28,11 @@ static bool cut_deleted(char *host, size_t *len)
 }
 
 /*
- * Turns the text of a link of /proc (cwd, exe, root, fd/N), which is a host name, into what the program calls the
- * object. Objects without a path ("pipe:[1]", "/memfd:x (deleted)") keep their text. What lies outside the view, or
- * is not what its name says, is "(unreachable)", as the kernel says of what lies outside a process's root.
+ * Replaces the host name in a link of /proc (cwd, exe, fd/N) by the virtual one. Objects without a path ("pipe:[1]",
+ * "/memfd:x (deleted)") keep their text. An object without a virtual name is "(unreachable)", as the kernel writes for
+ * one outside of a process's root.
  */
-static size_t name_magic(const struct call *call, const struct stat *object, char *text, size_t len)
+static size_t link_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
 {
 	char virt[PATH_MAX];
 	bool deleted;
@@ -41,7 +40,7 @@ static size_t name_magic(const struct call *call, const struct stat *object, cha
 
 	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
 		return len;
-	deleted = object->st_nlink == 0 && cut_deleted(text, &len);
+	deleted = object->st_nlink == 0 && link_cut_deleted(text, &len);
 	r = view_name(call->sandbox->view, text, len, virt, sizeof(virt));
 	if (r < 0 || (!deleted && !view_confirm(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
@@ -54,7 +53,7 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
 
-	if (len < 0) /* with an empty path the kernel says ENOENT of what is no link: do_readlinkat() in fs/stat.c */
+	if (len < 0) /* ENOENT: not a link, asked with an empty path: do_readlinkat() in fs/stat.c */
 		return errno == ENOENT ? -EINVAL : -errno;
 	text[len] = '\0';
 	if (!place->mount || !(place->mount->flags & MOUNT_PROC) || fstat(fd, &link) < 0 || !S_ISLNK(link.st_mode))
@@ -63,14 +62,14 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 		return snprintf(text, PATH_MAX, "%d", call->task->tgid);
 	if (strcmp(place->virt, "/proc/thread-self") == 0)
 		return snprintf(text, PATH_MAX, "%d/task/%d", call->task->tgid, call->tid);
-	/* Below /proc both kinds exist: a text (/proc/mounts) has one name, a magic link leads to an object. */
+	/* A relative text without a ":" is a plain link (/proc/mounts), not one to an object. */
 	if (text[0] != '/' && !strchr(text, ':'))
 		return len;
 	if (strcmp(strrchr(place->virt, '/'), "/root") == 0)
 		return snprintf(text, PATH_MAX, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	return (ssize_t)name_magic(call, &object, text, (size_t)len);
+	return (ssize_t)link_virtual(call, &object, text, (size_t)len);
 }
 
 struct link_question {
@@ -79,7 +78,7 @@ struct link_question {
 	char text[PATH_MAX];
 };
 
-static int ask_link(void *ctx, int dirfd, const char *path, int at_flags)
+static int link_ask(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct link_question *question = ctx;
 	ssize_t len;
@@ -98,7 +97,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
 	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
 	struct link_question link;
-	const struct file_question question = {.ask = ask_link, .ctx = &link};
+	const struct file_question question = {.ask = link_ask, .ctx = &link};
 
 	if (size <= 0) {
 		call_fail(call, -EINVAL);
@@ -106,7 +105,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	}
 	link.call = call;
 	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
-		/* The program's own empty path gets the same. */
+		/* An object that is no link, with an empty path. */
 		if (empty && file_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;
@@ -126,6 +125,41 @@ void sys_readlinkat(struct call *call)
 	readlink_path(call, call->arg[2], call_int(call, 3));
 }
 
+/* ---- the working directory ---- */
+
+/*
+ * True when the call may be continued, so that the kernel reads the path again. In a mount namespace a task that swaps
+ * the path meanwhile arrives elsewhere in the view. That grants nothing, because every use of the cwd is judged.
+ * Without a mount namespace it could arrive anywhere on the host, so it gets the pinned directory and is made to call
+ * fchdir(2).
+ */
+static bool chdir_by_name(struct call *call, const struct stat *status)
+{
+	const struct place *place = &call->place[0];
+
+	return view_is_root(call->sandbox->view) && !view_is_nameless(place) &&
+	       native_same(call, AT_FDCWD, call->path[0].text, 0, status);
+}
+
+void sys_chdir(struct call *call)
+{
+	_cleanup_close_ int pin = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+
+	if (pin < 0)
+		return;
+	if (fstat(pin, &status) < 0) {
+		call_fail(call, -errno);
+	} else if (chdir_by_name(call, &status)) {
+		call_continue(call);
+	} else if (access(file_link(pin).path, X_OK) < 0) {
+		call_fail(call, -errno); /* as fchdir(2) would fail */
+	} else {
+		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.fd = steal_fd(&pin);
+	}
+}
+
 void sys_getcwd(struct call *call)
 {
 	char cwd[PATH_MAX];
@@ -133,12 +167,10 @@ void sys_getcwd(struct call *call)
 	bool held;
 	int len = view_base(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
-	if (!call_valid(call)) {
-		call->outcome.kind = OUTCOME_GONE;
-		return;
-	}
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
-	if (len < 0)
+	if (!call_valid(call))
+		(void)call_gone(call);
+	else if (len < 0)
 		call_fail(call, len);
 	else if ((uint64_t)len + 1 > size)
 		call_fail(call, -ERANGE);

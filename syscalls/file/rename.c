@@ -1,7 +1,7 @@
 /*
- * rename(2): two names, both judged. A directory takes everything below it along: no name there may be judged
- * differently at the new place. That is decided from the rules (policy/paths/move.h); only what they leave open is looked
- * for in the tree.
+ * rename(2), renameat2(2): both names are judged. A directory is moved with everything below it, so no name there may
+ * have other rights at the new place. The rules decide that (policy/paths/move.h); the tree is listed only where they
+ * cannot.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include "policy/paths/move.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
@@ -26,26 +25,24 @@
 
 #define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
 
+/* One of the two names. */
 struct end {
-	int parent;
+	int parent; /* descriptor of its directory */
 	const char *name;
-	char plain[NAME_MAX + 1]; /* without trailing slashes, so that looking at it follows no link */
+	char plain[NAME_MAX + 1]; /* without trailing slashes, so that fstatat follows no link */
 	bool exists;
-	bool dir;
-	bool link;
-	dev_t dev;
-	ino_t ino;
+	struct stat status; /* zero when it does not exist */
 };
 
-/* A pair of names that the same object has before and after. */
+/* The path of an object before and after. */
 struct pair {
 	const struct policy *policy;
 	char from[PATH_MAX], to[PATH_MAX];
 	size_t from_len, to_len;
-	const char *rule; /* by which they differ; NULL: none, or unknown */
+	const char *rule; /* the rule by which the rights differ; NULL: none or unknown */
 };
 
-static bool add_name(char *path, size_t *len, const char *name, size_t name_len)
+static bool pair_append(char *path, size_t *len, const char *name, size_t name_len)
 {
 	int added = snprintf(path + *len, PATH_MAX - *len, "/%.*s", (int)name_len, name);
 
@@ -55,7 +52,7 @@ static bool add_name(char *path, size_t *len, const char *name, size_t name_len)
 	return true;
 }
 
-/* Both ways: nothing denied gets a name that is not, and nothing comes to stand where the program could not make it. */
+/* A denied object may not get a name that is not denied, nor any object a name that the program could not make. */
 static bool pair_may_move(struct pair *pair)
 {
 	if (!policy_move_differs(pair->policy, pair->from, pair->to))
@@ -79,7 +76,7 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
 
-/* One entry of the directory dirfd, which need not exist, with everything below it. */
+/* One entry of dirfd, which need not exist, with everything below it. */
 static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
@@ -96,7 +93,7 @@ static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsig
 static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
 {
 	const size_t from_len = pair->from_len, to_len = pair->to_len;
-	bool may = add_name(pair->from, &pair->from_len, name, len) && add_name(pair->to, &pair->to_len, name, len) &&
+	bool may = pair_append(pair->from, &pair->from_len, name, len) && pair_append(pair->to, &pair->to_len, name, len) &&
 		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
 
 	pair->from[pair->from_len = from_len] = '\0';
@@ -104,7 +101,7 @@ static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t
 	return may;
 }
 
-/* What cannot be read may not move. */
+/* Lists the whole directory. One that cannot be read may not move. */
 static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -124,7 +121,7 @@ static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	return may && errno == 0;
 }
 
-/* Looks for what may not move below the directory `name` of dirfd: where no rule tells names apart, nowhere. */
+/* Looks below the directory `name` of dirfd only for names that the rules tell apart. */
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	_cleanup_close_ int fd = -1;
@@ -142,93 +139,73 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	return may;
 }
 
-/* What goes to the run's scratch space ends with the run: nothing may be in it that a rule protects. */
-static bool ends_with_run(const struct call *call, const struct place *from, const struct place *to)
-{
-	return to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
-	       !policy_sees_whole(call->sandbox->policy);
-}
-
-/*
- * 0, or -1 with the outcome set: EBUSY for the way to a mount; EXDEV, after which mv copies what it may read and
- * make, when something below would be judged differently.
- */
-static int check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
+/* 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
+static int rename_check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
 {
 	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
 
-	if (file_holds_mount(call, from) || file_holds_mount(call, to)) {
-		call_refuse(call, -EBUSY, NULL, "holds_mount");
-		return -1;
-	}
-	if (ends_with_run(call, from, to)) {
-		call_refuse(call, -EXDEV, NULL, "ends_with_run");
-		return -1;
-	}
+	if (file_holds_mount(call, from) || file_holds_mount(call, to))
+		return call_refuse(call, -EBUSY, NULL, "holds_mount");
+	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
+	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) && !policy_sees_whole(pair.policy))
+		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);
 	if (tree_may_move(&pair, end->parent, end->plain, 0))
 		return 0;
-	call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
-	return -1;
+	return call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
 }
 
-/* What a name's object brings to its new place. 0, or -1 with the outcome set. */
-static int check_end(struct call *call, const struct end *end, unsigned from, unsigned to)
+/* 0, or -1 with the outcome set. */
+static int rename_check(struct call *call, const struct end *end, unsigned from, unsigned to)
 {
-	if (end->dir)
-		return check_dir(call, end, &call->place[from], &call->place[to]);
-	return end->link ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
+	if (S_ISDIR(end->status.st_mode))
+		return rename_check_dir(call, end, &call->place[from], &call->place[to]);
+	return S_ISLNK(end->status.st_mode) ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
 }
 
-static void look(struct end *end)
+static void end_stat(struct end *end)
 {
-	struct stat status;
 	size_t len = strcspn(end->name, "/");
 
 	if (len > NAME_MAX)
-		return; /* rename itself says ENAMETOOLONG */
+		return; /* renameat2 fails with ENAMETOOLONG */
 	memcpy(end->plain, end->name, len);
 	end->plain[len] = '\0';
 	if (strcmp(end->plain, ".") == 0 || strcmp(end->plain, "..") == 0)
-		return; /* EBUSY, the kernel says */
-	end->exists = fstatat(end->parent, end->plain, &status, AT_SYMLINK_NOFOLLOW) == 0;
-	end->dir = end->exists && S_ISDIR(status.st_mode);
-	end->link = end->exists && S_ISLNK(status.st_mode);
-	end->dev = end->exists ? status.st_dev : 0;
-	end->ino = end->exists ? status.st_ino : 0;
+		return; /* renameat2 fails with EBUSY */
+	end->exists = fstatat(end->parent, end->plain, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The kernel then does nothing, and says 0. */
-static bool is_same(const struct end end[2])
+/* Two names of one file: the kernel does nothing, and says 0. */
+static bool rename_is_same(const struct end end[2])
 {
-	return end[0].exists && end[1].exists && end[0].dev == end[1].dev && end[0].ino == end[1].ino;
+	return end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
+	       end[0].status.st_ino == end[1].status.st_ino;
 }
 
-/* Everything that speaks against it or has to be remembered. 0, or -1 with the outcome set. */
-static int prepare(struct call *call, struct end end[2], unsigned flags)
+/* Checks, notes for `changes`, records. 0, or -1 with the outcome set. */
+static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
 	view_changed(call->sandbox->view);
-	look(&end[0]);
-	look(&end[1]);
+	end_stat(&end[0]);
+	end_stat(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists))
-		return call_commit(call) < 0 ? -1 : 0; /* the kernel knows which errno this is */
-	if (check_end(call, &end[0], 0, 1) < 0 || (exchange && check_end(call, &end[1], 1, 0) < 0))
+		return call_commit(call) < 0 ? -1 : 0; /* renameat2 fails with the right errno */
+	if (rename_check(call, &end[0], 0, 1) < 0 || (exchange && rename_check(call, &end[1], 1, 0) < 0))
 		return -1;
 	r = changes_touch(call->sandbox->changes, &call->place[0]);
 	if (r == 0)
 		r = changes_touch(call->sandbox->changes, &call->place[1]);
-	if (r < 0) {
-		call_fail(call, r);
-		return -1;
-	}
+	if (r < 0)
+		return call_fail(call, r);
 	return call_commit(call) < 0 ? -1 : 0;
 }
 
-/* Between two mounts of the view that are one of the host. */
+/* Between two mounts of the view that are one mount of the host. */
 static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
 {
 	_cleanup_close_ int from = view_host_twin(&call->place[0], end[0].parent, true);
@@ -238,6 +215,15 @@ static long rename_on_host(const struct call *call, const struct end end[2], uns
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 }
 
+/* 0, or -1 with the outcome set. */
+static int rename_check_flags(struct call *call, unsigned flags)
+{
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
+	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
+		return call_fail(call, -EINVAL);
+	return flags & RENAME_WHITEOUT ? call_refuse(call, -EPERM, NULL, "device_node") : 0;
+}
+
 static void rename_path(struct call *call, unsigned flags)
 {
 	struct end end[2] = {{.parent = -1}, {.parent = -1}};
@@ -245,29 +231,22 @@ static void rename_path(struct call *call, unsigned flags)
 	_cleanup_close_ int from = -1, to = -1;
 	long r;
 
-	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
-	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT))) {
-		call_fail(call, -EINVAL);
+	if (rename_check_flags(call, flags) < 0)
 		return;
-	}
-	if (flags & RENAME_WHITEOUT) { /* leaves a device node behind */
-		call_refuse(call, -EPERM, NULL, "device_node");
-		return;
-	}
 	end[0].parent = from = file_pin_parent(call, 0, &end[0].name);
 	if (from < 0)
 		return;
 	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
-	if (to < 0 || prepare(call, end, flags) < 0)
+	if (to < 0 || rename_prepare(call, end, flags) < 0)
 		return;
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
 		replaced = disk_removing(call, to, end[1].plain);
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
 		r = rename_on_host(call, end, flags);
-	if (r == 0 && !is_same(end))
-		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], end[0].dir,
-			      flags & RENAME_EXCHANGE && end[1].dir);
+	if (r == 0 && !rename_is_same(end))
+		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], S_ISDIR(end[0].status.st_mode),
+			      flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
 	file_end(call, r);
 	disk_removed(call, &replaced);
 }

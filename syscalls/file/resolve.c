@@ -1,7 +1,10 @@
-/* From a decoded path to a judged, pinned object. The order of errors is the kernel's: dirfd, walk, policy. */
+/*
+ * From a decoded path or descriptor to a judged, pinned object, for every handler; or to the directory of its
+ * last name, for calls that make, remove or change names. Errors come in the kernel's order: dirfd, walk, policy.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,48 +13,175 @@
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
 #include "base/path.h"
-#include "syscalls/file/private.h"
+#include "syscalls/file/resolve.h"
 #include "view/private.h"
 
 #include "base/banned.h"
 
-bool file_try_again(int error)
+#define FILE_TRIES 16 /* a name that changes faster than it can be resolved is ELOOP */
+
+/* ---- the objects of the program's descriptors ---- */
+
+/* The link of a descriptor, below /proc. */
+static void fd_leaf(const struct call *call, int fd, char out[64])
+{
+	if (fd == AT_FDCWD)
+		(void)snprintf(out, 64, "%d/cwd", call->tid);
+	else
+		(void)snprintf(out, 64, "%d/fd/%d", call->tid, fd);
+}
+
+int file_open_fd(struct call *call, int fd)
+{
+	char leaf[64];
+	int object;
+
+	if (fd < 0 && fd != AT_FDCWD)
+		return call_fail(call, -EBADF);
+	fd_leaf(call, fd, leaf);
+	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
+	if (!call_valid(call)) {
+		cleanup_close(&object);
+		return call_gone(call);
+	}
+	if (object < 0)
+		return call_fail(call, object == -ENOENT ? -EBADF : object);
+	return object;
+}
+
+int file_ask_fd(struct call *call, int fd, const struct file_question *question)
+{
+	char leaf[64];
+	int r = -EBADF;
+
+	if (fd >= 0) {
+		fd_leaf(call, fd, leaf);
+		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
+		if (!call_valid(call))
+			return call_gone(call);
+	}
+	if (r < 0)
+		call_fail(call, r == -ENOENT ? -EBADF : r);
+	return r < 0 ? -1 : 0;
+}
+
+bool file_held_for_writing(const struct call *call, int fd, int pin)
+{
+	struct fdinfo held, own;
+
+	/* The descriptor may have been replaced since the object was pinned. */
+	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same(&held, &own))
+		return false;
+	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
+}
+
+int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
+{
+	const struct view *view = call->sandbox->view;
+	char host[PATH_MAX];
+	ssize_t len = readlink(file_link(fd).path, host, sizeof(host) - 1);
+	int r;
+
+	if (len <= 0 || host[0] != '/')
+		return -ENOENT;
+	host[len] = '\0';
+	r = view_name(view, host, (size_t)len, virt, PATH_MAX);
+	return r < 0 || !view_confirm(view, virt, object) ? -ENOENT : r;
+}
+
+/* Judges an object by its virtual name. False: it is refused or (*ret_named false) has none. */
+static bool fd_judge(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
+{
+	struct place *place = &call->place[0];
+	char virt[PATH_MAX];
+	int len = file_name(call, object, status, virt);
+
+	*ret_named = len >= 0;
+	if (len < 0)
+		return false;
+	memcpy(place->virt, virt, (size_t)len + 1);
+	place->virt_len = (size_t)len;
+	if (view_place(call->sandbox->view, place) < 0)
+		return false;
+	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	return call->decision.verdict != VERDICT_DENY;
+}
+
+int file_pin_fd(struct call *call, int fd, unsigned want)
+{
+	_cleanup_close_ int object = file_open_fd(call, fd);
+	struct stat status;
+	bool named;
+
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0)
+		return call_fail(call, -errno);
+	if (fd_judge(call, object, &status, want, &named))
+		return steal_fd(&object);
+	if (named)
+		return call_fail(call, -call->decision.error);
+	/* A file that lost its name may be a file of the host: the program gets only the access that it has. */
+	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+	    !file_held_for_writing(call, fd, object))
+		return call_refuse(call, -EACCES, NULL, "not_granted");
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
+	return steal_fd(&object);
+}
+
+int file_use_umask(struct call *call)
+{
+	long mask = tree_status(call->tid, "Umask", 8);
+
+	if (mask < 0 || !call_valid(call))
+		return call_gone(call);
+	(void)umask((mode_t)mask);
+	return 0;
+}
+
+bool file_refuse_setid(struct call *call, mode_t mode)
+{
+	if (!(mode & (S_ISUID | S_ISGID)))
+		return false;
+	call_refuse(call, -EPERM, NULL, "set_id_bits");
+	return true;
+}
+
+/* ---- paths ---- */
+
+/* The errors of a strict open after which only a walk can tell. */
+static bool resolve_must_walk(int error)
 {
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
-int file_start_of(struct call *call, const struct call_path *path, char base[PATH_MAX])
+/* The directory that a path starts from. 0, or -1 with the outcome set. */
+static int resolve_start(struct call *call, const struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
 
-	if (path->error || path->text[0] == '\0') {
-		call_fail(call, path->error ? path->error : -ENOENT);
-		return -1;
-	}
+	if (path->error || path->text[0] == '\0')
+		return call_fail(call, path->error ? path->error : -ENOENT);
 	if (path->text[0] == '/') {
 		base[0] = '/';
 		base[1] = '\0';
 		return 0;
 	}
 	r = view_base(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
-	if (!held && !call_valid(call)) {
-		/* tid may be somebody else's by now: nothing learned from /proc/tid counts. */
-		call->outcome.kind = OUTCOME_GONE;
-		return -1;
-	}
-	if (r < 0) {
-		call_fail(call, r);
-		return -1;
-	}
+	if (!held && !call_valid(call))
+		/* The tid may have been reused: what /proc/TID said does not count. */
+		return call_gone(call);
+	if (r < 0)
+		return call_fail(call, r);
 	return 0;
 }
 
 /*
- * Of what is denied only the refusal is to be learned, and to be recorded: not what it is (`error` comes from there being
- * no way on), nor whether there is such a name below it. True when the refusal is the answer.
+ * A path that fails with `error` below a denied name is refused by that rule: the errno would reveal what the object
+ * is, or whether a name exists below it. True when it was refused.
  */
-static bool fail_denied(struct call *call, const struct place *place, int error)
+static bool resolve_fail_denied(struct call *call, const struct place *place, int error)
 {
 	const struct view *view = call->sandbox->view;
 	struct policy_decision decision;
@@ -70,48 +200,40 @@ static bool fail_denied(struct call *call, const struct place *place, int error)
 }
 
 /*
- * A path that ends outside every grant failed because the policy does not mention it: that is a denial, unless the host
- * has nothing there either (the loader asks for /etc/ld.so.preload in every process): then natively it fails alike.
+ * Sets the outcome for a path that leads nowhere; returns -1. Outside of every grant that is a denial, unless the host
+ * has nothing there either and the call fails natively, too (every process looks for /etc/ld.so.preload).
  */
-void file_fail_walk(struct call *call, const struct place *place, int error)
+static int resolve_fail(struct call *call, const struct place *place, int error)
 {
-	if (fail_denied(call, place, error))
-		return;
-	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON)) {
-		call_fail(call, error);
-		return;
-	}
-	if (view_host_lacks(call->sandbox->view, place->virt, place->virt_len)) {
-		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
-		call_fail(call, error);
-		return;
-	}
-	call_refuse(call, error, NULL, "not_granted");
+	if (resolve_fail_denied(call, place, error))
+		return -1;
+	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
+		return call_fail(call, error);
+	if (!view_host_lacks(call->sandbox->view, place->virt, place->virt_len))
+		return call_refuse(call, error, NULL, "not_granted");
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
+	return call_fail(call, error);
 }
 
-bool file_judge(struct call *call, const struct place *place, unsigned want)
+/* Judges, and keeps the decision. True when allowed. */
+static bool resolve_judge(struct call *call, const struct place *place, unsigned want)
 {
 	call->decision = view_judge(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
-void file_refuse(struct call *call)
-{
-	call_fail(call, -call->decision.error);
-}
-
-/* The access its holder has: may the object be opened with these flags? -EAGAIN: it is another one by now. */
-static int check_held(const struct place *place, int pin, int open_flags)
+/* Does its holder have this access? 0, -EACCES, or -EAGAIN: the descriptor is of another object now. */
+static int magic_check_access(const struct place *place, int pin, int open_flags)
 {
 	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
 	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->rest, NULL, 10);
 	struct fdinfo held, own;
 
-	if (!number) /* exe, cwd: nobody opened it with any access */
+	if (!number) /* exe, cwd: no descriptor, so no access */
 		return -EACCES;
 	if (fdinfo_read(holder, (int)strtol(number + strlen("/fd/"), NULL, 10), &held) < 0 || fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
-	/* Numbers change their meaning (dup2): the flags count only for the very object that is pinned. */
+	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
 	if (!fdinfo_same(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
@@ -119,11 +241,8 @@ static int check_held(const struct place *place, int pin, int open_flags)
 	return -EACCES;
 }
 
-/*
- * An unnamed object may be opened again with the access its holder has already; a pipe's other end natively too. It is
- * pinned first: another thread can put any other descriptor in its place at any moment.
- */
-static int open_magic(const struct call *call, const struct place *place, int open_flags)
+/* Opens an object without a name. It is pinned first, because another thread can replace the descriptor. */
+static int magic_open(const struct call *call, const struct place *place, int open_flags)
 {
 	_cleanup_close_ int pin = view_open(place, O_PATH, 0);
 	char virt[PATH_MAX];
@@ -135,12 +254,12 @@ static int open_magic(const struct call *call, const struct place *place, int op
 	if (fstat(pin, &object) < 0)
 		return -errno;
 	if (file_name(call, pin, &object, virt) >= 0)
-		return -EAGAIN; /* that name is to be judged, not the descriptor */
+		return -EAGAIN; /* it has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)
 		return steal_fd(&pin);
-	r = S_ISFIFO(object.st_mode) ? 0 : check_held(place, pin, open_flags);
+	r = S_ISFIFO(object.st_mode) ? 0 : magic_check_access(place, pin, open_flags);
 	if (r < 0)
 		return r;
 	fd = open(file_link(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
@@ -148,10 +267,10 @@ static int open_magic(const struct call *call, const struct place *place, int op
 }
 
 /*
- * Whether opening for data may wait for somebody: FIFOs and terminals. Asked where the program can make them; elsewhere
- * the watchdog's EINTR says so, and costs the hot path (the libraries and modules of a start-up) nothing.
+ * True when opening for data may block: FIFOs and terminals. Asked only where the program can make them. Elsewhere the
+ * watchdog interrupts the open (EINTR), so that opening libraries and modules costs nothing more.
  */
-static bool may_wait(const struct call *call, const struct place *place)
+static bool resolve_may_block(const struct call *call, const struct place *place)
 {
 	const unsigned own = MOUNT_DEVICE | MOUNT_PROC | MOUNT_PROVIDED | MOUNT_SKELETON;
 	struct stat there;
@@ -159,25 +278,25 @@ static bool may_wait(const struct call *call, const struct place *place)
 	if (place->mount->flags & own ||
 	    !(policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
-	/* Only its type is looked at: a link on the way can make this untrue, never the open that follows. */
+	/* A link on the way can make this answer wrong, but not the open that follows. */
 	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
 
-static int open_place(const struct call *call, const struct place *place, int open_flags)
+static int resolve_open(const struct call *call, const struct place *place, int open_flags)
 {
 	if (place->magic)
-		return open_magic(call, place, open_flags);
-	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && may_wait(call, place))
+		return magic_open(call, place, open_flags);
+	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
 		return -EINTR;
 	return view_open(place, open_flags, 0);
 }
 
 /*
- * The last step on a judged place: a descriptor, or 0 when there is a question and it was answered; -errno. A question
- * that wants a directory is asked of its descriptor.
+ * The last step, on a judged place: opens it or, with a question, asks that. A descriptor, 0 for an answered question,
+ * or -errno. With O_DIRECTORY the question is asked of a descriptor.
  */
-static int settle(const struct call *call, const struct place *place, int open_flags, const struct file_question *question)
+static int resolve_finish(const struct call *call, const struct place *place, int open_flags, const struct file_question *question)
 {
 	_cleanup_close_ int fd = -1;
 	const char *path;
@@ -186,58 +305,51 @@ static int settle(const struct call *call, const struct place *place, int open_f
 	if (!place->magic && view_lacks(place))
 		return -ENOENT;
 	if (!question)
-		return open_place(call, place, open_flags);
+		return resolve_open(call, place, open_flags);
 	if (!(open_flags & O_DIRECTORY) && view_ask(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
-	fd = open_place(call, place, open_flags);
+	fd = resolve_open(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
-int file_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
+/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk. 0, or -1 with the outcome set. */
+static int resolve_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->place[i];
 	int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
-	if (r < 0) {
-		file_fail_walk(call, place, r);
-		return -1;
-	}
-	if (!file_judge(call, place, want)) {
-		file_refuse(call);
-		return -1;
-	}
-	return 0;
+	if (r < 0)
+		return resolve_fail(call, place, r);
+	return resolve_judge(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 
-/* The way of a path with links or "..": canonicalise, judge the canonical name, open exactly that name. */
-static int pin_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags,
+/* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
+static int resolve_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags,
 		      const struct file_question *question)
 {
 	struct place *place = &call->place[i];
 	int fd = -ELOOP;
 
-	for (int tries = 0; tries < FILE_TRIES && file_try_again(fd); tries++) {
-		if (file_walk(call, i, base, follow, want) < 0)
+	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
+		if (resolve_walk(call, i, base, follow, want) < 0)
 			return -1;
-		fd = settle(call, place, open_flags, question);
+		fd = resolve_finish(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
-			break; /* the last name is a link and may not be followed: that is the answer */
+			break; /* the last name is a link, which may not be followed */
 	}
-	if (fd < 0) {
-		file_fail_walk(call, place, fd);
-		return -1;
-	}
+	if (fd < 0)
+		return resolve_fail(call, place, fd);
 	return fd;
 }
 
-static int pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
-	       const struct file_question *question)
+static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
+			const struct file_question *question)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX];
 	int r, fd;
 
-	if (file_start_of(call, &call->path[i], base) < 0)
+	if (resolve_start(call, &call->path[i], base) < 0)
 		return -1;
 	if (path_wants_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
@@ -245,25 +357,21 @@ static int pin(struct call *call, unsigned i, unsigned want, unsigned follow, in
 	}
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
-	if (r == 0 && file_judge(call, place, want)) {
-		fd = settle(call, place, open_flags, question);
+	if (r == 0 && resolve_judge(call, place, want)) {
+		fd = resolve_finish(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
-		if (!file_try_again(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
-		    !(place->mount->flags & MOUNT_PROC)) {
-			file_fail_walk(call, place, fd);
-			return -1;
-		}
-	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG) {
-		call_fail(call, r);
-		return -1;
-	}
-	return pin_walked(call, i, base, want, follow, open_flags, question);
+		if (!resolve_must_walk(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
+		    !(place->mount->flags & MOUNT_PROC))
+			return resolve_fail(call, place, fd);
+	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG)
+		return call_fail(call, r);
+	return resolve_walked(call, i, base, want, follow, open_flags, question);
 }
 
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
 {
-	return pin(call, i, want, follow, open_flags, NULL);
+	return resolve_path(call, i, want, follow, open_flags, NULL);
 }
 
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question)
@@ -279,9 +387,158 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
 			call_fail(call, r);
 		return fd < 0 || r < 0 ? -1 : 0;
 	}
-	if (path->null) {
-		call_fail(call, -EFAULT);
-		return -1;
+	if (path->null)
+		return call_fail(call, -EFAULT);
+	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC, question);
+}
+
+/* ---- the directory of a last name ---- */
+
+/* Splits "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
+static void name_split(const char *text, char parent[PATH_MAX], const char **ret_last)
+{
+	size_t end = strlen(text);
+	size_t start;
+
+	while (end > 1 && text[end - 1] == '/')
+		end--;
+	start = end;
+	while (start > 0 && text[start - 1] != '/')
+		start--;
+	*ret_last = text + start;
+	if (start == end) { /* only slashes: the root has no name; every call refuses "." as well */
+		*ret_last = ".";
+		start = 1;
 	}
-	return pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC, question);
+	(void)snprintf(parent, PATH_MAX, "%.*s", start ? (int)start : 1, start ? text : ".");
+}
+
+/* True for ".", ".." and a name that is too long. The kernel refuses them in its own order, so the parent is judged. */
+static bool name_is_refused(const char *last)
+{
+	size_t len = strcspn(last, "/");
+
+	return len > NAME_MAX || (len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.');
+}
+
+/* Extends the place of the parent by the last component. */
+static int name_place(struct place *place, const char *last)
+{
+	size_t len = strcspn(last, "/");
+	size_t at = place->virt_len;
+
+	if (name_is_refused(last))
+		return view_place(place->mount->view, place);
+	if (at + 1 + len >= sizeof(place->virt))
+		return -ENAMETOOLONG;
+	if (at > 1)
+		place->virt[at++] = '/';
+	memcpy(place->virt + at, last, len);
+	place->virt[at + len] = '\0';
+	place->virt_len = at + len;
+	return view_place(place->mount->view, place);
+}
+
+/* Opens a directory to make or remove names in: the host's own, not its stand-in. */
+static int name_open_dir(const struct place *place)
+{
+	const int flags = O_PATH | O_DIRECTORY;
+
+	if (place->magic || place->mount->flags & MOUNT_PROC || !view_own_listing(place))
+		return view_open(place, flags, 0);
+	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
+}
+
+/* Opens the parent directory; its canonical place is *place. */
+static int name_open_parent(struct call *call, const char *base, const char *parent, struct place *place)
+{
+	const struct view *view = call->sandbox->view;
+	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
+	int fd = r < 0 ? r : name_open_dir(place);
+
+	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow here. */
+	if (fd >= 0 || (!resolve_must_walk(fd) && fd != -ENOTDIR))
+		return fd;
+	fd = -ELOOP;
+	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
+		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
+		fd = r < 0 ? r : name_open_dir(place);
+		if (r < 0)
+			return r;
+	}
+	return fd;
+}
+
+static int name_pin(struct call *call, unsigned i, const char **ret_name, bool make)
+{
+	struct place *place = &call->place[i];
+	char base[PATH_MAX], parent[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	struct stat there;
+	bool allowed;
+	int r;
+
+	if (resolve_start(call, &call->path[i], base) < 0)
+		return -1;
+	name_split(call->path[i].text, parent, ret_name);
+	r = fd = name_open_parent(call, base, parent, place);
+	if (r >= 0)
+		r = name_place(place, *ret_name);
+	if (r < 0)
+		return resolve_fail(call, place, r);
+	allowed = resolve_judge(call, place, POLICY_WRITE);
+	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (allowed || resolve_judge(call, place, POLICY_READ)))
+		return call_fail(call, -EEXIST);
+	if (!allowed)
+		return call_fail(call, -call->decision.error);
+	if (place->virt_len == place->mount->virt_len && !name_is_refused(*ret_name))
+		return call_fail(call, -EBUSY);
+	return steal_fd(&fd);
+}
+
+int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
+{
+	return name_pin(call, i, ret_name, false);
+}
+
+int file_pin_new(struct call *call, unsigned i, const char **ret_name)
+{
+	return name_pin(call, i, ret_name, true);
+}
+
+/* The usual new file: no link on the way, no such name. One strict openat2(2) opens the parent. -1: walk. */
+static int name_pin_absent(struct call *call, unsigned i, const char *base, unsigned follow, const char **ret_name)
+{
+	struct place *place = &call->place[i];
+	_cleanup_close_ int fd = -1;
+	struct stat there;
+
+	if (path_wants_dir(call->path[i].text) ||
+	    view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
+	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge(call, place, POLICY_WRITE))
+		return -1;
+	fd = view_open_parent(place, ret_name);
+	if (fd < 0 || fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return -1;
+	return steal_fd(&fd);
+}
+
+int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
+{
+	struct place *place = &call->place[i];
+	const struct policy_decision before = call->decision;
+	char base[PATH_MAX];
+	int fd;
+
+	if (resolve_start(call, &call->path[i], base) < 0)
+		return -1;
+	fd = name_pin_absent(call, i, base, follow, ret_name);
+	if (fd >= 0)
+		return fd;
+	call->decision = before; /* the walk may lead to another name */
+	if (resolve_walk(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
+		return -1;
+	fd = view_open_parent(place, ret_name);
+	return fd < 0 ? call_fail(call, fd) : fd;
 }

@@ -1,7 +1,7 @@
 /*
- * Table and limit change natively, so the kernel is asked; but not each time. No task gets descriptors faster than one in
- * ROOM_FD_NS, whichever way, so a table with room for many cannot be full before so long; and the limit stays what it was
- * as long as nobody of the run sets one, which is notified.
+ * The table changes natively, so the kernel is asked, but not each time. No task gets descriptors faster than one in
+ * ROOM_FD_NS, so a table with many free entries is not full for some time. The limit is kept until a process of the run
+ * sets one, which is notified.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,19 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "syscalls/file/room.h"
+#include "base/cleanup.h"
+#include "syscalls/file/resolve.h"
 
 #include "base/banned.h"
 
-/* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each here; threads with one table wait for its lock. */
+/* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
 #define ROOM_FD_NS 20u
-#define ROOM_MOST_NS 100000000u /* however large the table */
+#define ROOM_MOST_NS 100000000u /* asked again after this at the latest */
 
 /*
- * The size of /proc/TID/fd is the count of open descriptors since Linux 6.2, and 0 before. Its directory is held, which
- * finds the task again without a walk, and never another one that has its number: whoever ended has no size.
+ * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
+ * saves a walk and never leads to another task with the same tid.
  */
-static uint64_t table_size(const struct call *call)
+static uint64_t room_size(const struct call *call)
 {
 	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
 	char path[32];
@@ -43,25 +44,23 @@ static uint64_t table_size(const struct call *call)
 	return fstat(table->fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
 }
 
-/* As many as the limit may lie above it, when it was lowered: are all numbers below it taken? */
-static bool taken_below(pid_t tid, uint64_t limit)
+/* True when all descriptor numbers below the limit are taken. After the limit was lowered others may lie above it. */
+static bool room_taken_below(pid_t tid, uint64_t limit)
 {
 	const struct dirent *entry;
 	uint64_t taken = 0;
 	char path[32];
-	DIR *dir;
+	_cleanup_closedir_ DIR *dir = NULL;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", tid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		taken += entry->d_name[0] != '.' && strtoull(entry->d_name, NULL, 10) < limit;
-	if (dir)
-		(void)closedir(dir);
 	return taken >= limit;
 }
 
-/* Also when it cannot be found out. The limit is asked for when it is not known. */
-static bool has_room(const struct call *call, bool limit_known, struct task_room *room)
+/* True also when it is unknown. limit_known: room->limit is up to date. */
+static bool room_left(const struct call *call, bool limit_known, struct task_room *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -71,11 +70,11 @@ static bool has_room(const struct call *call, bool limit_known, struct task_room
 			return true;
 		room->limit = limit.rlim_cur;
 	}
-	size = table_size(call);
+	size = room_size(call);
 	if (size >= room->limit)
 		return false;
 	spare = room->limit - size;
-	/* By a clock that was read before it was counted. */
+	/* start_ns was read before the descriptors were counted. */
 	room->until_ns = call->start_ns + (spare < ROOM_MOST_NS / ROOM_FD_NS ? spare * ROOM_FD_NS : ROOM_MOST_NS);
 	return true;
 }
@@ -90,9 +89,9 @@ bool room_full(struct call *call)
 		return false;
 	room->until_ns = 0;
 	room->changes = changes;
-	/* Who says that it is full has asked for the limit just now: somebody outside can raise it. */
-	if (has_room(call, known, room) || (known && has_room(call, false, room)) ||
-	    !taken_below(call->tid, room->limit) || !call_valid(call))
+	/* Before it counts as full the limit is read again: a process outside of the run can raise it. */
+	if (room_left(call, known, room) || (known && room_left(call, false, room)) ||
+	    !room_taken_below(call->tid, room->limit) || !call_valid(call))
 		return false;
 	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);

@@ -1,6 +1,4 @@
-/*
- * openat2(2)'s RESOLVE flags, relative to the view: a walk of its own that says at each step what may not be crossed.
- */
+/* openat2(2)'s RESOLVE_* flags, relative to the view: a walk that checks at each step what may be crossed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -11,35 +9,30 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "syscalls/file/open.h"
+#include "syscalls/file/resolve.h"
 #include "view/private.h"
 
 #include "base/banned.h"
 
-#define SCOPES (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+#define SCOPE_FLAGS (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
 struct scope_walk {
 	const struct call *call;
 	uint64_t resolve;
 	bool follow_last;
-	bool may_lack;       /* the last name need not exist: O_CREAT */
-	char root[PATH_MAX]; /* canonical; where BENEATH and IN_ROOT begin */
+	bool may_create;     /* the last name need not exist: O_CREAT */
+	char root[PATH_MAX]; /* canonical start directory */
 	char *at;            /* canonical path so far */
 	int links;
-	bool relative; /* the path began somewhere */
+	bool relative; /* the path is */
 	bool has_device;
-	dev_t device; /* of what was walked last outside the skeleton, for NO_XDEV */
-	char *todo;
+	dev_t device; /* of the last object outside of the skeleton, for NO_XDEV */
+	const char *todo;
 	char text[PATH_MAX * 2];
 };
 
-static bool bounded(const struct scope_walk *walk)
-{
-	return walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT);
-}
-
-/* Goes to `path`, an absolute canonical text or a name below where we are. */
-static int go(struct scope_walk *walk, const char *path)
+/* Goes to `path`, which is absolute and canonical or a name in the current directory. */
+static int scope_go(struct scope_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
 	bool lexical;
@@ -51,14 +44,14 @@ static int go(struct scope_walk *walk, const char *path)
 	return 0;
 }
 
-static int go_up(struct scope_walk *walk)
+static int scope_up(struct scope_walk *walk)
 {
-	if (bounded(walk) && strcmp(walk->at, walk->root) == 0)
+	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && strcmp(walk->at, walk->root) == 0)
 		return walk->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
-	return go(walk, "..");
+	return scope_go(walk, "..");
 }
 
-static int enter_text(struct scope_walk *walk, const char *target)
+static int scope_enter_text(struct scope_walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -73,14 +66,14 @@ static int enter_text(struct scope_walk *walk, const char *target)
 	if (walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
 	if (walk->resolve & RESOLVE_IN_ROOT)
-		return go(walk, walk->root);
+		return scope_go(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
-		return -EXDEV; /* the kernel has no root to compare with then: nd_jump_root() in fs/namei.c */
-	return go(walk, "/");
+		return -EXDEV; /* as nd_jump_root() in fs/namei.c */
+	return scope_go(walk, "/");
 }
 
-/* A link stands at place and is to be followed. */
-static int enter_link(struct scope_walk *walk, const struct place *place, int fd)
+/* Follows the link at the place. */
+static int scope_enter_link(struct scope_walk *walk, const struct place *place, int fd)
 {
 	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
 	char target[PATH_MAX];
@@ -92,19 +85,19 @@ static int enter_link(struct scope_walk *walk, const struct place *place, int fd
 	    proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
-		return -EXDEV; /* it leaves the tree walked so far, whichever flag is left */
+		return -EXDEV; /* every other flag forbids leaving the tree */
 	}
 	len = file_link_text(walk->call, place, fd, target);
 	if (len < 0)
 		return (int)len;
 	target[len] = '\0';
-	return enter_text(walk, target);
+	return scope_enter_text(walk, target);
 }
 
-/* Crossing to another file system. The skeleton is nobody's file system: its directories stand for the host's. */
-static int check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
+/* NO_XDEV. The skeleton does not count: its directories stand for the host's. */
+static int scope_check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* nobody's /usr is on the same file system */
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* file systems of their own on any host */
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
@@ -114,8 +107,8 @@ static int check_device(struct scope_walk *walk, const struct place *place, cons
 	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
 }
 
-/* One name that is not a dot. */
-static int step(struct scope_walk *walk, const char *name, bool last, bool slash)
+/* One component that is not "." or "..". */
+static int scope_step(struct scope_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;
 	_cleanup_close_ int fd = -1;
@@ -128,51 +121,43 @@ static int step(struct scope_walk *walk, const char *name, bool last, bool slash
 		return r;
 	decision = view_judge(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
-		return last ? go(walk, name) : -decision.error; /* the last name's refusal is recorded by the pin */
+		return last ? scope_go(walk, name) : -decision.error; /* the pin records the refusal of the last name */
 	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
-	if (fd == -ENOENT && last && walk->may_lack)
-		return go(walk, name);
+	if (fd == -ENOENT && last && walk->may_create)
+		return scope_go(walk, name);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &object) < 0)
 		return -errno;
 	if (S_ISLNK(object.st_mode) && (!last || slash || walk->follow_last))
-		return enter_link(walk, &place, fd);
+		return scope_enter_link(walk, &place, fd);
 	if (!last && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
-	r = check_device(walk, &place, &object);
-	return r < 0 ? r : go(walk, name);
+	r = scope_check_device(walk, &place, &object);
+	return r < 0 ? r : scope_go(walk, name);
 }
 
-static int run(struct scope_walk *walk, bool *ret_slash)
+static int scope_run(struct scope_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];
-	int r = 0;
+	bool last;
+	int r = 0, next;
 
 	*ret_slash = false;
-	while (r == 0) {
-		size_t len;
-
-		walk->todo += strspn(walk->todo, "/");
-		len = strcspn(walk->todo, "/");
-		if (len == 0)
-			return 0;
-		if (len > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, walk->todo, len);
-		name[len] = '\0';
-		walk->todo += len;
+	while (r == 0 && (next = view_next_component(&walk->todo, name, &last)) != 0) {
+		if (next < 0)
+			return next;
 		*ret_slash = *walk->todo == '/';
 		if (strcmp(name, "..") == 0)
-			r = go_up(walk);
+			r = scope_up(walk);
 		else if (strcmp(name, ".") != 0)
-			r = step(walk, name, walk->todo[strspn(walk->todo, "/")] == '\0', *ret_slash);
+			r = scope_step(walk, name, last, *ret_slash);
 	}
 	return r;
 }
 
-/* Where the walk starts: 0 or -errno. */
-static int start(struct scope_walk *walk, const struct call_path *path)
+/* Finds where the walk starts. 0 or -errno. */
+static int scope_start(struct scope_walk *walk, const struct call_path *path)
 {
 	bool absolute = path->text[0] == '/';
 	struct place place;
@@ -195,7 +180,7 @@ static int start(struct scope_walk *walk, const struct call_path *path)
 		_cleanup_close_ int fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
-			return check_device(walk, &place, &object);
+			return scope_check_device(walk, &place, &object);
 	}
 	return 0;
 }
@@ -207,28 +192,24 @@ int file_scope(struct call *call, const struct open_request *request, struct ope
 		.call = call,
 		.resolve = request->resolve,
 		.follow_last = !(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
-		.may_lack = request->flags & O_CREAT,
+		.may_create = request->flags & O_CREAT,
 		.at = ret_scope->canonical,
 	};
 	bool slash = false;
 	int r;
 
 	ret_scope->active = false;
-	if (!(request->resolve & SCOPES) || path->len == 0)
+	if (!(request->resolve & SCOPE_FLAGS) || path->len == 0)
 		return 0;
 	memcpy(walk.text, path->text, path->len + 1);
 	walk.todo = walk.text;
-	r = start(&walk, path);
+	r = scope_start(&walk, path);
 	if (r == 0)
-		r = run(&walk, &slash);
-	if (!call_valid(call)) {
-		call->outcome.kind = OUTCOME_GONE;
-		return -1;
-	}
-	if (r < 0) {
-		call_fail(call, r);
-		return -1;
-	}
+		r = scope_run(&walk, &slash);
+	if (!call_valid(call))
+		return call_gone(call);
+	if (r < 0)
+		return call_fail(call, r);
 	ret_scope->active = true;
 	ret_scope->saved = *path;
 	ret_scope->canonical_len = strlen(ret_scope->canonical);
@@ -238,8 +219,7 @@ int file_scope(struct call *call, const struct open_request *request, struct ope
 	if (path->len < sizeof(path->text))
 		return 0;
 	*path = ret_scope->saved;
-	call_fail(call, -ENAMETOOLONG);
-	return -1;
+	return call_fail(call, -ENAMETOOLONG);
 }
 
 int file_unscope(struct call *call, const struct open_scope *scope, int fd)
@@ -253,6 +233,5 @@ int file_unscope(struct call *call, const struct open_scope *scope, int fd)
 	    (place->virt_len == scope->canonical_len && memcmp(place->virt, scope->canonical, place->virt_len) == 0))
 		return fd;
 	(void)close(fd);
-	call_fail(call, -EAGAIN);
-	return -1;
+	return call_fail(call, -EAGAIN);
 }

@@ -1,7 +1,7 @@
 /*
- * sendfile(2) where memory is sampled. The kernel's own keeps pages of the file in the socket, of which one byte may
- * keep 2 MiB that no sample sees. A copy is what the socket says that it has. Only to a TCP stream that does not wait,
- * as servers have it: for who would wait the supervisor cannot. A file that is not in memory is waited for by a thread.
+ * sendfile(2) in a run whose memory is sampled. The kernel's keeps pages of the file in the socket: one byte may hold 2
+ * MiB that no sample sees. So the bytes are copied, to a non-blocking TCP socket only: the supervisor cannot wait. A
+ * worker thread waits for a file that is not in memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +28,11 @@
 
 #include "base/banned.h"
 
-#define CHUNK_BYTES 65536
-#define MOST_BYTES (UINT64_C(1) << 20) /* in one call: others wait meanwhile */
+#define SENDFILE_CHUNK_BYTES 65536
+#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */
 
-/* TCP's: who reads from a unix socket may ask for the sender's process number, which would be ours. */
-static bool is_stream_without_waiting(int fd)
+/* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
+static bool sendfile_may_write(int fd)
 {
 	int type = 0, domain = 0, flags = fcntl(fd, F_GETFL);
 	socklen_t len = sizeof(int);
@@ -42,27 +42,20 @@ static bool is_stream_without_waiting(int fd)
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
-static bool is_file(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/* One sendfile(2), begun by the supervisor thread and, if the file has to be waited for, ended by a thread of blocking.c. */
+/* One sendfile(2), started by the supervisor thread. A thread of blocking.c ends it when reading the file blocks. */
 struct sending {
 	struct inet_work work;
 	struct sandbox *sandbox;
 	uint64_t id;      /* of the notification */
 	pid_t tid, tgid;
 	int from_fd;      /* owned */
-	off_t at;         /* where the next byte is */
+	off_t at;         /* offset of the next byte */
 	uint64_t left;
 	uint64_t sent;
-	uint64_t pointer; /* where `at` is written in the end; 0: to the file itself */
+	uint64_t pointer; /* address in the task where `at` is written; 0: the file's own offset is set */
 };
 
-static void free_sending(struct inet_work *work)
+static void sendfile_free(struct inet_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -71,14 +64,14 @@ static void free_sending(struct inet_work *work)
 }
 
 /*
- * True when there is no more to do: all is sent, the file ends, the socket has no room, or *ret_error. False: the file would have
- * to be waited for (a disk, a server, FUSE), which no signal but a deadly one ends; with `wait` it is.
+ * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a disk,
+ * a server, FUSE), which only a deadly signal ends. With `wait` it may block.
  */
-static bool copy(struct sending *sending, int to_fd, char bytes[CHUNK_BYTES], bool wait, int *ret_error)
+static bool sendfile_copy(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait, int *ret_error)
 {
 	*ret_error = 0;
 	while (sending->left > 0) {
-		struct iovec part = {bytes, sending->left < CHUNK_BYTES ? sending->left : CHUNK_BYTES};
+		struct iovec part = {bytes, sending->left < SENDFILE_CHUNK_BYTES ? sending->left : SENDFILE_CHUNK_BYTES};
 		ssize_t got = preadv2(sending->from_fd, &part, 1, sending->at, wait ? 0 : RWF_NOWAIT), sent;
 		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -101,8 +94,8 @@ static bool copy(struct sending *sending, int to_fd, char bytes[CHUNK_BYTES], bo
 	return true;
 }
 
-/* The task's own memory only while it waits for this very answer. */
-static int put_place(const struct sending *sending)
+/* Stores the offset: in the task's memory only while the task waits for this response. 0 or -errno. */
+static int sendfile_put_offset(const struct sending *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
 
@@ -113,34 +106,34 @@ static int put_place(const struct sending *sending)
 	return guest_write(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0 ? -EFAULT : 0;
 }
 
-/* What the call returns; says how far it went. */
-static int64_t finish(const struct sending *sending, int error)
+/* Stores the offset. Returns what the call returns. */
+static int64_t sendfile_end(const struct sending *sending, int error)
 {
 	if (sending->sent > 0)
-		error = put_place(sending);
+		error = sendfile_put_offset(sending);
 	else if (error == -EPIPE)
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails for a dead thread */
 	return error < 0 ? error : (int64_t)sending->sent;
 }
 
-/* In a thread of its own. It is not interrupted: natively nothing but death ends the wait. */
-static int64_t run_sending(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+/* In a worker thread. It is not interrupted: natively, too, only death ends the wait. */
+static int64_t sendfile_run(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
-	_cleanup_free_ char *bytes = malloc(CHUNK_BYTES); /* its stack is as small */
+	_cleanup_free_ char *bytes = malloc(SENDFILE_CHUNK_BYTES); /* the stack of the thread is small */
 	int error = -ENOMEM;
 
 	(void)go_on;
 	(void)ctx;
 	if (bytes)
-		(void)copy(sending, fd, bytes, true, &error);
-	return finish(sending, error);
+		(void)sendfile_copy(sending, fd, bytes, true, &error);
+	return sendfile_end(sending, error);
 }
 
-/* From where the pointer or else the file itself says. 0 or -errno. */
-static int begin(const struct call *call, int from_fd, struct sending *sending)
+/* From the offset in memory or, without one, of the file. 0 or -errno. */
+static int sendfile_begin(const struct call *call, int from_fd, struct sending *sending)
 {
-	uint64_t count = call->arg[3] < MOST_BYTES ? call->arg[3] : MOST_BYTES;
+	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
 	off_t at = 0;
 
 	if (call->arg[2] && decode_struct(call, 2, &at, sizeof(at)) < 0)
@@ -149,14 +142,14 @@ static int begin(const struct call *call, int from_fd, struct sending *sending)
 		at = lseek(from_fd, 0, SEEK_CUR);
 	if (at < 0 || at > INT64_MAX - (off_t)count)
 		return -EINVAL;
-	*sending = (struct sending){.work = {.run = run_sending, .free = free_sending}, .sandbox = call->sandbox, .id = call->id,
+	*sending = (struct sending){.work = {.run = sendfile_run, .free = sendfile_free}, .sandbox = call->sandbox, .id = call->id,
 				    .tid = call->tid, .tgid = call->task->tgid, .from_fd = from_fd, .at = at, .left = count,
 				    .pointer = call->arg[2]};
 	return 0;
 }
 
 /* Takes both descriptors. */
-static void leave_to_thread(struct call *call, const struct sending *sending, int to_fd)
+static void sendfile_block(struct call *call, const struct sending *sending, int to_fd)
 {
 	struct sending *job = malloc(sizeof(*job));
 
@@ -176,12 +169,13 @@ static void leave_to_thread(struct call *call, const struct sending *sending, in
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;
-	char bytes[CHUNK_BYTES];
+	char bytes[SENDFILE_CHUNK_BYTES];
 	struct sending sending;
+	struct stat status;
 	int64_t result;
 	int error;
 
-	if (!descriptor_direct()) { /* two of them cannot be fetched */
+	if (!descriptor_direct()) { /* only one can be fetched from the task */
 		memfds_refuse_pages(call);
 		return;
 	}
@@ -191,21 +185,21 @@ void sys_sendfile(struct call *call)
 	from_fd = descriptor_copy_nth(call, call_int(call, 1), 1);
 	if (from_fd < 0)
 		return;
-	if (!is_stream_without_waiting(to_fd) || !is_file(from_fd)) {
+	if (!sendfile_may_write(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
 		memfds_refuse_pages(call);
 		return;
 	}
 	target_allow(call);
 	if (call_commit(call) < 0)
 		return;
-	result = begin(call, from_fd, &sending);
-	if (result == 0 && !copy(&sending, to_fd, bytes, false, &error)) {
-		(void)steal_fd(&from_fd); /* is sending's */
-		leave_to_thread(call, &sending, steal_fd(&to_fd));
+	result = sendfile_begin(call, from_fd, &sending);
+	if (result == 0 && !sendfile_copy(&sending, to_fd, bytes, false, &error)) {
+		(void)steal_fd(&from_fd); /* taken by sending */
+		sendfile_block(call, &sending, steal_fd(&to_fd));
 		return;
 	}
 	if (result == 0)
-		result = finish(&sending, error);
+		result = sendfile_end(&sending, error);
 	if (result < 0)
 		call_fail(call, (int)result);
 	else

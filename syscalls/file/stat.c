@@ -1,4 +1,4 @@
-/* stat(2), statx(2), statfs(2): what is there, seen through the view. */
+/* stat(2), lstat(2), newfstatat(2), statx(2), statfs(2), access(2), faccessat2(2): questions about an object. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,19 +7,18 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-#define STATX_BYTES 256 /* struct statx has had this size since its start: spare room is part of it */
+#define STATX_BYTES 256 /* struct statx, with its spare fields */
 #ifndef STATX_MNT_ID_UNIQUE /* Linux 6.8 */
 #define STATX_MNT_ID_UNIQUE 0x4000u
 #endif
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
-static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
+static int stat_ask(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
@@ -27,15 +26,15 @@ static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int still_fd; /* of the view's second mounts, see view_ask */
-	bool by_name; /* asked there */
+	int still_fd; /* see view_ask */
+	bool by_name; /* asked by name below it */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
 	} status;
 };
 
-static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
+static int statx_ask(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct statx_question *question = ctx;
 
@@ -46,11 +45,11 @@ static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
 }
 
 /*
- * The object of newfstatat and statx. An empty or NULL path with AT_EMPTY_PATH is fstat(2) of a descriptor the program
- * holds: nothing to judge, and the kernel does not even look at other flags then (vfs_fstatat() in fs/stat.c). pin: the
- * question is about more than the name.
+ * Asks about the object of newfstatat or statx. An empty or NULL path with AT_EMPTY_PATH is fstat(2) of a descriptor
+ * that the program holds: it needs no right, and the kernel ignores other flags then (vfs_fstatat() in fs/stat.c). pin:
+ * the question must not be asked by name.
  */
-static int ask_object(struct call *call, unsigned flags, bool pin, const struct file_question *question)
+static int stat_ask_object(struct call *call, unsigned flags, bool pin, const struct file_question *question)
 {
 	const struct call_path *path = &call->path[0];
 	bool empty = path->len == 0 && flags & AT_EMPTY_PATH && !path->error;
@@ -79,9 +78,9 @@ static int ask_object(struct call *call, unsigned flags, bool pin, const struct 
 static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 {
 	struct stat status;
-	const struct file_question question = {.ask = ask_stat, .ctx = &status};
+	const struct file_question question = {.ask = stat_ask, .ctx = &status};
 
-	if (ask_object(call, flags, false, &question) == 0)
+	if (stat_ask_object(call, flags, false, &question) == 0)
 		file_end_output(call, buffer, &status, sizeof(status), 0);
 }
 
@@ -101,10 +100,10 @@ void sys_newfstatat(struct call *call)
 }
 
 /*
- * The kernel tells the mount's number, asked for or not, and a name was asked of the view's second mount of the same. What
- * number stands for that is found out once, by a descriptor. False: the outcome is set.
+ * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
+ * is found out once, by a descriptor. False with the outcome set.
  */
-static bool number_mount(struct call *call, unsigned flags, const struct file_question *question)
+static bool statx_mount_id(struct call *call, unsigned flags, const struct file_question *question)
 {
 	struct statx_question *statx = question->ctx;
 	uint64_t still = statx->status.known.stx_mnt_id;
@@ -114,7 +113,7 @@ static bool number_mount(struct call *call, unsigned flags, const struct file_qu
 	statx->status.known.stx_mnt_id = view_mount_number(call->sandbox->view, still);
 	if (statx->status.known.stx_mnt_id)
 		return true;
-	if (ask_object(call, flags, true, question) < 0)
+	if (stat_ask_object(call, flags, true, question) < 0)
 		return false;
 	view_note_mount(call->sandbox->view, still, statx->status.known.stx_mnt_id);
 	return true;
@@ -125,15 +124,15 @@ void sys_statx(struct call *call)
 	unsigned flags = call_uint(call, 2);
 	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
 				       .still_fd = view_still_fd(call->sandbox->view)};
-	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
+	const struct file_question question = {.ask = statx_ask, .ctx = &statx};
 
 	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
-	    (!statx.by_name || number_mount(call, flags, &question)))
+	if (stat_ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
+	    (!statx.by_name || statx_mount_id(call, flags, &question)))
 		file_end_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
 
@@ -148,4 +147,88 @@ void sys_statfs(struct call *call)
 		call_fail(call, -errno);
 	else
 		file_end_output(call, call->arg[1], &status, sizeof(status), 0);
+}
+
+/* ---- access ---- */
+
+struct access_question {
+	int mode;
+	unsigned flags; /* AT_EACCESS */
+	int answer;     /* 0 or -errno */
+	mode_t type;    /* of the object; only with W_OK or X_OK */
+};
+
+/* fstatat first, so that an error of the path is not taken for the answer. */
+static int access_ask(void *ctx, int dirfd, const char *path, int at_flags)
+{
+	struct access_question *question = ctx;
+	struct stat status;
+
+	if (question->mode & (W_OK | X_OK)) {
+		if (fstatat(dirfd, path, &status, at_flags) < 0)
+			return -errno;
+		question->type = status.st_mode & S_IFMT;
+	}
+	if (syscall(SYS_faccessat2, dirfd, path, question->mode, at_flags | (int)question->flags) == 0)
+		return 0;
+	if (errno == ELOOP || errno == ENOENT)
+		return -errno;
+	question->answer = -errno;
+	return 0;
+}
+
+/*
+ * What the policy does not grant is answered as on a read-only mount (EROFS, not for pipes, sockets and devices) and on
+ * a noexec mount (EACCES, regular files only).
+ */
+static int access_granted(const struct call *call, const struct access_question *question)
+{
+	const struct place *place = &call->place[0];
+	struct policy_decision decision;
+
+	if (!place->mount || place->magic || !(question->mode & (W_OK | X_OK)))
+		return 0;
+	if (question->mode & X_OK && S_ISREG(question->type) &&
+	    view_judge(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
+		return -EACCES;
+	if (question->mode & W_OK && (S_ISREG(question->type) || S_ISDIR(question->type) || S_ISLNK(question->type))) {
+		decision = view_judge(call->sandbox->view, call->task, place, POLICY_WRITE);
+		if (decision.verdict == VERDICT_DENY)
+			return decision.error == EACCES ? -EACCES : -EROFS;
+	}
+	return 0;
+}
+
+static void access_path(struct call *call, int mode, unsigned flags)
+{
+	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
+	const struct file_question question = {.ask = access_ask, .ctx = &access};
+	int r;
+
+	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	if (file_ask(call, 0, POLICY_READ, flags, &question) < 0)
+		return;
+	r = access.answer < 0 ? access.answer : access_granted(call, &access);
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_return(call, 0);
+}
+
+void sys_access(struct call *call)
+{
+	access_path(call, call_int(call, 1), 0);
+}
+
+void sys_faccessat(struct call *call)
+{
+	access_path(call, call_int(call, 2), 0);
+}
+
+void sys_faccessat2(struct call *call)
+{
+	access_path(call, call_int(call, 2), call_uint(call, 3));
 }

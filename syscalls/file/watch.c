@@ -1,7 +1,6 @@
 /*
- * inotify_add_watch(2): on the pinned object, through a duplicate of the program's inotify descriptor. What is read
- * from that natively names every entry of a watched directory, so only one whose own listing the program sees may be
- * watched.
+ * inotify_add_watch(2): on the pinned object, through a duplicate of the program's inotify descriptor. The events,
+ * which are read natively, name every entry of a watched directory, so a directory with a stand-in must not be watched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,19 +10,17 @@
 #include "base/cleanup.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/descriptor.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
 /*
- * Where only globs grant, the listing is a stand-in's, and the pin the directory itself in a mount namespace
- * (view_open): it is for going through, and nothing that tells of entries may be done with it. A stand-in would never
- * tell of anything. EACCES, on which programs go on to look by themselves. A directory without a name in the view has a
- * listing that nobody judged.
+ * False for a directory in which only globs grant: in a mount namespace the pin is of the host's directory, not of its
+ * stand-in (view_open). EACCES makes programs poll instead. False also for a directory without a virtual name, whose
+ * entries cannot be judged.
  */
-static bool may_tell_names(const struct call *call, int object)
+static bool watch_may_name(const struct call *call, int object)
 {
 	const struct place *place = &call->place[0];
 	struct stat status;
@@ -33,35 +30,38 @@ static bool may_tell_names(const struct call *call, int object)
 	return !(place->mount->flags & MOUNT_FILTERED && view_own_listing(place));
 }
 
+/* In the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1 with the outcome set. */
+static int watch_descriptor(struct call *call, unsigned mask)
+{
+	_cleanup_close_ int watch = -1;
+
+	if (!(mask & (IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW |
+		      IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT)))
+		return call_fail(call, -EINVAL);
+	watch = descriptor_copy(call, call_int(call, 0));
+	if (watch >= 0 && (mask & (IN_MASK_ADD | IN_MASK_CREATE)) == (IN_MASK_ADD | IN_MASK_CREATE))
+		return call_fail(call, -EINVAL);
+	return steal_fd(&watch);
+}
+
 void sys_inotify_add_watch(struct call *call)
 {
-	_cleanup_close_ int object = -1, watch = -1;
 	unsigned mask = call_uint(call, 2);
+	_cleanup_close_ int object = -1, watch = watch_descriptor(call, mask);
 
-	/* The kernel's order: no known bit, both of two exclusive bits, then the descriptor, then the path. */
-	if (!(mask & (IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW |
-		      IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT))) {
-		call_fail(call, -EINVAL);
-		return;
-	}
-	watch = descriptor_copy(call, call_int(call, 0));
 	if (watch < 0)
 		return;
-	if ((mask & (IN_MASK_ADD | IN_MASK_CREATE)) == (IN_MASK_ADD | IN_MASK_CREATE)) {
-		call_fail(call, -EINVAL);
-		return;
-	}
 	object = file_pin(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
 	if (object < 0)
 		return;
-	if (!may_tell_names(call, object)) {
+	if (!watch_may_name(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
 		return;
 	}
 	if (call_commit(call) < 0)
 		return;
 	memfds_set_queues(call->sandbox->memfds);
-	/* The link to the pinned object has to be followed, whatever the object is. */
+	/* Without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
 	file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 }

@@ -1,53 +1,47 @@
-/*
- * The extended attribute calls: by path, by link, by descriptor and by *at, one performer for each of the four
- * actions.
- */
+/* The calls on extended attributes: set, remove, get and list, each by path, by link, by descriptor and by *at. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/call/decode.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
-#include "syscalls/file/xattr.h"
+#include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-#define NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
-#define VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX, and XATTR_LIST_MAX */
-#define AT_KNOWN ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+#define XATTR_NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
+#define XATTR_VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX and XATTR_LIST_MAX */
 
 /*
- * All that a run may have in attributes, whatever its limits. A file system in memory keeps them apart from its blocks and
- * without a bound of its own; and since the supervisor sets them, no control group of the run's pays for that memory.
+ * What all attributes of a run may take. A file system in memory has no bound for them; and since the supervisor sets
+ * them, the memory is not charged to a control group of the run.
  */
-#define RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define ATTRIBUTE_BYTES 256 /* a name and the kernel's own part, besides the value */
+#define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
+#define XATTR_BYTES 256 /* of an attribute, besides its value: the name and the kernel's own data */
 
-bool xattr_check_name(struct call *call)
+/* The descriptor fd, or path[0] with AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH of at_flags. */
+struct xattr_target {
+	bool by_fd;
+	int fd;
+	unsigned at_flags;
+};
+
+/* *at flags and, unless all attributes are listed, the name. 0, or -1 with the outcome set. */
+static int xattr_check(struct call *call, const struct xattr_target *target, bool named)
 {
-	if (!call->text_error && call->text_len >= 1 && call->text_len <= NAME_BYTES_MAX)
-		return true;
-	call_fail(call, call->text_error == -EFAULT ? -EFAULT : -ERANGE);
-	return false;
+	if (target->at_flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return call_fail(call, -EINVAL);
+	if (named && (call->text_error || call->text_len < 1 || call->text_len > XATTR_NAME_BYTES_MAX))
+		return call_fail(call, call->text_error == -EFAULT ? -EFAULT : -ERANGE);
+	return 0;
 }
 
-bool xattr_check_at(struct call *call, unsigned flags)
-{
-	if (!(flags & ~AT_KNOWN))
-		return true;
-	call_fail(call, -EINVAL);
-	return false;
-}
-
-/* The new *at calls treat an empty path as a descriptor, for which O_PATH is not enough. */
-static int pin(struct call *call, const struct xattr_target *target, bool write)
+/* The *at calls treat an empty path as a descriptor, and an O_PATH one is EBADF. */
+static int xattr_pin(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
 	bool empty =
@@ -59,23 +53,21 @@ static int pin(struct call *call, const struct xattr_target *target, bool write)
 			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
 		return file_pin_meta_fd(call, fd);
-	if (file_fd_is_path(call, fd)) {
-		call_fail(call, -EBADF);
-		return -1;
-	}
+	if (file_fd_is_path(call, fd))
+		return call_fail(call, -EBADF);
 	return file_pin_fd(call, fd, POLICY_READ);
 }
 
-/* What the attribute takes now; 0: there is none. */
-static uint64_t bytes_of(const struct call *call, int fd)
+/* The bytes that the attribute takes now; 0: it does not exist. */
+static uint64_t xattr_bytes(const struct call *call, int fd)
 {
 	ssize_t size = getxattr(file_link(fd).path, call->text, NULL, 0);
 
-	return size < 0 ? 0 : (uint64_t)size + ATTRIBUTE_BYTES;
+	return size < 0 ? 0 : (uint64_t)size + XATTR_BYTES;
 }
 
-/* After a success. What was there before the run is given back as well, but no more than the run has added. */
-static void count(struct call *call, uint64_t before, uint64_t now)
+/* After a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
+static void xattr_count(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
 
@@ -84,92 +76,85 @@ static void count(struct call *call, uint64_t before, uint64_t now)
 	disk_attributes(call, *sum);
 }
 
-/* False: the call is refused. */
-static bool admit(struct call *call, uint64_t before, uint64_t now)
+/* False with the outcome set. */
+static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t sum = call->sandbox->attribute_bytes;
 
 	if (now <= before)
 		return true;
-	if (sum + now - before <= RUN_BYTES_MAX)
+	if (sum + now - before <= XATTR_RUN_BYTES_MAX)
 		return disk_admit(call, now - before) == 0;
 	call_refuse(call, -ENOSPC, NULL, "attributes_limit");
 	return false;
 }
 
-void xattr_set(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size, unsigned flags)
+/*
+ * Copies the new value from the program. In the order of setxattr_copy() in fs/xattr.c, before the path is looked at.
+ */
+static int xattr_copy(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size, unsigned flags,
+		      void **ret_value)
+{
+	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE))
+		return call_fail(call, -EINVAL);
+	if (xattr_check(call, target, true) < 0)
+		return -1;
+	if (size > XATTR_VALUE_BYTES_MAX)
+		return call_fail(call, -E2BIG);
+	*ret_value = malloc(size ? size : 1);
+	if (!*ret_value)
+		return call_fail(call, -ENOMEM);
+	return size && decode_at(call, addr, *ret_value, size) < 0 ? call_fail(call, -EFAULT) : 0;
+}
+
+static void xattr_set(struct call *call, struct xattr_target target, uint64_t addr, uint64_t size, unsigned flags)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ void *value = NULL;
 	uint64_t before;
 
-	/* The order of setxattr_copy() in fs/xattr.c, all of it before the path is looked at. */
-	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE)) {
-		call_fail(call, -EINVAL);
+	if (xattr_copy(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
-	}
-	if (!xattr_check_name(call))
-		return;
-	if (size > VALUE_BYTES_MAX) {
-		call_fail(call, -E2BIG);
-		return;
-	}
-	value = malloc(size ? size : 1);
-	if (!value) {
-		call_fail(call, -ENOMEM);
-		return;
-	}
-	if (size && decode_at(call, addr, value, size) < 0) {
-		call_fail(call, -EFAULT);
-		return;
-	}
-	fd = pin(call, target, true);
-	if (fd < 0)
-		return;
-	before = bytes_of(call, fd);
-	/* A value may take a block, which the file has then. */
-	if (!admit(call, before, size + ATTRIBUTE_BYTES) || disk_watch(call, fd, false) < 0 || file_begin(call, 0) < 0)
+	before = xattr_bytes(call, fd);
+	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 || file_begin(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
 	if (file_error(call) == 0)
-		count(call, before, size + ATTRIBUTE_BYTES);
+		xattr_count(call, before, size + XATTR_BYTES);
 	disk_changed(call, fd);
 }
 
-void xattr_remove(struct call *call, const struct xattr_target *target)
+static void xattr_remove(struct call *call, struct xattr_target target)
 {
 	_cleanup_close_ int fd = -1;
 	uint64_t before;
 
-	if (!xattr_check_name(call))
+	if (xattr_check(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
-	fd = pin(call, target, true);
-	if (fd < 0)
-		return;
-	before = bytes_of(call, fd);
+	before = xattr_bytes(call, fd);
 	if (file_begin(call, 0) < 0)
 		return;
 	file_end(call, removexattr(file_link(fd).path, call->text));
 	if (file_error(call) == 0)
-		count(call, before, 0);
+		xattr_count(call, before, 0);
 }
 
-/* getxattr (with a name) and listxattr differ in nothing but the kernel's call. */
-void xattr_read(struct call *call, const struct xattr_target *target, bool list, uint64_t addr, uint64_t size)
+/* getxattr, or listxattr, which has no name. */
+static void xattr_read(struct call *call, struct xattr_target target, bool list, uint64_t addr, uint64_t size)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *value = NULL;
 	ssize_t len;
 
-	if (!list && !xattr_check_name(call))
+	if (xattr_check(call, &target, !list) < 0)
 		return;
-	size = size < VALUE_BYTES_MAX ? size : VALUE_BYTES_MAX;
+	size = size < XATTR_VALUE_BYTES_MAX ? size : XATTR_VALUE_BYTES_MAX;
 	value = malloc(size ? size : 1);
 	if (!value) {
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	fd = pin(call, target, false);
+	fd = xattr_pin(call, &target, false);
 	if (fd < 0)
 		return;
 	if (list)
@@ -180,4 +165,117 @@ void xattr_read(struct call *call, const struct xattr_target *target, bool list,
 		call_fail(call, -errno);
 	else
 		file_end_output(call, addr, value, size ? (size_t)len : 0, len);
+}
+
+/* ---- the calls ---- */
+
+static const struct xattr_target xattr_by_path = {.at_flags = 0};
+static const struct xattr_target xattr_by_link = {.at_flags = AT_SYMLINK_NOFOLLOW};
+
+static struct xattr_target xattr_by_fd(const struct call *call)
+{
+	return (struct xattr_target){.by_fd = true, .fd = call_int(call, 0)};
+}
+
+static struct xattr_target xattr_at(const struct call *call)
+{
+	return (struct xattr_target){.at_flags = call_uint(call, 2)};
+}
+
+void sys_setxattr(struct call *call)
+{
+	xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4));
+}
+
+void sys_lsetxattr(struct call *call)
+{
+	xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4));
+}
+
+void sys_fsetxattr(struct call *call)
+{
+	xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4));
+}
+
+void sys_removexattr(struct call *call)
+{
+	xattr_remove(call, xattr_by_path);
+}
+
+void sys_lremovexattr(struct call *call)
+{
+	xattr_remove(call, xattr_by_link);
+}
+
+void sys_fremovexattr(struct call *call)
+{
+	xattr_remove(call, xattr_by_fd(call));
+}
+
+void sys_removexattrat(struct call *call)
+{
+	xattr_remove(call, xattr_at(call));
+}
+
+void sys_getxattr(struct call *call)
+{
+	xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]);
+}
+
+void sys_lgetxattr(struct call *call)
+{
+	xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]);
+}
+
+void sys_listxattr(struct call *call)
+{
+	xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]);
+}
+
+void sys_llistxattr(struct call *call)
+{
+	xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]);
+}
+
+void sys_listxattrat(struct call *call)
+{
+	xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]);
+}
+
+/* struct xattr_args of linux/xattr.h (Linux 6.13). */
+struct xattr_value {
+	uint64_t value __attribute__((aligned(8)));
+	uint32_t size;
+	uint32_t flags;
+};
+
+/* Copies it from arg[4]; its size is arg[5]. False with the outcome set. */
+static bool xattr_args(struct call *call, struct xattr_value *ret_args)
+{
+	int r = decode_extensible(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
+
+	if (r < 0)
+		call_fail(call, r);
+	return r == 0;
+}
+
+void sys_setxattrat(struct call *call)
+{
+	struct xattr_target target = xattr_at(call);
+	struct xattr_value args;
+
+	if (xattr_args(call, &args) && xattr_check(call, &target, false) == 0)
+		xattr_set(call, target, args.value, args.size, args.flags);
+}
+
+void sys_getxattrat(struct call *call)
+{
+	struct xattr_value args;
+
+	if (!xattr_args(call, &args))
+		return;
+	if (args.flags)
+		call_fail(call, -EINVAL);
+	else
+		xattr_read(call, xattr_at(call), false, args.value, args.size);
 }

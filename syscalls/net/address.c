@@ -11,7 +11,7 @@
 #include "base/fdinfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
-#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 
 #include "base/banned.h"

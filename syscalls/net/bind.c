@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "syscalls/account/disk.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"

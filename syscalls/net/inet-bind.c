@@ -6,7 +6,7 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"

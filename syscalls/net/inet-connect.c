@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/net/inet-work.h"
 #include "syscalls/process/target.h"

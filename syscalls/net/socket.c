@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/memfds.h"
-#include "syscalls/file/act.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-send.h"
 #include "syscalls/net/inet.h"

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
-#include "syscalls/file/room.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 

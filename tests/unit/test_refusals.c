@@ -10,7 +10,6 @@
 #include <sys/un.h>
 
 #include "syscalls/call/descriptor.h"
-#include "syscalls/file/act.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/sockets.h"
 #include "syscalls/table/handlers.h"

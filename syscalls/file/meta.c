@@ -1,0 +1,253 @@
+/*
+ * Metadata of a pinned object that may be written, by path or descriptor: the calls chmod(2), chown(2), utime(2),
+ * utimes(2), futimesat(2), utimensat(2), file_getattr(2), file_setattr(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include "base/cleanup.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/table/handlers.h"
+#include "syscalls/table/numbers.h"
+
+#include "base/banned.h"
+
+#define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+
+/* Takes fd. By its link in /proc, because fchmod(2) takes no O_PATH descriptor; a symbolic link is EOPNOTSUPP. */
+static void chmod_end(struct call *call, int fd, mode_t mode)
+{
+	_cleanup_close_ int object = fd;
+
+	if (object >= 0 && file_begin(call, 0) == 0)
+		file_end(call, chmod(file_link(object).path, mode & 07777));
+}
+
+static void chmod_path(struct call *call, mode_t mode, unsigned flags)
+{
+	if (flags & ~META_AT_FLAGS)
+		call_fail(call, -EINVAL);
+	else if (!file_refuse_setid(call, mode & 07777))
+		chmod_end(call, file_pin_meta(call, flags), mode);
+}
+
+void sys_chmod(struct call *call)
+{
+	chmod_path(call, call_uint(call, 1), 0);
+}
+
+void sys_fchmodat(struct call *call)
+{
+	chmod_path(call, call_uint(call, 2), 0);
+}
+
+void sys_fchmodat2(struct call *call)
+{
+	chmod_path(call, call_uint(call, 2), call_uint(call, 3));
+}
+
+void sys_fchmod(struct call *call)
+{
+	mode_t mode = call_uint(call, 1);
+
+	if (!file_refuse_setid(call, mode & 07777))
+		chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), mode);
+}
+
+/* Takes fd. */
+static void chown_end(struct call *call, int fd, uid_t owner, gid_t group)
+{
+	_cleanup_close_ int object = fd;
+
+	if (object >= 0 && file_begin(call, 0) == 0)
+		file_end(call, fchownat(object, "", owner, group, AT_EMPTY_PATH));
+}
+
+static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
+{
+	if (flags & ~META_AT_FLAGS)
+		call_fail(call, -EINVAL);
+	else
+		chown_end(call, file_pin_meta(call, flags), call_uint(call, owner_arg), call_uint(call, owner_arg + 1));
+}
+
+void sys_chown(struct call *call)
+{
+	chown_path(call, 1, 0);
+}
+
+void sys_lchown(struct call *call)
+{
+	chown_path(call, 1, AT_SYMLINK_NOFOLLOW);
+}
+
+void sys_fchownat(struct call *call)
+{
+	chown_path(call, 2, call_uint(call, 4));
+}
+
+void sys_fchown(struct call *call)
+{
+	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2));
+}
+
+/* ---- times ---- */
+
+/* times NULL: now. A NULL path means the descriptor: do_utimes() in fs/utimes.c. */
+static void times_set(struct call *call, const struct timespec *times, unsigned flags)
+{
+	const struct call_path *path = &call->path[0];
+	_cleanup_close_ int fd = -1;
+
+	if (path->null && path->dirfd != AT_FDCWD) {
+		if (flags)
+			call_fail(call, -EINVAL);
+		else
+			fd = file_pin_meta_fd(call, path->dirfd);
+	} else if (flags & ~META_AT_FLAGS) {
+		call_fail(call, -EINVAL);
+	} else if (path->null) {
+		call_fail(call, -EFAULT);
+	} else {
+		fd = file_pin_meta(call, flags);
+	}
+	if (fd >= 0 && file_begin(call, 0) == 0)
+		file_end(call, utimensat(fd, "", times, AT_EMPTY_PATH));
+}
+
+void sys_utime(struct call *call)
+{
+	struct timespec times[2] = {{0}};
+	struct utimbuf given;
+
+	if (call->arg[1] == 0) {
+		times_set(call, NULL, 0);
+	} else if (decode_struct(call, 1, &given, sizeof(given)) < 0) {
+		call_fail(call, -EFAULT);
+	} else {
+		times[0].tv_sec = given.actime;
+		times[1].tv_sec = given.modtime;
+		times_set(call, times, 0);
+	}
+}
+
+/* utimes and futimesat check the range before the path: do_futimesat() in fs/utimes.c. */
+static void times_set_timevals(struct call *call, unsigned arg)
+{
+	struct timespec times[2];
+	struct timeval given[2];
+
+	if (call->arg[arg] == 0) {
+		times_set(call, NULL, 0);
+		return;
+	}
+	if (decode_struct(call, arg, given, sizeof(given)) < 0) {
+		call_fail(call, -EFAULT);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (given[i].tv_usec < 0 || given[i].tv_usec >= 1000000) {
+			call_fail(call, -EINVAL);
+			return;
+		}
+		times[i] = (struct timespec){.tv_sec = given[i].tv_sec, .tv_nsec = given[i].tv_usec * 1000};
+	}
+	times_set(call, times, 0);
+}
+
+void sys_utimes(struct call *call)
+{
+	times_set_timevals(call, 1);
+}
+
+void sys_futimesat(struct call *call)
+{
+	times_set_timevals(call, 2);
+}
+
+void sys_utimensat(struct call *call)
+{
+	struct timespec times[2];
+
+	if (call->arg[2] == 0) {
+		times_set(call, NULL, call_uint(call, 3));
+	} else if (decode_struct(call, 2, times, sizeof(times)) < 0) {
+		call_fail(call, -EFAULT);
+	} else if (times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT) {
+		call->decision.verdict = VERDICT_ALLOW;
+		call_return(call, 0); /* the kernel ignores the path */
+	} else {
+		times_set(call, times, call_uint(call, 3));
+	}
+}
+
+/* ---- inode flags (Linux 6.17) ---- */
+
+/* struct file_attr of linux/fs.h, first version. */
+struct file_attr_1 {
+	uint64_t xflags;
+	uint32_t extsize;
+	uint32_t nextents;
+	uint32_t projid;
+	uint32_t cowextsize;
+};
+_Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
+
+#define ATTR_BYTES_MAX 4096u /* a page, as in the kernel */
+
+/* False with the outcome set. */
+static bool attr_check(struct call *call, unsigned flags, uint64_t size)
+{
+	int error = 0;
+
+	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
+		error = -EINVAL;
+	if (error == 0 && size > ATTR_BYTES_MAX)
+		error = -E2BIG;
+	if (error < 0)
+		call_fail(call, error);
+	return error == 0;
+}
+
+void sys_file_getattr(struct call *call)
+{
+	unsigned flags = call_uint(call, 4);
+	uint64_t size = call->arg[3];
+	char out[ATTR_BYTES_MAX] = {0};
+	_cleanup_close_ int fd = -1;
+
+	if (!attr_check(call, flags, size))
+		return;
+	fd = file_pin_at(call, 0, POLICY_READ, flags);
+	if (fd < 0)
+		return;
+	if (syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out, sizeof(struct file_attr_1), 0) < 0)
+		call_fail(call, -errno);
+	else
+		file_end_output(call, call->arg[2], out, size, 0); /* zeroes the rest of a newer, longer struct */
+}
+
+void sys_file_setattr(struct call *call)
+{
+	unsigned flags = call_uint(call, 4);
+	struct file_attr_1 attr;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!attr_check(call, flags, call->arg[3]))
+		return;
+	r = decode_extensible(call, 2, &attr, sizeof(attr), call->arg[3], sizeof(attr));
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	fd = file_pin_meta(call, flags);
+	if (fd >= 0 && file_begin(call, 0) == 0)
+		file_end(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
+}

@@ -1,0 +1,226 @@
+/* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/account/disk.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+static void make_dir(struct call *call, mode_t mode)
+{
+	_cleanup_close_ int parent = -1;
+	const char *name;
+
+	if (file_refuse_setid(call, mode))
+		return;
+	parent = file_pin_new(call, 0, &name);
+	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_begin(call, 0) < 0)
+		return;
+	file_end(call, mkdirat(parent, name, mode));
+	disk_made(call, S_IFDIR);
+}
+
+void sys_mkdir(struct call *call)
+{
+	make_dir(call, call_uint(call, 1));
+}
+
+void sys_mkdirat(struct call *call)
+{
+	make_dir(call, call_uint(call, 2));
+}
+
+/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
+static int make_check_node(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case 0:
+	case S_IFREG:
+	case S_IFIFO:
+	case S_IFSOCK:
+	case S_IFCHR:
+	case S_IFBLK:
+		return 0;
+	case S_IFDIR:
+		return -EPERM;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Pins the directory for the node. -1 with the outcome set. */
+static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
+{
+	_cleanup_close_ int parent = -1;
+	int r = make_check_node(mode);
+
+	if (r < 0)
+		return call_fail(call, r);
+	if (file_refuse_setid(call, mode))
+		return -1;
+	parent = file_pin_new(call, 0, ret_name);
+	if (parent >= 0 && (S_ISCHR(mode) || S_ISBLK(mode)))
+		return call_refuse(call, -EPERM, NULL, "device_node");
+	return steal_fd(&parent);
+}
+
+static void make_node(struct call *call, unsigned given_mode, dev_t device)
+{
+	const char *name;
+	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
+	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
+
+	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, mknodat(parent, name, mode, device));
+	disk_made(call, mode);
+}
+
+void sys_mknod(struct call *call)
+{
+	make_node(call, call_uint(call, 1), call_uint(call, 2));
+}
+
+void sys_mknodat(struct call *call)
+{
+	make_node(call, call_uint(call, 2), call_uint(call, 3));
+}
+
+/*
+ * The target of a link grants nothing: it is resolved in the view. But programs outside of the run may follow the link.
+ */
+void sys_symlink(struct call *call)
+{
+	_cleanup_close_ int parent = -1;
+	const char *name;
+
+	if (call->text_error || call->text_len == 0)
+		call_fail(call, call->text_error ? call->text_error : -ENOENT);
+	else
+		parent = file_pin_new(call, 0, &name);
+	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
+	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_begin(call, 0) < 0)
+		return;
+	file_end(call, symlinkat(call->text, parent, name));
+	disk_made(call, S_IFLNK);
+}
+
+void sys_symlinkat(struct call *call)
+{
+	sys_symlink(call);
+}
+
+/* ---- link ---- */
+
+/*
+ * The new name may have more rights than the old one, so the old one must be writable as well. Between two mounts of
+ * the view a refusal is EXDEV, as the kernel's, after which cp -l copies. An object without a virtual name may get one
+ * only when it has no name on the host either: O_TMPFILE. 0, or -1 with the outcome set.
+ */
+static int link_check_source(struct call *call, int object)
+{
+	const struct place *from = &call->place[0], *to = &call->place[1];
+	struct policy_decision decision;
+	struct stat status;
+
+	if (fstat(object, &status) < 0)
+		return call_fail(call, -errno);
+	if (!from->mount || from->magic)
+		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
+	decision = view_judge(call->sandbox->view, call->task, from, POLICY_WRITE);
+	if (decision.verdict == VERDICT_DENY)
+		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule, decision.reason);
+	/* Natively, too, devices and /proc are on other mounts. */
+	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
+		return call_fail(call, -EXDEV);
+	return S_ISLNK(status.st_mode) ? file_check_link(call, to, object, "") : 0;
+}
+
+/* Between two mounts of the view that are one mount of the host. */
+static int link_on_host(const struct call *call, int object, int parent, const char *name)
+{
+	_cleanup_close_ int from = view_host_twin(&call->place[0], object, false);
+	_cleanup_close_ int to = view_host_twin(&call->place[1], parent, true);
+
+	errno = EXDEV;
+	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
+}
+
+static void link_path(struct call *call, unsigned flags)
+{
+	_cleanup_close_ int object = -1, parent = -1;
+	const char *name;
+	int r;
+
+	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	object = file_pin_at(call, 0, POLICY_READ,
+			     (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW));
+	if (object < 0)
+		return;
+	parent = file_pin_new(call, 1, &name);
+	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	    file_begin(call, 1) < 0)
+		return;
+	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
+	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
+	disk_made(call, S_IFREG);
+}
+
+void sys_link(struct call *call)
+{
+	link_path(call, 0);
+}
+
+void sys_linkat(struct call *call)
+{
+	link_path(call, call_uint(call, 4));
+}
+
+/* ---- unlink ---- */
+
+static void remove_name(struct call *call, unsigned flags)
+{
+	_cleanup_close_ int parent = -1;
+	struct disk_removal removal;
+	const char *name;
+
+	if (flags & ~(unsigned)AT_REMOVEDIR)
+		call_fail(call, -EINVAL);
+	else
+		parent = file_pin_parent(call, 0, &name);
+	if (parent < 0)
+		return;
+	if (flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0])) {
+		call_fail(call, -EBUSY);
+		return;
+	}
+	if (file_begin(call, 0) < 0)
+		return;
+	removal = disk_removing(call, parent, name);
+	file_end(call, unlinkat(parent, name, (int)flags));
+	disk_removed(call, &removal);
+}
+
+void sys_unlink(struct call *call)
+{
+	remove_name(call, 0);
+}
+
+void sys_rmdir(struct call *call)
+{
+	remove_name(call, AT_REMOVEDIR);
+}
+
+void sys_unlinkat(struct call *call)
+{
+	remove_name(call, call_uint(call, 2));
+}
