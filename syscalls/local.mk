@@ -44,10 +44,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
 	syscalls/call/record.h \
-	syscalls/exec/args.c \
-	syscalls/exec/args.h \
-	syscalls/exec/argv.c \
-	syscalls/exec/argv.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
 	syscalls/exec/elf.c \
@@ -55,8 +51,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/execve.c \
 	syscalls/exec/execve.h \
 	syscalls/exec/image.c \
-	syscalls/exec/judge.c \
-	syscalls/exec/judge.h \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \

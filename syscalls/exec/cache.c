@@ -8,11 +8,11 @@
 
 #include "base/banned.h"
 
-#define PROGRAMS 64u
-/* What changed later than this before it was looked at could change again without another time (coarse clocks). */
-#define SETTLED_S 2
+#define CACHE_PROGRAMS 64u
+/* A younger file could change again without a new ctime, which has the resolution of a tick. */
+#define CACHE_SETTLED_S 2
 
-/* Status that says whether a file is the same, and unchanged. */
+/* The fields that differ when a file is another one, or was changed. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -23,7 +23,7 @@ struct stamp {
 
 struct known_program {
 	struct stamp stamp;
-	const struct mount *mount; /* by another one it may be not executable */
+	const struct mount *mount; /* another mount may be noexec */
 	struct exec_program program;
 };
 
@@ -34,11 +34,11 @@ struct known_loader {
 
 static const char *const own_loaders[] = ELF_LOADERS;
 
-/* As in exec-image.c: the one thread that receives judges execs. */
-static _Thread_local struct known_program programs[PROGRAMS];
+/* Only the supervisor thread judges execs. */
+static _Thread_local struct known_program programs[CACHE_PROGRAMS];
 static _Thread_local struct known_loader loaders[sizeof(own_loaders) / sizeof(own_loaders[0])];
 
-static bool same_time(const struct timespec *one, const struct timespec *other)
+static bool stamp_same_time(const struct timespec *one, const struct timespec *other)
 {
 	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
 }
@@ -46,8 +46,8 @@ static bool same_time(const struct timespec *one, const struct timespec *other)
 static bool stamp_holds(const struct stamp *stamp, const struct stat *st)
 {
 	return stamp->ino == st->st_ino && stamp->dev == st->st_dev && stamp->mode == st->st_mode &&
-	       stamp->size == st->st_size && same_time(&stamp->mtime, &st->st_mtim) &&
-	       same_time(&stamp->ctime, &st->st_ctim);
+	       stamp->size == st->st_size && stamp_same_time(&stamp->mtime, &st->st_mtim) &&
+	       stamp_same_time(&stamp->ctime, &st->st_ctim);
 }
 
 static struct stamp stamp_of(const struct stat *st)
@@ -55,8 +55,8 @@ static struct stamp stamp_of(const struct stat *st)
 	return (struct stamp){st->st_dev, st->st_ino, st->st_mode, st->st_size, st->st_mtim, st->st_ctim};
 }
 
-/* True for what the run cannot write, and nobody has written just now. */
-static bool is_settled(const struct call *call, const struct place *place, const struct stat *st)
+/* True for a file that the run cannot write and no process has changed just now. */
+static bool cache_may_keep(const struct call *call, const struct place *place, const struct stat *st)
 {
 	const unsigned special = MOUNT_PROC | MOUNT_DEVICE | MOUNT_TTY;
 	struct timespec now;
@@ -64,12 +64,12 @@ static bool is_settled(const struct call *call, const struct place *place, const
 	if (place->magic || !place->mount || place->mount->flags & special ||
 	    policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
 		return false;
-	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - SETTLED_S;
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - CACHE_SETTLED_S;
 }
 
 static struct known_program *program_slot(const struct stat *st)
 {
-	return &programs[(st->st_ino ^ st->st_dev) % PROGRAMS];
+	return &programs[(st->st_ino ^ st->st_dev) % CACHE_PROGRAMS];
 }
 
 bool exec_cache_program(const struct place *place, const struct stat *st, struct exec_program *ret_program)
@@ -88,7 +88,7 @@ void exec_cache_keep_program(const struct call *call, const struct place *place,
 	struct known_program *known = program_slot(st);
 	size_t len = facts->dynamic ? strlen(facts->interp) : 0;
 
-	if (len >= EXEC_INTERP_MAX || !is_settled(call, place, st))
+	if (len >= EXEC_INTERP_MAX || !cache_may_keep(call, place, st))
 		return;
 	known->stamp = stamp_of(st);
 	known->mount = place->mount;
@@ -110,7 +110,7 @@ bool exec_cache_loader(const char *text, struct exec_loader *ret_loader)
 	const struct known_loader *known = loader_slot(text);
 	struct stat st;
 
-	/* Empty entries have no inode number, and no file has the number 0. */
+	/* An empty entry has the inode number 0, which no file has. */
 	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_holds(&known->stamp, &st))
 		return false;
 	*ret_loader = known->loader;
@@ -122,7 +122,7 @@ void exec_cache_keep_loader(const struct call *call, const struct place *place, 
 {
 	struct known_loader *known = loader_slot(text);
 
-	if (!known || !is_settled(call, place, st))
+	if (!known || !cache_may_keep(call, place, st))
 		return;
 	known->stamp = stamp_of(st);
 	known->loader = *loader;

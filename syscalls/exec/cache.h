@@ -1,7 +1,7 @@
 /*
- * What the bytes of an executable file say, remembered as long as the file is the same and the run cannot change it.
- * Whether it may be executed is judged at every exec, and what ran is compared with what was approved after every exec
- * (trace.h): an entry that is wrong can make an exec fail, it cannot let another file run.
+ * Keeps what the headers of executable files say, as long as the file is unchanged and the run cannot write it. Every
+ * exec is still judged, and compared with its plan afterwards (supervisor/trace): a wrong entry can only make an exec
+ * fail.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_CACHE_H
 #define CALLGATE_SYSCALLS_EXEC_CACHE_H
@@ -10,9 +10,9 @@
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/execve.h"
 
-#define EXEC_INTERP_MAX 64u /* longer names of loaders are not remembered */
+#define EXEC_INTERP_MAX 64u /* longer names of loaders are not kept */
 
-/* A file that may be read and executed, and is no script. */
+/* An ELF file that may be read. */
 struct exec_program {
 	bool dynamic;
 	char interp[EXEC_INTERP_MAX];
@@ -24,17 +24,14 @@ struct exec_loader {
 	uint64_t page; /* see exec_plan.interp_page */
 };
 
-/* True when the file at a place, of this status, is known. */
+/* True when the file at a place, with this status, is kept. */
 bool exec_cache_program(const struct place *place, const struct stat *st, struct exec_program *ret_program);
 void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts);
 
-/*
- * True when `text` (a PT_INTERP) is known, and still leads the kernel to the very file it led to when it was judged: asks
- * by one stat(2).
- */
+/* True when `text` (a PT_INTERP) is kept and still leads the kernel to the same file, by one stat(2). */
 bool exec_cache_loader(const char *text, struct exec_loader *ret_loader);
-/* text was judged, led to the place and leads the kernel there. Only what the architecture's ABI names is kept. */
+/* text was judged, and leads us and the kernel to the place. Only the loaders of the ABI are kept. */
 void exec_cache_keep_loader(const struct call *call, const struct place *place, const char *text, const struct stat *st,
 			    const struct exec_loader *loader);
 

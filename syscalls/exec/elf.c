@@ -10,20 +10,20 @@
 
 #include "base/banned.h"
 
-/* fs/binfmt_elf.c, load_elf_phdrs(): more than 64 KiB of program headers are refused, so PN_XNUM never applies. */
+/* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
 #define PHDR_BATCH 16u
 #define ELF_PAGE 4096u
 
-/* The file, and its first bytes, where nearly every program has all that is looked at. */
-struct source {
+/* The file, and its first bytes, which mostly hold everything that is read. */
+struct elf_source {
 	int fd;
 	size_t len;
 	unsigned char head[1024];
 };
 
-/* 0, or -ENOEXEC when there is less in the file. */
-static int read_exactly(const struct source *source, void *out, size_t len, uint64_t offset)
+/* 0, -ENOEXEC when the file is shorter, or -errno. */
+static int elf_read(const struct elf_source *source, void *out, size_t len, uint64_t offset)
 {
 	ssize_t got;
 
@@ -39,7 +39,7 @@ static int read_exactly(const struct source *source, void *out, size_t len, uint
 	return (size_t)got == len ? 0 : -ENOEXEC;
 }
 
-static int read_header(struct source *source, Elf64_Ehdr *ehdr)
+static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 {
 	ssize_t got = pread(source->fd, source->head, sizeof(source->head), 0);
 	int r;
@@ -55,8 +55,8 @@ static int read_header(struct source *source, Elf64_Ehdr *ehdr)
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOTSUP;
 	if (ehdr->e_ident[EI_VERSION] != EV_CURRENT)
-		return -ENOEXEC; /* the kernel does not look; nothing makes such files */
-	r = read_exactly(source, ehdr, sizeof(*ehdr), 0);
+		return -ENOEXEC; /* the kernel does not check this; no tool makes such files */
+	r = elf_read(source, ehdr, sizeof(*ehdr), 0);
 	if (r < 0)
 		return r;
 	if (ehdr->e_machine != ELF_MACHINE)
@@ -69,21 +69,21 @@ static int read_header(struct source *source, Elf64_Ehdr *ehdr)
 	return 0;
 }
 
-/* The text at PT_INTERP as the kernel takes it: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
-static int read_interp(const struct source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
+/* As the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
+static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
 {
 	size_t want = (size_t)phdr->p_filesz;
 	int r;
 
 	if (phdr->p_filesz < 2 || phdr->p_filesz > PATH_MAX)
 		return -ENOEXEC;
-	r = read_exactly(source, text, want, phdr->p_offset);
+	r = elf_read(source, text, want, phdr->p_offset);
 	if (r < 0)
 		return r == -ENOEXEC ? -EIO : r;
 	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
 }
 
-static int inspect_phdr(const struct source *source, const Elf64_Phdr *phdr, struct elf_facts *facts, bool *loads)
+static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *phdr, struct elf_facts *facts, bool *loads)
 {
 	int r;
 
@@ -93,13 +93,13 @@ static int inspect_phdr(const struct source *source, const Elf64_Phdr *phdr, str
 	}
 	if (phdr->p_type != PT_INTERP || facts->dynamic)
 		return 0; /* the kernel uses the first PT_INTERP */
-	r = read_interp(source, phdr, facts->interp);
+	r = elf_read_interp(source, phdr, facts->interp);
 	if (r == 0)
 		facts->dynamic = true;
 	return r;
 }
 
-static int inspect_phdrs(const struct source *source, const Elf64_Ehdr *ehdr, struct elf_facts *facts)
+static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *ehdr, struct elf_facts *facts)
 {
 	Elf64_Phdr phdr[PHDR_BATCH];
 	size_t count = ehdr->e_phnum, batch;
@@ -111,9 +111,9 @@ static int inspect_phdrs(const struct source *source, const Elf64_Ehdr *ehdr, st
 		int r;
 
 		batch = count - i < PHDR_BATCH ? count - i : PHDR_BATCH;
-		r = read_exactly(source, phdr, batch * sizeof(*phdr), ehdr->e_phoff + i * sizeof(*phdr));
+		r = elf_read(source, phdr, batch * sizeof(*phdr), ehdr->e_phoff + i * sizeof(*phdr));
 		for (size_t at = 0; r == 0 && at < batch; at++)
-			r = inspect_phdr(source, &phdr[at], facts, &loads);
+			r = elf_inspect_phdr(source, &phdr[at], facts, &loads);
 		if (r < 0)
 			return r;
 	}
@@ -122,13 +122,13 @@ static int inspect_phdrs(const struct source *source, const Elf64_Ehdr *ehdr, st
 
 int elf_inspect(int fd, struct elf_facts *ret_facts)
 {
-	struct source source = {.fd = fd};
+	struct elf_source source = {.fd = fd};
 	struct elf_facts facts = {.dynamic = false};
 	Elf64_Ehdr ehdr = {.e_phnum = 0};
-	int r = read_header(&source, &ehdr);
+	int r = elf_read_header(&source, &ehdr);
 
 	if (r == 0)
-		r = inspect_phdrs(&source, &ehdr, &facts);
+		r = elf_inspect_phdrs(&source, &ehdr, &facts);
 	if (r == 0)
 		*ret_facts = facts;
 	return r;

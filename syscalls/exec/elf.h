@@ -1,4 +1,6 @@
-/* What the kernel will make of an ELF file, found before it is approved. Works on hostile bytes, and reads no sections. */
+/*
+ * Finds what the kernel will do with an ELF file, before it is approved. The bytes are hostile; sections are not read.
+ */
 #ifndef CALLGATE_SYSCALLS_EXEC_ELF_H
 #define CALLGATE_SYSCALLS_EXEC_ELF_H
 
@@ -9,13 +11,13 @@
 struct elf_facts {
 	bool dynamic;             /* has PT_INTERP */
 	char interp[PATH_MAX];    /* its text, NUL-terminated within the file */
-	uint64_t first_vaddr;     /* page of the first PT_LOAD: AT_BASE plus this is where an interpreter's first page is mapped */
+	uint64_t first_vaddr;     /* page of the first PT_LOAD, relative to AT_BASE for a loader */
 };
 
 /*
- * Reads the file by pread(2), never by mmap: the program may cut it at any time. 0 with facts; -ENOEXEC when the kernel
- * would refuse it as well (not ELF, no program headers, interpreter text not terminated); -ENOTSUP when it is ELF of
- * another class or machine, which only a compat layer or binfmt_misc could run; -EIO and the like from reading.
+ * Reads by pread(2), not mmap(2), because the program may truncate the file. 0 with facts; -ENOEXEC where the kernel
+ * refuses the file, too (not ELF, no program headers, unterminated interpreter); -ENOTSUP for another class or machine,
+ * which only a compat layer or binfmt_misc could run; -errno from reading.
  */
 int elf_inspect(int fd, struct elf_facts *ret_facts);
 

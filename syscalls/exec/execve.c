@@ -1,62 +1,496 @@
-#include "syscalls/exec/execve.h"
-
+/*
+ * execve(2), execveat(2): from the program's path to the plan of an exec. Judges every file that the kernel will load:
+ * the "#!" chain, the ELF file at its end, and its loader.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/call/call.h"
-#include "syscalls/exec/argv.h"
-#include "syscalls/exec/judge.h"
+#include "base/elf-machine.h"
+#include "base/fdinfo.h"
+#include "syscalls/call/native.h"
+#include "syscalls/exec/cache.h"
+#include "syscalls/exec/elf.h"
+#include "syscalls/exec/execve.h"
+#include "syscalls/exec/shebang.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
 #ifndef AT_EXECVE_CHECK
-#define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only say whether it could be executed */
+#define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
 #endif
 
-void exec_plan_free(struct exec_plan *plan)
+#define EXEC_SCRIPTS_MAX 5 /* exec_binprm(): a sixth "#!" is ELOOP */
+#define EXEC_INTERP_SLOT 1u /* of call->path and call->place, for interpreters and loaders */
+
+/* A regular file whose mode lets it be executed. */
+struct exec_file {
+	int fd; /* readable, owned; -1 when `program` is known */
+	struct stat st;
+	bool known;
+	bool reached; /* the kernel reaches this file by the program's path */
+	struct exec_program program; /* when known */
+};
+
+/* One exec while it is judged. */
+struct attempt {
+	struct call *call;
+	struct exec_plan *plan;
+	struct exec_args args;
+	char name[PATH_MAX + 32]; /* the kernel's bprm->filename */
+	struct exec_file file;    /* the program; then each interpreter of the chain */
+	unsigned at;              /* its slot in the call */
+	struct place saved_place; /* see loader_judge */
+	struct call_path saved_path;
+	unsigned saved_paths;
+};
+
+/* ---- one file ---- */
+
+/* The status of a pinned regular file. 0, or -1 with the outcome set. */
+static int exec_pin_stat(struct call *call, int pin, struct stat *ret_st)
 {
-	if (!plan)
-		return;
-	free(plan->virt);
-	free(plan->host);
-	free(plan->execfn);
-	for (char **text = plan->argv_head; text && *text; text++)
-		free(*text);
-	free(plan->argv_head);
-	free(plan);
+	if (fstat(pin, ret_st) < 0)
+		call_fail(call, -errno);
+	else if (!S_ISREG(ret_st->st_mode))
+		call_fail(call, S_ISLNK(ret_st->st_mode) ? -ELOOP : -EACCES);
+	else
+		return 0;
+	return -1;
+}
+
+/* Opens a pinned file for reading; the pin stays the caller's. A descriptor, or -1 with the outcome set. */
+static int exec_open_pinned(struct call *call, int pin)
+{
+	int fd;
+
+	/* Checks noexec as well. The system call itself, because faccessat(3) of glibc emulates flags by uid. */
+	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
+		return call_fail(call, -errno);
+	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
+	fd = open(file_link(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == EACCES)
+		call_refuse(call, EACCES, call->decision.rule, "not_readable");
+	else if (fd < 0)
+		call_fail(call, -errno);
+	return fd;
+}
+
+struct status_question {
+	struct stat *st;
+	int asked; /* the dirfd by which it was asked: see view_ask */
+};
+
+static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
+{
+	struct status_question *question = ctx;
+
+	question->asked = dirfd;
+	return fstatat(dirfd, path, question->st, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
 
 /*
- * The object behind a descriptor (fexecve). What has no name in the view - a memfd, a deleted file, an O_TMPFILE - was
- * never judged under any rule and is refused.
+ * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: it is not in the cache, so pin it
+ * and call exec_open; -1 with the outcome set.
  */
-static int pin_descriptor(struct call *call)
+static int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
+{
+	struct status_question status = {.st = &file->st, .asked = -1};
+	const struct file_question question = {.ask = exec_ask_status, .ctx = &status};
+	const struct place *place = &call->place[i];
+	int still = view_still_fd(call->sandbox->view);
+
+	file->fd = -1;
+	file->reached = false;
+	if (file_ask(call, i, POLICY_EXEC, at_flags, &question) < 0)
+		return -1;
+	file->known = exec_cache_program(place, &file->st, &file->program);
+	/* By name no link is on the way: if the program's path is that name, the kernel reaches the file. */
+	file->reached =
+		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
+	return file->known;
+}
+
+/*
+ * Checks what the kernel demands of an executable file, and that it can be read: a 0111 binary runs undumpable, so it
+ * could not be compared with its plan. Takes pin, of place i. 0, or -1 with the outcome set.
+ */
+static int exec_open(struct call *call, unsigned i, int pin, struct exec_file *file)
+{
+	_cleanup_close_ int held = pin;
+
+	file->fd = -1;
+	file->reached = false;
+	if (exec_pin_stat(call, held, &file->st) < 0)
+		return -1;
+	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
+	if (!file->known)
+		file->fd = exec_open_pinned(call, held);
+	return file->known || file->fd >= 0 ? 0 : -1;
+}
+
+/* Makes `text`, an interpreter, path2 of the call, for the record. 0, or -1 with the outcome set. */
+static int interp_set_path(struct call *call, const char *text)
+{
+	struct call_path *path = &call->path[EXEC_INTERP_SLOT];
+
+	if (!*text)
+		return call_fail(call, -EACCES); /* as the kernel, which resolves "" to the cwd */
+	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both have at most PATH_MAX bytes */
+	path->len = strlen(path->text);
+	path->dirfd = AT_FDCWD;
+	path->null = false;
+	call->paths = 2;
+	return 0;
+}
+
+/* Resolves and judges a script's interpreter. 0, or -1 with the outcome set. */
+static int interp_open(struct call *call, const char *text, struct exec_file *ret_file)
+{
+	int r = interp_set_path(call, text), pin;
+
+	if (r == 0)
+		r = exec_ask(call, EXEC_INTERP_SLOT, 0, ret_file);
+	if (r != 0)
+		return r > 0 ? 0 : r;
+	pin = file_pin(call, EXEC_INTERP_SLOT, POLICY_EXEC, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	return pin < 0 ? -1 : exec_open(call, EXEC_INTERP_SLOT, pin, ret_file);
+}
+
+/* ---- the chain of "#!" ---- */
+
+/* One step: 1 when the interpreter replaced attempt->file, 0 when that is no script, -1 with the outcome set. */
+static int shebang_follow(struct attempt *attempt, unsigned depth)
+{
+	struct call *call = attempt->call;
+	struct exec_file *file = &attempt->file;
+	char head[SHEBANG_HEAD] = {0};
+	struct shebang line;
+	int r;
+
+	if (file->known)
+		return 0;
+	r = pread(file->fd, head, SHEBANG_HEAD, 0) < 0 ? -errno : 0;
+	if (r == 0 && !shebang_is(head))
+		return 0;
+	if (r == 0)
+		r = shebang_parse(head, &line);
+	if (r == 0)
+		r = exec_args_script(&attempt->args, &line, attempt->name);
+	if (r != 0)
+		return call_fail(call, r);
+	cleanup_close(&file->fd);
+	if (interp_open(call, line.interp, file) < 0)
+		return -1;
+	attempt->at = EXEC_INTERP_SLOT;
+	attempt->plan->detour |= !file->reached && !native_same(call, AT_FDCWD, line.interp, 0, &file->st);
+	if (depth < EXEC_SCRIPTS_MAX)
+		return 1;
+	return call_fail(call, -ELOOP);
+}
+
+/* ---- the ELF at its end ---- */
+
+/*
+ * A loader runs, so it needs POLICY_EXEC. For the system's own loaders POLICY_READ is enough: nearly every program
+ * names one, and a policy that grants the program need not list it.
+ */
+static unsigned loader_right(const char *interp)
+{
+	static const char *const own[] = ELF_LOADERS;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(interp, own[i]))
+			return POLICY_READ;
+	return POLICY_EXEC;
+}
+
+/* Resolves and judges a loader that is not in the cache. 0, or -1 with the outcome set. */
+static int loader_find(struct call *call, const char *interp, struct exec_loader *ret_loader)
+{
+	_cleanup_close_ int pin = interp_set_path(call, interp) < 0 ? -1 :
+		file_pin(call, EXEC_INTERP_SLOT, loader_right(interp), VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct elf_facts own = {0};
+	struct stat st;
+	int r;
+
+	if (pin < 0 || exec_pin_stat(call, pin, &st) < 0)
+		return -1;
+	fd = exec_open_pinned(call, pin);
+	if (fd < 0)
+		return -1;
+	r = elf_inspect(fd, &own);
+	if (r == 0)
+		r = exec_image_of(fd, &st, &ret_loader->image);
+	if (r < 0) {
+		if (r == -ENOEXEC || r == -ENOTSUP)
+			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
+		return call_fail(call, r);
+	}
+	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by it. */
+	if (!native_same(call, AT_FDCWD, interp, 0, &st))
+		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
+	ret_loader->page = own.first_vaddr;
+	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_SLOT], interp, &st, ret_loader);
+	return 0;
+}
+
+static int loader_judge(struct attempt *attempt, const char *interp)
+{
+	struct call *call = attempt->call;
+	struct exec_plan *plan = attempt->plan;
+	struct exec_loader loader;
+
+	if (!exec_cache_loader(interp, &loader)) {
+		/* The record is about the program and its interpreter, whose slot this overwrites. */
+		attempt->saved_place = call->place[EXEC_INTERP_SLOT];
+		attempt->saved_path = call->path[EXEC_INTERP_SLOT];
+		attempt->saved_paths = call->paths;
+		if (loader_find(call, interp, &loader) < 0)
+			return -1;
+		call->place[EXEC_INTERP_SLOT] = attempt->saved_place;
+		call->path[EXEC_INTERP_SLOT] = attempt->saved_path;
+		call->paths = attempt->saved_paths;
+	}
+	plan->has_interp = true;
+	plan->interp = loader.image;
+	plan->interp_page = loader.page;
+	return 0;
+}
+
+static int judge_elf(struct attempt *attempt)
+{
+	struct call *call = attempt->call;
+	struct exec_file *file = &attempt->file;
+	struct elf_facts facts = {0};
+	int r;
+
+	attempt->plan->image.dev = file->st.st_dev;
+	attempt->plan->image.ino = file->st.st_ino;
+	if (file->known)
+		return file->program.dynamic ? loader_judge(attempt, file->program.interp) : 0;
+	r = elf_inspect(file->fd, &facts);
+	if (r == -ENOTSUP)
+		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
+	if (r < 0)
+		return call_fail(call, r);
+	exec_cache_keep_program(call, &call->place[attempt->at], &file->st, &facts);
+	return facts.dynamic ? loader_judge(attempt, facts.interp) : 0;
+}
+
+/* ---- the plan ---- */
+
+/* Before the loader is judged, which overwrites the slot of the call. */
+static int plan_name(struct attempt *attempt)
+{
+	const struct place *place = &attempt->call->place[attempt->at];
+	struct exec_plan *plan = attempt->plan;
+	char host[PATH_MAX];
+	int r = view_host(place, host, sizeof(host));
+
+	if (r < 0)
+		return call_fail(attempt->call, r);
+	plan->host = strdup(host);
+	plan->virt = strndup(place->virt, place->virt_len);
+	plan->execfn = strdup(attempt->name);
+	if (!plan->host || !plan->virt || !plan->execfn)
+		return call_fail(attempt->call, -ENOMEM);
+	return 0;
+}
+
+/* A restarted call runs the last interpreter itself, so the arguments that the kernel would have made are made here. */
+static int plan_arguments(struct attempt *attempt)
+{
+	struct call *call = attempt->call;
+	struct fdinfo info;
+	int r = 0;
+
+	if (!attempt->plan->detour || attempt->at == 0)
+		return 0;
+	/* ENOENT: a script whose descriptor is close-on-exec, so that its interpreter could not open it. */
+	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
+	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
+		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
+	if (r == 0)
+		r = exec_args_take(&attempt->args, &attempt->plan->argv_head);
+	return r < 0 ? call_fail(call, r) : 0;
+}
+
+static int judge_all(struct attempt *attempt)
+{
+	struct policy_decision first = attempt->call->decision;
+	int r;
+
+	for (unsigned depth = 0; (r = shebang_follow(attempt, depth)) > 0; depth++)
+		;
+	if (r < 0 || plan_name(attempt) < 0 || judge_elf(attempt) < 0 || plan_arguments(attempt) < 0)
+		return -1;
+	attempt->call->decision = first;
+	return 0;
+}
+
+/*
+ * Judges all files that the kernel will load for the program at place 0. Sets the outcome: OUTCOME_EXEC with a plan, or
+ * the error. Takes the file's descriptor; flags are execveat's.
+ */
+static void exec_judge(struct call *call, const struct exec_file *file, unsigned flags)
+{
+	_cleanup_free_ struct attempt *attempt = calloc(1, sizeof(*attempt));
+
+	if (!attempt || !(attempt->plan = calloc(1, sizeof(*attempt->plan)))) {
+		cleanup_close(&file->fd);
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	attempt->call = call;
+	attempt->file = *file;
+	native_exec_name(call, attempt->name, sizeof(attempt->name));
+	attempt->plan->detour =
+		!file->reached && !native_same(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
+	if (judge_all(attempt) == 0) {
+		call->outcome.kind = OUTCOME_EXEC;
+		call->outcome.exec = steal_pointer(&attempt->plan);
+	}
+	exec_args_done(&attempt->args);
+	exec_plan_free(attempt->plan);
+	cleanup_close(&attempt->file.fd);
+}
+
+/* ---- the arguments, for the record ---- */
+
+#define ARGV_POINTERS_MAX 64u
+#define ARGV_TEXT_MAX 1024u /* of one argument, with its NUL */
+#define ARGV_CUT " ..."
+
+/* A part of the task's memory. The arguments mostly lie together, so one read gets many of them. */
+struct argv_window {
+	uint64_t addr;
+	size_t len;
+	char bytes[2 * ARGV_TEXT_MAX];
+};
+
+/* Adds a byte to call->text. False when only the mark would still fit. */
+static bool argv_put(struct call *call, char byte)
+{
+	if (call->text_len + sizeof(ARGV_CUT) >= sizeof(call->text))
+		return false;
+	call->text[call->text_len++] = byte;
+	return true;
+}
+
+#define ARGV_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
+
+/* Adds a text, quoted as for a shell. False when it does not fit. */
+static bool argv_put_text(struct call *call, const char *text)
+{
+	bool plain = *text && !text[strspn(text, ARGV_PLAIN)];
+	bool fits = call->text_len == 0 || argv_put(call, ' ');
+
+	if (!plain)
+		fits = fits && argv_put(call, '\'');
+	for (; fits && *text; text++) {
+		if (*text == '\'')
+			fits = argv_put(call, '\'') && argv_put(call, '\\') && argv_put(call, '\'');
+		fits = fits && argv_put(call, *text);
+	}
+	if (!plain)
+		fits = fits && argv_put(call, '\'');
+	return fits;
+}
+
+static size_t argv_read(const struct call *call, uint64_t addr, void *out, size_t len)
+{
+	ssize_t got = call->sandbox->guest->read(call->tid, addr, out, len);
+
+	return got < 0 ? 0 : (size_t)got;
+}
+
+/* The text at addr, in the window, NUL-terminated and cut after ARGV_TEXT_MAX. NULL when it cannot be read. */
+static char *argv_text(const struct call *call, struct argv_window *window, uint64_t addr, bool *ret_whole)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		size_t at = addr - window->addr < window->len ? (size_t)(addr - window->addr) : window->len;
+		size_t room = window->len - at < ARGV_TEXT_MAX ? window->len - at : ARGV_TEXT_MAX;
+		char *text = window->bytes + at;
+
+		*ret_whole = room && memchr(text, '\0', room);
+		if (*ret_whole)
+			return text;
+		if (room == ARGV_TEXT_MAX) {
+			text[ARGV_TEXT_MAX - 1] = '\0';
+			window->len = 0; /* the window was changed */
+			return text;
+		}
+		window->addr = addr;
+		window->len = argv_read(call, addr, window->bytes, sizeof(window->bytes));
+	}
+	return NULL;
+}
+
+/* False when the arguments do not all fit, or cannot be read. */
+static bool argv_put_all(struct call *call, uint64_t argv)
+{
+	uint64_t pointer[ARGV_POINTERS_MAX];
+	size_t count = argv_read(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
+	struct argv_window window;
+
+	window.addr = window.len = 0; /* the bytes are not initialised */
+	for (size_t i = 0; i < count; i++) {
+		bool whole;
+		char *text;
+
+		if (!pointer[i])
+			return true;
+		text = argv_text(call, &window, pointer[i], &whole);
+		if (!text || !argv_put_text(call, text) || !whole)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Puts the arguments at argv, an address in the task, into call->text for the record: separated by blanks, quoted as
+ * for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before.
+ */
+static void argv_note(struct call *call, uint64_t argv)
+{
+	call->text_len = 0;
+	if (argv && !argv_put_all(call, argv)) {
+		memcpy(call->text + call->text_len, ARGV_CUT, sizeof(ARGV_CUT));
+		call->text_len += sizeof(ARGV_CUT) - 1;
+	}
+	if (!call_valid(call))
+		call->text_len = 0; /* the tid may have been reused: another process's memory */
+}
+
+/* ---- the calls ---- */
+
+/* fexecve(3). An object without a virtual name (a memfd, a deleted file, O_TMPFILE) is refused: no rule is about it. */
+static int exec_pin_fd(struct call *call)
 {
 	struct stat st;
 	_cleanup_close_ int pin = -1;
 
-	if (call->path[0].dirfd == AT_FDCWD) {
-		call_fail(call, -EACCES); /* a directory */
-		return -1;
-	}
+	if (call->path[0].dirfd == AT_FDCWD)
+		return call_fail(call, -EACCES); /* a directory */
 	pin = file_pin_fd(call, call->path[0].dirfd, POLICY_EXEC);
 	if (pin < 0)
 		return -1;
 	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].magic ||
-	    !view_confirm(call->sandbox->view, call->place[0].virt, &st)) {
-		call_refuse(call, EACCES, NULL, "object_without_name");
-		return -1;
-	}
+	    !view_confirm(call->sandbox->view, call->place[0].virt, &st))
+		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);
 }
 
-static void run_exec(struct call *call, unsigned flags)
+static void exec_resolve(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
 	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
@@ -69,11 +503,11 @@ static void run_exec(struct call *call, unsigned flags)
 		exec_judge(call, &file, flags);
 	if (r != 0)
 		return;
-	pin = by_fd ? pin_descriptor(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
+	pin = by_fd ? exec_pin_fd(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
 	if (pin < 0)
 		return;
 	if (call->place[0].magic) { /* /proc/self/fd/N of a memfd */
-		(void)close(pin); /* O_PATH: nothing to lose */
+		cleanup_close(&pin);
 		call_refuse(call, EACCES, NULL, "object_without_name");
 		return;
 	}
@@ -89,8 +523,8 @@ static void run_exec(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
-	exec_note_argv(call, call->arg[1]);
-	run_exec(call, 0);
+	argv_note(call, call->arg[1]);
+	exec_resolve(call, 0);
 }
 
 void sys_execveat(struct call *call)
@@ -101,6 +535,6 @@ void sys_execveat(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	exec_note_argv(call, call->arg[2]);
-	run_exec(call, flags);
+	argv_note(call, call->arg[2]);
+	exec_resolve(call, flags);
 }

@@ -1,6 +1,7 @@
 /*
- * exec cannot be done on the program's behalf: it is judged from the copy, continued, and compared at
- * PTRACE_EVENT_EXEC, before the new image runs an instruction, with what was approved. See design.md "exec and chdir".
+ * The plan of an approved exec. The supervisor cannot perform an exec for the program: it judges the copied arguments,
+ * lets the kernel run the call, and at PTRACE_EVENT_EXEC, before the new image runs an instruction, compares that with
+ * the plan.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_EXECVE_H
 #define CALLGATE_SYSCALLS_EXEC_EXECVE_H
@@ -11,11 +12,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* An approved file, as the kernel will show it. */
+/* The identity of an approved file. */
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
-	/* How /proc/PID/maps names a mapping of this file (differs from st_dev on btrfs and overlayfs): found by mapping it. */
+	/* Of its mappings in /proc/PID/maps, which on btrfs and overlayfs differ from st_dev: found by mapping it. */
 	unsigned maps_major, maps_minor;
 	uint64_t maps_ino;
 };
@@ -24,24 +25,22 @@ struct exec_plan {
 	struct exec_image image;  /* the ELF that will run (the last interpreter of a #! chain) */
 	struct exec_image interp; /* its PT_INTERP */
 	bool has_interp;
-	uint64_t interp_page;     /* AT_BASE plus this is where interp's first page is mapped */
-	char *virt;         /* virtual path of image, for the record and tree_exec */
-	/* The kernel, resolving the program's own text, would not reach the approved object: rewind and run with these. */
-	bool detour;
-	char *host;         /* host path of the file to exec (of the interpreter for a script, so that it sees the virtual name) */
-	char *execfn;       /* what AT_EXECFN must read afterwards: the name the program gave, as natively */
-	/* argv for a detoured script: these texts replace argv[0]; NULL-ended; NULL when argv stays. */
-	char **argv_head;
+	uint64_t interp_page;     /* AT_BASE plus this is the address of interp's first page */
+	char *virt;               /* virtual path of image, for the record and tree_exec */
+	bool detour;              /* the kernel would not reach image by the program's path: restart with these */
+	char *host;               /* host path of the file to exec: the last interpreter for a script */
+	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave, as natively */
+	char **argv_head;         /* for a script, texts that replace argv[0], NULL-ended; NULL: argv stays */
 };
 
 void exec_plan_free(struct exec_plan *plan);
 
-/* The identity of an open regular file; `fd` must be readable. Maps one page of it to see the maps_* part. 0 or -errno. */
+/* The identity of a regular file; fd must be readable. 0 or -errno. */
 int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image);
 
 /*
- * Fills the maps_* part from the mapping that begins at `addr` in /proc/PID/maps ("self" when pid is 0). 0, -ENOENT when
- * no mapping of a file begins there, or -errno when the list cannot be read.
+ * Fills in maps_* from the mapping that begins at `addr` in /proc/PID/maps (pid 0: this process's). 0, -ENOENT when no
+ * mapping of a file begins there, or -errno.
  */
 int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image);
 

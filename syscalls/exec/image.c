@@ -1,8 +1,9 @@
+/* The identity of executable files, and the end of plans: see execve.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,44 +14,39 @@
 
 #include "base/banned.h"
 
-#define PAGE_BYTES 4096u
-#define CACHE_SLOTS 16u
+#define IMAGE_PAGE_BYTES 4096u
+#define IMAGE_CACHE_SLOTS 16u
 
-/* Mapping a file to learn its name in maps costs a hundred microseconds; nearly every program has the same loader. */
+void exec_plan_free(struct exec_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->virt);
+	free(plan->host);
+	free(plan->execfn);
+	for (char **text = plan->argv_head; text && *text; text++)
+		free(*text);
+	free(plan->argv_head);
+	free(plan);
+}
+
+/* Mapping a file to see how maps names it costs 100 µs. Nearly every program has the same loader. */
 struct cached_image {
 	struct exec_image image;
-	struct timespec ctime; /* an inode number that was reused has another one */
+	struct timespec ctime; /* differs when the inode number is reused */
 };
 
-static _Thread_local struct cached_image image_cache[CACHE_SLOTS];
-
-static struct cached_image *cache_slot(const struct stat *st)
-{
-	return &image_cache[(st->st_ino ^ st->st_dev) % CACHE_SLOTS];
-}
-
-static bool cache_holds(const struct cached_image *slot, const struct stat *st)
-{
-	return slot->image.ino == st->st_ino && slot->image.dev == st->st_dev &&
-	       slot->ctime.tv_sec == st->st_ctim.tv_sec && slot->ctime.tv_nsec == st->st_ctim.tv_nsec;
-}
+static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
 /* One line of proc_pid_maps(5): "START-END PERMS OFFSET MAJOR:MINOR INODE  NAME". */
-static bool parse_maps_line(const char *line, uint64_t *ret_start, struct exec_image *ret_image)
+static bool maps_parse(const char *line, uint64_t *ret_start, struct exec_image *image)
 {
-	struct exec_image image = {0};
-
-	if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, ret_start, &image.maps_major, &image.maps_minor,
-		   &image.maps_ino) != 4)
-		return false;
-	ret_image->maps_major = image.maps_major;
-	ret_image->maps_minor = image.maps_minor;
-	ret_image->maps_ino = image.maps_ino;
-	return true;
+	return sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, ret_start, &image->maps_major, &image->maps_minor,
+		      &image->maps_ino) == 4;
 }
 
-/* -ENOTTY before Linux 6.11. */
-static int query_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+/* By PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
+static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
 
@@ -64,22 +60,22 @@ static int query_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 	return 0;
 }
 
-/* Takes the descriptor. */
-static int search_maps(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+/* By the text. Takes the descriptor. */
+static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
 	_cleanup_free_ char *line = NULL;
 	size_t cap = 0;
 
 	if (!maps) {
-		(void)close(maps_fd); /* a list that was only looked at */
+		(void)close(maps_fd);
 		return -ENOMEM;
 	}
 	while (getline(&line, &cap, maps) > 0) {
 		struct exec_image image = *ret_image;
 		uint64_t start;
 
-		if (!parse_maps_line(line, &start, &image) || start != addr)
+		if (!maps_parse(line, &start, &image) || start != addr)
 			continue;
 		if (image.maps_ino == 0)
 			return -ENOENT;
@@ -96,31 +92,32 @@ int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
 	int r;
 
 	if (pid)
-		(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
+		(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = query_maps(fd, addr, ret_image);
-	return r == -ENOTTY ? search_maps(steal_fd(&fd), addr, ret_image) : r;
+	r = maps_query(fd, addr, ret_image);
+	return r == -ENOTTY ? maps_search(steal_fd(&fd), addr, ret_image) : r;
 }
 
 int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)
 {
-	struct cached_image *slot = cache_slot(st);
+	struct cached_image *slot = &image_cache[(st->st_ino ^ st->st_dev) % IMAGE_CACHE_SLOTS];
 	struct exec_image image = {.dev = st->st_dev, .ino = st->st_ino};
 	void *page;
 	int r;
 
-	if (cache_holds(slot, st)) {
+	if (slot->image.ino == st->st_ino && slot->image.dev == st->st_dev && slot->ctime.tv_sec == st->st_ctim.tv_sec &&
+	    slot->ctime.tv_nsec == st->st_ctim.tv_nsec) {
 		*ret_image = slot->image;
 		return 0;
 	}
-	/* Never touched, so a file that is cut meanwhile raises no SIGBUS. */
-	page = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE, fd, 0);
+	/* The page is never accessed, so truncating the file raises no SIGBUS. */
+	page = mmap(NULL, IMAGE_PAGE_BYTES, PROT_NONE, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	r = exec_maps_find(0, (uint64_t)(uintptr_t)page, &image);
-	(void)munmap(page, PAGE_BYTES); /* ours, page-aligned: cannot fail */
+	(void)munmap(page, IMAGE_PAGE_BYTES);
 	if (r < 0)
 		return r;
 	slot->image = image;

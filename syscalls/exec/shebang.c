@@ -1,6 +1,7 @@
 #include "syscalls/exec/shebang.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -28,7 +29,7 @@ static const char *find_end(const char *first, const char *last)
 	return NULL;
 }
 
-/* The newline, unless a NUL comes first (strnchr() of the kernel stops there). */
+/* The newline, unless a NUL comes first, where the kernel's strnchr() stops. */
 static const char *find_newline(const char head[SHEBANG_HEAD])
 {
 	size_t len = strnlen(head, SHEBANG_HEAD);
@@ -59,7 +60,7 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 		return -ENOEXEC;
 	end = find_newline(head);
 	if (!end) {
-		/* The line is longer than what is looked at: fine for the argument, but a name must be seen to end. */
+		/* The line is longer than the head. The argument may be cut off, but not the name. */
 		name = skip_blanks(head + 2, last);
 		if (!name || !find_end(name, last))
 			return -ENOEXEC;
@@ -79,4 +80,50 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 	if (arg)
 		copy_text(ret_shebang->arg, arg, end);
 	return 0;
+}
+
+static int exec_args_push(struct exec_args *args, const char *text)
+{
+	char *copy;
+
+	if (args->count == EXEC_ARGS_MAX)
+		return -ELOOP;
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	args->text[EXEC_ARGS_MAX - ++args->count] = copy;
+	return 0;
+}
+
+int exec_args_script(struct exec_args *args, const struct shebang *line, const char *name)
+{
+	int r = 0;
+
+	/* The name of a later script is in front already, as the interpreter of the previous one. */
+	if (args->count == 0)
+		r = exec_args_push(args, name);
+	if (r == 0 && line->has_arg)
+		r = exec_args_push(args, line->arg);
+	if (r == 0)
+		r = exec_args_push(args, line->interp);
+	return r;
+}
+
+int exec_args_take(struct exec_args *args, char ***ret_texts)
+{
+	char **texts = calloc(args->count + 1, sizeof(*texts));
+
+	if (!texts)
+		return -ENOMEM;
+	memcpy(texts, args->text + EXEC_ARGS_MAX - args->count, args->count * sizeof(*texts));
+	args->count = 0;
+	*ret_texts = texts;
+	return 0;
+}
+
+void exec_args_done(struct exec_args *args)
+{
+	for (size_t i = EXEC_ARGS_MAX - args->count; i < EXEC_ARGS_MAX; i++)
+		free(args->text[i]);
+	args->count = 0;
 }

@@ -23,7 +23,6 @@
 #include "base/io.h"
 #include "supervisor/trace/trace.h"
 #include "syscalls/account/denials.h"
-#include "syscalls/exec/args.h"
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/shebang.h"
 
