@@ -1,0 +1,145 @@
+#!/bin/sh
+# No two source files call each other, directly or through others: files that do are one module, and are merged or cut at a
+# seam. A file calls another one when its object file has an undefined symbol that the other one defines.
+set -u
+
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+cd "${top_builddir:-.}" || exit 99
+command -v nm >/dev/null || { echo "circles: skipped: nm is missing"; exit 77; }
+
+# Circles that are still there, each ended by a semicolon. None may be added; one that is gone must be removed here.
+allowed='
+base/shown base/text;
+audit/encode-net audit/encode audit/outcome;
+cli/program cli/shim;
+cli/places-command cli/places;
+policy/parse/rules policy/parse/vars;
+policy/parse/lists policy/parse/net-rule policy/parse/network policy/parse/parse policy/parse/secrets;
+syscalls/account/changes-moves syscalls/account/changes-tree syscalls/account/changes;
+syscalls/net/inet-datagram syscalls/net/inet-listeners syscalls/net/inet-work syscalls/net/inet;
+confine/privs-keep confine/privs-user confine/privs;
+confine/cgroup-leaf confine/cgroup-v1 confine/cgroup-v2 confine/cgroup;
+keeper/custodian keeper/output;
+supervisor/gateway/provide-java supervisor/gateway/provide;
+confine/namespaces-clone confine/namespaces-unshare confine/namespaces;
+supervisor/gateway/client-dial supervisor/gateway/client-record supervisor/gateway/client;
+supervisor/cpu/homes supervisor/cpu/mask;
+supervisor/cpu/cpu supervisor/cpu/together;
+supervisor/trace/fetch supervisor/trace/later supervisor/trace/map supervisor/trace/pathfd
+	supervisor/trace/stop supervisor/trace/trace;
+supervisor/process-audit supervisor/process-await supervisor/process-guest supervisor/process-view
+	supervisor/process-watch supervisor/process;
+cli/audit-lines cli/audit-show cli/audit-stats cli/audit cli/check cli/doctor cli/host cli/main cli/options
+	cli/run-options cli/run-prepare cli/run-setup cli/run cli/show cli/why-net cli/why;
+egress/conn/channel egress/tls/channel;
+egress/tls/context egress/tls/warm;
+egress/conn/conn egress/conn/open egress/conn/proxy egress/conn/relay egress/conn/socks
+	egress/http/http2-client egress/http/http2-stream egress/http/http2-upstream egress/http/mode-http1-flow
+	egress/http/mode-http1-forward egress/http/mode-http1-refuse egress/http/mode-http1-reopen
+	egress/http/mode-http1-request egress/http/mode-http1-response egress/http/mode-http1 egress/http/mode-http2
+	egress/tls/answer egress/tls/mode-hello egress/tls/mode;
+egress/dns/server egress/dns/stream egress/dns/task;
+egress/conn/udp-flow egress/conn/udp;
+egress/conn/guest egress/main;
+'
+
+objects=$(find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.o' 2>/dev/null |
+	LC_ALL=C sort | while read -r object; do
+		# An object file of a source that was removed or renamed may be left.
+		if [ -f "$top_srcdir/${object%.o}.c" ]; then echo "$object"; fi
+	done)
+[ -n "$objects" ] || { echo "circles: skipped: nothing was compiled in $PWD"; exit 77; }
+
+# shellcheck disable=SC2086 # names without blanks
+nm -A -g $objects 2>/dev/null | LC_ALL=C awk -v allowed="$allowed" '
+	function smaller(a, b) { return a < b ? a : b }
+
+	# Tarjan: the files of one circle lie together on the stack when its first file is left.
+	function visit(file,    i, other, count, part) {
+		order[file] = low[file] = ++visited
+		stack[++top] = file
+		on_stack[file] = 1
+		count = split(calls[file], part, " ")
+		for (i = 1; i <= count; i++) {
+			other = part[i]
+			if (!(other in order)) {
+				visit(other)
+				low[file] = smaller(low[file], low[other])
+			} else if (on_stack[other]) {
+				low[file] = smaller(low[file], order[other])
+			}
+		}
+		if (low[file] == order[file]) leave(file)
+	}
+	function leave(first,    file, count, member) {
+		do {
+			file = stack[top--]
+			on_stack[file] = 0
+			member[++count] = file
+		} while (file != first)
+		if (count > 1) report(member, count)
+	}
+	function sort(member, count,    i, j, file) {
+		for (i = 2; i <= count; i++) {
+			file = member[i]
+			for (j = i - 1; j > 0 && member[j] > file; j--) member[j + 1] = member[j]
+			member[j + 1] = file
+		}
+	}
+	# A circle is allowed when one entry of the list has all of its files.
+	function is_allowed(member, count,    i, entry) {
+		entry = entry_of[member[1]]
+		for (i = 2; i <= count; i++)
+			if (entry_of[member[i]] != entry) entry = 0
+		if (entry) met[entry] = 1
+		return entry
+	}
+	function report(member, count,    i, line) {
+		circles++
+		if (is_allowed(member, count)) return
+		sort(member, count)
+		for (i = 1; i <= count; i++) line = line (i > 1 ? " " : "") member[i]
+		print "circles: these files call each other: " line
+		failed = 1
+	}
+
+	{
+		file = $1
+		sub(/:.*/, "", file)
+		sub(/[.]o$/, ".c", file)
+		if (!(file in seen)) files[++found] = file
+		seen[file] = 1
+		symbol = $NF
+		if ($(NF - 1) == "U") used[file] = used[file] " " symbol
+		else if ($(NF - 1) ~ /^[A-Za-z]$/) defined[symbol] = defined[symbol] " " file
+	}
+	END {
+		entries = split(allowed, entry, ";") - 1
+		for (e = 1; e <= entries; e++) {
+			count = split(entry[e], member, " ")
+			for (i = 1; i <= count; i++) entry_of[member[i] ".c"] = e
+		}
+		for (f = 1; f <= found; f++) {
+			count = split(used[files[f]], symbol_of, " ")
+			for (i = 1; i <= count; i++) {
+				owners = split(defined[symbol_of[i]], owner, " ")
+				for (j = 1; j <= owners; j++)
+					if (owner[j] != files[f]) calls[files[f]] = calls[files[f]] " " owner[j]
+			}
+		}
+		for (f = 1; f <= found; f++)
+			if (!(files[f] in order)) visit(files[f])
+		for (e = 1; e <= entries; e++)
+			if (!met[e]) {
+				gsub(/[[:space:]]+/, " ", entry[e])
+				print "circles: this circle is gone; remove it from the list in tests/circles.sh:" entry[e]
+				failed = 1
+			}
+		if (found <= 10) {
+			print "circles: only " found + 0 " object files found"
+			failed = 1
+		}
+		if (!failed) print "circles: " found " files, " circles + 0 " circles, all of them still allowed"
+		exit failed
+	}
+'
