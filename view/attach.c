@@ -121,8 +121,7 @@ static int attach_copy_all(struct attach *attach, int proc_fd)
 
 /*
  * Makes the directory for pieces whose virtual path does not exist. It lies in the view's own /dev, where the kernel
- * can reach it for exec and chdir, and is a covered name for everything else. When /dev is granted it lies outside of
- * the program's root.
+ * can reach it for exec and chdir, but is a covered name. When /dev is granted it lies outside of the root.
  */
 static int attach_make_more(struct attach *attach)
 {

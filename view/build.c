@@ -1,7 +1,4 @@
-/*
- * Makes the view: a mount for each grant of the policy, provided files, /dev and /proc. The supervisor calls it once,
- * before the program starts.
- */
+/* Makes the view: mounts of grants, provided files, /dev, /proc. The supervisor calls it before the program starts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>

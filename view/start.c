@@ -124,9 +124,8 @@ static bool base_confirm(const struct view *view, const char *virt, const struct
 }
 
 /*
- * The name that was kept. It is confirmed again once the run has changed names, or after 10 ms, because another process
- * may move the directory. Security does not rest on it: what is opened is what the name leads to then, and that is
- * judged.
+ * The name that was kept. It is confirmed again once the run has changed names, or after 10 ms: another process may
+ * move it. Security does not rest on it: what is opened is what the name leads to then, and that is judged.
  */
 static int base_kept(const struct view *view, struct base_name *name, const struct statx *object, char *out, size_t cap)
 {

@@ -1,7 +1,6 @@
 /*
  * The tasks of the run, by tid. The supervisor thread makes an entry at a task's first judged call, and drops it when
- * the task's pidfd says that it died. The run is every task whose ancestors lead to the supervisor, which is their
- * subreaper.
+ * its pidfd says that it died. The run is every task whose ancestors lead to the supervisor, which is their subreaper.
  */
 #ifndef CALLGATE_VIEW_TREE_H
 #define CALLGATE_VIEW_TREE_H
@@ -58,8 +57,7 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
  * To be called before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The kernel has changed
- * it when the task makes its next call. Returns the value that tree_limit_changes has until the next change; 0:
- * unknown.
+ * it when the task makes its next call. Returns what tree_limit_changes does until the next change; 0: unknown.
  */
 unsigned tree_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */

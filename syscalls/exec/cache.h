@@ -1,7 +1,6 @@
 /*
- * Keeps what the headers of executable files say, as long as the file is unchanged and the run cannot write it. Every
- * exec is still judged, and compared with its plan afterwards (supervisor/trace): a wrong entry can only make an exec
- * fail.
+ * Keeps what the headers of executable files say, as long as they are unchanged and the run cannot write them. Every
+ * exec is still judged, and compared with its plan afterwards: a wrong entry can only make an exec fail.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_CACHE_H
 #define CALLGATE_SYSCALLS_EXEC_CACHE_H

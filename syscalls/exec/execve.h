@@ -1,7 +1,6 @@
 /*
  * The plan of an approved exec. The supervisor cannot perform an exec for the program: it judges the copied arguments,
- * lets the kernel run the call, and at PTRACE_EVENT_EXEC, before the new image runs an instruction, compares that with
- * the plan.
+ * lets the kernel run the call, and at PTRACE_EVENT_EXEC, before the new image runs an instruction, compares.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_EXECVE_H
 #define CALLGATE_SYSCALLS_EXEC_EXECVE_H

@@ -1,7 +1,6 @@
 /*
  * mq_open(2), mq_unlink(2), in an ipc namespace of the run. Opening a queue opens a file on a mount of the kernel,
- * which Landlock refuses to the program, so the supervisor does it, in the same namespace. Calls on the descriptor are
- * native.
+ * which Landlock refuses to the program, so the supervisor does it, there. Calls on the descriptor are native.
  */
 #include <errno.h>
 #include <fcntl.h>

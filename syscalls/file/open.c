@@ -198,8 +198,7 @@ static bool open_lacks_terminal(const struct call *call)
 
 /*
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
- * by view_open. O_NOFOLLOW must show in F_GETFL, and a link in /proc cannot be opened with it, so the canonical name
- * is.
+ * by view_open. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
  */
 static int open_again(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {

@@ -1,7 +1,6 @@
 /*
- * rename(2), renameat2(2): both names are judged. A directory is moved with everything below it, so no name there may
- * have other rights at the new place. The rules decide that (policy/paths/move.h); the tree is listed only where they
- * cannot.
+ * rename(2), renameat2(2): both names are judged. A directory is moved with everything below it, so no name in it may
+ * have other rights there. The rules decide that (policy/paths/move.h); the tree is listed only where they cannot.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * From a decoded path or descriptor to a judged, pinned object, for every handler; or to the directory of its
- * last name, for calls that make, remove or change names. Errors come in the kernel's order: dirfd, walk, policy.
+ * From a decoded path or descriptor to a judged, pinned object, for every handler; or to the directory of its last
+ * name, for calls that make, remove or change names. Errors come in the kernel's order: dirfd, walk, policy.
  */
 #include <errno.h>
 #include <fcntl.h>

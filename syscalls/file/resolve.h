@@ -45,9 +45,8 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
 int file_ask_fd(struct call *call, int fd, const struct file_question *question);
 
 /*
- * For calls that remove or change a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the
- * last component as the program wrote it, with trailing slashes; borrowed from the call. "." and ".." the kernel
- * refuses.
+ * For removing or changing a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the last
+ * component as the program wrote it, with trailing slashes; borrowed from the call. "." and ".." the kernel refuses.
  */
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 
@@ -104,8 +103,7 @@ bool file_refuse_setid(struct call *call, mode_t mode);
 
 /*
  * file_pin with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with AT_EMPTY_PATH
- * is the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor owned by the caller, or -1 with the outcome
- * set.
+ * is the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor.
  */
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 

@@ -64,8 +64,8 @@ static void sendfile_free(struct inet_work *work)
 }
 
 /*
- * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a disk,
- * a server, FUSE), which only a deadly signal ends. With `wait` it may block.
+ * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a
+ * disk, a server, FUSE), which only a deadly signal ends. With `wait` it may block.
  */
 static bool sendfile_copy(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait, int *ret_error)
 {
