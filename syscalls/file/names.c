@@ -72,7 +72,7 @@ static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
 
 static void make_node(struct call *call, unsigned given_mode, dev_t device)
 {
-	const char *name;
+	const char *name = "";
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
 	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
 

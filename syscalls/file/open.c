@@ -376,9 +376,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 
 static void file_open(struct call *call, const struct open_request *request)
 {
-	/*
-	 * The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or truncated.
-	 */
+	/* The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or cut. */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && room_full(call))
 		return;
 	if (!open_direct(call, request))
@@ -452,7 +450,7 @@ static int open_check_how(const struct open_how *how)
 
 void sys_openat2(struct call *call)
 {
-	struct open_request request;
+	struct open_request request = {0};
 	struct open_how how;
 	int r = decode_extensible(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
 
