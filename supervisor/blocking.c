@@ -14,8 +14,8 @@
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
 #include "syscalls/file/resolve.h"
-#include "syscalls/net/inet-work.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/call/work.h"
+#include "syscalls/net/unix-sockets.h"
 
 #include "base/banned.h"
 

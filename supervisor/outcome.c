@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "syscalls/exec/execve.h"
-#include "syscalls/net/inet-work.h"
+#include "syscalls/call/work.h"
 #include "syscalls/net/inet.h"
 
 #include "base/banned.h"

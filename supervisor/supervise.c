@@ -23,7 +23,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 
 #include "base/banned.h"
 

@@ -44,6 +44,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
 	syscalls/call/record.h \
+	syscalls/call/work.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
 	syscalls/exec/elf.c \
@@ -82,25 +83,23 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/inet-fence.h \
 	syscalls/net/inet-listeners.c \
 	syscalls/net/inet-listeners.h \
-	syscalls/net/inet-message.c \
-	syscalls/net/inet-message.h \
 	syscalls/net/inet-names.c \
 	syscalls/net/inet-names.h \
-	syscalls/net/inet-option.c \
 	syscalls/net/inet-private.h \
-	syscalls/net/inet-send.c \
-	syscalls/net/inet-send.h \
+	syscalls/net/inet-route.c \
 	syscalls/net/inet-socket.c \
-	syscalls/net/inet-transfer.c \
-	syscalls/net/inet-transfer.h \
-	syscalls/net/inet-work.c \
-	syscalls/net/inet-work.h \
 	syscalls/net/inet.c \
 	syscalls/net/inet.h \
+	syscalls/net/message.c \
+	syscalls/net/message.h \
 	syscalls/net/names.c \
+	syscalls/net/send.c \
+	syscalls/net/setsockopt.c \
 	syscalls/net/socket.c \
-	syscalls/net/sockets.c \
-	syscalls/net/sockets.h \
+	syscalls/net/transfer.c \
+	syscalls/net/transfer.h \
+	syscalls/net/unix-sockets.c \
+	syscalls/net/unix-sockets.h \
 	syscalls/process/process.c \
 	syscalls/process/signal-group.c \
 	syscalls/process/signal-group.h \

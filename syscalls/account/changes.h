@@ -1,4 +1,7 @@
-/* What the run did to granted trees: each touched path with its state before the first touch. For `changes` of the result. */
+/*
+ * What the run did to granted trees: each touched path with its state before the first touch. For `changes` of the
+ * result.
+ */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 
@@ -32,16 +35,21 @@ void changes_free(struct changes *changes);
 
 /*
  * To be called before the first effect on this place (create, open for writing, unlink, rename …). Cheap when seen
- * already. Places that are not reported (private scratch space, /proc, /dev, provided files) are 0 at once. 0 or -ENOMEM.
+ * already. Places that are not reported (private scratch space, /proc, /dev, provided files) are 0 at once. 0 or
+ * -ENOMEM.
  */
 int changes_touch(struct changes *changes, const struct place *place);
 /*
- * To be called right after a successful rename of two touched places: from_dir, to_dir tell which of the objects that moved
- * (the second one only by RENAME_EXCHANGE) are directories. Lists nothing; what it cannot remember is counted as unlisted.
+ * To be called right after a successful rename of two touched places: from_dir, to_dir tell which of the objects that
+ * moved (the second one only by RENAME_EXCHANGE) are directories. Lists nothing; what it cannot remember is counted as
+ * unlisted.
  */
 void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir, bool to_dir);
 
-/* How many touches found no room or time (CHANGES_MAX, _BYTES_MAX, _TREE_MAX, _TREE_NS): not 0: the report is incomplete. */
+/*
+ * How many touches found no room or time (CHANGES_MAX, _BYTES_MAX, _TREE_MAX, _TREE_NS): not 0: the report is
+ * incomplete.
+ */
 uint64_t changes_unlisted(const struct changes *changes);
 
 /* Compares with the present and calls `each` in path order; the change is valid during the call. 0 or -errno. */

@@ -1,4 +1,7 @@
-/* The list of refused attempts: a hash index over at most DENIALS_MAX entries, so that a flood costs no more than a lookup. */
+/*
+ * The list of refused attempts: a hash index over at most DENIALS_MAX entries, so that a flood costs no more than a
+ * lookup.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@ struct call;
 struct denials;
 
 /*
- * The reason of a refusal that is no denial: every program with a C library asks so by itself, takes no for an answer and
- * goes on. It is on record; the result and the status of the run do not know of it.
+ * The reason of a refusal that is no denial: every program with a C library asks so by itself, takes no for an answer
+ * and goes on. It is on record; the result and the status of the run do not know of it.
  */
 #define DENIAL_EXPECTED "expected_probe"
 
@@ -39,8 +39,8 @@ void denials_free(struct denials *denials);
 /* After the decision is on record. Never fails: memory exhausted means "counted only". */
 void denials_add(struct denials *denials, const struct call *call);
 /*
- * What egress refused. Borrows item's texts and copies them; count is how many of it. Two are the same when event, target,
- * reason and exe are.
+ * What egress refused. Borrows item's texts and copies them; count is how many of it. Two are the same when event,
+ * target, reason and exe are.
  */
 void denials_add_event(struct denials *denials, const struct denial *item);
 const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);

@@ -141,8 +141,8 @@ static void forget(struct disk_files *files, struct disk_file *file)
 }
 
 /*
- * The file behind an O_PATH descriptor, for reading. One that even its owner may not read is made readable for the moment
- * when no name leads to it any more: nobody else can be told of that. Else -1.
+ * The file behind an O_PATH descriptor, for reading. One that even its owner may not read is made readable for the
+ * moment when no name leads to it any more: nobody else can be told of that. Else -1.
  */
 static int open_to_ask(int fd)
 {
@@ -161,9 +161,9 @@ static int open_to_ask(int fd)
 /*
  * Whether somebody but us has the file open: at all (F_WRLCK), or for writing (F_RDLCK); by a descriptor, a mapping or
  * a message on its way. The kernel gives a lease on these very conditions (check_conflicting_open() in fs/locks.c); an
- * O_PATH descriptor is no opening (see pinned). The lease is given back at once: who opens the file meanwhile waits that long, and
- * we would get a SIGIO. A file whose lease we cannot get for another reason (not ours, unreadable, a file system
- * without leases) counts as open: what it has grown by is then not given back.
+ * O_PATH descriptor is no opening (see pinned). The lease is given back at once: who opens the file meanwhile waits
+ * that long, and we would get a SIGIO. A file whose lease we cannot get for another reason (not ours, unreadable, a
+ * file system without leases) counts as open: what it has grown by is then not given back.
  */
 static bool is_open(int fd, int lease)
 {

@@ -21,7 +21,9 @@
 #define SEARCH_MOST_NS UINT64_C(20000000) /* nobody looks at the limits meanwhile */
 #define ROUNDS 4
 
-/* Magic numbers of file systems that keep their pages themselves, and so map what was opened: linux/magic.h, statfs(2). */
+/*
+ * Magic numbers of file systems that keep their pages themselves, and so map what was opened: linux/magic.h, statfs(2).
+ */
 bool disk_hides_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {

@@ -324,7 +324,9 @@ void disk_removed(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/* rename(2) of one name over another of the same file does nothing. Some file systems do not count directories. */
+	/*
+	 * rename(2) of one name over another of the same file does nothing. Some file systems do not count directories.
+	 */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;

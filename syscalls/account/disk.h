@@ -20,9 +20,9 @@
 struct disk;
 
 /*
- * limit_bytes: 0: none, only files in memory are counted, for the limit of memory (disk_memory).
- * outside: bytes that another process writes for the run (spilled output), read at each look; may be NULL. 0 with
- * disk_free to be called, or -ENOMEM. The process must ignore SIGIO: see is_open in disk-files.c.
+ * limit_bytes: 0: none, only files in memory are counted, for the limit of memory (disk_memory). outside: bytes that
+ * another process writes for the run (spilled output), read at each look; may be NULL. 0 with disk_free to be called,
+ * or -ENOMEM. The process must ignore SIGIO: see is_open in disk-files.c.
  */
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
 void disk_free(struct disk *disk);
@@ -66,7 +66,9 @@ int disk_watch(struct call *call, int fd, bool made);
  */
 int disk_pin(struct call *call, int fd);
 
-/* The call ended: when its outcome is a success, a name of this type (S_IF*) was made; S_IFLNK: with call->text in it. */
+/*
+ * The call ended: when its outcome is a success, a name of this type (S_IF*) was made; S_IFLNK: with call->text in it.
+ */
 void disk_made(struct call *call, mode_t type);
 
 /* True for a file that is watched, or was: not for one in memory, nor one from outside. */

@@ -98,9 +98,10 @@ static bool read_run_ns(pid_t tid, uint64_t *ret_ns)
 }
 
 /*
- * Our answer makes the thread runnable, so one that sleeps or is stopped has run since: it has forked, or will ask again,
- * because the kernel restarts a fork that a signal meets (copy_process: ERESTARTNOINTR). In uninterruptible sleep it may
- * be waiting for a lock, or for its vfork. A runnable one has to be seen to run for longer than a fork takes.
+ * Our answer makes the thread runnable, so one that sleeps or is stopped has run since: it has forked, or will ask
+ * again, because the kernel restarts a fork that a signal meets (copy_process: ERESTARTNOINTR). In uninterruptible
+ * sleep it may be waiting for a lock, or for its vfork. A runnable one has to be seen to run for longer than a fork
+ * takes.
  */
 static bool is_done(struct pending *pending, uint64_t now_ns)
 {
@@ -210,8 +211,8 @@ static void judge(struct call *call)
 }
 
 /*
- * Where memory is sampled: a child that is waited for and has memory of its own; one that has descriptors in common and is no
- * thread. See allow_clone_sampled.
+ * Where memory is sampled: a child that is waited for and has memory of its own; one that has descriptors in common and
+ * is no thread. See filter-terms.c.
  */
 static bool evades_samples(const struct call *call)
 {

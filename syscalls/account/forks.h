@@ -1,6 +1,7 @@
 /*
- * The number of tasks of a run where nothing else bounds it (no pids control group, RLIMIT_NPROC without effect): clone,
- * fork and vfork are notified, and continued while there is room. Their verdict rests on registers and on this count.
+ * The number of tasks of a run where nothing else bounds it (no pids control group, RLIMIT_NPROC without effect):
+ * clone, fork and vfork are notified, and continued while there is room. Their verdict rests on registers and on this
+ * count.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_FORKS_H

@@ -47,8 +47,8 @@ static bool is_outsider(const struct proctree *tree, pid_t pid)
 }
 
 /*
- * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one before. The
- * process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
+ * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one
+ * before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
 static void count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
@@ -90,8 +90,8 @@ bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint6
 }
 
 /*
- * Whose a file description's lock is cannot be told: it may be under way in a message. So all of them count, but no more than the
- * run has made.
+ * Whose a file description's lock is cannot be told: it may be under way in a message. So all of them count, but no
+ * more than the run has made.
  */
 static void count(struct locks *locks, uint64_t now_ns)
 {

@@ -1,8 +1,8 @@
 /*
- * Record locks (fcntl(2): F_SETLK, F_OFD_SETLK) of a run whose memory is sampled. Each is kernel memory that no process shows, and
- * one file may have any number of them. So the calls that set or remove them are notified, and continued while there is
- * room; their verdict rests on registers and on this count. A call adds at most two: it may cut one lock in the middle.
- * Used by the supervisor thread alone.
+ * Record locks (fcntl(2): F_SETLK, F_OFD_SETLK) of a run whose memory is sampled. Each is kernel memory that no process
+ * shows, and one file may have any number of them. So the calls that set or remove them are notified, and continued
+ * while there is room; their verdict rests on registers and on this count. A call adds at most two: it may cut one lock
+ * in the middle. Used by the supervisor thread alone.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_LOCKS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_LOCKS_H
@@ -30,8 +30,9 @@ bool locks_counts(uint64_t command);
 bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
- * The locks in a text as /proc/locks has it: added to *ret_of_processes when the process is `root`'s descendant, or gone, and to
- * *ret_of_files when it is a file description's, of whatever process. False when there are too many lines, or it cannot be read.
+ * The locks in a text as /proc/locks has it: added to *ret_of_processes when the process is `root`'s descendant, or
+ * gone, and to *ret_of_files when it is a file description's, of whatever process. False when there are too many lines,
+ * or it cannot be read.
  */
 bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
 

@@ -85,9 +85,8 @@ static int reopen(int fd, int flags)
 }
 
 /*
- * A write lease is given to the only one who has a file open (fcntl(2)), mappings and descriptors under way
- * included. An O_PATH descriptor does not count there, and could open it again: so it is emptied, or, sealed against
- * that, kept.
+ * A write lease is given to the only one who has a file open (fcntl(2)), mappings and descriptors under way included.
+ * An O_PATH descriptor does not count there, and could open it again: so it is emptied, or, sealed against that, kept.
  */
 static bool is_orphan(int fd)
 {
@@ -123,8 +122,8 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * The program's descriptor is one of its own, not a duplicate of ours: only what is opened (open(2), not
- * memfd_create) is counted among the writers a lease asks about. 0 with both, or -errno.
+ * The program's descriptor is one of its own, not a duplicate of ours: only what is opened (open(2), not memfd_create)
+ * is counted among the writers a lease asks about. 0 with both, or -errno.
  */
 static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
 {
@@ -146,8 +145,8 @@ static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs
 }
 
 /*
- * Whether there may be one more. Those that nobody has any more go first: they may be many, and what they take is
- * the next sample's.
+ * Whether there may be one more. Those that nobody has any more go first: they may be many, and what they take is the
+ * next sample's.
  */
 static bool has_room(struct memfds *memfds)
 {
@@ -236,8 +235,8 @@ static void map_shared(struct call *call)
 }
 
 /*
- * Notified only where memory is sampled, and then only for shared anonymous memory, huge pages, and types the kernel may
- * know and allow_mmap_sampled does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
+ * Notified only with judge_memory, and then only for shared anonymous memory, huge pages, and types the kernel may know
+ * and filter-terms.c does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
  * memfd's.
  */
 void sys_mmap(struct call *call)

@@ -1,10 +1,9 @@
 /*
- * Shared memory of a run where no control group bounds it: its pages need not be in any process, and the descriptors
- * of memfds may be on their way from one to another. So the supervisor makes the memfds, and keeps a descriptor of
- * its own of each that says how much memory it takes and whether anybody else still has it open or mapped. Shared
- * anonymous memory is a memfd without a descriptor, which the task maps in its place. What cannot be had that way is
- * refused: /dev/zero opened for both reading and writing, huge pages, and the calls that put pages into pipes and
- * sockets.
+ * Shared memory of a run where no control group bounds it: its pages need not be in any process, and the descriptors of
+ * memfds may be on their way from one to another. So the supervisor makes the memfds, and keeps a descriptor of its own
+ * of each that says how much memory it takes and whether anybody else still has it open or mapped. Shared anonymous
+ * memory is a memfd without a descriptor, which the task maps in its place. What cannot be had that way is refused:
+ * /dev/zero opened for both reading and writing, huge pages, and the calls that put pages into pipes and sockets.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H
@@ -29,8 +28,7 @@ void memfds_free(struct memfds *memfds);
 uint64_t memfds_bytes(const struct memfds *memfds);
 
 /*
- * Gives back those that nobody has any more. Done by memfd_create itself now and then; to be called before it
- * matters.
+ * Gives back those that nobody has any more. Done by memfd_create itself now and then; to be called before it matters.
  */
 void memfds_sweep(struct memfds *memfds);
 

@@ -19,7 +19,9 @@ struct memory {
 	uint64_t total, free; /* kB */
 };
 
-/* What a line says from now on; false: what it says. Swap does not count as memory, and none of it is the run's to use. */
+/*
+ * What a line says from now on; false: what it says. Swap does not count as memory, and none of it is the run's to use.
+ */
 static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
 {
 	static const char *const none[] = {"Buffers", "Cached", "SwapCached", "SwapTotal", "SwapFree"};

@@ -1,10 +1,10 @@
 #if defined(__aarch64__)
 
 /*
- * The stack pointer is at the siginfo, which the ucontext follows (arch/arm64/kernel/signal.c, struct
- * rt_sigframe). The frame has the number, in x8, but the result in place of the first argument: the kernel keeps
- * that one (orig_x0) to itself. It is known where the code before the call sets it, as for AT_FDCWD, or copies it
- * from a register that is still there.
+ * The stack pointer is at the siginfo, which the ucontext follows (arch/arm64/kernel/signal.c, struct rt_sigframe). The
+ * frame has the number, in x8, but the result in place of the first argument: the kernel keeps that one (orig_x0) to
+ * itself. It is known where the code before the call sets it, as for AT_FDCWD, or copies it from a register that is
+ * still there.
  */
 #include <assert.h>
 #include <errno.h>

@@ -50,8 +50,8 @@ static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, st
 
 /*
  * A signal may come before a notified rt_sigreturn is received. If that one is not made again its program goes on
- * behind it, where nothing is. So its call is known by its place too: the restorer, to which the word below the
- * stack pointer led.
+ * behind it, where nothing is. So its call is known by its place too: the restorer, to which the word below the stack
+ * pointer led.
  */
 static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
 {
@@ -62,9 +62,9 @@ static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct f
 }
 
 /*
- * ---- functions that make the call for others, with a number that they are given: syscall(2), and musl's for
- * calls at which a thread can be cancelled. Which one it is tells the call instruction in front of the return
- * address on the stack. ----
+ * ---- functions that make the call for others, with a number that they are given: syscall(2), and musl's for calls at
+ * which a thread can be cancelled. Which one it is tells the call instruction in front of the return address on the
+ * stack. ----
  */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -112,8 +112,8 @@ static size_t called(const struct guest_ops *guest, pid_t tid, uint64_t back, ui
 }
 
 /*
- * The number, when the function of the call was called from `back`, which is `depth` bytes up the stack; -1: it
- * was not.
+ * The number, when the function of the call was called from `back`, which is `depth` bytes up the stack; -1: it was
+ * not.
  */
 static int number_from(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)

@@ -1,6 +1,6 @@
 /*
- * Arm Architecture Reference Manual, C4: instructions have four bytes each, so that they can be read backwards.
- * What cannot be classed is taken for one that writes to every register.
+ * Arm Architecture Reference Manual, C4: instructions have four bytes each, so that they can be read backwards. What
+ * cannot be classed is taken for one that writes to every register.
  */
 #include "syscalls/arch/insn.h"
 

@@ -272,8 +272,8 @@ static bool takes_modrm(uint8_t op)
 }
 
 /*
- * True for a byte that more likely is an operand, of what begins one to three bytes before. 8b b8 with REX.B reads
- * `mov disp(%r8),%rdi`: without its first two bytes it would set eax.
+ * True for a byte that more likely is an operand, of what begins one to three bytes before. 8b b8 with REX.B reads `mov
+ * disp(%r8),%rdi`: without its first two bytes it would set eax.
  */
 static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 {
@@ -290,8 +290,7 @@ static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 }
 
 /*
- * The value of reg at `end`, when the instruction at `at` sets it and those that follow lead there and leave it
- * alone.
+ * The value of reg at `end`, when the instruction at `at` sets it and those that follow lead there and leave it alone.
  */
 static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg, const struct insn_held *held,
 		   uint32_t *ret_value)
@@ -359,7 +358,9 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
 
 	if (!find_setting(code, INSN_BEFORE, reg, held, &from, &value))
 		return false;
-	/* Compilers make one instruction of two that are alike, behind a jump: then either way must have set the same. */
+	/*
+	 * Compilers make one instruction of two that are alike, behind a jump: then either way must have set the same.
+	 */
 	for (at = code->begin; at < code->end; at++) {
 		size_t target = jump_target(code, at), unused;
 

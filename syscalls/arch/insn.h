@@ -23,8 +23,8 @@ struct insn_code {
 };
 
 /*
- * Registers as they are now, by the instruction set's own numbers (0 is rax, 7 rdi), and a bit for each that has
- * not changed since.
+ * Registers as they are now, by the instruction set's own numbers (0 is rax, 7 rdi), and a bit for each that has not
+ * changed since.
  */
 struct insn_held {
 	uint64_t reg[INSN_REGISTERS];
@@ -34,14 +34,14 @@ struct insn_held {
 /* The instruction of the call is at byte[INSN_BEFORE]. */
 
 /*
- * The low word of register `reg` when the instruction was reached. False: it cannot be told, also when two ways
- * lead to the instruction on which the register would differ.
+ * The low word of register `reg` when the instruction was reached. False: it cannot be told, also when two ways lead to
+ * the instruction on which the register would differ.
  */
 bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value);
 
 /*
- * For code from the beginning of a function to a call instruction: which register had there what is in `reg` now,
- * and by how many bytes the stack has grown. False: it cannot be told.
+ * For code from the beginning of a function to a call instruction: which register had there what is in `reg` now, and
+ * by how many bytes the stack has grown. False: it cannot be told.
  */
 bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 

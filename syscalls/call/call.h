@@ -1,8 +1,8 @@
 /*
  * One notified call on its way: decode -> view -> policy -> record -> perform -> outcome -> response. A handler
- * (sys_NAME, one a row) sees the decoded copy, never a pointer of the program's that it did not copy through
- * decode.h. It puts the decision on record before its effect (call_commit); of a handler without an effect the
- * dispatcher does, before the response.
+ * (sys_NAME, one a row) sees the decoded copy, never a pointer of the program's that it did not copy through decode.h.
+ * It puts the decision on record before its effect (call_commit); of a handler without an effect the dispatcher does,
+ * before the response.
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -165,6 +165,15 @@ static inline int call_gone(struct call *call)
 {
 	call->outcome.kind = OUTCOME_GONE;
 	return -1;
+}
+
+/* Ends the call with the result of a system call that was made for it: a value, or -errno. */
+static inline void call_end(struct call *call, int64_t result)
+{
+	if (result < 0)
+		call_fail(call, (int)result);
+	else
+		call_return(call, result);
 }
 
 /* Low words, as the kernel takes an int, unsigned or mode_t register. */

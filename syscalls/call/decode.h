@@ -6,8 +6,8 @@
 
 /*
  * Fills path, paths, text from the row's ARG kinds. A path or text that cannot be copied keeps its errno (EFAULT,
- * ENAMETOOLONG) in path[i].error or text_error, because the kernel looks at flags first and at one name after the other.
- * 0, or -errno when the task's memory is closed to us (EPERM) or gone (ESRCH).
+ * ENAMETOOLONG) in path[i].error or text_error, because the kernel looks at flags first and at one name after the
+ * other. 0, or -errno when the task's memory is closed to us (EPERM) or gone (ESRCH).
  */
 int decode_call(struct call *call);
 
@@ -24,7 +24,9 @@ int decode_extensible(const struct call *call, unsigned arg, void *out, size_t k
 int decode_at(const struct call *call, uint64_t addr, void *out, size_t len);
 ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long);
 
-/* Writes an output buffer of the program. 0 or -EFAULT. No call has both an output and a side effect: nothing probes. */
+/*
+ * Writes an output buffer of the program. 0 or -EFAULT. No call has both an output and a side effect: nothing probes.
+ */
 int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len);
 
 #endif

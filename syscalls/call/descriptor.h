@@ -6,14 +6,15 @@
 
 /*
  * Returns it, owned by the caller; or -1 with the outcome set: EBADF, the caller gone, or OUTCOME_FETCH: where
- * pidfd_getfd(2) is refused the task is made to send it, and its call comes round again. So ask before the first effect.
+ * pidfd_getfd(2) is refused the task is made to send it, and its call comes round again. So ask before the first
+ * effect.
  */
 int descriptor_copy(struct call *call, int fd);
 
 /*
- * Whether pidfd_getfd(2) works here. If it does not, sendmsg(2) has to be native for the task to send its descriptors. Then
- * datagrams would be sent unseen, so that without a network namespace there are no UDP sockets: of TCP and unix ones the
- * name in a message leads nowhere. While it works in a run with a network, nothing is fetched.
+ * Whether pidfd_getfd(2) works here. If it does not, sendmsg(2) has to be native for the task to send its descriptors.
+ * Then datagrams would be sent unseen, so that without a network namespace there are no UDP sockets: of TCP and unix
+ * ones the name in a message leads nowhere. While it works in a run with a network, nothing is fetched.
  */
 bool descriptor_direct(void);
 

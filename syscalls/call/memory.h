@@ -11,7 +11,10 @@
 #include <sys/types.h>
 
 struct guest_ops {
-	/* Bytes copied up to the first unreadable page, or -EFAULT when none is (-ESRCH, -EPERM: the task is gone or closed). */
+	/*
+	 * Bytes copied up to the first unreadable page, or -EFAULT when none is (-ESRCH, -EPERM: the task is gone or
+	 * closed).
+	 */
 	ssize_t (*read)(pid_t tid, uint64_t addr, void *out, size_t len);
 	ssize_t (*write)(pid_t tid, uint64_t addr, const void *from, size_t len);
 };

@@ -9,9 +9,9 @@
 #include "syscalls/call/call.h"
 
 /*
- * True when `text` (relative to the task's descriptor dirfd or, with AT_FDCWD, its cwd) leads to this (dev, ino). flags:
- * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for the descriptor itself. An answer of the moment: what is done on it is
- * verified afterwards (exec) or grants nothing (chdir).
+ * True when `text` (relative to the task's descriptor dirfd or, with AT_FDCWD, its cwd) leads to this (dev, ino).
+ * flags: AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for the descriptor itself. An answer of the moment: what is done on it
+ * is verified afterwards (exec) or grants nothing (chdir).
  */
 bool native_same(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 

@@ -21,7 +21,7 @@
 #include "syscalls/call/call.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
-#include "syscalls/net/inet-work.h"
+#include "syscalls/call/work.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 #include "view/tree.h"

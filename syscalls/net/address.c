@@ -31,8 +31,8 @@ int net_check_socket(const struct call *call)
 	return fdinfo_read(call->tid, call_int(call, 0), &info) == 0 && info.flags & O_PATH ? -EBADF : -ENOTSOCK;
 }
 
-/* As move_addr_to_kernel() in net/socket.c. The length, or -errno. */
-static int copy_address(const struct call *call, struct sockaddr_storage *address)
+/* As move_addr_to_kernel() in net/socket.c. Returns the length or -errno. */
+static int net_copy_address(const struct call *call, struct sockaddr_storage *address)
 {
 	int len = call_int(call, 2);
 	int r;
@@ -44,15 +44,24 @@ static int copy_address(const struct call *call, struct sockaddr_storage *addres
 	return r < 0 ? r : len;
 }
 
+bool net_allow_socket(struct call *call)
+{
+	int r = net_check_socket(call);
+
+	target_allow(call);
+	if (r < 0)
+		call_fail(call, r);
+	return r == 0;
+}
+
 bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len)
 {
 	int r = net_check_socket(call);
 
 	if (r == 0)
-		r = copy_address(call, address);
+		r = net_copy_address(call, address);
 	if (r < 0) {
-		target_allow(call);
-		call_fail(call, r);
+		target_fail(call, r);
 		return false;
 	}
 	*ret_len = r;
@@ -106,7 +115,7 @@ int net_copy_any(struct call *call, int *ret_domain)
 	if (copy < 0)
 		return -1;
 	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0) {
-		call_fail(call, -errno); /* another thread has put something else there */
+		call_fail(call, -errno); /* another thread has replaced the descriptor */
 		return -1;
 	}
 	*ret_domain = domain;
@@ -124,7 +133,6 @@ int net_copy_socket(struct call *call)
 	copy = net_copy_any(call, &domain);
 	if (copy < 0 || domain == AF_UNIX)
 		return steal_fd(&copy);
-	target_allow(call);
-	call_fail(call, -EAFNOSUPPORT); /* an address of a unix socket */
+	target_fail(call, -EAFNOSUPPORT);
 	return -1;
 }

@@ -1,4 +1,4 @@
-/* What the socket handlers share: the program's socket and the address it names, copied once. */
+/* What the socket handlers share: a duplicate of the target's socket, and the address in its memory, copied once. */
 #ifndef CALLGATE_SYSCALLS_NET_ADDRESS_H
 #define CALLGATE_SYSCALLS_NET_ADDRESS_H
 
@@ -7,12 +7,17 @@
 
 #include "syscalls/call/call.h"
 
-/* 0, or what native calls give first: -EBADF, -ENOTSOCK. A glance for the errno only: nothing is granted on it. */
+/*
+ * Whether argument 0 is a socket: 0, -EBADF or -ENOTSOCK. Only for the errno: another thread may replace the
+ * descriptor.
+ */
 int net_check_socket(const struct call *call);
+/* Allows the call if argument 0 is a socket. False: the outcome is set. */
+bool net_allow_socket(struct call *call);
 
 /*
- * The address in registers 1 and 2. Fails as native calls do before the address matters, with the outcome set: false.
- * What is missing of *address is zero.
+ * Copies the address of arguments 1 and 2, padded with zeroes. Checks the socket first, as the kernel. False: the
+ * outcome is set.
  */
 bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len);
 
@@ -20,20 +25,20 @@ enum net_unix_kind {
 	NET_UNIX_INVALID,  /* as unix_validate_addr() in net/unix/af_unix.c: EINVAL */
 	NET_UNIX_UNNAMED,  /* bind(2) would choose an abstract name */
 	NET_UNIX_ABSTRACT,
-	NET_UNIX_PATH,     /* it is call->path[0] now */
+	NET_UNIX_PATH,     /* copied to call->path[0] */
 };
 
 enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storage *address, int len);
 
-/* Another errno for what was decided: those of unix sockets are not those of files. */
+/* Replaces an errno of the file handlers by the one of unix sockets. */
 void net_replace_error(struct call *call, int from, int to);
 
-/* Refuses an address, or a socket, of another family than unix. */
+/* Refuses an address or a socket of another family than AF_UNIX. error is -errno. */
 void net_refuse_family(struct call *call, int family, int error);
 
-/* A duplicate of the program's unix socket, owned by the caller; or -1 with the outcome set (descriptor_copy). */
+/* A duplicate of the target's unix socket, owned by the caller; or -1 with the outcome set (descriptor_copy). */
 int net_copy_socket(struct call *call);
-/* The same of a unix socket or, when the run has a network, an internet one. */
+/* The same, for a unix socket or, when the run has a network, an internet socket. */
 int net_copy_any(struct call *call, int *ret_domain);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * bind(2), by the family of its address: of unix sockets here, of internet sockets in inet-bind.c. That of a unix
- * socket is judged as making the socket file and performed on a duplicate of the program's socket.
+ * bind(2): unix sockets here, internet sockets in inet-bind.c. Binding a unix socket is judged as making the socket
+ * file, and performed on a duplicate of the target's socket.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,16 +15,16 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "an address of any family");
+static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "fits any family");
 
-/* The socket file the program will see, pinned. A descriptor or -errno. */
-static int make_node(int parent, const char *name, int socket_fd)
+/* Makes the socket file in the view. An O_PATH descriptor or -errno. */
+static int bind_make_node(int parent, const char *name, int socket_fd)
 {
 	struct stat st;
 	int node;
@@ -46,7 +46,7 @@ static bool has_name(int socket_fd)
 	       len > offsetof(struct sockaddr_un, sun_path);
 }
 
-/* The kernel's order: the name, then whether the socket has one already. */
+/* In the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
@@ -69,16 +69,13 @@ static void bind_path(struct call *call)
 	}
 	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
 		return;
-	r = node = make_node(parent, name, copy);
+	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {
 		r = sockets_bind(sockets, copy, node, call->path[0].text);
 		if (r < 0)
-			(void)unlinkat(parent, name, 0); /* fails only when the program has removed it */
+			(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
 	}
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	call_end(call, r < 0 ? r : 0);
 	disk_made(call, S_IFSOCK);
 }
 
@@ -94,8 +91,7 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 		break;
 	case NET_UNIX_INVALID:
 	default:
-		target_allow(call);
-		call_fail(call, -EINVAL);
+		target_fail(call, -EINVAL);
 		break;
 	}
 }

@@ -1,8 +1,8 @@
 /*
- * connect(2), by the family of its address: of unix sockets here, of internet sockets in inet-connect.c. That of a
- * unix socket is judged as writing to the socket file and performed on a duplicate of the program's socket. Only
- * sockets that the run itself has bound can be connected to (sockets.h): with an outsider, descriptors and messages
- * would pass that nobody judges.
+ * connect(2): unix sockets here, internet sockets in inet-connect.c. Connecting a unix socket is judged as writing to
+ * the socket file, and performed on a duplicate of the target's socket. Only sockets that the run has bound can be
+ * connected to (unix-sockets.h): descriptors and messages would otherwise be exchanged with processes outside,
+ * unjudged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-/* The inode of the run's socket behind a socket file: owned by the caller; or -1 with the outcome set. */
+/* The inode that the socket file's socket is bound to, owned by the caller; or -1 with the outcome set. */
 static int find_peer(struct call *call, int node)
 {
 	struct stat st;
@@ -38,17 +38,17 @@ static int find_peer(struct call *call, int node)
 	}
 	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
-		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0); /* its own might go while a worker waits */
+		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0); /* a duplicate: the list may close its own while a thread waits */
 		if (peer < 0)
 			call_fail(call, -EAGAIN);
 	} else if (S_ISSOCK(st.st_mode) && sockets_alive(node))
 		call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
 	else
-		call_fail(call, -ECONNREFUSED); /* a file left behind, or no socket: natively the same */
+		call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
 	return peer;
 }
 
-/* glibc asks the name service cache before it reads passwd or asks the DNS itself (nscd/nscd_helper.c). */
+/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
 static bool is_name_cache(const struct call_path *path)
 {
 	return strcmp(path->text, "/var/run/nscd/socket") == 0 || strcmp(path->text, "/run/nscd/socket") == 0;
@@ -72,16 +72,13 @@ static void connect_path(struct call *call)
 		return;
 	flags = fcntl(copy, F_GETFL);
 	r = flags >= 0 && flags & O_NONBLOCK ? sockets_connect(copy, peer) : -EINTR;
-	if (r == -EINTR) { /* it may wait for room in the queue, also when the flag was taken away meanwhile */
+	if (r == -EINTR) { /* a full backlog makes it wait, even if O_NONBLOCK is set again meanwhile */
 		call->outcome.kind = OUTCOME_CONNECT;
 		call->outcome.fd = steal_fd(&copy);
 		call->outcome.peer_fd = steal_fd(&peer);
 		return;
 	}
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	call_end(call, r);
 }
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
@@ -98,8 +95,7 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:
 	default:
-		target_allow(call);
-		call_fail(call, -EINVAL);
+		target_fail(call, -EINVAL);
 		break;
 	}
 }

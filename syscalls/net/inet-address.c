@@ -8,7 +8,7 @@
 
 #define V6_LEN_MIN 24 /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 
-static void take_v4(const struct sockaddr_storage *address, struct inet_address *ret)
+static void address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in in;
 
@@ -16,8 +16,8 @@ static void take_v4(const struct sockaddr_storage *address, struct inet_address 
 	*ret = inet_v4(in.sin_addr, ntohs(in.sin_port));
 }
 
-/* What is missing of a short one is zero. */
-static void take_v6(const struct sockaddr_storage *address, struct inet_address *ret)
+/* Short addresses were padded with zeroes when they were copied. */
+static void address_from_v6(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in6 in;
 
@@ -62,7 +62,7 @@ static int read_v4(const struct sockaddr_storage *address, int len, struct inet_
 		return -EINVAL;
 	if (address->ss_family != AF_INET)
 		return -EAFNOSUPPORT;
-	take_v4(address, ret);
+	address_from_v4(address, ret);
 	return 0;
 }
 
@@ -72,11 +72,11 @@ static int read_v6(const struct sockaddr_storage *address, int len, struct inet_
 		return -EINVAL;
 	if (address->ss_family != AF_INET6)
 		return -EAFNOSUPPORT;
-	take_v6(address, ret);
+	address_from_v6(address, ret);
 	return 0;
 }
 
-/* Of whatever cannot be connected to; errnos as those functions have them. */
+/* Addresses that cannot be connected to. */
 static int check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
@@ -114,7 +114,7 @@ int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *
 	}
 	if (kind->domain == AF_INET)
 		r = read_v4(address, len, &peer);
-	else if (address->ss_family == AF_INET && !kind->stream) /* datagrams alone take both */
+	else if (address->ss_family == AF_INET && !kind->stream) /* only UDP accepts both families */
 		r = kind->v6only ? -EAFNOSUPPORT : read_v4(address, len, &peer);
 	else
 		r = read_v6(address, len, &peer);
@@ -127,7 +127,7 @@ int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *
 	return 0;
 }
 
-/* udp_sendmsg(), udpv6_sendmsg(): the former takes AF_UNSPEC for AF_INET, the latter for no address. */
+/* For udp_sendmsg() AF_UNSPEC means AF_INET; for udpv6_sendmsg() it means no address. */
 int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address)
 {
@@ -161,7 +161,7 @@ int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *a
 	int r;
 
 	if (v4 && (size_t)len >= sizeof(struct sockaddr_in) && address->ss_family == AF_UNSPEC) {
-		take_v4(address, &own); /* compatibility: with INADDR_ANY alone */
+		address_from_v4(address, &own); /* the kernel accepts AF_UNSPEC with INADDR_ANY for old programs */
 		r = own.v4.s_addr == INADDR_ANY ? 0 : -EAFNOSUPPORT;
 	} else {
 		r = v4 ? read_v4(address, len, &own) : read_v6(address, len, &own);
@@ -200,9 +200,9 @@ socklen_t inet_write(int domain, const struct inet_address *address, struct sock
 bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *ret_address)
 {
 	if (told->ss_family == AF_INET)
-		take_v4(told, ret_address);
+		address_from_v4(told, ret_address);
 	else if (told->ss_family == AF_INET6)
-		take_v6(told, ret_address);
+		address_from_v6(told, ret_address);
 	else
 		return false;
 	return true;

@@ -1,6 +1,6 @@
 /*
- * Addresses of internet sockets, brought to one form: whatever of them may be judged is an IPv4 address, or an IPv6 one that
- * does not stand for one of IPv4. Pure.
+ * Internet socket addresses in one form, so that they can be judged and compared: IPv4, or IPv6 that is not
+ * IPv4-mapped. Pure functions. The errnos and their order are the kernel's.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_ADDRESS_H
 #define CALLGATE_SYSCALLS_NET_INET_ADDRESS_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The socket an address is for. */
+/* The socket that an address is given to: the kernel reads addresses differently for each. */
 struct inet_kind {
 	int domain; /* AF_INET, AF_INET6 */
 	bool stream;
@@ -18,7 +18,7 @@ struct inet_kind {
 };
 
 struct inet_address {
-	int family; /* AF_INET, AF_INET6; AF_UNSPEC: to disconnect */
+	int family; /* AF_INET, AF_INET6; AF_UNSPEC: disconnect */
 	struct in_addr v4;
 	struct in6_addr v6;
 	uint32_t scope;
@@ -26,13 +26,12 @@ struct inet_address {
 };
 
 /*
- * As connect(2) and addressed sends read it: "any" means the loopback address. 0, or the -errno the kernel has for such an
- * address whatever the network is like.
+ * As connect(2) reads it: "any" means the loopback address. 0, or the -errno of an address that no network can reach.
  */
 int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address);
 
-/* As sends of datagrams read it. AF_UNSPEC: as if there were none. */
+/* As sendto(2) of UDP reads it. AF_UNSPEC: no address is given. */
 int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 
@@ -40,15 +39,15 @@ int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage
 int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address);
 
-/* The form a socket of this domain takes and tells: IPv4 addresses as mapped ones on AF_INET6. */
+/* The sockaddr for a socket of this domain, IPv4 as IPv4-mapped on AF_INET6. Returns its length. */
 socklen_t inet_write(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address);
 
-/* What a socket tells (getsockname), brought to one form. False: of another family. */
+/* From getsockname(2). False: another family. */
 bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *ret_address);
 
 bool inet_is_any(const struct inet_address *address);
 bool inet_is_loopback(const struct inet_address *address);
-/* The same address; ports are not compared. */
+/* Compares addresses without their ports. */
 bool inet_same(const struct inet_address *a, const struct inet_address *b);
 struct inet_address inet_v4(struct in_addr address, uint16_t port);
 

@@ -1,6 +1,7 @@
 /*
- * bind(2) and listen(2) of internet sockets: at the run's own loopback, at ports that the policy grants. Without a network
- * namespace of its own the run has two addresses there; the second for sockets of IPv6 alone, whose ports are their own.
+ * bind(2), listen(2) and shutdown(2) of internet sockets: on the run's loopback, at ports that the policy grants.
+ * Without a network namespace the run has two addresses there: the second is for IPV6_V6ONLY sockets, which have ports
+ * of their own.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -20,7 +21,7 @@ static bool is_pool_own(const struct inet *inet, const struct inet_address *addr
 	return inet_same(&own, address);
 }
 
-/* Where a socket that asks for an address of the run's is bound really. */
+/* The address to bind to, for an address that the target has asked for. */
 static struct inet_address real_address(const struct inet *inet, const struct inet_kind *kind,
 					const struct inet_address *asked)
 {
@@ -29,7 +30,7 @@ static struct inet_address real_address(const struct inet *inet, const struct in
 	if (!inet->options.own_netns)
 		return inet_own(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
 				asked->port);
-	if (is_pool_own(inet, asked)) { /* egress is to be reached from it as well */
+	if (is_pool_own(inet, asked)) { /* so that the socket can reach egress as well */
 		real.v4.s_addr = INADDR_ANY;
 		real.v6 = in6addr_any;
 	}
@@ -43,14 +44,14 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	int r = !inet->options.own_netns && !asked->port ? inet_unshare(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
-		r = -EINVAL; /* it is bound */
+		r = -EINVAL; /* the kernel's errno for a socket that is bound */
 	if (r == 0)
 		r = inet_bind_to(socket, &real);
 	if (r == -EADDRINUSE && !inet->options.own_netns) {
 		inet_listeners_prune(inet->listeners, call);
 		r = inet_bind_to(socket, &real);
 	}
-	/* Of TCP listen(2) is judged; a datagram socket is reached from here on, if its port is granted. */
+	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
 	    policy_net_listen(inet->options.policy, asked->port).allow)
 		r = inet_fence_open(socket->fd);
@@ -59,7 +60,7 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	return r;
 }
 
-/* A port of 0 grants nothing yet: listen(2) is judged. */
+/* Port 0 is allowed: listen(2) judges it. */
 static bool judge_port(struct call *call, unsigned port)
 {
 	struct net_verdict verdict = {.allow = true};
@@ -76,23 +77,14 @@ static bool judge_port(struct call *call, unsigned port)
 static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	int r;
 
 	inet_note(call, asked, NULL, !socket->kind.stream);
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked)) {
-		target_allow(call);
-		call_fail(call, -EADDRNOTAVAIL);
+		target_fail(call, -EADDRNOTAVAIL);
 		return;
 	}
-	if (!judge_port(call, asked->port))
-		return;
-	if (call_commit(call) < 0)
-		return;
-	r = perform_bind(call, socket, asked);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	if (judge_port(call, asked->port) && call_commit(call) == 0)
+		call_end(call, perform_bind(call, socket, asked));
 }
 
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len)
@@ -104,21 +96,16 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	if (!inet_take_socket(call, &socket, -EINVAL))
 		return;
 	r = inet_read_own(&socket.kind, address, len, &asked);
-	if (r < 0) {
-		target_allow(call);
-		call_fail(call, r);
-	} else {
+	if (r < 0)
+		target_fail(call, r);
+	else
 		bind_judged(call, &socket, &asked);
-	}
 	(void)close(socket.fd);
 }
 
 /* ---- listen ---- */
 
-/*
- * A port that was bound by number was judged then. So one that may not be listened at by number was chosen by the kernel, or
- * is about to be.
- */
+/* Either "any port" is granted, or this port. A port that the program chose was judged at bind(2) already. */
 static bool judge_listen(struct call *call, const struct inet_address *bound)
 {
 	struct net_verdict verdict = policy_net_listen(call->sandbox->policy, 0);
@@ -132,7 +119,7 @@ static bool judge_listen(struct call *call, const struct inet_address *bound)
 	return verdict.allow;
 }
 
-/* Not bound: natively it would be to any address and a port of the kernel's. */
+/* The kernel binds a listening socket that is not bound to any address and a port of its choice. */
 static int bind_any(struct call *call, const struct inet_socket *socket)
 {
 	struct inet_address any = {.family = socket->kind.domain};
@@ -140,7 +127,7 @@ static int bind_any(struct call *call, const struct inet_socket *socket)
 	return perform_bind(call, socket, &any);
 }
 
-static bool is_private(const struct inet *inet, const struct inet_address *bound)
+static bool bind_is_private(const struct inet *inet, const struct inet_address *bound)
 {
 	return inet->options.own_netns ||
 	       (bound->family == AF_INET &&
@@ -153,11 +140,11 @@ static int perform_listen(struct call *call, const struct inet_socket *socket, s
 	unsigned judged = bound->port;
 	int r = bind_any(call, socket);
 
-	if (r == 0 || r == -EINVAL) /* it is bound now, or was */
+	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
 		r = inet_bound(socket, bound);
 	if (r == 0 && bound->port != judged && !policy_net_listen(inet->options.policy, 0).allow)
-		r = -EADDRINUSE; /* what was judged is a port that it had once */
-	if (r == 0 && !is_private(inet, bound))
+		r = -EADDRINUSE; /* the judged port was stale: see inet_bound() */
+	if (r == 0 && !bind_is_private(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_int(call, 1)) < 0)
 		r = -errno;
@@ -181,8 +168,7 @@ void inet_listen(struct call *call, int copy)
 	int r;
 
 	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.stream) {
-		target_allow(call);
-		call_fail(call, -EOPNOTSUPP);
+		target_fail(call, -EOPNOTSUPP);
 		return;
 	}
 	r = inet_bound(&socket, &bound);
@@ -191,11 +177,6 @@ void inet_listen(struct call *call, int copy)
 		return;
 	}
 	inet_note(call, &bound, NULL, false);
-	if (!judge_listen(call, &bound) || call_commit(call) < 0)
-		return;
-	r = perform_listen(call, &socket, &bound);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	if (judge_listen(call, &bound) && call_commit(call) == 0)
+		call_end(call, perform_listen(call, &socket, &bound));
 }

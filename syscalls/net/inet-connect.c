@@ -1,6 +1,6 @@
 /*
- * connect(2) of internet sockets. TCP: to an approved endpoint through egress (OUTCOME_EGRESS); on the run's own loopback
- * performed here. UDP: inet-datagram.c. What is performed is performed on a duplicate, to an address made from the copy.
+ * connect(2) of internet sockets. TCP to an approved endpoint goes through egress (OUTCOME_EGRESS); on the run's
+ * loopback it is performed here, on the duplicate, to an address made from the copy. UDP: inet-datagram.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/net/inet-work.h"
 #include "syscalls/process/target.h"
 
 #include "base/banned.h"
@@ -27,23 +26,25 @@ static bool is_nonblocking(int fd)
 
 /* ---- to egress ---- */
 
-/* Egress serves connections from one address. A socket that the program has bound elsewhere cannot be led to it. */
+/*
+ * Egress accepts connections from one address only, so a socket that is bound to another one cannot be connected to it.
+ */
 static int bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
 {
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
-	if (!inet->options.own_netns) /* whoever had the port as well would pass for the program */
+	if (!inet->options.own_netns) /* egress would take another socket at that port for the target's */
 		r = inet_unshare(socket);
 	if (r == 0)
-		r = inet_bind_own(inet, socket);
+		r = inet_bind_near(socket, &own);
 	if (r == 0)
 		r = inet_bound(socket, &bound);
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
 	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
-		return -EINVAL; /* from loopback to elsewhere: ip_route_output_key() */
+		return -EINVAL; /* the kernel's errno for a loopback source and another destination: ip_route_output_key() */
 	*ret_port = bound.port;
 	return 0;
 }
@@ -103,12 +104,12 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 
 /* ---- on the run's own loopback ---- */
 
-/* Takes held_fd. */
+/* Lets a thread connect. Takes held_fd. */
 static void wait_connect(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	struct sockaddr_storage storage;
 	socklen_t len = inet_write(socket->kind.domain, to, &storage);
-	struct inet_work *work = inet_work_connect(&storage, len, held_fd);
+	struct inet_work *work = inet_listeners_work(&storage, len, held_fd);
 
 	if (!work) {
 		call_fail(call, -ENOMEM);
@@ -119,7 +120,7 @@ static void wait_connect(struct call *call, struct inet_socket *socket, const st
 	call->outcome.work = work;
 }
 
-/* Takes held_fd: the listener, where it has to be held. */
+/* Takes held_fd: the listener, or -1 where it need not be held. */
 static void connect_now(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
@@ -131,7 +132,7 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 		return;
 	if (is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
-	if (r == -EINTR) { /* it may wait, also when the flag was taken away meanwhile */
+	if (r == -EINTR) { /* connect may wait, even if O_NONBLOCK is set again meanwhile */
 		wait_connect(call, socket, to, steal_fd(&held));
 		return;
 	}
@@ -139,32 +140,22 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 		inet_disconnect(socket->fd);
 		r = -EAGAIN;
 	}
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	call_end(call, r);
 }
 
-static int domain_of(int fd)
-{
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
-
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ? AF_UNSPEC : domain;
-}
-
-/* The run's socket that would have got it natively, held; and where it really is. */
+/* The run's listener that the kernel would choose in a namespace, held; and its real address. */
 static int hold_listener(struct call *call, const struct inet_address *to, struct inet_address *ret_at)
 {
 	const struct inet *inet = call->sandbox->inet;
 	bool v6 = to->family == AF_INET6;
+	struct inet_kind kind;
 	struct inet_address at = inet_own(inet, v6, to->port);
 	int held = inet_listeners_hold(inet->listeners, call, &at);
 
-	if (held < 0 && v6) { /* one for both families */
+	if (held < 0 && v6) { /* a dual-stack listener */
 		at = inet_own(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
-		if (held >= 0 && domain_of(held) != AF_INET6) {
+		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6)) {
 			(void)close(held);
 			held = -ENOENT;
 		}
@@ -173,7 +164,7 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	return held;
 }
 
-/* Egress' own, which does not exist for the program. */
+/* Egress' listener, which is hidden from the target. */
 static bool is_listener(const struct inet *inet, const struct inet_address *to)
 {
 	const struct inet_address listener = inet_v4(inet->options.loopback, 0);
@@ -206,7 +197,7 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;
 	}
-	loopback = *to; /* natively it comes from where it goes to */
+	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
 	inet_name(inet, socket, &loopback, to);
 	connect_now(call, socket, &at, steal_fd(&held));
@@ -229,8 +220,8 @@ static void connect_dns(struct call *call, struct inet_socket *socket, const str
 }
 
 /*
- * On a socket that is connected or about to be: the kernel's answer (EISCONN, EALREADY, or 0 at the end of a wait). Its
- * address leads nowhere if it should be used after all: egress serves announced connections only.
+ * connect on a socket that is connected or connecting: the kernel returns EISCONN, EALREADY, or 0 at the end of the
+ * wait. If the state has changed and a connect is made after all, egress closes it: it was not announced.
  */
 static void connect_again(struct call *call, struct inet_socket *socket)
 {
@@ -290,10 +281,9 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		disconnect(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
-		connect_again(call, &socket); /* which comes before the address is looked at */
+		connect_again(call, &socket); /* the kernel checks the state before the address */
 	} else if (r < 0) {
-		target_allow(call);
-		call_fail(call, r);
+		target_fail(call, r);
 	} else if (socket.kind.stream) {
 		connect_stream(call, &socket, &to);
 	} else {

@@ -1,4 +1,7 @@
-/* Datagrams: to the run's DNS, to endpoints that the policy names with "proto": "udp", within a run's own namespace. */
+/*
+ * UDP: connect(2) and addressed sends, to the run's DNS, to endpoints with "proto": "udp", and within a run's
+ * namespace.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,16 +10,15 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/net/inet-work.h"
 #include "syscalls/process/target.h"
 
 #include "base/banned.h"
 
-#define GUARD_TRIES 32 /* ports that somebody has at another address */
+#define GUARD_TRIES 32 /* a port may be taken at another address */
 
 /* ---- endpoints ---- */
 
-static int announce(const struct inet *inet, const struct inet_endpoint *endpoint, int family)
+static int endpoint_announce(const struct inet *inet, const struct inet_endpoint *endpoint, int family)
 {
 	struct control_connect message = {.port = endpoint->port, .family = (uint8_t)family};
 
@@ -24,8 +26,8 @@ static int announce(const struct inet *inet, const struct inet_endpoint *endpoin
 	return inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
 }
 
-/* Replies come from where datagrams went to: the synthetic address itself, where that is local. */
-static int bind_socket(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
+/* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
+static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
 {
 	struct inet_address at = inet->options.own_netns ? *address : inet_own(inet, false, 0);
 	struct inet_socket made = {.kind = {.domain = at.family}};
@@ -44,13 +46,12 @@ static int bind_socket(const struct inet *inet, const struct inet_address *addre
 	return steal_fd(&fd);
 }
 
-/* 0, or -errno with nothing made. */
-static int make_sockets(const struct inet *inet, const struct inet_address *address, struct inet_endpoint *endpoint)
+static int endpoint_make(const struct inet *inet, const struct inet_address *address, struct inet_endpoint *endpoint)
 {
 	int r = -EADDRINUSE;
 
 	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
-		r = endpoint->fd = bind_socket(inet, address, &endpoint->at);
+		r = endpoint->fd = endpoint_bind(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
 		r = endpoint->guard_fd = inet_fence_guard(endpoint->fd);
@@ -67,7 +68,9 @@ void inet_endpoint_done(struct inet_endpoint *endpoint)
 	endpoint->fd = endpoint->guard_fd = -1;
 }
 
-int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at)
+/* Finds or makes the endpoint's socket. 0 with the address to send to, or -errno. */
+static int endpoint_get(struct inet *inet, const char *host, const struct inet_address *address,
+			struct inet_address *ret_at)
 {
 	struct inet_endpoint *endpoint;
 	int r;
@@ -86,10 +89,10 @@ int inet_endpoint(struct inet *inet, const char *host, const struct inet_address
 	endpoint = &inet->endpoint[inet->endpoints];
 	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
 	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
-	r = make_sockets(inet, address, endpoint);
+	r = endpoint_make(inet, address, endpoint);
 	if (r < 0)
 		return r;
-	r = announce(inet, endpoint, address->family);
+	r = endpoint_announce(inet, endpoint, address->family);
 	if (r < 0) {
 		inet_endpoint_done(endpoint);
 		return r;
@@ -99,7 +102,7 @@ int inet_endpoint(struct inet *inet, const char *host, const struct inet_address
 	return 0;
 }
 
-static void prepare_name(struct inet *inet, const char *host, uint32_t index, uint16_t port)
+static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
 	static const int families[] = {AF_INET, AF_INET6};
 
@@ -109,8 +112,7 @@ static void prepare_name(struct inet *inet, const char *host, uint32_t index, ui
 
 		pool_address(inet->options.pool, index, families[i], port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)inet_endpoint(inet, host, &address,
-					    &at); /* one that cannot be had answers ECONNREFUSED */
+			(void)endpoint_get(inet, host, &address, &at); /* sends to an endpoint that could not be made fail with ECONNREFUSED */
 	}
 }
 
@@ -123,27 +125,27 @@ void inet_prepare_endpoints(struct inet *inet)
 		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
 			for (uint32_t n = POOL_FIRST; pool_name(inet->options.pool, n); n++)
 				if (strcmp(pool_name(inet->options.pool, n), rule[i].host) == 0)
-					prepare_name(inet, rule[i].host, n, rule[i].port[j]);
+					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
 /* ---- where they go ---- */
 
 /*
- * To an endpoint, the DNS or a member: 0 with the real address. -ENOENT: to nobody, and what the route says is the reason.
- * Others: the endpoint cannot be had.
+ * Judges `to`. 0 with the real address; -ENOENT: denied, for the reason in *route; other -errno: no endpoint could be
+ * made.
  */
-static int find_way(struct inet *inet, const struct inet_address *to, struct inet_route *route,
-		    struct inet_address *ret_at)
+static int datagram_route(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+			  struct inet_address *ret_at)
 {
 	inet_judge(inet, to, true, route);
 	switch (route->place) {
 	case INET_ENDPOINT:
-		return inet_endpoint(inet, route->host, to, ret_at);
+		return endpoint_get(inet, route->host, to, ret_at);
 	case INET_DNS:
 		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
-		if (!inet->options.own_netns) { /* were the member gone, a socket of the host's might get it */
+		if (!inet->options.own_netns) { /* if the member closes its socket, one of the host might receive the datagram */
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}
@@ -156,17 +158,15 @@ static int find_way(struct inet *inet, const struct inet_address *to, struct ine
 	}
 }
 
-static bool is_dead(const struct inet *inet)
+static bool datagram_egress_failed(const struct inet *inet)
 {
 	return inet->options.alive && !inet->options.alive(inet->options.egress);
 }
 
-static const struct net_verdict *rule_of(const struct inet_route *route)
-{
-	return route->place == INET_ENDPOINT ? &route->verdict : NULL;
-}
-
-/* A send without a peer fails, but has bound the socket to every address: it is moved, with its port, as far as that is free. */
+/*
+ * A failed send without a peer has bound the socket to every address: rebind it to the loopback, at the same port if
+ * that is free.
+ */
 static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
@@ -180,8 +180,8 @@ static int leave_autobind(const struct inet_socket *socket, const struct inet_ad
 	return r == -EADDRINUSE ? 0 : r;
 }
 
-/* Also a v6only socket is to reach what is at an IPv4 address: that can be told before it is bound only. */
-static int prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+/* Makes the socket able to send to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
+static int datagram_prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
@@ -194,7 +194,7 @@ static int prepare(const struct inet *inet, const struct inet_socket *socket, co
 		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* the next call tells */
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* the send fails if this did */
 	return 0;
 }
 
@@ -215,18 +215,18 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = find_way(inet, &to, &route, &at);
+	r = datagram_route(inet, &to, &route, &at);
 	inet_note(call, &to, route.host, true);
 	if (r == -ENOENT) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
 	}
-	if (r < 0 || is_dead(inet)) {
+	if (r < 0 || datagram_egress_failed(inet)) {
 		inet_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
-	inet_allow(call, rule_of(&route));
-	r = prepare(inet, socket, &at);
+	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	r = datagram_prepare(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
 		return r;
@@ -237,7 +237,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 
 /* ---- connect ---- */
 
-/* Resolvers connect to sort addresses by what is reachable, and send nothing: that is no attempt at anything. */
+/* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
 static bool is_harmless(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
 {
 	struct sockaddr_storage storage;
@@ -254,22 +254,20 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = find_way(inet, to, &route, &at);
+	int r = datagram_route(inet, to, &route, &at);
 
 	inet_note(call, to, route.host, true);
 	if (r == -ENOENT && !is_harmless(inet, to, &route)) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
-	inet_allow(call, rule_of(&route));
-	if (r < 0) /* what is sent comes back as ECONNREFUSED */
+	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	if (r < 0) /* sends fail with ECONNREFUSED */
 		at = inet_v4(inet->options.loopback, inet->options.sink_port);
-	r = prepare(inet, socket, &at);
-	if (r < 0) {
+	r = datagram_prepare(inet, socket, &at);
+	if (r < 0)
 		call_fail(call, r);
-		return;
-	}
-	if (call_commit(call) < 0)
+	if (r < 0 || call_commit(call) < 0)
 		return;
 	len = inet_write(socket->kind.domain, &at, &storage);
 	if (connect(socket->fd, (const struct sockaddr *)&storage, len) < 0) {

@@ -1,29 +1,28 @@
 /*
- * Who may send to a UDP socket of a run without a network namespace. The kernel binds one to every address by itself:
- * any send does, even one that fails for want of a peer (net/ipv4/af_inet.c: inet_autobind), and write(2), splice(2)
- * and sendfile(2) are sends as well. So it has a filter before the program has it, which the program cannot take off:
- * no call of its own reaches SO_ATTACH_FILTER or SO_DETACH_FILTER. The state is in the socket alone.
+ * Socket filters (SO_ATTACH_FILTER) that keep other processes of the host from sending to UDP sockets of a run without
+ * a network namespace. Any send binds an unbound socket to every address, even one that fails without a peer
+ * (net/ipv4/af_inet.c: inet_autobind), and write(2), splice(2) and sendfile(2) send as well. So the filter is attached
+ * before the target has the socket. The target cannot remove it: the filter of system calls refuses SO_DETACH_FILTER.
+ * The only state is the socket's.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_FENCE_H
 #define CALLGATE_SYSCALLS_NET_INET_FENCE_H
 
 struct inet;
 
-/* Nobody. 0 or -errno, as the others. */
+/* Drops everything. 0 or -errno, as the next two. */
 int inet_fence_close(int socket_fd);
 /*
- * The run's DNS and its endpoints of UDP so far, by the address and ports that nobody else has: once the program has
- * been led to one.
+ * Admits the run's DNS and its UDP endpoints so far, by their addresses and ports. Called when the target sends to one.
  */
 int inet_fence_admit(const struct inet *inet, int socket_fd);
-/* Everybody who gets there: it is bound to a port that the policy grants. */
+/* Admits everything: the socket is bound to a port that the policy grants. */
 int inet_fence_open(int socket_fd);
 
 /*
- * Keeps everybody else from the port of a bound UDP socket of IPv4, at every address: who has a port at one address can
- * give any other as the source of what he sends (IP_PKTINFO). The socket may not share its port (SO_REUSEADDR,
- * SO_REUSEPORT). A descriptor, the caller's, that holds the port and takes no datagrams; or -errno. -EADDRINUSE:
- * somebody has the port already.
+ * Reserves the port of a bound IPv4 UDP socket at every other address: a socket at another address could send with this
+ * one's source address (IP_PKTINFO). The socket must not have SO_REUSEADDR or SO_REUSEPORT. Returns a descriptor that
+ * reserves the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is taken already.
  */
 int inet_fence_guard(int socket_fd);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +14,29 @@
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/net/inet-work.h"
 
 #include "base/banned.h"
 
-#define MEMBERS_MAX 4096 /* looked at for who has a socket */
+#define MEMBERS_MAX 4096 /* processes that are searched for a socket */
 
 struct listener {
 	struct inet_address at;
 	ino_t ino;
-	pid_t tgid; /* who had it, and as which descriptor */
+	pid_t tgid; /* a process that has the socket, and its descriptor number there */
 	int number;
-	int held_fd; /* where descriptors cannot be had when they are needed; -1 */
+	int held_fd; /* a duplicate, where pidfd_getfd is refused; else -1 */
 };
 
-struct waiting {
+struct lingering {
 	int socket_fd, held_fd;
 };
 
 struct inet_listeners {
 	struct listener item[INET_LISTENERS_MAX];
 	size_t count;
-	struct waiting waiting[INET_LINGER_MAX];
+	struct lingering lingering[INET_LINGER_MAX];
 	size_t lingers;
-	uint64_t tick_ns; /* when they are looked at next */
+	uint64_t tick_ns; /* when `lingering` is checked next */
 };
 
 int inet_listeners_create(struct inet_listeners **ret_listeners)
@@ -49,7 +49,7 @@ int inet_listeners_create(struct inet_listeners **ret_listeners)
 	return 0;
 }
 
-static void forget(struct inet_listeners *listeners, size_t i)
+static void listeners_forget(struct inet_listeners *listeners, size_t i)
 {
 	if (listeners->item[i].held_fd >= 0)
 		(void)close(listeners->item[i].held_fd);
@@ -61,15 +61,15 @@ void inet_listeners_free(struct inet_listeners *listeners)
 	if (!listeners)
 		return;
 	while (listeners->count)
-		forget(listeners, listeners->count - 1);
+		listeners_forget(listeners, listeners->count - 1);
 	for (size_t i = 0; i < listeners->lingers; i++) {
-		(void)close(listeners->waiting[i].socket_fd);
-		(void)close(listeners->waiting[i].held_fd);
+		(void)close(listeners->lingering[i].socket_fd);
+		(void)close(listeners->lingering[i].held_fd);
 	}
 	free(listeners);
 }
 
-/* ---- who has it ---- */
+/* ---- which process has a listener ---- */
 
 static ino_t inode_of(int fd)
 {
@@ -78,8 +78,8 @@ static ino_t inode_of(int fd)
 	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
 }
 
-/* A duplicate of a process's descriptor or -errno. */
-static int duplicate(pid_t tgid, int number)
+/* A duplicate of a process's descriptor, or -errno. */
+static int listeners_duplicate(pid_t tgid, int number)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
@@ -87,8 +87,8 @@ static int duplicate(pid_t tgid, int number)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The number under which a process has the socket; -1. */
-static int find_number(pid_t tgid, ino_t ino)
+/* The descriptor number under which a process has the socket, or -1. */
+static int listeners_find_number(pid_t tgid, ino_t ino)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	char path[64], want[64], link[64];
@@ -109,14 +109,14 @@ static int find_number(pid_t tgid, ino_t ino)
 	return -1;
 }
 
-/* Somebody of the run has it: noted in the item. */
+/* Finds a process of the run that has the socket, and stores it in the item. */
 static bool find_holder(const struct call *call, struct listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
 	size_t count = member ? tree_list(call->sandbox->tree, member, MEMBERS_MAX) : 0;
 
 	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
-		int number = find_number(member[i], item->ino);
+		int number = listeners_find_number(member[i], item->ino);
 
 		if (number < 0)
 			continue;
@@ -127,23 +127,26 @@ static bool find_holder(const struct call *call, struct listener *item)
 	return false;
 }
 
-/* Held by us: the inode's number cannot have been used again. Otherwise it is compared on what was duplicated. */
-static int take(const struct call *call, struct listener *item)
+/*
+ * A duplicate of the listener, or -ENOENT. While held_fd is open its inode number is not reused; otherwise the inode of
+ * the duplicate is compared.
+ */
+static int listeners_take(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;
 
 	if (item->held_fd >= 0)
 		return find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
-	fd = duplicate(item->tgid, item->number);
+	fd = listeners_duplicate(item->tgid, item->number);
 	if (fd < 0 || inode_of(fd) != item->ino) {
 		if (fd >= 0)
 			(void)close(steal_fd(&fd));
-		fd = find_holder(call, item) ? duplicate(item->tgid, item->number) : -1;
+		fd = find_holder(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
 	}
 	return fd >= 0 && inode_of(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
-/* Whether it is what the list says: it might have been closed, and its inode's number be another socket's. */
+/* Whether the socket still is that listener: a closed socket's inode number may have been reused. */
 static bool listens_at(int fd, const struct inet_address *at)
 {
 	struct inet_socket socket = {.fd = fd};
@@ -161,18 +164,18 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 		struct listener *item = &listeners->item[i];
 
 		if (item->held_fd >= 0 && !find_holder(call, item))
-			forget(listeners, i);
+			listeners_forget(listeners, i);
 	}
 }
 
-/* Those that are closed. */
-static void make_room(struct inet_listeners *listeners, const struct call *call)
+/* Removes closed listeners. */
+static void listeners_make_room(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		_cleanup_close_ int fd = take(call, &listeners->item[i]);
+		_cleanup_close_ int fd = listeners_take(call, &listeners->item[i]);
 
 		if (fd < 0 || !listens_at(fd, &listeners->item[i].at))
-			forget(listeners, i);
+			listeners_forget(listeners, i);
 	}
 }
 
@@ -184,13 +187,13 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 				.tgid = call->task->tgid,
 				.number = call_int(call, 0),
 				.held_fd = -1};
-	_cleanup_close_ int again = duplicate(item.tgid, item.number);
+	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.number);
 
 	for (size_t i = listeners->count; i-- > 0;)
 		if (inet_same(&listeners->item[i].at, at) && listeners->item[i].at.port == at->port)
-			forget(listeners, i);
+			listeners_forget(listeners, i);
 	if (listeners->count == INET_LISTENERS_MAX)
-		make_room(listeners, call);
+		listeners_make_room(listeners, call);
 	if (listeners->count == INET_LISTENERS_MAX)
 		return -ENOSPC;
 	if (again < 0)
@@ -207,26 +210,28 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 
 		if (!inet_same(&item->at, at) || item->at.port != at->port)
 			continue;
-		fd = take(call, item);
+		fd = listeners_take(call, item);
 		if (fd >= 0 && listens_at(fd, at))
 			return fd;
 		if (fd >= 0)
 			(void)close(fd);
-		forget(listeners, i);
+		listeners_forget(listeners, i);
 	}
 	return -ENOENT;
 }
 
+/* ---- nonblocking connects in progress ---- */
+
 static void end_lingering(struct inet_listeners *listeners)
 {
 	for (size_t i = listeners->lingers; i-- > 0;) {
-		struct waiting *waiting = &listeners->waiting[i];
+		struct lingering *pending = &listeners->lingering[i];
 
-		if (inet_tcp_state(waiting->socket_fd) == TCP_SYN_SENT)
+		if (inet_tcp_state(pending->socket_fd) == TCP_SYN_SENT)
 			continue;
-		(void)close(waiting->socket_fd);
-		(void)close(waiting->held_fd);
-		*waiting = listeners->waiting[--listeners->lingers];
+		(void)close(pending->socket_fd);
+		(void)close(pending->held_fd);
+		*pending = listeners->lingering[--listeners->lingers];
 	}
 }
 
@@ -241,8 +246,8 @@ bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int 
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || listeners->lingers == INET_LINGER_MAX)
 		return false;
-	listeners->waiting[listeners->lingers++] =
-		(struct waiting){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
+	listeners->lingering[listeners->lingers++] =
+		(struct lingering){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
 }
 
@@ -255,11 +260,71 @@ bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
 	return listeners->lingers > 0;
 }
 
-bool inet_listeners_release(struct inet_listeners *listeners)
+/* ---- connects in a thread ---- */
+
+struct connecting {
+	struct inet_work work;
+	struct sockaddr_storage address;
+	socklen_t len;
+	int held_fd; /* owned; -1: none */
+};
+
+static atomic_uint connecting_count; /* connects in threads that hold a listener */
+
+static int64_t run_connect(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
+	const struct connecting *connecting = (const struct connecting *)work;
+	int64_t r;
+
+	do
+		r = connect(fd, (const struct sockaddr *)&connecting->address, connecting->len) < 0 ? -errno : 0;
+	while (r == -EINTR && go_on(ctx));
+	/* The listener is released now, so the connect must end; a restarted call connects anew. */
+	if (r < 0 && connecting->held_fd >= 0 && inet_tcp_state(fd) == TCP_SYN_SENT)
+		inet_disconnect(fd);
+	return r;
+}
+
+static void free_connect(struct inet_work *work)
+{
+	struct connecting *connecting = (struct connecting *)work;
+
+	if (connecting->held_fd >= 0) {
+		(void)close(connecting->held_fd);
+		atomic_fetch_sub(&connecting_count, 1);
+	}
+	free(connecting);
+}
+
+struct inet_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
+{
+	_cleanup_close_ int held = held_fd;
+	struct connecting *connecting = calloc(1, sizeof(*connecting));
+
+	if (!connecting)
+		return NULL;
+	connecting->work = (struct inet_work){.run = run_connect, .free = free_connect};
+	connecting->address = *address;
+	connecting->len = len;
+	connecting->held_fd = steal_fd(&held);
+	if (connecting->held_fd >= 0)
+		atomic_fetch_add(&connecting_count, 1);
+	return &connecting->work;
+}
+
+/*
+ * A held listener can still stop listening. So the nonblocking connects are ended first, whichever listener they are
+ * for; a connect in a thread cannot be ended from here.
+ */
+bool inet_may_unlisten(const struct inet *inet, int socket_fd)
+{
+	struct inet_listeners *listeners = inet->listeners;
+
+	if (inet->options.own_netns || inet_tcp_state(socket_fd) != TCP_LISTEN)
+		return true;
 	for (size_t i = 0; i < listeners->lingers; i++)
-		if (inet_tcp_state(listeners->waiting[i].socket_fd) == TCP_SYN_SENT)
-			inet_disconnect(listeners->waiting[i].socket_fd);
+		if (inet_tcp_state(listeners->lingering[i].socket_fd) == TCP_SYN_SENT)
+			inet_disconnect(listeners->lingering[i].socket_fd);
 	end_lingering(listeners);
-	return !inet_work_holds();
+	return atomic_load(&connecting_count) == 0;
 }

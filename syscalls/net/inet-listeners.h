@@ -1,7 +1,7 @@
 /*
- * The run's listening sockets, where it has no network namespace of its own. A connect that is meant for one must reach
- * that one or nobody: were it closed meanwhile, a socket of the host's that listens at every address would get it. So
- * the listener is held, by a duplicate, while a connect to it is under way.
+ * The run's listening sockets, for runs without a network namespace, which share the host's loopback. If a listener
+ * were closed between the check and the connect, a socket of the host that listens at every address would get the
+ * connection. So a duplicate of the listener is held while a connect to it is in progress.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_LISTENERS_H
 #define CALLGATE_SYSCALLS_NET_INET_LISTENERS_H
@@ -10,45 +10,43 @@
 #include <stdint.h>
 
 #include "syscalls/call/call.h"
+#include "syscalls/call/work.h"
 #include "syscalls/net/inet-address.h"
 
 #define INET_LISTENERS_MAX 1024 /* at a time */
-#define INET_LINGER_MAX 256     /* connects whose SYN a full backlog has dropped: the kernel repeats it later */
+#define INET_LINGER_MAX 256     /* nonblocking connects whose SYN was dropped by a full backlog: the kernel repeats it */
 
 struct inet_listeners;
 
+/* 0 or -ENOMEM. */
 int inet_listeners_create(struct inet_listeners **ret_listeners);
 void inet_listeners_free(struct inet_listeners *listeners);
 
-/*
- * socket_fd, the program's descriptor in the call's first register, listens at an address of the run's. 0 or -ENOSPC.
- */
+/* Adds socket_fd, the duplicate of argument 0, which listens at `at`. 0 or -ENOSPC. */
 int inet_listeners_add(struct inet_listeners *listeners, const struct call *call, int socket_fd,
 		       const struct inet_address *at);
 
-/* The socket that listens there, held by the caller's closing of it; -ENOENT: nobody does. */
+/* A duplicate of the socket that listens at `at`, owned by the caller; or -ENOENT. */
 int inet_listeners_hold(struct inet_listeners *listeners, const struct call *call, const struct inet_address *at);
 
-/* Closes what only we still hold (held for want of pidfd_getfd): to be tried when an address is in use. */
+/* Closes listeners that no process of the run has any more (held where pidfd_getfd is refused). For EADDRINUSE. */
 void inet_listeners_prune(struct inet_listeners *listeners, const struct call *call);
 
 /*
- * After a connect that does not wait: takes the held listener, and keeps it for as long as the connect is under way.
- * False: too many are, and the connect has to be undone.
+ * After a nonblocking connect: takes the held listener, and keeps it while the connect is in progress. False: too many
+ * are, and the caller must undo the connect.
  */
 bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
 /*
- * Closes our copies of the sockets whose connect is over: with them, the program's close(2) would not reach the peer.
- * To be called at each turn of the supervisor's loop; looks at most once in INET_TICK_MS. True: some connect is still
- * under way.
+ * connect(2) for a thread. Takes held_fd (the listener that it must reach, or -1). NULL: no memory; held_fd is closed.
  */
-bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns);
+struct inet_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
 
 /*
- * Before a listener is made to listen no more, which holding it cannot prevent: ends what lingers, whichever listener
- * it is meant for. False: a connect waits in a thread (inet-work.h), so the listener has to stay.
+ * Closes the duplicates of sockets whose connect is over: while they exist, the target's close(2) does not reach the
+ * peer. Looks at most once in INET_TICK_MS. True: some connect is still in progress.
  */
-bool inet_listeners_release(struct inet_listeners *listeners);
+bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns);
 
 #endif

@@ -4,19 +4,20 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "syscalls/net/inet-private.h"
 
 #include "base/banned.h"
 
 #define PORTS 65536u
 #define TABLES 4u
 
-struct entry {
-	uint64_t cookie;               /* 0: none */
-	struct inet_address own, peer; /* family 0: as the kernel tells it */
+struct names_entry {
+	uint64_t cookie;               /* 0: no entry */
+	struct inet_address own, peer; /* family AF_UNSPEC: the kernel's name is right */
 };
 
 struct inet_names {
-	struct entry *entry; /* pages that no port is in are never touched */
+	struct names_entry *entry; /* TABLES * PORTS; pages of unused ports are never touched */
 };
 
 int inet_names_create(struct inet_names **ret_names)
@@ -40,8 +41,8 @@ void inet_names_free(struct inet_names *names)
 	free(names);
 }
 
-/* Never used again while the machine runs; 0 when the kernel does not tell. */
-static uint64_t cookie_of(int socket_fd)
+/* SO_COOKIE is never reused while the machine runs. 0: the kernel does not tell it. */
+static uint64_t names_cookie(int socket_fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -49,7 +50,7 @@ static uint64_t cookie_of(int socket_fd)
 	return getsockopt(socket_fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) < 0 ? 0 : cookie;
 }
 
-static struct entry *entry_of(const struct inet_names *names, unsigned table, uint16_t local_port)
+static struct names_entry *names_entry_of(const struct inet_names *names, unsigned table, uint16_t local_port)
 {
 	return &names->entry[(size_t)(table % TABLES) * PORTS + local_port];
 }
@@ -57,9 +58,9 @@ static struct entry *entry_of(const struct inet_names *names, unsigned table, ui
 void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
 		    const struct inet_address *own, const struct inet_address *peer)
 {
-	struct entry *entry = entry_of(names, table, local_port);
+	struct names_entry *entry = names_entry_of(names, table, local_port);
 
-	*entry = (struct entry){.cookie = cookie_of(socket_fd)};
+	*entry = (struct names_entry){.cookie = names_cookie(socket_fd)};
 	if (own)
 		entry->own = *own;
 	if (own && !own->port)
@@ -71,10 +72,75 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
 					  int socket_fd, bool peer)
 {
-	const struct entry *entry = entry_of(names, table, local_port);
+	const struct names_entry *entry = names_entry_of(names, table, local_port);
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
-	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != cookie_of(socket_fd))
+	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_cookie(socket_fd))
 		return NULL;
 	return name;
+}
+
+/* ---- by socket ---- */
+
+/* TCP and UDP, and each of the run's two loopback addresses, have ports of their own. */
+static unsigned names_table_of(const struct inet *inet, const struct inet_kind *kind, const struct inet_address *bound)
+{
+	bool second =
+		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.own_netns;
+
+	return (kind->stream ? 0u : 2u) + (second ? 1u : 0u);
+}
+
+void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+	       const struct inet_address *peer)
+{
+	struct inet_address bound = {.family = AF_UNSPEC};
+
+	if (inet_bound(socket, &bound) == 0 && bound.port)
+		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own, peer);
+}
+
+/*
+ * Translates an address without an entry: the run's loopback, and the source of a datagram that was sent to a synthetic
+ * address, which is that address.
+ */
+static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
+{
+	struct sockaddr_storage storage;
+	uint16_t port = told->port;
+
+	(void)inet_write(told->family, told, &storage);
+	if (inet->options.own_netns) {
+		if (peer || !pool_holds(inet->options.pool, (const struct sockaddr *)&storage))
+			return false;
+		*told = inet_pool_own(inet, told->family);
+	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
+		told->v4.s_addr = htonl(INADDR_LOOPBACK);
+	} else if (told->family == AF_INET && told->v4.s_addr == inet->loopback6.s_addr) {
+		*told = (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback};
+	} else {
+		return false;
+	}
+	told->port = port;
+	return true;
+}
+
+bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
+{
+	struct inet_socket socket = {.fd = socket_fd};
+	struct inet_address told = {.family = AF_UNSPEC}, bound = told;
+	const struct inet_address *name;
+
+	if (!inet_read_kind(socket_fd, &socket.kind) || inet_bound(&socket, &bound) < 0 ||
+	    !inet_read_told(address, &told))
+		return false;
+	name = inet_names_get(inet->names, names_table_of(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
+	if (name)
+		told = *name;
+	else if (!names_translate_default(inet, peer, &told))
+		return false;
+	if (socket.kind.domain == AF_INET && told.family != AF_INET)
+		return false;
+	*len = inet_write(socket.kind.domain, &told, address);
+	return true;
 }

@@ -1,4 +1,4 @@
-/* What the files of inet.h share. */
+/* What the files of the internet sockets share: the state of the run's network, and one section for each file. */
 #ifndef CALLGATE_SYSCALLS_NET_INET_PRIVATE_H
 #define CALLGATE_SYSCALLS_NET_INET_PRIVATE_H
 
@@ -7,74 +7,75 @@
 #include "syscalls/net/inet-names.h"
 #include "syscalls/net/inet.h"
 
-#define INET_ENDPOINTS_MAX 256 /* of UDP that a run uses: one descriptor of ours each */
+#define INET_ENDPOINTS_MAX 256 /* UDP endpoints of a run; each costs one or two descriptors */
 
 struct inet_endpoint {
 	char host[NET_HOST_MAX];
 	uint16_t port;
 	int fd;                 /* owned; egress has a duplicate */
-	int guard_fd;           /* owned: has the port at other addresses, on a shared loopback (inet-fence.h) */
-	struct inet_address at; /* where datagrams to it go */
+	int guard_fd;           /* owned; on a shared loopback: reserves the port at all other addresses (inet-fence.h) */
+	struct inet_address at; /* where datagrams for the endpoint are sent */
 };
 
 struct inet {
 	struct inet_options options;
-	struct in_addr loopback6; /* of a run without a network namespace: where its sockets for IPv6 alone are */
+	struct in_addr loopback6; /* without a network namespace: stands for ::1, for IPV6_V6ONLY sockets */
 	struct inet_names *names;
 	struct inet_listeners *listeners;
 	struct inet_endpoint endpoint[INET_ENDPOINTS_MAX];
 	size_t endpoints;
 };
 
-/* A duplicate of the program's socket and what is known of it. */
+/* ---- inet-socket.c: a duplicate of the target's socket ---- */
+
 struct inet_socket {
 	int fd;
 	struct inet_kind kind;
 };
 
-/* False: the outcome is set; `other`: for a socket of another kind than we offer. */
+/* False: not a TCP or UDP socket. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind);
+/*
+ * Duplicates the socket of argument 0. False: the outcome is set; `other` is the -errno for sockets that are not TCP or
+ * UDP.
+ */
 bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int other);
 
-int inet_tcp_state(int socket_fd);
+int inet_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
 
-/* Whether the socket may be made to listen no more; without a namespace not while a connect waits for a listener. */
-bool inet_may_unlisten(const struct inet *inet, int socket_fd);
+/* Ends a TCP connect that is in progress, so that no more SYNs are sent. */
+void inet_disconnect(int socket_fd);
 
 /*
- * The address the socket is bound to; port 0: it is not. Of TCP the port may be a former one: the kernel tells it still
- * when a connect has failed or was taken back (inet_put_port() leaves inet_sport). Only bind(2) tells, by EINVAL, that
- * it is bound.
+ * The address that the socket is bound to; port 0: it is not bound. The port of a TCP socket may be stale: the kernel
+ * still reports it after a connect has failed or was undone (inet_put_port() leaves inet_sport). Only EINVAL from
+ * bind(2) proves that a TCP socket is bound.
  */
 int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address);
 
-/* Binds a socket that is not bound yet so that nothing outside the run can reach it. 0 or -errno of bind(2). */
-int inet_bind_own(const struct inet *inet, const struct inet_socket *socket);
+/* bind(2). 0 or -errno. */
+int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
 
-/* The same at this address, and a port of the kernel's. */
+/*
+ * Binds an unbound socket to this address and a port that the kernel chooses. 0, also when it is bound already, or
+ * -errno.
+ */
 int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address);
 
 /*
- * Nobody else may bind the port that the socket is about to get, or has. 0; -EADDRNOTAVAIL: it has been shared
- * (SO_REUSEADDR) since it was bound; or another -errno.
+ * Clears SO_REUSEADDR, so that no other socket can bind the port that this one has or is about to get. 0;
+ * -EADDRNOTAVAIL: the option was set when the socket was bound, so the port may be shared; or another -errno.
  */
 int inet_unshare(const struct inet_socket *socket);
 
-/* Notes what a bound socket is called in the program's eyes (inet-names.h). */
-void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
-	       const struct inet_address *peer);
-
-/* bind(2) of the duplicate to an address of the run's own. */
-int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
-
-/* ---- judging ---- */
+/* ---- inet-route.c: where an address leads, and the decision of a call ---- */
 
 enum inet_place {
-	INET_ENDPOINT, /* a name, or an address that the policy names: `host` */
+	INET_ENDPOINT, /* `host` is a name, or an address that the policy lists */
 	INET_PROXY,
 	INET_DNS,
-	INET_MEMBER,  /* the run's own loopback */
-	INET_NOWHERE, /* what the policy, or nobody, knows */
+	INET_MEMBER,  /* a socket of the run, on its loopback */
+	INET_NOWHERE, /* denied, or unknown to the policy */
 };
 
 struct inet_route {
@@ -84,38 +85,50 @@ struct inet_route {
 	char text[NET_ADDRESS_TEXT];
 };
 
-/* Where an address leads. */
+/* Judges an address. */
 void inet_judge(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route);
 
-/* Says in the call's record what it is about: before anything is decided. */
+/* Puts host, address and protocol into the call's audit record. To be called before the decision. */
 void inet_note(struct call *call, const struct inet_address *address, const char *host, bool udp);
-/* Allows by a verdict of the policy; NULL: no rule is needed. */
+/* Allows the call. verdict: the policy's; NULL: no rule is needed. */
 void inet_allow(struct call *call, const struct net_verdict *verdict);
-/* Refuses, for the result as well. */
+/* Refuses the call, and reports the denial for the result. error is -errno. */
 void inet_refuse(struct call *call, int error, const char *rule, const char *reason);
 
-/* The synthetic address of the run itself. */
+/* The run's own address in the pool of synthetic addresses. */
 struct inet_address inet_pool_own(const struct inet *inet, int family);
-/* Loopback of the run as its sockets know it; v6: what ::1 is. */
+/* The run's loopback, as its sockets are really bound to it; v6: the address that stands for ::1. */
 struct inet_address inet_own(const struct inet *inet, bool v6, uint16_t port);
 
-/* ---- UDP ---- */
+/* ---- inet-names.c ---- */
+
+/* Stores the names under which the target knows a bound socket. own, peer: NULL where the kernel's name is right. */
+void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+	       const struct inet_address *peer);
+
+/* ---- inet-listeners.c ---- */
+
+/*
+ * Whether the socket may stop listening (connect to AF_UNSPEC, shutdown). False on a shared loopback while a thread's
+ * connect waits for a listener.
+ */
+bool inet_may_unlisten(const struct inet *inet, int socket_fd);
+
+/* ---- inet-datagram.c ---- */
 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to);
 
 /*
- * Where a datagram to `address` has to go: judged, in the call's decision; the caller commits. 0 with the address to send
- * to (no length: to none); -errno with the outcome set.
+ * Judges the destination of a datagram; the caller commits. 0 with the address to send to (*ret_len 0: the peer);
+ * -errno with the outcome set.
  */
 int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
 			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
-/* Where datagrams for a judged endpoint go: made when it is asked for the first time. 0 or -errno. */
-int inet_endpoint(struct inet *inet, const char *host, const struct inet_address *address, struct inet_address *ret_at);
 void inet_endpoint_done(struct inet_endpoint *endpoint);
 /*
- * Makes those that have exact names, for runs in whose own namespace messages are native (descriptor.h), so that nobody
- * would be asked for them later.
+ * Makes the UDP endpoints of all rules with exact names. For runs where sends are native (descriptor.h): their sends
+ * cannot make an endpoint on first use.
  */
 void inet_prepare_endpoints(struct inet *inet);
 

@@ -1,41 +1,107 @@
-/*
- * socket(2) of UDP in a run without a network namespace of its own: made here, fenced (inet-fence.h) before the program
- * has it. In a namespace, where nobody else is, programs make their own.
- */
+/* What the supervisor asks of, and does with, its duplicate of a target's TCP or UDP socket. */
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include <netinet/tcp.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/descriptor.h"
-#include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
 #include "base/banned.h"
 
-bool inet_makes(const struct call *call)
+static int socket_option(int fd, int level, int name)
 {
-	int domain = call_int(call, 0), protocol = call_int(call, 2);
+	int value = -1;
+	socklen_t len = sizeof(value);
 
-	return call->sandbox->inet && !inet_bounded(call->sandbox->inet) && descriptor_direct() &&
-	       (domain == AF_INET || domain == AF_INET6) &&
-	       (call_int(call, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM &&
-	       (protocol == 0 || protocol == IPPROTO_UDP);
+	return getsockopt(fd, level, name, &value, &len) < 0 ? -1 : value;
 }
 
-void inet_make(struct call *call)
+/* Domain and type are read from the socket: another thread may have replaced the descriptor. */
+bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 {
-	_cleanup_close_ int fd = -1;
-	int type = call_int(call, 1), r;
+	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN), type = socket_option(fd, SOL_SOCKET, SO_TYPE);
+	int protocol = socket_option(fd, SOL_SOCKET, SO_PROTOCOL);
 
-	target_allow(call);
-	if (call_commit(call) < 0)
-		return;
-	fd = socket(call_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
-	r = fd < 0 ? -errno : inet_fence_close(fd);
+	if (domain != AF_INET && domain != AF_INET6)
+		return false;
+	if (!(type == SOCK_STREAM && protocol == IPPROTO_TCP) && !(type == SOCK_DGRAM && protocol == IPPROTO_UDP))
+		return false;
+	*ret_kind = (struct inet_kind){.domain = domain, .stream = type == SOCK_STREAM};
+	ret_kind->v6only = domain == AF_INET6 && socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
+	return true;
+}
+
+bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int other)
+{
+	_cleanup_close_ int fd = descriptor_copy(call, call_int(call, 0));
+
+	if (fd < 0)
+		return false;
+	if (!inet_read_kind(fd, &ret_socket->kind)) {
+		target_fail(call, socket_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
+		return false;
+	}
+	ret_socket->fd = steal_fd(&fd);
+	return true;
+}
+
+int inet_tcp_state(int socket_fd)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	return getsockopt(socket_fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ? 0 : info.tcpi_state;
+}
+
+void inet_disconnect(int socket_fd)
+{
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+	(void)connect(socket_fd, &none, sizeof(none)); /* fails if no connect is in progress */
+}
+
+int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address)
+{
+	struct sockaddr_storage told = {0};
+	socklen_t len = sizeof(told);
+
+	if (getsockname(socket->fd, (struct sockaddr *)&told, &len) < 0)
+		return -errno;
+	return inet_read_told(&told, ret_address) ? 0 : -EAFNOSUPPORT;
+}
+
+int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address)
+{
+	const int off = 0;
+	struct sockaddr_storage storage;
+	socklen_t len = inet_write(socket->kind.domain, address, &storage);
+
+	/* The run's loopback is an IPv4 address, which an IPV6_V6ONLY socket cannot be bound to. */
+	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.v6only)
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* bind(2) fails if this did */
+	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
+}
+
+int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address)
+{
+	struct inet_address own = *address;
+	int r;
+
+	own.port = 0;
+	r = inet_bind_to(socket, &own);
+	return r == -EINVAL ? 0 : r;
+}
+
+int inet_unshare(const struct inet_socket *socket)
+{
+	const int off = 0;
+	struct inet_address bound = {.family = AF_UNSPEC};
+	int r = inet_bound(socket, &bound), shared = socket_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
+
 	if (r < 0)
-		call_fail(call, r);
-	else
-		call_give_fd(call, steal_fd(&fd), type & SOCK_CLOEXEC);
+		return r;
+	if (shared && bound.port)
+		return -EADDRNOTAVAIL; /* another socket may have the port already */
+	return shared && setsockopt(socket->fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)) < 0 ? -errno : 0;
 }

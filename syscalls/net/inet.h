@@ -1,7 +1,8 @@
 /*
- * Internet sockets of the program's: made by the program itself (but see inet-socket.c), and led by bind(2) and connect(2) on a duplicate to where
- * the policy says. Nothing of the real network is reachable with them: TCP goes to egress' listener, announced by its
- * source port; datagrams to sockets of egress; all else on the run's own loopback.
+ * Internet sockets. A target makes its own socket (but see socket.c); the supervisor binds and connects it through a
+ * duplicate to where the policy allows. The real network is out of reach: TCP is connected to egress' listener, which
+ * knows it by its source port; datagrams go to UDP sockets of egress; everything else stays on the run's loopback.
+ * Called by the handlers, and at each turn of the supervisor's loop; all in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_H
 #define CALLGATE_SYSCALLS_NET_INET_H
@@ -14,56 +15,55 @@
 #include "egress/control.h"
 #include "syscalls/call/call.h"
 
-#define INET_TICK_MS 10 /* so late is seen that a connect which did not wait is over */
+#define INET_TICK_MS 10 /* how late the end of a nonblocking connect is noticed */
 
 struct inet;
 
 struct inet_options {
 	const struct policy *policy;
 	struct pool *pool;       /* borrowed */
-	bool own_netns;          /* nothing but the run is on its loopback; the pool is local there */
+	bool own_netns;          /* the run has a network namespace: it is alone on its loopback, and the pool is local */
 	struct in_addr loopback; /* see struct egress_guest */
 	uint16_t listener_port, dns_port, sink_port;
-	void *egress; /* for the calls below */
-	void (*catch_up)(void *egress);
-	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
+	void *egress; /* passed to the functions below */
+	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
+	int (*udp)(void *egress, const struct control_connect *endpoint, int fd); /* hands egress an endpoint's socket */
 	bool (*alive)(const void *egress); /* false: everything is refused, ENETDOWN "egress_failed" */
-	/* For the result: what was refused here. Texts are copied; rule may be NULL */
+	/* Reports a refusal for the result. Texts are copied; rule may be NULL. */
 	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
+/* 0 or -errno. The result is owned by the caller. */
 int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 
 /*
- * What sys_connect, sys_bind and others do for these families; the address is the copy. inet_connect ends a TCP connect to an
- * approved endpoint with OUTCOME_EGRESS: outcome.fd is the bound duplicate, outcome.egress (owned) tells what to do.
+ * The handlers of bind, connect, listen and shutdown for AF_INET and AF_INET6. `address` is the copy; `copy` the
+ * duplicate of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_EGRESS: outcome.fd is the
+ * bound duplicate, outcome.egress (owned) the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
-/* Whether this socket(2) is one that has to be made for the program; inet_make() makes it. */
-bool inet_makes(const struct call *call);
-void inet_make(struct call *call);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
-/* Whether this setsockopt(2) is one that others could get in by; inet_setsockopt() decides. */
-bool inet_judges_option(const struct call *call);
-void inet_setsockopt(struct call *call);
 void inet_shutdown(struct call *call, int copy);
-/* Whether the kernel keeps whatever is sent within the run: a network namespace of its own. NULL: no. */
+/* True when the run has a network namespace, so that the kernel keeps its sends inside. inet may be NULL: false. */
 bool inet_bounded(const struct inet *inet);
-/* At each turn of the supervisor's loop. True: to be called again within INET_TICK_MS. NULL: nothing to do. */
+/* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
 bool inet_tick(struct inet *inet, uint64_t now_ns);
-/* Names as the program knows them. True when that changed the address. peer: getpeername(2). */
+/*
+ * Replaces the kernel's name of a socket by the target's. peer: the one of getpeername(2). True: the address was
+ * replaced.
+ */
 bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
 /* OUTCOME_EGRESS. */
 struct inet_dial {
 	struct control_connect request;
-	struct sockaddr_in listener; /* where the program's socket is to be connected once the upstream is there */
-	bool mapped;                 /* an AF_INET6 socket: to the IPv4-mapped form of it */
+	struct sockaddr_in listener; /* the target's socket is connected to it when the upstream is connected */
+	bool mapped;                 /* AF_INET6 socket: use the IPv4-mapped form of `listener` */
 	bool nonblocking;
-	char address[NET_ADDRESS_TEXT]; /* what the program named, for the record */
+	char address[NET_ADDRESS_TEXT]; /* the address in the target's call, for the record */
 };
 
 #endif

@@ -1,4 +1,7 @@
-/* getsockname(2) and getpeername(2): where the kernel's name is not the program's it is translated. */
+/*
+ * getsockname(2) and getpeername(2). A name that the supervisor has changed is translated back; others are left to the
+ * kernel.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -7,13 +10,11 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
-
-typedef int ask_name(int socket_fd, struct sockaddr *address, socklen_t *len);
 
 /* As move_addr_to_user() in net/socket.c. */
 static void give_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
@@ -29,23 +30,10 @@ static void give_address(struct call *call, const struct sockaddr_storage *addre
 		r = decode_output(call, call->arg[2], &told, sizeof(told));
 	if (r == 0 && room > 0)
 		r = decode_output(call, call->arg[1], address, (size_t)room);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	call_end(call, r);
 }
 
-static int ask_own(int socket_fd, struct sockaddr *address, socklen_t *len)
-{
-	return getsockname(socket_fd, address, len);
-}
-
-static int ask_peer(int socket_fd, struct sockaddr *address, socklen_t *len)
-{
-	return getpeername(socket_fd, address, len);
-}
-
-/* True: the program knows it by another name, which it is now. */
+/* Translates a name into the target's. False: it is right already. */
 static bool restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address,
 			 socklen_t *len)
 {
@@ -60,13 +48,13 @@ static bool restore_name(const struct call *call, int socket_fd, bool peer, stru
 	return true;
 }
 
-/* Nothing is granted by it: a name that needs no translation is left to the kernel. */
-static void tell_name(struct call *call, ask_name *ask)
+/* peer: getpeername(2). Continuing is safe: a name grants nothing. */
+static void tell_name(struct call *call, bool peer)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(address);
 	_cleanup_close_ int copy = -1;
-	int domain;
+	int domain, r;
 
 	target_allow(call);
 	if ((!call->sandbox->inet && !sockets_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
@@ -76,8 +64,8 @@ static void tell_name(struct call *call, ask_name *ask)
 	copy = net_copy_any(call, &domain);
 	if (copy < 0)
 		return;
-	if (ask(copy, (struct sockaddr *)&address, &len) == 0 &&
-	    restore_name(call, copy, ask == ask_peer, &address, &len))
+	r = (peer ? getpeername : getsockname)(copy, (struct sockaddr *)&address, &len);
+	if (r == 0 && restore_name(call, copy, peer, &address, &len))
 		give_address(call, &address, len);
 	else
 		call_continue(call);
@@ -85,10 +73,10 @@ static void tell_name(struct call *call, ask_name *ask)
 
 void sys_getsockname(struct call *call)
 {
-	tell_name(call, ask_own);
+	tell_name(call, false);
 }
 
 void sys_getpeername(struct call *call)
 {
-	tell_name(call, ask_peer);
+	tell_name(call, true);
 }

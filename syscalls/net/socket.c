@@ -1,21 +1,24 @@
 /*
- * Sockets: what the filter does not let pass. Unix stream and seqpacket sockets exist. One is bound to a path where the
- * policy lets a file be made, and connected to by members of the run alone. Internet sockets, when the policy has a
- * network: inet.h. Other addresses are not granted.
+ * socket, socketpair, listen and shutdown. The filter lets unix stream and seqpacket sockets pass, and TCP and UDP
+ * sockets where the policy has a network; what comes here is refused, except UDP on a shared loopback: the supervisor
+ * makes those sockets, with a filter (inet-fence.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/memfds.h"
+#include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
-#include "syscalls/net/inet-send.h"
+#include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -24,7 +27,7 @@
 
 #define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
 
-/* What the filter did not let pass of these families though there is a network. */
+/* TCP or UDP families, although there is a network: the type or protocol is not offered. */
 static void refuse_inet(struct call *call)
 {
 	int type = call_int(call, 1) & SOCK_TYPE_BITS;
@@ -36,7 +39,7 @@ static void refuse_inet(struct call *call)
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
 
-/* getaddrinfo(3) and ssh ask for this machine's addresses so (glibc: check_pf.c, ifaddrs.c), and do without. */
+/* getaddrinfo(3) and ssh list this machine's addresses so (glibc: check_pf.c, ifaddrs.c), and work without them. */
 static bool asks_addresses(const struct call *call)
 {
 	return call->sandbox->inet && call_int(call, 0) == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE;
@@ -50,16 +53,43 @@ static void refuse_socket(struct call *call)
 		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
 	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		refuse_inet(call);
-	else if (family == AF_UNIX) /* a datagram socket reaches whom its address names */
+	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);
 }
 
+/* UDP in a run without a network namespace. In a namespace, where the run is alone, the filter lets it pass. */
+static bool is_shared_udp(const struct call *call)
+{
+	int domain = call_int(call, 0), protocol = call_int(call, 2);
+
+	return call->sandbox->inet && !inet_bounded(call->sandbox->inet) && descriptor_direct() &&
+	       (domain == AF_INET || domain == AF_INET6) &&
+	       (call_int(call, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM &&
+	       (protocol == 0 || protocol == IPPROTO_UDP);
+}
+
+static void make_udp(struct call *call)
+{
+	_cleanup_close_ int fd = -1;
+	int type = call_int(call, 1), r;
+
+	target_allow(call);
+	if (call_commit(call) < 0)
+		return;
+	fd = socket(call_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
+	r = fd < 0 ? -errno : inet_fence_close(fd);
+	if (r < 0)
+		call_fail(call, r);
+	else
+		call_give_fd(call, steal_fd(&fd), type & SOCK_CLOEXEC);
+}
+
 void sys_socket(struct call *call)
 {
-	if (inet_makes(call))
-		inet_make(call);
+	if (is_shared_udp(call))
+		make_udp(call);
 	else
 		refuse_socket(call);
 }
@@ -69,27 +99,10 @@ void sys_socketpair(struct call *call)
 	refuse_socket(call);
 }
 
-/* False: the outcome is set. */
-static bool check_socket(struct call *call)
-{
-	int r = net_check_socket(call);
+/* ---- listen, shutdown ---- */
 
-	target_allow(call);
-	if (r < 0)
-		call_fail(call, r);
-	return r == 0;
-}
-
-void sys_setsockopt(struct call *call)
-{
-	if (!inet_judges_option(call))
-		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
-	else if (check_socket(call))
-		inet_setsockopt(call);
-}
-
-/* It stays so for good: also when the peer has gone. */
-static bool is_connected(int socket_fd)
+/* A unix socket stays connected for good, even when the peer has closed. */
+static bool socket_is_connected(int socket_fd)
 {
 	struct sockaddr_un name;
 	socklen_t len = sizeof(name);
@@ -97,7 +110,7 @@ static bool is_connected(int socket_fd)
 	return getpeername(socket_fd, (struct sockaddr *)&name, &len) == 0;
 }
 
-/* How many may wait, each with all that its end has sent: no more than are counted where memory is sampled. */
+/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
 static int backlog(const struct call *call)
 {
 	unsigned wanted = call_uint(call, 1); /* as the kernel compares it with somaxconn */
@@ -105,16 +118,9 @@ static int backlog(const struct call *call)
 	return (int)(call->sandbox->memfds && wanted > MEMFDS_BACKLOG_MAX ? MEMFDS_BACKLOG_MAX : wanted);
 }
 
-static void start_listening(struct call *call, int copy)
-{
-	memfds_set_queues(call->sandbox->memfds);
-	file_end(call, listen(copy, backlog(call)));
-}
-
 /*
- * A unix socket listens at a path, which was judged at bind(2). The kernel binds one by itself to an abstract name,
- * which anybody finds: in a connect, even one that fails, when SO_PASSCRED is set (net/unix/af_unix.c: unix_autobind).
- * A name stays for good.
+ * A unix socket listens at a path, which was judged at bind(2). With SO_PASSCRED the kernel binds it to an abstract
+ * name, which any process can find, on connect, even one that fails (net/unix/af_unix.c: unix_autobind).
  */
 static void listen_unix(struct call *call, int copy)
 {
@@ -123,12 +129,14 @@ static void listen_unix(struct call *call, int copy)
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
-	else if (len <= offsetof(struct sockaddr_un, sun_path) || is_connected(copy))
-		call_fail(call, -EINVAL); /* as the kernel has it */
+	else if (len <= offsetof(struct sockaddr_un, sun_path) || socket_is_connected(copy))
+		call_fail(call, -EINVAL);
 	else if (!name.sun_path[0])
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
-	else if (call_commit(call) == 0)
-		start_listening(call, copy);
+	else if (call_commit(call) == 0) {
+		memfds_set_queues(call->sandbox->memfds);
+		file_end(call, listen(copy, backlog(call)));
+	}
 }
 
 void sys_listen(struct call *call)
@@ -136,7 +144,7 @@ void sys_listen(struct call *call)
 	_cleanup_close_ int copy = -1;
 	int domain;
 
-	if (!check_socket(call))
+	if (!net_allow_socket(call))
 		return;
 	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
@@ -150,41 +158,11 @@ void sys_shutdown(struct call *call)
 	_cleanup_close_ int copy = -1;
 	int domain;
 
-	if (!check_socket(call))
+	if (!net_allow_socket(call))
 		return;
 	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
 		inet_shutdown(call, copy);
 	else if (copy >= 0 && call_commit(call) == 0)
 		file_end(call, shutdown(copy, call_int(call, 1)));
-}
-
-void sys_sendto(struct call *call)
-{
-	if (!check_socket(call))
-		return;
-	if (call_uint(call, 3) & MSG_FASTOPEN)
-		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
-	else
-		inet_sendto(call);
-}
-
-void sys_sendmsg(struct call *call)
-{
-	if (!check_socket(call))
-		return;
-	if (call_uint(call, 2) & MSG_FASTOPEN)
-		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
-	else
-		inet_sendmsg(call);
-}
-
-void sys_sendmmsg(struct call *call)
-{
-	if (!check_socket(call))
-		return;
-	if (call_uint(call, 3) & MSG_FASTOPEN)
-		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
-	else
-		inet_sendmmsg(call);
 }

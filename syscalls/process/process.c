@@ -17,8 +17,8 @@
 
 /*
  * A piped core_pattern starts a program of the host's, whatever the limit, but for a limit of 1 (coredump_pipe() in
- * fs/coredump.c), which launch.c sets. So it stays as it is: who asks for less has got what it is for, and more there is
- * not.
+ * fs/coredump.c), which launch.c sets. So it stays as it is: who asks for less has got what it is for, and more there
+ * is not.
  */
 static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
@@ -53,8 +53,8 @@ static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint
 }
 
 /*
- * The new limits are in memory, but nothing rests on them: without CAP_SYS_RESOURCE a limit only goes up to its hard one,
- * and the kernel copies the struct itself.
+ * The new limits are in memory, but nothing rests on them: without CAP_SYS_RESOURCE a limit only goes up to its hard
+ * one, and the kernel copies the struct itself.
  */
 void sys_prlimit64(struct call *call)
 {
@@ -85,8 +85,8 @@ static void schedule(struct call *call)
 }
 
 /*
- * Notified only where a mask may be ours for a moment (supervisor/cpu/cpu.h). Here it is not: it was put back when the call
- * came, and could be ours again by the time the kernel looked at another's.
+ * Notified only where a mask may be ours for a moment (supervisor/cpu/cpu.h). Here it is not: it was put back when the
+ * call came, and could be ours again by the time the kernel looked at another's.
  */
 void sys_sched_getaffinity(struct call *call)
 {

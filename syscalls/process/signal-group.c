@@ -134,7 +134,10 @@ static void signal_members(struct call *call, struct round *round, int sig)
 		call_fail(call, r);
 		return;
 	}
-	/* In one step, and with the caller as its sender. To everyone is left to us: who else is there is not its business. */
+	/*
+	 * In one step, and with the caller as its sender. To everyone is left to us: who else is there is not its
+	 * business.
+	 */
 	if (call->sandbox->signals_bounded && !round->everyone) {
 		call_continue(call);
 		return;

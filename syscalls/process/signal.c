@@ -1,8 +1,8 @@
 /*
- * Signals to one task. Those to the own process rest on registers alone and are continued; so are those to a member of the
- * run where the kernel itself keeps them inside, in case the number comes to mean an outsider in between. Elsewhere they
- * are performed through a pidfd that was found to be a member's. What is performed arrives with the supervisor as its
- * sender (si_pid); the kernel lets nobody name another one for SI_USER.
+ * Signals to one task. Those to the own process rest on registers alone and are continued; so are those to a member of
+ * the run where the kernel itself keeps them inside, in case the number comes to mean an outsider in between. Elsewhere
+ * they are performed through a pidfd that was found to be a member's. What is performed arrives with the supervisor as
+ * its sender (si_pid); the kernel lets nobody name another one for SI_USER.
  */
 #include <errno.h>
 #include <fcntl.h>

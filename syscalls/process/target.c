@@ -64,8 +64,8 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 void target_continue(struct call *call, pid_t pid)
 {
 	/*
-	 * The number is a register and nothing else is judged, so the kernel may act on it. What remains is a member that
-	 * ends, is reaped and has its number used again by an outsider within these microseconds.
+	 * The number is a register and nothing else is judged, so the kernel may act on it. What remains is a member
+	 * that ends, is reaped and has its number used again by an outsider within these microseconds.
 	 */
 	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
 		target_absent(call);

@@ -9,6 +9,13 @@
 /* Marks the call allowed. Rows that no policy rule speaks about have no rule to name. */
 void target_allow(struct call *call);
 
+/* Allowed, but fails as the kernel would. error is -errno. */
+static inline void target_fail(struct call *call, int error)
+{
+	target_allow(call);
+	call_fail(call, error);
+}
+
 /* Refuses with ESRCH: the process is not a member of the run. */
 void target_absent(struct call *call);
 
@@ -16,9 +23,10 @@ void target_absent(struct call *call);
 bool target_is_self(const struct call *call, pid_t pid);
 
 /*
- * A pidfd of a member of the run: of the process pid belongs to or, with `thread`, of that thread (Linux 6.9). Membership
- * is asked after the descriptor holds the process, so a number used again cannot slip in between. Returns a descriptor
- * owned by the caller; -ESRCH for what is outside or gone; -EINVAL where the kernel knows no pidfds of threads.
+ * A pidfd of a member of the run: of the process pid belongs to or, with `thread`, of that thread (Linux 6.9).
+ * Membership is asked after the descriptor holds the process, so a number used again cannot slip in between. Returns a
+ * descriptor owned by the caller; -ESRCH for what is outside or gone; -EINVAL where the kernel knows no pidfds of
+ * threads.
  */
 int target_open(const struct call *call, pid_t pid, bool thread);
 

@@ -21,7 +21,7 @@
 #include "supervisor/notify.h"
 #include "supervisor/outcome.h"
 #include "syscalls/exec/execve.h"
-#include "syscalls/net/inet-work.h"
+#include "syscalls/call/work.h"
 #include "syscalls/net/inet.h"
 #include "tests/unit/unit.h"
 

@@ -11,7 +11,7 @@
 
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 #include "syscalls/table/handlers.h"
 #include "tests/unit/stub-call.h"
 #include "tests/unit/unit.h"

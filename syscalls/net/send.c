@@ -1,5 +1,7 @@
-#include "syscalls/net/inet-send.h"
-
+/*
+ * sendto, sendmsg and sendmmsg. With a network they are judged and performed from a copy of the message, on a duplicate
+ * of the socket. Without one, and for stream and unix sockets in a network namespace, they are continued.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,19 +10,20 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/net/inet-transfer.h"
+#include "syscalls/net/transfer.h"
 #include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-#define MESSAGES_MAX 1024 /* UIO_MAXIOV: of sendmmsg(2), more are not looked at */
+#define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores the messages after it */
 
-/* The socket of a send. */
+/* A duplicate of the socket that is sent on. */
 struct sender {
 	int fd; /* owned */
 	int domain;
 	bool stream;
-	struct inet_socket inet; /* of AF_INET, AF_INET6 */
+	struct inet_socket inet; /* for AF_INET, AF_INET6 */
 };
 
 static int socket_type(int fd)
@@ -31,14 +34,19 @@ static int socket_type(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ? -1 : type;
 }
 
-/* False: the outcome is set. */
-static bool take_sender(struct call *call, struct sender *ret_sender)
+/* flags: MSG_*. False: the outcome is set. */
+static bool take_sender(struct call *call, unsigned flags, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;
 	int domain;
 
-	target_allow(call);
-	if (!call->sandbox->inet) { /* no socket there can be sends to an address: see syscalls.def */
+	if (!net_allow_socket(call))
+		return false;
+	if (flags & MSG_FASTOPEN) {
+		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
+		return false;
+	}
+	if (!call->sandbox->inet) { /* no socket that the run can have sends to an address: see syscalls.def */
 		call_continue(call);
 		return false;
 	}
@@ -58,37 +66,37 @@ static bool take_sender(struct call *call, struct sender *ret_sender)
 	return true;
 }
 
-/* Where a message goes: to.len 0: to the peer. 0, or -errno with the outcome set. */
-static int route(struct call *call, const struct sender *sender, const struct message *message,
-		 struct sockaddr_storage *ret_to, socklen_t *ret_len)
+/* The destination; *ret_len 0: the peer. 0, or -errno with the outcome set. */
+static int send_route(struct call *call, const struct sender *sender, const struct message *message,
+		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
 	if (!message->name_len)
 		return 0;
 	if (sender->domain == AF_UNIX) {
-		if (sender->stream) { /* EISCONN or EOPNOTSUPP, whatever the name is */
+		if (sender->stream) { /* the kernel fails with EISCONN or EOPNOTSUPP for any address */
 			*ret_to = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
 			*ret_len = sizeof(ret_to->ss_family);
 		}
 		return 0;
 	}
-	if (sender->stream) /* TCP takes no notice of it */
+	if (sender->stream) /* TCP ignores it */
 		return 0;
 	return inet_route_datagram(call, &sender->inet, &message->name, message->name_len, ret_to, ret_len);
 }
 
-/* A message with its control data copied. 0, or -errno; -ECHILD: the outcome is set. */
+/* Copies a message with its control data. 0, or -errno; -ECHILD: the outcome is set. */
 static int read_message(struct call *call, const struct sender *sender, uint64_t addr, struct message *ret_message)
 {
 	struct message_part control = {0};
 	int r = message_from_memory(call, addr, ret_message, &control);
 
-	if (r == 0 && !(sender->stream && sender->domain != AF_UNIX)) /* TCP has none that matters */
+	if (r == 0 && !(sender->stream && sender->domain != AF_UNIX)) /* TCP ignores control data */
 		r = message_take_control(call, sender->domain, &control, ret_message);
 	return r;
 }
 
-/* One message: judged, on record, sent. As transfer_send; -ECHILD: the outcome is set. */
+/* Judges, commits and sends one message. As transfer_send(); -ECHILD: the outcome is set. */
 static int64_t send_one(struct call *call, struct sender *sender, struct message *message, int flags,
 			uint64_t told_addr, bool wait)
 {
@@ -96,54 +104,48 @@ static int64_t send_one(struct call *call, struct sender *sender, struct message
 	struct transfer transfer = {
 		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
 
-	if (route(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
+	if (send_route(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
 		return -ECHILD;
 	transfer.to = transfer.to_len ? &to : NULL;
 	return transfer_send(call, &sender->fd, &transfer, wait);
 }
 
-static void finish(struct call *call, int64_t r)
+/* Ends the call, unless the outcome is set already, and releases the sender. */
+static void send_finish(struct call *call, struct sender *sender, int64_t r)
 {
-	if (r == -ECHILD || r == -EINPROGRESS)
-		return;
-	if (r < 0)
-		call_fail(call, (int)r);
-	else
-		call_return(call, r);
+	if (r != -ECHILD && r != -EINPROGRESS)
+		call_end(call, r);
+	cleanup_close(&sender->fd);
 }
 
-void inet_sendto(struct call *call)
+void sys_sendto(struct call *call)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {0};
 	int64_t r;
 
-	if (!take_sender(call, &sender))
+	if (!take_sender(call, call_uint(call, 3), &sender))
 		return;
 	r = message_from_registers(call, &message);
 	if (r == 0)
 		r = send_one(call, &sender, &message, call_int(call, 3), 0, true);
-	finish(call, r);
+	send_finish(call, &sender, r);
 	message_done(&message);
-	if (sender.fd >= 0)
-		(void)close(sender.fd);
 }
 
-void inet_sendmsg(struct call *call)
+void sys_sendmsg(struct call *call)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {0};
 	int64_t r;
 
-	if (!take_sender(call, &sender))
+	if (!take_sender(call, call_uint(call, 2), &sender))
 		return;
 	r = read_message(call, &sender, call->arg[1], &message);
 	if (r == 0)
 		r = send_one(call, &sender, &message, call_int(call, 2), 0, true);
-	finish(call, r);
+	send_finish(call, &sender, r);
 	message_done(&message);
-	if (sender.fd >= 0)
-		(void)close(sender.fd);
 }
 
 /* ---- sendmmsg ---- */
@@ -152,15 +154,15 @@ void inet_sendmsg(struct call *call)
 #define LENGTH_AT 56u
 
 /*
- * True: it goes where the first went, which is on record. Another one ends the call, and is the first of the program's next:
- * programs that send many have to expect that some are left.
+ * Only messages to the same address as the first, which is on record, are sent by one call. Another address ends the
+ * call: programs have to expect that sendmmsg sends fewer than all.
  */
-static bool goes_along(const struct message *first, const struct message *other)
+static bool has_same_address(const struct message *first, const struct message *other)
 {
 	return first->name_len == other->name_len && memcmp(&first->name, &other->name, (size_t)first->name_len) == 0;
 }
 
-/* The i-th of them. As send_one. */
+/* Sends message i. As send_one(). */
 static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, struct message *first)
 {
 	uint64_t addr = call->arg[1] + (uint64_t)i * HEADER_BYTES;
@@ -171,7 +173,7 @@ static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, st
 	if (i == 0) {
 		first->name = message.name;
 		first->name_len = message.name_len;
-	} else if (r == 0 && !goes_along(first, &message)) {
+	} else if (r == 0 && !has_same_address(first, &message)) {
 		r = -EAGAIN;
 	}
 	if (r == 0)
@@ -183,14 +185,14 @@ static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, st
 	return decode_output(call, addr + LENGTH_AT, &told, sizeof(told));
 }
 
-void inet_sendmmsg(struct call *call)
+void sys_sendmmsg(struct call *call)
 {
 	struct sender sender = {.fd = -1};
 	struct message first = {0};
 	unsigned count = call_uint(call, 2), sent = 0;
 	int64_t r = 0;
 
-	if (!take_sender(call, &sender))
+	if (!take_sender(call, call_uint(call, 3), &sender))
 		return;
 	if (count > MESSAGES_MAX)
 		count = MESSAGES_MAX;
@@ -199,7 +201,5 @@ void inet_sendmmsg(struct call *call)
 		if (r >= 0)
 			sent++;
 	}
-	finish(call, sent ? (int64_t)sent : r);
-	if (sender.fd >= 0)
-		(void)close(sender.fd);
+	send_finish(call, &sender, sent ? (int64_t)sent : r);
 }

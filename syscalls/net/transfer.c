@@ -1,4 +1,4 @@
-#include "syscalls/net/inet-transfer.h"
+#include "syscalls/net/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,36 +9,30 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/net/inet-private.h"
+#include "syscalls/call/work.h"
 
 #include "base/banned.h"
 
-#define CHUNK (64u * 1024) /* each worker has one */
+#define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
 
-/* Everything a worker needs: the call itself is another one's by then. */
+/* Everything that a thread needs: struct call is reused for the next notification by then. */
 struct sending {
 	struct inet_work work;
 	struct message message;
 	struct sockaddr_storage to;
-	socklen_t to_len; /* 0: to the peer */
+	socklen_t to_len; /* 0: the peer */
 	int flags;
 	bool stream;
-	const struct guest_ops *guest;
+	const struct guest_ops *memory;
 	pid_t tid, tgid;
 	uint64_t told_addr;
 	uint64_t sent;
 	uint8_t *buffer; /* owned */
-	size_t filled;   /* of the buffer: not sent yet */
+	size_t filled;   /* bytes in the buffer that are not sent yet */
 };
 
-static void sending_done(struct sending *sending)
-{
-	message_done(&sending->message);
-	free(sending->buffer);
-}
-
-/* The bytes from `sent` on, at most len of them: as many as can be read. -EFAULT: none. */
-static ssize_t gather(const struct sending *sending, uint8_t *out, size_t len)
+/* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
+static ssize_t transfer_read(const struct sending *sending, uint8_t *out, size_t len)
 {
 	uint64_t skip = sending->sent;
 	size_t got = 0;
@@ -50,19 +44,18 @@ static ssize_t gather(const struct sending *sending, uint8_t *out, size_t len)
 		ssize_t r;
 
 		if (want) {
-			r = sending->guest->read(sending->tid, part->addr + skip, out + got, want);
+			r = sending->memory->read(sending->tid, part->addr + skip, out + got, want);
+			got += r > 0 ? (size_t)r : 0;
 			if (r < 0 || (size_t)r < want)
-				return got + (r > 0 ? (size_t)r : 0) > 0 ? (ssize_t)(got + (r > 0 ? (size_t)r : 0))
-									 : -EFAULT;
-			got += want;
+				return got > 0 ? (ssize_t)got : -EFAULT;
 		}
 		skip = skip > part->len ? skip - part->len : 0;
 	}
 	return (ssize_t)got;
 }
 
-/* One sendmsg(2) of what is in the buffer. */
-static ssize_t send_buffer(struct sending *sending, int fd, int more_flags)
+/* Sends the buffer with one sendmsg(2). */
+static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_flags)
 {
 	struct iovec part = {.iov_base = sending->buffer, .iov_len = sending->filled};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
@@ -74,12 +67,12 @@ static ssize_t send_buffer(struct sending *sending, int fd, int more_flags)
 		header.msg_name = &sending->to;
 		header.msg_namelen = sending->to_len;
 	}
-	if (sending->sent == 0 && sending->message.control_len) { /* with the first byte, as natively */
+	if (sending->sent == 0 && sending->message.control_len) { /* the kernel attaches it to the first byte */
 		header.msg_control = sending->message.control;
 		header.msg_controllen = sending->message.control_len;
 	}
 	if (!last)
-		flags &= ~(MSG_OOB | MSG_EOR); /* they are about the last byte */
+		flags &= ~(MSG_OOB | MSG_EOR); /* they apply to the last byte */
 	r = sendmsg(fd, &header, flags);
 	if (r < 0)
 		return -errno;
@@ -89,8 +82,8 @@ static ssize_t send_buffer(struct sending *sending, int fd, int more_flags)
 	return r;
 }
 
-/* A datagram as a whole, of a stream a piece. 0 or -errno. */
-static int fill(struct sending *sending)
+/* Fills the buffer with a whole datagram, or a chunk of a stream. 0 or -errno. */
+static int transfer_fill(struct sending *sending)
 {
 	uint64_t rest = sending->message.total - sending->sent;
 	size_t most = sending->stream ? CHUNK : TRANSFER_DATAGRAM_MAX;
@@ -101,7 +94,7 @@ static int fill(struct sending *sending)
 		sending->buffer = malloc(want ? want : 1);
 	if (!sending->buffer)
 		return -ENOMEM;
-	r = gather(sending, sending->buffer, want);
+	r = transfer_read(sending, sending->buffer, want);
 	if (r < 0 || (!sending->stream && (size_t)r < want))
 		return r < 0 ? (int)r : -EFAULT;
 	sending->filled = (size_t)r;
@@ -109,35 +102,36 @@ static int fill(struct sending *sending)
 }
 
 /*
- * Until all is sent, or most of it; an error; or there is no room and the flags say not to wait. Done: bytes or -errno.
- * valid: whether what was read is the caller's still.
+ * Sends until all is sent, or `most` bytes of a stream, or an error. 0 or -errno. valid() is asked between reading
+ * target memory and sending: the thread id may have been reused.
  */
-static int64_t pump(struct sending *sending, int fd, int more_flags, uint64_t most, bool (*valid)(void *ctx), void *ctx)
+static int64_t transfer_run(struct sending *sending, int fd, int more_flags, uint64_t most,
+			    bool (*valid)(void *ctx), void *ctx)
 {
 	int64_t r = 0;
 
 	do {
 		if (!sending->filled)
-			r = fill(sending);
+			r = transfer_fill(sending);
 		if (r == 0 && !valid(ctx))
 			r = -EINTR;
 		if (r == 0)
-			r = send_buffer(sending, fd, more_flags);
-		if (r > 0 || (r == 0 && !sending->stream))
+			r = transfer_send_buffer(sending, fd, more_flags);
+		if (r > 0)
 			r = 0;
 	} while (r == 0 && sending->stream && sending->sent < sending->message.total && sending->sent < most);
 	return r;
 }
 
-/* What natively the kernel does: the signal is there before the call returns. */
+/* As the kernel does: the signal is pending before the call returns. */
 static void raise_sigpipe(const struct sending *sending)
 {
 	if (sending->stream && !(sending->flags & MSG_NOSIGNAL))
-		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails for a dead thread */
+		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
 }
 
-/* How it ends: what was sent counts more than why there was no more. */
-static int64_t conclude(const struct sending *sending, int64_t r)
+/* The result: bytes that were sent take precedence over the error that followed. */
+static int64_t transfer_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
@@ -146,17 +140,17 @@ static int64_t conclude(const struct sending *sending, int64_t r)
 	return r < 0 ? r : (int64_t)sending->sent;
 }
 
-/* ---- in a worker ---- */
+/* ---- in a thread ---- */
 
-/* sendmmsg(2): the length is told in memory, the answer is that it was one message. */
-static int64_t tell(const struct sending *sending, int64_t r)
+/* sendmmsg(2): the length is written to target memory; the result is one message. */
+static int64_t transfer_tell(const struct sending *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
 	if (r < 0 || !sending->told_addr)
 		return r;
-	(void)guest_write(sending->guest, sending->tid, sending->told_addr, &told,
-			  sizeof(told)); /* as the kernel: sent it is */
+	/* The kernel ignores a fault here too: the message is sent. */
+	(void)guest_write(sending->memory, sending->tid, sending->told_addr, &told, sizeof(told));
 	return 1;
 }
 
@@ -166,42 +160,44 @@ static int64_t run_send(struct inet_work *work, int fd, bool (*go_on)(void *ctx)
 	int64_t r;
 
 	do
-		r = pump(sending, fd, 0, UINT64_MAX, go_on, ctx);
+		r = transfer_run(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->sent && go_on(ctx));
-	return tell(sending, conclude(sending, r));
+	return transfer_tell(sending, transfer_result(sending, r));
 }
 
 static void free_send(struct inet_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
-	sending_done(sending);
+	message_done(&sending->message);
+	free(sending->buffer);
 	free(sending);
 }
 
-static int64_t hand_over(struct call *call, int *fd, struct sending *sending)
+/* Moves *sending and *fd to a thread. */
+static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *sending)
 {
-	struct sending *worker = malloc(sizeof(*worker));
+	struct sending *moved = malloc(sizeof(*moved));
 
-	if (!worker)
+	if (!moved)
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
-	*worker = *sending;
-	worker->work = (struct inet_work){.run = run_send, .free = free_send};
+	*moved = *sending;
+	moved->work = (struct inet_work){.run = run_send, .free = free_send};
 	*sending = (struct sending){0};
 	call->outcome.kind = OUTCOME_INET;
 	call->outcome.fd = steal_fd(fd);
-	call->outcome.work = &worker->work;
+	call->outcome.work = &moved->work;
 	return -EINPROGRESS;
 }
 
-/* ---- at once ---- */
+/* ---- in the supervisor thread ---- */
 
-static bool is_valid(void *ctx)
+static bool transfer_is_valid(void *ctx)
 {
 	return call_valid(ctx);
 }
 
-static bool may_wait(int fd, int flags)
+static bool transfer_may_wait(int fd, int flags)
 {
 	int status = fcntl(fd, F_GETFL);
 
@@ -216,23 +212,24 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		.stream = transfer->stream,
 		.tid = call->tid,
 		.to_len = transfer->to ? transfer->to_len : 0,
-		.guest = call->sandbox->guest,
+		.memory = call->sandbox->guest,
 		.tgid = call->task->tgid,
 		.told_addr = transfer->told_addr,
 	};
 	int64_t r;
 
-	*transfer->message = (struct message){0}; /* ours now */
+	*transfer->message = (struct message){0};
 	if (sending.to_len)
 		sending.to = *transfer->to;
 	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX
 		    ? -EMSGSIZE
-		    : pump(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, is_valid, call);
+		    : transfer_run(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
-	    may_wait(*fd, sending.flags))
-		r = hand_over(call, fd, &sending);
+	    transfer_may_wait(*fd, sending.flags))
+		r = transfer_to_thread(call, fd, &sending);
 	else
-		r = conclude(&sending, r);
-	sending_done(&sending);
+		r = transfer_result(&sending, r);
+	message_done(&sending.message);
+	free(sending.buffer);
 	return r;
 }

@@ -1,4 +1,4 @@
-#include "syscalls/net/inet-message.h"
+#include "syscalls/net/message.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,10 +13,10 @@
 
 #include "base/banned.h"
 
-#define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: the rest is not sent */
+#define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: more is not sent */
 
-/* struct user_msghdr, on the 64-bit architectures there are. */
-struct guest_header {
+/* struct user_msghdr of 64-bit architectures. */
+struct message_header {
 	uint64_t name;
 	int32_t name_len;
 	uint32_t pad;
@@ -34,8 +34,8 @@ void message_done(struct message *message)
 	*message = (struct message){0};
 }
 
-/* Lengths as import_iovec() takes them. */
-static int measure(struct message *message)
+/* As import_iovec(). */
+static int message_measure(struct message *message)
 {
 	for (size_t i = 0; i < message->parts; i++) {
 		struct message_part *part = &message->part[i];
@@ -75,7 +75,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 			struct message_part *ret_control)
 {
 	struct message *message = ret_message;
-	struct guest_header header;
+	struct message_header header;
 	int r = decode_at(call, addr, &header, sizeof(header));
 
 	*message = (struct message){0};
@@ -100,14 +100,14 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	if (message->parts)
 		r = decode_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
 	if (r == 0)
-		r = measure(message);
+		r = message_measure(message);
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
 	return r;
 }
 
 /* ---- control data ---- */
 
-static int take_descriptors(struct call *call, struct message *message, struct cmsghdr *item)
+static int message_duplicate(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	int *number = (int *)(void *)CMSG_DATA(item);
@@ -123,8 +123,8 @@ static int take_descriptors(struct call *call, struct message *message, struct c
 	return 0;
 }
 
-/* Its own, which the kernel adds anyway (of whoever performs it); it may not claim another's. */
-static int check_credentials(const struct call *call, const struct cmsghdr *item)
+/* The target's own credentials are accepted; others are EPERM. */
+static int message_check_credentials(const struct call *call, const struct cmsghdr *item)
 {
 	struct ucred claimed;
 
@@ -138,28 +138,31 @@ static int check_credentials(const struct call *call, const struct cmsghdr *item
 
 enum fate { KEEP, DROP };
 
-/* Of unix sockets. A fate or -errno. */
-static int judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
+/*
+ * For unix sockets: KEEP, DROP or -errno. Credentials are dropped: the kernel would check them against the
+ * supervisor's.
+ */
+static int message_judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	int r;
 
 	if (item->cmsg_level != SOL_SOCKET)
-		return DROP; /* ignored by the kernel */
+		return DROP; /* the kernel ignores it */
 	if (item->cmsg_type == SCM_RIGHTS) {
-		r = take_descriptors(call, message, item);
+		r = message_duplicate(call, message, item);
 		return r < 0 ? r : KEEP;
 	}
 	if (item->cmsg_type != SCM_CREDENTIALS)
 		return -EINVAL;
-	r = check_credentials(call, item);
+	r = message_check_credentials(call, item);
 	return r < 0 ? r : DROP;
 }
 
 /*
- * Of datagrams: marks, and in how many parts it is cut. Where it goes and comes from (PKTINFO, options, routing headers) is
- * not the program's to say.
+ * For UDP: TOS, TTL and segmentation are kept. Whatever sets source or route (PKTINFO, IP options, routing headers)
+ * would evade the judged address.
  */
-static int judge_inet(const struct cmsghdr *item)
+static int message_judge_inet(const struct cmsghdr *item)
 {
 	static const struct {
 		int level, type;
@@ -177,13 +180,8 @@ static int judge_inet(const struct cmsghdr *item)
 	return -EINVAL;
 }
 
-static int judge_item(struct call *call, int domain, struct message *message, struct cmsghdr *item)
-{
-	return domain == AF_UNIX ? judge_unix(call, message, item) : judge_inet(item);
-}
-
-/* Judges each and moves those that are kept together. */
-static int judge_control(struct call *call, int domain, struct message *message)
+/* Judges each item, and closes the gaps of those that are dropped. */
+static int message_judge_control(struct call *call, int domain, struct message *message)
 {
 	size_t at = 0, kept = 0, len = message->control_len;
 
@@ -195,7 +193,7 @@ static int judge_control(struct call *call, int domain, struct message *message)
 		if (item_len < sizeof(*item) || item_len > len - at)
 			return -EINVAL;
 		space = CMSG_ALIGN(item_len) < len - at ? CMSG_ALIGN(item_len) : len - at;
-		fate = judge_item(call, domain, message, item);
+		fate = domain == AF_UNIX ? message_judge_unix(call, message, item) : message_judge_inet(item);
 		if (fate < 0)
 			return fate;
 		if (fate == KEEP) {
@@ -221,5 +219,5 @@ int message_take_control(struct call *call, int domain, const struct message_par
 		return -ENOMEM;
 	message->control_len = control->len;
 	r = decode_at(call, control->addr, message->control, control->len);
-	return r < 0 ? r : judge_control(call, domain, message);
+	return r < 0 ? r : message_judge_control(call, domain, message);
 }

@@ -1,4 +1,4 @@
-#include "syscalls/net/sockets.h"
+#include "syscalls/net/unix-sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +15,14 @@
 #define PRUNE_MIN 16u
 
 /*
- * The kernel tells a socket's name as it was bound, and that must be one component: slashes are kept as a byte that UTF-8
- * does not have. A name that holds it reads back with slashes, which misleads nobody but who has chosen it.
+ * getsockname(2) returns the name that was bound, which must be one component. So '/' is stored as a byte that UTF-8
+ * does not use. A name that contains the byte reads back with slashes, which misleads only the program that has chosen
+ * it.
  */
 #define SLASH '\xff'
 
 struct bound {
-	int node_fd; /* the socket file the program sees: held, so that its inode number is nobody else's */
+	int node_fd; /* the socket file in the view; open, so that its inode number is not reused */
 	int pin_fd;  /* the inode the socket is bound to */
 	dev_t dev;
 	ino_t ino;
@@ -29,7 +30,7 @@ struct bound {
 
 struct sockets {
 	int scratch_fd; /* borrowed */
-	int dir_fd;     /* -1: nothing was bound yet */
+	int dir_fd;     /* -1: not made yet */
 	bool renamed;
 	size_t count;
 	size_t prune_at;
@@ -49,7 +50,7 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 	return 0;
 }
 
-static void bound_done(const struct bound *bound)
+static void sockets_bound_done(const struct bound *bound)
 {
 	(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
@@ -60,14 +61,14 @@ void sockets_free(struct sockets *sockets)
 	if (!sockets)
 		return;
 	for (size_t i = 0; i < sockets->count; i++)
-		bound_done(&sockets->bound[i]);
+		sockets_bound_done(&sockets->bound[i]);
 	cleanup_close(&sockets->dir_fd);
 	free(sockets);
 }
 
 /* ---- addresses ---- */
 
-/* A length for bind(2) and connect(2). text fits: it comes from an address, or is a link to a descriptor. */
+/* Returns the length. text fits: it is from an address, or "/proc/self/fd/N". */
 static socklen_t make_address(struct sockaddr_un *address, const char *text)
 {
 	size_t len = strnlen(text, sizeof(address->sun_path));
@@ -95,7 +96,7 @@ int sockets_connect(int socket_fd, int pin_fd)
 
 bool sockets_alive(int pin_fd)
 {
-	/* A datagram socket is turned away by others for its type (unix_find_bsd), and otherwise when there is nobody. */
+	/* A bound socket fails the probe with EPROTOTYPE (unix_find_bsd); without one it is ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
@@ -133,7 +134,7 @@ int sockets_make_room(struct sockets *sockets)
 		struct stat node;
 
 		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_alive(bound->pin_fd))
-			bound_done(bound);
+			sockets_bound_done(bound);
 		else
 			sockets->bound[kept++] = *bound;
 	}
@@ -150,14 +151,14 @@ static int open_directory(struct sockets *sockets)
 		return 0;
 	if (mkdirat(sockets->scratch_fd, DIRECTORY, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	/* The umask is the program's while its call is performed. */
+	/* mkdirat used the target's umask, which is set while its call is performed. */
 	if (fchmodat(sockets->scratch_fd, DIRECTORY, 0700, 0) < 0)
 		return -errno;
 	sockets->dir_fd = openat(sockets->scratch_fd, DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return sockets->dir_fd < 0 ? -errno : 0;
 }
 
-/* Binds below our directory. The pinned inode, owned by the caller, or -errno. */
+/* Binds in our directory. An O_PATH descriptor of the inode, owned by the caller, or -errno. */
 static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
@@ -171,10 +172,10 @@ static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 		if (address.sun_path[i] == '/')
 			address.sun_path[i] = SLASH;
 	memcpy(name, address.sun_path, sizeof(address.sun_path));
-	/* The name is what is bound: it has to be relative. Nothing else of ours is. */
+	/* The bound name must be one component, so it is relative. The supervisor uses no other relative paths. */
 	if (fchdir(sockets->dir_fd) < 0 || bind(socket_fd, (const struct sockaddr *)&address, len) < 0)
 		return -errno;
-	/* Whoever may connect is asked of the file in the view. */
+	/* connect(2) checks permissions on the file in the view, not on this one. */
 	if (fchmodat(sockets->dir_fd, name, 0600, 0) < 0)
 		error = errno;
 	pin = openat(sockets->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -211,7 +212,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 
 int sockets_find(const struct sockets *sockets, const struct stat *node)
 {
-	/* The newest first: a file that was replaced within its bind(2) might be on the list twice. */
+	/* Newest first: a file that was replaced during its bind(2) may be listed twice. */
 	for (size_t i = sockets->count; i-- > 0;)
 		if (sockets->bound[i].dev == node->st_dev && sockets->bound[i].ino == node->st_ino)
 			return sockets->bound[i].pin_fd;

@@ -1,0 +1,17 @@
+/* A system call that may wait, made by a thread of supervisor/blocking.c (OUTCOME_INET). */
+#ifndef CALLGATE_SYSCALLS_CALL_WORK_H
+#define CALLGATE_SYSCALLS_CALL_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct inet_work {
+	/*
+	 * Waits on fd. Returns the call's result, -errno, or -EINTR when go_on() is false: no target waits for it any
+	 * more.
+	 */
+	int64_t (*run)(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx);
+	void (*free)(struct inet_work *work);
+};
+
+#endif

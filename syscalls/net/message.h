@@ -1,0 +1,47 @@
+/*
+ * A message of sendto, sendmsg or sendmmsg: what is copied from target memory before it is judged. Used by send.c and
+ * transfer.c.
+ */
+#ifndef CALLGATE_SYSCALLS_NET_MESSAGE_H
+#define CALLGATE_SYSCALLS_NET_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "syscalls/call/call.h"
+
+#define MESSAGE_PARTS_MAX 1024           /* UIO_MAXIOV */
+#define MESSAGE_CONTROL_MAX (16u * 1024) /* room for more than SCM_MAX_FD descriptors; more is ENOBUFS */
+#define MESSAGE_FDS_MAX 253              /* SCM_MAX_FD */
+
+struct message_part {
+	uint64_t addr, len;
+};
+
+struct message {
+	struct sockaddr_storage name;
+	int name_len;              /* 0: no address */
+	struct message_part *part; /* owned; the bytes stay in target memory until they are sent */
+	size_t parts;
+	uint64_t total;   /* bytes, at most MAX_RW_COUNT */
+	uint8_t *control; /* owned: the control data that is passed to the kernel */
+	size_t control_len;
+	int fd[MESSAGE_FDS_MAX]; /* owned: duplicates of the descriptors in SCM_RIGHTS */
+	size_t fds;
+};
+
+/* From the arguments of sendto. 0 or -errno. The caller calls message_done() in either case. */
+int message_from_registers(const struct call *call, struct message *ret_message);
+/* From a struct msghdr in target memory, without the control data, whose place goes to *ret_control. As above. */
+int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
+			struct message_part *ret_control);
+/*
+ * Copies the control data for a socket of this domain. Descriptors are duplicated; what must not be sent is refused. 0,
+ * or -errno; -ECHILD: the outcome is set (descriptor.h).
+ */
+int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message);
+
+void message_done(struct message *message);
+
+#endif

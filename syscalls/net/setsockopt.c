@@ -1,0 +1,97 @@
+/*
+ * setsockopt(2) without a network namespace: options that would let other processes on the same loopback in. In a
+ * namespace, where the run is alone, the filter lets these options pass.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/net/address.h"
+#include "syscalls/net/inet-private.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#include "base/banned.h"
+
+/*
+ * ICMP errors carry the datagram that caused them. Any process can send such errors, with the target's address as the
+ * source, and no socket filter sees them (net/ipv4/udp.c: __udp4_lib_err). glibc's resolver requires that the option
+ * can be set, and works without its effect.
+ */
+static bool is_receive_errors(int level, int name)
+{
+	return (level == IPPROTO_IP && name == IP_RECVERR) || (level == IPPROTO_IPV6 && name == IPV6_RECVERR);
+}
+
+/*
+ * SO_REUSEADDR is meant for servers that bind a granted port again, so it is set before bind(2). Set later, it would
+ * let other processes bind the source port of a connect; on UDP it only shares the port.
+ */
+static bool may_share(int socket_fd, int domain)
+{
+	struct inet_socket socket = {.fd = socket_fd};
+	struct inet_address bound = {.family = AF_UNSPEC};
+
+	if (domain == AF_UNIX)
+		return true;
+	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.stream && inet_bound(&socket, &bound) == 0 &&
+	       !bound.port;
+}
+
+/*
+ * Accepted without effect: the option is off, and setting it to 0 lets the kernel judge family, level and length. Of
+ * one to three bytes IP_RECVERR reads one byte; IPV6_RECVERR takes NULL for 0.
+ */
+static void ignore_errors(struct call *call, int socket_fd)
+{
+	int level = call_int(call, 1), len = call_int(call, 4), value = 0, r = 0;
+
+	if (len > (int)sizeof(value))
+		len = sizeof(value);
+	if (setsockopt(socket_fd, level, call_int(call, 2), call->arg[3] ? &value : NULL, (socklen_t)len) < 0)
+		r = -errno;
+	else if (call->arg[3] && len > 0)
+		r = decode_struct(call, 3, &value, len < (int)sizeof(value) ? 1 : sizeof(value));
+	call_end(call, r);
+}
+
+/* As net/core/sock.c does for every family: first the length, then the value. */
+static void set_reuse_address(struct call *call, int socket_fd, int domain)
+{
+	int value, r = call_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
+
+	if (r < 0) {
+		call_fail(call, r);
+		return;
+	}
+	if (call_commit(call) < 0)
+		return;
+	if ((!value || may_share(socket_fd, domain)) &&
+	    setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) < 0)
+		call_fail(call, -errno);
+	else
+		call_return(call, 0);
+}
+
+void sys_setsockopt(struct call *call)
+{
+	int level = call_int(call, 1), name = call_int(call, 2), domain;
+	bool errors = is_receive_errors(level, name);
+	_cleanup_close_ int copy = -1;
+
+	if (!call->sandbox->inet || inet_bounded(call->sandbox->inet) ||
+	    !(errors || (level == SOL_SOCKET && name == SO_REUSEADDR))) {
+		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
+		return;
+	}
+	if (!net_allow_socket(call))
+		return;
+	copy = net_copy_any(call, &domain);
+	if (copy < 0)
+		return;
+	if (errors)
+		ignore_errors(call, copy);
+	else
+		set_reuse_address(call, copy, domain);
+}

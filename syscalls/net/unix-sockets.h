@@ -1,0 +1,51 @@
+/*
+ * The unix sockets that the run has bound. The name in the view is a socket file on which no socket listens. The socket
+ * itself is bound to a name in the scratch space, which is removed at once. connect(2) looks the socket up by the file.
+ * So processes outside the run cannot connect, and descriptors are passed only between members. Used by bind.c,
+ * connect.c and names.c; sockets_connect() also by threads of supervisor/blocking.c.
+ */
+#ifndef CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
+#define CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#define SOCKETS_MAX 1024 /* at a time; each costs the supervisor two descriptors */
+
+struct sockets;
+
+/* scratch_fd: the run's scratch directory, borrowed. 0 or -ENOMEM. */
+int sockets_create(int scratch_fd, struct sockets **ret_sockets);
+void sockets_free(struct sockets *sockets);
+
+/*
+ * Makes room for one more: forgets sockets that are closed or whose file was removed. 0 or -ENOSPC. Called before the
+ * file is made.
+ */
+int sockets_make_room(struct sockets *sockets);
+
+/*
+ * Binds socket_fd, and registers it for the socket file node_fd, which is taken. text: the path in the call. 0 or
+ * -errno.
+ */
+int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
+
+/* An O_PATH descriptor of the inode that the file's socket is bound to, borrowed; -ENOENT: the run has not bound it. */
+int sockets_find(const struct sockets *sockets, const struct stat *node);
+
+/* connect(2) to the socket that is bound to the inode of pin_fd (O_PATH). 0 or -errno. May wait. */
+int sockets_connect(int socket_fd, int pin_fd);
+
+/* Whether an open socket is bound to the inode of pin_fd. Has no effect on that socket. */
+bool sockets_alive(int pin_fd);
+
+/* Whether getsockname(2) of any socket needs sockets_restore(). */
+bool sockets_renamed(const struct sockets *sockets);
+
+/* Turns an address of getsockname(2) into the one that was bound. True: it was changed. */
+bool sockets_restore(struct sockaddr_un *address, socklen_t len);
+
+#endif
