@@ -66,7 +66,7 @@ int proctree_read(struct proctree *ret_tree)
 	return r;
 }
 
-static struct proctree_entry *find(const struct proctree *tree, pid_t pid)
+struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid)
 {
 	struct proctree_entry key = {.pid = pid};
 
@@ -81,7 +81,7 @@ static enum proctree_place place_of(const struct proctree *tree, const struct pr
 			return entry->place;
 		if (entry->parent == root)
 			return PROCTREE_BELOW;
-		entry = find(tree, entry->parent);
+		entry = proctree_find(tree, entry->parent);
 	}
 	return PROCTREE_ELSEWHERE;
 }
@@ -95,7 +95,7 @@ void proctree_mark(struct proctree *tree, pid_t root)
 		enum proctree_place place = place_of(tree, entry, root);
 
 		/* It holds for all on the way, which the next walk need not pass again. */
-		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = find(tree, entry->parent))
+		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find(tree, entry->parent))
 			entry->place = place;
 	}
 }

@@ -35,6 +35,9 @@ int proctree_read(struct proctree *ret_tree);
  */
 void proctree_mark(struct proctree *tree, pid_t root);
 
+/* The entry of a process, borrowed; NULL: none. */
+struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid);
+
 void proctree_done(struct proctree *tree);
 
 /* Writes the descendants of root, ascending, at most `cap` of them. Returns how many there are. */

@@ -1,8 +1,6 @@
 libcallgate_syscalls_a_SOURCES += \
-	syscalls/account/changes-moves.c \
 	syscalls/account/changes-private.h \
 	syscalls/account/changes-report.c \
-	syscalls/account/changes-tree.c \
 	syscalls/account/changes.c \
 	syscalls/account/changes.h \
 	syscalls/account/denial-text.c \
@@ -101,8 +99,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/unix-sockets.c \
 	syscalls/net/unix-sockets.h \
 	syscalls/process/process.c \
-	syscalls/process/signal-group.c \
-	syscalls/process/signal-group.h \
 	syscalls/process/signal.c \
 	syscalls/process/target.c \
 	syscalls/process/target.h \

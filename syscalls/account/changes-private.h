@@ -1,4 +1,4 @@
-/* The set of touched paths. Private to changes*.c. */
+/* What changes.c (touching) and changes-report.c (comparing) share. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 
@@ -12,12 +12,12 @@
 
 enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 
+/* A touched path, and its state before the first touch. */
 struct touched {
 	uint64_t hash;
 	const struct mount *mount;
-	size_t rest; /* offset of place.rest in path; SIZE_MAX: it is the mount's base */
+	size_t rest; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
 	enum touched_state state;
-	/* What tells a changed object from an unchanged one. */
 	dev_t dev;
 	ino_t ino;
 	mode_t mode;
@@ -29,7 +29,7 @@ struct touched {
 	char path[];
 };
 
-/* The name of a directory. A renamed one is no mount's root, so the rest of its place lies in the path. */
+/* The name of a directory that is not the root of a mount, so that place.rest lies in the path. */
 struct spot {
 	const struct mount *mount;
 	size_t rest; /* offset of place.rest in path */
@@ -39,7 +39,7 @@ struct spot {
 
 /* A renamed directory. */
 struct move {
-	struct spot *from; /* its name when the run began; NULL: the run made it */
+	struct spot *from; /* its name when the run began; NULL: made by the run */
 	struct spot *to;   /* its name now; NULL: removed, and another directory has the name */
 };
 
@@ -50,42 +50,18 @@ struct changes {
 	size_t count;
 	size_t bytes; /* of all paths */
 	uint64_t unlisted;
-	uint64_t listing_ns; /* spent on listing what was renamed */
-	struct move *move; /* directories that were renamed; owned. Later ones count more than earlier ones */
+	uint64_t listing_ns; /* spent on listing renamed directories */
+	struct move *move;   /* renamed directories; owned. A later one takes precedence over an earlier one */
 	size_t moves, move_room;
 };
 
-/*
- * The entry of a place. When it is new, its state is what is at `source` now; NULL: nothing was there. 0, with NULL
- * when it is not kept; or -ENOMEM.
- */
-int changes_entry(struct changes *changes, const struct place *place, const struct place *source,
-		  struct touched **ret_entry);
-
-/*
- * changes_touch where directories were renamed: the name's object may have had another name, and another object this
- * one.
- */
-int changes_touch_moved(struct changes *changes, const struct place *place);
-/*
- * Lists what was renamed, touches each name there by its first and its present path, and forgets the moves. 0 or
- * -ENOMEM.
- */
+/* Lists the renamed directories, touches each name there by its first and its present path, and forgets the moves. 0 or -ENOMEM. */
 int changes_list_moved(struct changes *changes);
-void changes_forget_moves(struct changes *changes);
 
-/*
- * The move that tells most exactly where the path's first object went, or (by_to) which object is there now. NULL:
- * none.
- */
-struct move *changes_find_move(const struct changes *changes, const char *path, bool by_to);
-/* The place `tail` ("" or "/…") below a spot. False when the name would be too long. */
-bool changes_spot_place(const struct spot *spot, const char *tail, struct place *ret_place);
-
-/* False for what is not the user's: private scratch space, /proc, /dev, provided files. */
+/* False for mounts that are not the user's: private scratch space, /proc, /dev, provided files. */
 bool changes_reported(const struct mount *mount);
 
-/* Where an entry's path leads now. */
+/* The place of an entry. */
 void changes_place(const struct touched *entry, struct place *ret_place);
 
 #endif

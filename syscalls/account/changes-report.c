@@ -1,4 +1,4 @@
-/* What became of the touched paths. */
+/* The report: compares each touched path with its state before the first touch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@ static int by_path(const void *a, const void *b)
 	return strcmp((*one)->path, (*other)->path);
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Times and size of a directory follow from its entries, which are reported themselves. */
+/* Times and size of a directory are ignored: they follow from its entries, which are reported. */
 static bool is_modified(const struct touched *before, const struct stat *now)
 {
 	if (before->state == TOUCHED_UNKNOWN)
@@ -36,17 +36,17 @@ static bool is_modified(const struct touched *before, const struct stat *now)
 		return true;
 	if (S_ISDIR(now->st_mode))
 		return false;
-	return before->size != (uint64_t)now->st_size || !same_time(&before->mtime, &now->st_mtim) ||
-	       !same_time(&before->ctime, &now->st_ctim);
+	return before->size != (uint64_t)now->st_size || !is_same_time(&before->mtime, &now->st_mtim) ||
+	       !is_same_time(&before->ctime, &now->st_ctim);
 }
 
-/* What hashing may still cost. */
+/* What hashing may still take. */
 struct budget {
 	uint64_t bytes;
 	uint64_t end_ns;
 };
 
-/* Fills the hash of a regular file; leaves it "" when it cannot be read or would take too long. */
+/* Hashes a regular file; "" if it cannot be read or exceeds the budget. */
 static void add_hash(const struct place *place, struct change *change, struct budget *left)
 {
 	_cleanup_close_ int fd = -1;
@@ -64,8 +64,8 @@ static void add_hash(const struct place *place, struct change *change, struct bu
 		change->sha256[0] = '\0';
 }
 
-/* True when the path differs from what it was, with the change. */
-static bool compare(const struct touched *entry, struct change *ret_change, struct budget *left)
+/* True, with the change, when the path has changed. */
+static bool compare_touched(const struct touched *entry, struct change *ret_change, struct budget *left)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
@@ -100,7 +100,7 @@ int changes_report(struct changes *changes, const struct view *view, void (*each
 	size_t count = 0;
 	int r = changes_list_moved(changes);
 
-	(void)view; /* entries keep their mounts, which live as long as the view */
+	(void)view; /* entries point to mounts of the view, which has to live until now */
 	if (r < 0)
 		return r;
 	sorted = calloc(changes->count + 1, sizeof(struct touched *));
@@ -115,7 +115,7 @@ int changes_report(struct changes *changes, const struct view *view, void (*each
 	for (size_t i = 0; i < count; i++) {
 		struct change change;
 
-		if (compare(sorted[i], &change, &left))
+		if (compare_touched(sorted[i], &change, &left))
 			each(ctx, &change);
 	}
 	return 0;

@@ -1,43 +1,30 @@
-/* Touched paths: a hash set, asked before every effect, so a path seen already must cost next to nothing. */
+/*
+ * Touched paths in a hash set. It is asked before every effect, so a path that was seen already must be cheap.
+ *
+ * A renamed directory moves everything below it. Its content is not listed while the program runs: the move is
+ * remembered, so that the first state of a name is looked up where its object is now. The content is listed once, when
+ * the program has ended.
+ */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
 #include "base/banned.h"
 
 #define SLOTS_FIRST 256
+#define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
-struct changes *changes_create(void)
-{
-	struct changes *changes = calloc(1, sizeof(*changes));
+/* ---- the set ---- */
 
-	if (changes)
-		texthash_init(&changes->hash);
-	return changes;
-}
-
-void changes_free(struct changes *changes)
-{
-	if (!changes)
-		return;
-	for (size_t i = 0; i < changes->slots; i++)
-		free(changes->slot[i]);
-	free(changes->slot);
-	changes_forget_moves(changes);
-	free(changes);
-}
-
-uint64_t changes_unlisted(const struct changes *changes)
-{
-	return changes->unlisted;
-}
-
-/* The slot of this path, or the empty one where it belongs. */
+/* The slot of this path, or the empty slot where it belongs. */
 static struct touched **find_slot(struct touched **slot, size_t slots, uint64_t hash, const char *path, size_t len)
 {
 	size_t at = hash & (slots - 1);
@@ -47,7 +34,7 @@ static struct touched **find_slot(struct touched **slot, size_t slots, uint64_t 
 	return &slot[at];
 }
 
-static int grow(struct changes *changes)
+static int changes_grow(struct changes *changes)
 {
 	size_t slots = changes->slots ? changes->slots * 2 : SLOTS_FIRST;
 	struct touched **slot = calloc(slots, sizeof(struct touched *));
@@ -72,10 +59,7 @@ static void take_state(struct touched *entry, const struct place *place)
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
-		/*
-		 * Anything but "not there" (a directory that may not be searched, a name just changed) says nothing.
-		 * ELOOP: a link is on the way, and nothing has its place below a link.
-		 */
+		/* ELOOP: a symbolic link is on the way, so the name was absent. Other errors say nothing about the name. */
 		entry->state = fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? TOUCHED_ABSENT : TOUCHED_UNKNOWN;
 		return;
 	}
@@ -99,7 +83,9 @@ static struct touched *new_entry(const struct place *place, uint64_t hash)
 		return NULL;
 	entry->hash = hash;
 	entry->mount = place->mount;
-	entry->rest = rest >= place->virt && rest <= place->virt + place->virt_len ? (size_t)(rest - place->virt) : SIZE_MAX;
+	entry->rest = SIZE_MAX;
+	if (rest >= place->virt && rest <= place->virt + place->virt_len)
+		entry->rest = (size_t)(rest - place->virt);
 	entry->path_len = place->virt_len;
 	memcpy(entry->path, place->virt, place->virt_len);
 	return entry;
@@ -121,29 +107,20 @@ bool changes_reported(const struct mount *mount)
 	return mount && !(mount->flags & never);
 }
 
-int changes_entry(struct changes *changes, const struct place *place, const struct place *source,
-		  struct touched **ret_entry)
+/* Finds or adds a place. A new entry's state is that of `source`; NULL: absent. 0, also when there is no room, or -ENOMEM. */
+static int changes_add(struct changes *changes, const struct place *place, const struct place *source)
 {
 	uint64_t hash = texthash(&changes->hash, 0, place->virt, place->virt_len);
-	struct touched **slot, *entry;
-	int r;
+	struct touched *entry;
 
-	*ret_entry = NULL;
-	if (changes->slots > 0) {
-		slot = find_slot(changes->slot, changes->slots, hash, place->virt, place->virt_len);
-		*ret_entry = *slot;
-		if (*slot)
-			return 0;
-	}
+	if (changes->slots > 0 && *find_slot(changes->slot, changes->slots, hash, place->virt, place->virt_len))
+		return 0;
 	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
-	if (changes->count * 2 >= changes->slots) {
-		r = grow(changes);
-		if (r < 0)
-			return r;
-	}
+	if (changes->count * 2 >= changes->slots && changes_grow(changes) < 0)
+		return -ENOMEM;
 	entry = new_entry(place, hash);
 	if (!entry)
 		return -ENOMEM;
@@ -152,15 +129,403 @@ int changes_entry(struct changes *changes, const struct place *place, const stru
 	*find_slot(changes->slot, changes->slots, hash, entry->path, entry->path_len) = entry;
 	changes->count++;
 	changes->bytes += entry->path_len;
-	*ret_entry = entry;
 	return 0;
+}
+
+/* ---- names of renamed directories ---- */
+
+static struct spot *spot_new(const struct mount *mount, size_t rest, const char *head, size_t head_len, const char *tail)
+{
+	size_t tail_len = strlen(tail);
+	struct spot *spot = malloc(sizeof(*spot) + head_len + tail_len + 1);
+
+	if (!spot)
+		return NULL;
+	spot->mount = mount;
+	spot->rest = rest;
+	spot->len = head_len + tail_len;
+	memcpy(spot->path, head, head_len);
+	memcpy(spot->path + head_len, tail, tail_len + 1);
+	return spot;
+}
+
+static struct spot *spot_of(const struct place *place)
+{
+	return spot_new(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
+}
+
+/* The part of `path` after the spot's path ("" or "/…"); NULL: `path` is not at or below the spot. */
+static const char *spot_tail(const struct spot *spot, const char *path)
+{
+	if (!spot || strncmp(path, spot->path, spot->len) != 0 || (path[spot->len] && path[spot->len] != '/'))
+		return NULL;
+	return path + spot->len;
+}
+
+/* True when the spot is at or below the place. */
+static bool spot_below(const struct spot *spot, const struct place *place)
+{
+	return spot && spot->len >= place->virt_len && memcmp(spot->path, place->virt, place->virt_len) == 0 &&
+	       (spot->path[place->virt_len] == '/' || !spot->path[place->virt_len]);
+}
+
+/* The place `tail` ("" or "/…") below a spot. False: the name would be too long. */
+static bool spot_place(const struct spot *spot, const char *tail, struct place *ret_place)
+{
+	size_t tail_len = strlen(tail);
+
+	if (spot->len + tail_len >= sizeof(ret_place->virt))
+		return false;
+	ret_place->mount = spot->mount;
+	ret_place->magic = false;
+	memcpy(ret_place->virt, spot->path, spot->len);
+	memcpy(ret_place->virt + spot->len, tail, tail_len + 1);
+	ret_place->virt_len = spot->len + tail_len;
+	ret_place->rest = ret_place->virt + spot->rest;
+	return true;
+}
+
+/* The longest move that the path's first object took part in or, by_to, that its present object did. NULL: none. */
+static struct move *find_move(const struct changes *changes, const char *path, bool by_to)
+{
+	struct move *found = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < changes->moves; i++) {
+		const struct spot *spot = by_to ? changes->move[i].to : changes->move[i].from;
+
+		if (spot_tail(spot, path) && spot->len >= longest) {
+			longest = spot->len;
+			found = &changes->move[i];
+		}
+	}
+	return found;
+}
+
+/* The name that the object at `path` had when the run began. False: the same name, or there was no object. */
+static bool first_place(const struct changes *changes, const char *path, struct place *ret_place)
+{
+	const struct move *move = find_move(changes, path, true);
+
+	return move && move->from && spot_place(move->from, path + move->to->len, ret_place) &&
+	       find_move(changes, ret_place->virt, false) == move;
+}
+
+enum whereabouts { HERE, ELSEWHERE, NOWHERE };
+
+/* Where the object is now that was at the path when the run began. */
+static enum whereabouts present_place(const struct changes *changes, const char *path, struct place *ret_place)
+{
+	const struct move *move = find_move(changes, path, false);
+
+	if (!move)
+		return find_move(changes, path, true) ? NOWHERE : HERE; /* below a directory that was renamed to here */
+	if (!move->to || !spot_place(move->to, path + move->from->len, ret_place) ||
+	    find_move(changes, ret_place->virt, true) != move)
+		return NOWHERE;
+	return ELSEWHERE;
+}
+
+static int touch_name(struct changes *changes, const struct place *place)
+{
+	struct place other;
+
+	if (!changes_reported(place->mount))
+		return 0;
+	switch (present_place(changes, place->virt, &other)) {
+	case HERE:
+		return changes_add(changes, place, place);
+	case ELSEWHERE:
+		return changes_add(changes, place, &other);
+	case NOWHERE:
+		break;
+	}
+	return changes_add(changes, place, NULL);
+}
+
+/* Where directories were renamed, the object may have had another name, and another object this name: touches both. */
+static int touch_moved(struct changes *changes, const struct place *place)
+{
+	struct place first;
+	int r = touch_name(changes, place);
+
+	return r == 0 && first_place(changes, place->virt, &first) ? touch_name(changes, &first) : r;
 }
 
 int changes_touch(struct changes *changes, const struct place *place)
 {
-	struct touched *entry;
-
 	if (changes->moves && place->mount && !place->magic)
-		return changes_touch_moved(changes, place);
-	return changes_reported(place->mount) && !place->magic ? changes_entry(changes, place, place, &entry) : 0;
+		return touch_moved(changes, place);
+	return changes_reported(place->mount) && !place->magic ? changes_add(changes, place, place) : 0;
+}
+
+/* ---- after a rename ---- */
+
+static void move_done(struct move *move)
+{
+	free(move->from);
+	free(move->to);
+}
+
+static void forget_moves(struct changes *changes)
+{
+	for (size_t i = 0; i < changes->moves; i++)
+		move_done(&changes->move[i]);
+	free(changes->move);
+	changes->move = NULL;
+	changes->moves = changes->move_room = 0;
+}
+
+/* The name that the directory at `place` had when the run began; *ret_spot NULL: the run made it. 0 or -ENOMEM. */
+static int first_spot(const struct changes *changes, const struct place *place, struct spot **ret_spot)
+{
+	struct place first;
+
+	*ret_spot = NULL;
+	if (first_place(changes, place->virt, &first))
+		*ret_spot = spot_of(&first);
+	else if (!find_move(changes, place->virt, true) && !find_move(changes, place->virt, false))
+		*ret_spot = spot_of(place);
+	else
+		return 0;
+	return *ret_spot ? 0 : -ENOMEM;
+}
+
+/* Updates a move whose present name is at or below `from`, which was renamed to `to`. 1: updated; 0 or -ENOMEM. */
+static int relocate(struct move *move, const struct place *from, const struct place *to)
+{
+	struct spot *now;
+
+	if (!spot_below(move->to, from))
+		return 0;
+	now = spot_new(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len, move->to->path + from->virt_len);
+	if (!now)
+		return -ENOMEM;
+	free(move->to);
+	move->to = now;
+	return 1;
+}
+
+/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: there is one already. */
+static int prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
+{
+	const struct move *known = find_move(changes, from->virt, true);
+
+	*ret_add = !known || known->to->len != from->virt_len;
+	return *ret_add ? first_spot(changes, from, &ret_move->from) : 0;
+}
+
+static int add_move(struct changes *changes, struct move *move, const struct place *to)
+{
+	if (changes->moves == changes->move_room) {
+		size_t room = changes->move_room ? changes->move_room * 2 : 16;
+		struct move *grown = realloc(changes->move, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		changes->move = grown;
+		changes->move_room = room;
+	}
+	move->to = spot_of(to);
+	if (!move->to)
+		return -ENOMEM;
+	changes->move[changes->moves++] = *move;
+	*move = (struct move){0};
+	return 0;
+}
+
+/* A directory was renamed to `place`: at most an empty directory or a file was there, so moves to it are over. */
+static void forget_replaced(struct changes *changes, const struct place *place)
+{
+	for (size_t i = 0; i < changes->moves; i++) {
+		struct move *move = &changes->move[i];
+
+		if (spot_below(move->to, place)) {
+			free(move->to);
+			move->to = NULL;
+		}
+	}
+}
+
+static int record_move(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+		       bool to_dir)
+{
+	struct move there = {0}, back = {0};
+	bool add_there = false, add_back = false;
+	int r = from_dir ? prepare_move(changes, from, &there, &add_there) : 0;
+
+	if (r == 0 && to_dir)
+		r = prepare_move(changes, to, &back, &add_back);
+	if (!to_dir)
+		forget_replaced(changes, to);
+	if (!from_dir)
+		forget_replaced(changes, from);
+	for (size_t i = 0; r >= 0 && i < changes->moves; i++) {
+		r = from_dir ? relocate(&changes->move[i], from, to) : 0;
+		if (r == 0 && to_dir)
+			r = relocate(&changes->move[i], to, from);
+	}
+	if (r >= 0 && add_there)
+		r = add_move(changes, &there, to);
+	if (r >= 0 && add_back)
+		r = add_move(changes, &back, from);
+	move_done(&there);
+	move_done(&back);
+	return r < 0 ? r : 0;
+}
+
+void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir, bool to_dir)
+{
+	bool reported = changes_reported(from->mount) || changes_reported(to->mount);
+
+	if ((!from_dir && !to_dir) || (!reported && !changes->moves))
+		return;
+	if (record_move(changes, from, to, from_dir, to_dir) < 0)
+		changes->unlisted++;
+	else if (changes->moves >= MOVES_MAX && changes_list_moved(changes) < 0)
+		changes->unlisted++;
+}
+
+/* ---- listing renamed directories ---- */
+
+/* Breadth first: one descriptor at a time, however deep the tree is. */
+struct walk {
+	struct changes *changes;
+	const struct move *move;
+	char **queue; /* directories, as tails of move->to; owned */
+	size_t queued, done, cap, entries;
+	uint64_t end_ns;
+	struct place place; /* the present name; here because it is large */
+};
+
+static int enqueue(struct walk *walk, const char *tail)
+{
+	if (walk->queued == walk->cap) {
+		size_t cap = walk->cap ? walk->cap * 2 : 64;
+		char **queue = realloc(walk->queue, cap * sizeof(*queue));
+
+		if (!queue)
+			return -ENOMEM;
+		walk->queue = queue;
+		walk->cap = cap;
+	}
+	walk->queue[walk->queued] = strdup(tail);
+	return walk->queue[walk->queued] && ++walk->queued ? 0 : -ENOMEM;
+}
+
+static bool is_dir(int dirfd, const struct dirent *entry)
+{
+	struct stat status;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return fstatat(dirfd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Touches one name by its first and its present path. A directory with a move of its own is listed by that move. */
+static int walk_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+{
+	_cleanup_free_ char *tail = NULL;
+	int r;
+
+	if (asprintf(&tail, "%s/%s", dir, entry->d_name) < 0) {
+		tail = NULL;
+		return -ENOMEM;
+	}
+	if (!spot_place(walk->move->to, tail, &walk->place)) {
+		walk->changes->unlisted++;
+		return 0;
+	}
+	r = touch_moved(walk->changes, &walk->place);
+	if (r < 0 || !is_dir(dirfd, entry) || find_move(walk->changes, walk->place.virt, true) != walk->move)
+		return r;
+	return enqueue(walk, tail);
+}
+
+static int walk_dir(struct walk *walk, const char *tail)
+{
+	_cleanup_closedir_ DIR *stream = NULL;
+	const struct dirent *name;
+	int fd = -1, r = 0;
+
+	if (spot_place(walk->move->to, tail, &walk->place))
+		fd = view_open(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return 0; /* removed since then, which touched each name */
+	stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!stream) {
+		if (fd >= 0)
+			(void)close(fd);
+		walk->changes->unlisted++; /* not readable, yet it could be renamed */
+		return 0;
+	}
+	while (r == 0 && (name = readdir(stream))) {
+		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
+			continue;
+		if (++walk->entries > CHANGES_TREE_MAX || io_now_ns() > walk->end_ns) {
+			walk->changes->unlisted++;
+			return 0;
+		}
+		r = walk_name(walk, fd, tail, name);
+	}
+	return r;
+}
+
+static int walk_move(struct walk *walk)
+{
+	int r = enqueue(walk, "");
+
+	for (; walk->done < walk->queued; walk->done++) {
+		if (r == 0)
+			r = walk_dir(walk, walk->queue[walk->done]);
+		free(walk->queue[walk->done]);
+	}
+	walk->queued = walk->done = 0;
+	return r;
+}
+
+int changes_list_moved(struct changes *changes)
+{
+	uint64_t begin_ns = io_now_ns();
+	struct walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
+		walk.move = &changes->move[i];
+		if (walk.move->to && find_move(changes, walk.move->to->path, true) == walk.move)
+			r = walk_move(&walk);
+	}
+	free(walk.queue);
+	forget_moves(changes);
+	changes->listing_ns += io_now_ns() - begin_ns;
+	if (changes->listing_ns > CHANGES_TREE_NS)
+		changes->listing_ns = CHANGES_TREE_NS;
+	return r;
+}
+
+/* ---- */
+
+struct changes *changes_create(void)
+{
+	struct changes *changes = calloc(1, sizeof(*changes));
+
+	if (changes)
+		texthash_init(&changes->hash);
+	return changes;
+}
+
+void changes_free(struct changes *changes)
+{
+	if (!changes)
+		return;
+	for (size_t i = 0; i < changes->slots; i++)
+		free(changes->slot[i]);
+	free(changes->slot);
+	forget_moves(changes);
+	free(changes);
+}
+
+uint64_t changes_unlisted(const struct changes *changes)
+{
+	return changes->unlisted;
 }

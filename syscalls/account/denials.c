@@ -1,7 +1,4 @@
-/*
- * The list of refused attempts: a hash index over at most DENIALS_MAX entries, so that a flood costs no more than a
- * lookup.
- */
+/* A hash index over at most DENIALS_MAX entries, so that a flood of denials costs one lookup each. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +25,7 @@ struct denials {
 
 struct denials *denials_create(void)
 {
-	/* Not calloc(3), which writes zeroes into all 28 pages, of which most runs need one. */
+	/* mmap: calloc(3) would write to all 28 pages, of which most runs use one. */
 	struct denials *denials =
 		mmap(NULL, sizeof(*denials), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -65,8 +62,8 @@ static uint64_t hash_of(const struct denials *denials, const struct denial_key *
 	return texthash(&denials->hash, hash, key->exe, strlen(key->exe));
 }
 
-/* The same attempt at a system call, or with an event at that. */
-static bool is_same(const struct denial *item, const struct denial_key *key, const struct denial *event)
+/* Whether the item is this attempt. event: NULL for a system call. */
+static bool is_same_attempt(const struct denial *item, const struct denial_key *key, const struct denial *event)
 {
 	const char *name = event ? item->event : item->syscall;
 
@@ -75,8 +72,8 @@ static bool is_same(const struct denial *item, const struct denial_key *key, con
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
-/* A copy, or NULL both for NULL and for want of memory, which *lost tells. */
-static char *copy(const char *text, bool *lost)
+/* A copy; NULL for NULL, and without memory, which sets *lost. */
+static char *copy_text(const char *text, bool *lost)
 {
 	char *copied = text ? strdup(text) : NULL;
 
@@ -85,7 +82,7 @@ static char *copy(const char *text, bool *lost)
 	return copied;
 }
 
-static bool fill(struct denial *item, const struct call *call, const struct denial_key *key)
+static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
 {
 	bool lost = false;
 
@@ -96,11 +93,11 @@ static bool fill(struct denial *item, const struct call *call, const struct deni
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
 				.count = 1};
-	item->target = copy(key->target, &lost);
-	item->resolved = copy(denial_resolved(call), &lost);
-	item->rule = copy(call->decision.rule, &lost);
-	item->reason = copy(call->decision.reason, &lost);
-	item->exe = copy(key->exe, &lost);
+	item->target = copy_text(key->target, &lost);
+	item->resolved = copy_text(denial_resolved(call), &lost);
+	item->rule = copy_text(call->decision.rule, &lost);
+	item->reason = copy_text(call->decision.reason, &lost);
+	item->exe = copy_text(key->exe, &lost);
 	item->suggest = denial_suggest(call);
 	if (lost)
 		item_done(item);
@@ -112,26 +109,27 @@ static bool fill_event(struct denial *item, const struct denial *event)
 	bool lost = false;
 
 	*item = *event;
-	item->target = copy(event->target, &lost);
-	item->resolved = copy(event->resolved, &lost);
-	item->rule = copy(event->rule, &lost);
-	item->reason = copy(event->reason, &lost);
-	item->exe = copy(event->exe, &lost);
-	item->suggest = copy(event->suggest, &lost);
+	item->target = copy_text(event->target, &lost);
+	item->resolved = copy_text(event->resolved, &lost);
+	item->rule = copy_text(event->rule, &lost);
+	item->reason = copy_text(event->reason, &lost);
+	item->exe = copy_text(event->exe, &lost);
+	item->suggest = copy_text(event->suggest, &lost);
 	if (lost)
 		item_done(item);
 	return !lost;
 }
 
-/* Its item when it is listed already; else NULL with the place in the index where it belongs. */
-static struct denial *find(struct denials *denials, const struct denial_key *key, const struct denial *event, size_t *ret_at)
+/* The item of an attempt that is listed already; else NULL, with the slot where it belongs. */
+static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
+				   size_t *ret_at)
 {
 	size_t at = hash_of(denials, key) & (SLOTS - 1);
 
 	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
 
-		if (is_same(item, key, event))
+		if (is_same_attempt(item, key, event))
 			return item;
 	}
 	*ret_at = at;
@@ -149,10 +147,10 @@ void denials_add(struct denials *denials, const struct call *call)
 	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
 		return;
 	key = denial_key(call, text);
-	item = find(denials, &key, NULL, &at);
+	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
-	else if (denials->count == DENIALS_MAX || !fill(&denials->item[denials->count], call, &key))
+	else if (denials->count == DENIALS_MAX || !fill_call(&denials->item[denials->count], call, &key))
 		denials->unlisted++;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
@@ -163,7 +161,7 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 	const struct denial_key key = {
 		.syscall = event->event, .target = event->target, .exe = event->exe, .error = event->error};
 	size_t at;
-	struct denial *item = find(denials, &key, event, &at);
+	struct denial *item = denials_find(denials, &key, event, &at);
 
 	if (item)
 		item->count += event->count;

@@ -1,4 +1,4 @@
-/* Denied attempts for the result: the same attempt again is counted, not repeated. Bounded. */
+/* Denied attempts, for the result. A repeated attempt is counted, not listed again. Filled and read in the supervisor thread. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 
@@ -10,16 +10,16 @@ struct call;
 struct denials;
 
 /*
- * The reason of a refusal that is no denial: every program with a C library asks so by itself, takes no for an answer
- * and goes on. It is on record; the result and the status of the run do not know of it.
+ * The reason of refusals that are expected: the C library makes such calls in every program, and works without them.
+ * They are in the audit log, but not in the result, and do not affect the run's status.
  */
 #define DENIAL_EXPECTED "expected_probe"
 
-#define DENIALS_MAX 1000 /* distinct ones kept; further ones only counted */
+#define DENIALS_MAX 1000 /* distinct denials that are kept; more are only counted */
 
 struct denial {
 	uint64_t seq; /* of the first record */
-	const char *syscall; /* static; NULL: an event of the network's */
+	const char *syscall; /* static; NULL: an event of egress */
 	const char *event;   /* static; "open", "request", "close", "dns" */
 	const char *op; /* read write exec net signal process other */
 	char *target;
@@ -28,7 +28,7 @@ struct denial {
 	char *rule;
 	char *reason;
 	pid_t pid;
-	pid_t host_pid; /* outside of the run's pid namespace; 0: the same, or unknown */
+	pid_t host_pid; /* outside the run's pid namespace; 0: the same, or unknown */
 	char *exe;
 	uint64_t count;
 	char *suggest; /* the grant that would allow it, e.g. "-r /etc/shadow", or NULL */
@@ -36,13 +36,11 @@ struct denial {
 
 struct denials *denials_create(void);
 void denials_free(struct denials *denials);
-/* After the decision is on record. Never fails: memory exhausted means "counted only". */
+/* Adds the call's refusal, after it is on record. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
-/*
- * What egress refused. Borrows item's texts and copies them; count is how many of it. Two are the same when event,
- * target, reason and exe are.
- */
+/* Adds a refusal by egress; copies the texts. Two are the same when event, target, reason, error and exe are. */
 void denials_add_event(struct denials *denials, const struct denial *item);
+/* The denials, borrowed, in the order of their first records. *ret_unlisted: attempts that are only counted. */
 const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
 
 #endif

@@ -1,4 +1,4 @@
-/* A hash set of files by (dev, inode), and a list of those among them that can still grow. */
+/* A hash set of files by (dev, inode), and a list of those that can still files_grow. */
 #include "syscalls/account/disk-private.h"
 
 #include <errno.h>
@@ -13,34 +13,34 @@
 #include "base/banned.h"
 
 #define BUCKETS_FIRST 256
-#define BLOCK_BYTES 512 /* of st_blocks, whatever the file system's blocks are: inode(7) */
+#define BLOCK_BYTES 512 /* of st_blocks, for every file system: inode(7) */
 
-/* How long a file is left alone that somebody had open when last asked: doubled each time. */
+/* Pause after a lease was refused, because the file is open; doubled each time. */
 #define PATIENCE_FIRST_NS UINT64_C(10000000)
 #define PATIENCE_MOST_NS UINT64_C(1000000000)
 
-/* Between two searches through all mappings. */
+/* Pause between two searches of all mappings. */
 #define SEARCH_PAUSE_NS UINT64_C(10000000)
-#define SEARCH_SHARE 20 /* a search takes one part in so many of the time */
+#define SEARCH_SHARE 20 /* a search takes at most 1/20 of the time */
 
 static uint64_t blocks_of(const struct stat *status)
 {
 	return (uint64_t)status->st_blocks * BLOCK_BYTES;
 }
 
-static uint64_t growth(const struct disk_file *file)
+static uint64_t file_growth(const struct disk_file *file)
 {
 	return file->bytes > file->base_bytes ? file->bytes - file->base_bytes : 0;
 }
 
 static void set_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
-	uint64_t before = growth(file);
+	uint64_t before = file_growth(file);
 
 	file->bytes = bytes;
-	files->bytes += growth(file) - before; /* unsigned: it comes out right where it shrinks */
+	files->bytes += file_growth(file) - before; /* unsigned arithmetic: also right if it shrinks */
 	if (file->in_memory)
-		files->memory_bytes += growth(file) - before;
+		files->memory_bytes += file_growth(file) - before;
 }
 
 /* Inode numbers are mostly consecutive: Fibonacci hashing spreads them. */
@@ -62,7 +62,7 @@ struct disk_file *disk_files_find(const struct disk_files *files, const struct s
 	return file;
 }
 
-static int grow(struct disk_files *files)
+static int files_grow(struct disk_files *files)
 {
 	size_t buckets = files->buckets ? files->buckets * 2 : BUCKETS_FIRST;
 	struct disk_file **bucket = calloc(buckets, sizeof(struct disk_file *));
@@ -90,7 +90,7 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 		   struct disk_file **ret_file)
 {
 	struct disk_file *file, **into;
-	int r = files->count >= files->buckets ? grow(files) : 0;
+	int r = files->count >= files->buckets ? files_grow(files) : 0;
 
 	if (r < 0)
 		return r;
@@ -116,7 +116,7 @@ void disk_files_changed(struct disk_files *files, const struct stat *status)
 		set_bytes(files, file, blocks_of(status));
 }
 
-static void release(struct disk_files *files, struct disk_file *file)
+static void files_release(struct disk_files *files, struct disk_file *file)
 {
 	struct disk_file *last = files->held[--files->held_count];
 
@@ -126,13 +126,13 @@ static void release(struct disk_files *files, struct disk_file *file)
 	file->fd = -1;
 }
 
-/* Its blocks are free by now, or will be with our descriptor. */
-static void forget(struct disk_files *files, struct disk_file *file)
+/* Removes a file whose blocks are freed at the latest when our descriptor is closed. */
+static void files_forget(struct disk_files *files, struct disk_file *file)
 {
 	struct disk_file **at = bucket_of(files->bucket, files->buckets, file->dev, file->ino);
 
 	set_bytes(files, file, 0);
-	release(files, file);
+	files_release(files, file);
 	while (*at != file)
 		at = &(*at)->next;
 	*at = file->next;
@@ -141,8 +141,8 @@ static void forget(struct disk_files *files, struct disk_file *file)
 }
 
 /*
- * The file behind an O_PATH descriptor, for reading. One that even its owner may not read is made readable for the
- * moment when no name leads to it any more: nobody else can be told of that. Else -1.
+ * Opens the file of an O_PATH descriptor for reading, or -1. An unreadable file is made readable for the moment if it is
+ * unlinked: no other process can open it then.
  */
 static int open_to_ask(int fd)
 {
@@ -154,16 +154,16 @@ static int open_to_ask(int fd)
 	    (status.st_mode & (S_ISUID | S_ISGID)) || chmod(link.path, S_IRUSR) < 0)
 		return probe;
 	probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	(void)chmod(link.path, status.st_mode & 07777); /* as permitted as the one before */
+	(void)chmod(link.path, status.st_mode & 07777); /* restores the mode; may fail only as the chmod before */
 	return probe;
 }
 
 /*
- * Whether somebody but us has the file open: at all (F_WRLCK), or for writing (F_RDLCK); by a descriptor, a mapping or
- * a message on its way. The kernel gives a lease on these very conditions (check_conflicting_open() in fs/locks.c); an
- * O_PATH descriptor is no opening (see pinned). The lease is given back at once: who opens the file meanwhile waits
- * that long, and we would get a SIGIO. A file whose lease we cannot get for another reason (not ours, unreadable, a
- * file system without leases) counts as open: what it has grown by is then not given back.
+ * Whether another process has the file open, in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a mapping, or
+ * in a message. The kernel grants a lease only if not (check_conflicting_open() in fs/locks.c); O_PATH descriptors
+ * do not count (see pinned). The lease is released at once: an open(2) in between waits that long, and sends us a
+ * SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the file counts
+ * as open: its growth is then never subtracted.
  */
 static bool is_open(int fd, int lease)
 {
@@ -176,10 +176,10 @@ static bool is_open(int fd, int lease)
 }
 
 /*
- * Nobody can write it any more, nor has it open when its last name is gone: then it is no business of ours. What may be
- * mapped unseen can still fill its holes, as no mapping makes a file longer; and be there without a name.
+ * Releases a file that no process can write any more; removes an unlinked one that no process has open. A file with
+ * undetected mappings (hides) can exist unlinked, and can still fill its holes: no mapping makes a file longer.
  */
-static void settle(struct disk_files *files, struct disk_file *file, nlink_t names)
+static void files_settle(struct disk_files *files, struct disk_file *file, nlink_t names)
 {
 	struct stat status;
 
@@ -187,18 +187,18 @@ static void settle(struct disk_files *files, struct disk_file *file, nlink_t nam
 	if (names == 0 && !file->pinned) {
 		file->unused = !is_open(file->fd, F_WRLCK);
 		if (file->unused && !file->hides)
-			forget(files, file);
+			files_forget(files, file);
 	} else if (!is_open(file->fd, F_RDLCK)) {
-		/* It may have been written and closed between the look and this. */
+		/* It may have been written and closed since it was measured. */
 		if (fstat(file->fd, &status) < 0)
 			return;
 		set_bytes(files, file, blocks_of(&status));
 		if (!file->hides || file->bytes >= (uint64_t)status.st_size)
-			release(files, file);
+			files_release(files, file);
 	}
 }
 
-/* The files that nobody has open: asked again, since an O_PATH descriptor may have been opened meanwhile. */
+/* Checks the unused files again: one may have been opened by an O_PATH descriptor meanwhile. */
 static bool any_unused(struct disk_files *files)
 {
 	bool any = false;
@@ -222,7 +222,7 @@ static void forget_unused(struct disk_files *files)
 	if (!disk_deleted_is_mapped())
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->unused)
-				forget(files, files->held[i - 1]);
+				files_forget(files, files->held[i - 1]);
 	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_now_ns() - start_ns) * SEARCH_SHARE;
 }
 
@@ -239,7 +239,7 @@ bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t 
 	bool grown;
 
 	if (fstat(file->fd, &status) < 0)
-		return false; /* a network file system's moment: the next look tells */
+		return false; /* a network file system may fail for a moment: measured again next time */
 	set_bytes(files, file, blocks_of(&status));
 	grown = file->bytes > before;
 	if ((status.st_nlink > 0 && grown) || now_ns < file->ask_ns)
@@ -247,7 +247,7 @@ bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t 
 	file->ask_ns = now_ns + file->patience_ns;
 	if (file->patience_ns < PATIENCE_MOST_NS)
 		file->patience_ns *= 2;
-	settle(files, file, status.st_nlink);
+	files_settle(files, file, status.st_nlink);
 	return grown;
 }
 
@@ -257,11 +257,11 @@ void disk_files_settle(struct disk_files *files)
 
 	for (size_t i = files->held_count; i > 0; i--)
 		if (fstat(files->held[i - 1]->fd, &status) == 0)
-			settle(files, files->held[i - 1], status.st_nlink);
+			files_settle(files, files->held[i - 1], status.st_nlink);
 	forget_unused(files);
 }
 
-static int make_room(struct disk_files *files)
+static int files_make_room(struct disk_files *files)
 {
 	size_t room = files->held_room ? files->held_room * 2 : 64;
 	struct disk_file **held;
@@ -282,13 +282,13 @@ static int make_room(struct disk_files *files)
 
 int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)
 {
-	int r = file->fd < 0 ? make_room(files) : 0;
+	int r = file->fd < 0 ? files_make_room(files) : 0;
 
 	file->patience_ns = PATIENCE_FIRST_NS;
 	file->ask_ns = now_ns;
 	if (file->fd >= 0 || r < 0)
 		return r;
-	/* Never a second opening for writing: it would keep the program from executing what it has just written. */
+	/* O_PATH: a descriptor for writing would make execve of the file fail with ETXTBSY. */
 	file->fd = open(file_link(fd).path, O_PATH | O_CLOEXEC);
 	if (file->fd < 0)
 		return -errno;

@@ -1,6 +1,6 @@
 /*
- * Files that are mapped, where no lease tells. A file system on top of another (overlayfs, FUSE with passthrough) maps
- * the lower file in place of the one that was opened: once the descriptor is closed, the upper one looks unused.
+ * Mapped files that leases do not detect. A file system on top of another one (overlayfs, FUSE with passthrough) maps the
+ * lower file: when the descriptor is closed, the upper file seems unused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +17,11 @@
 
 #include "base/banned.h"
 
-#define MAPS_MAX (4u << 20)               /* of one process; beyond it, it cannot be told */
-#define SEARCH_MOST_NS UINT64_C(20000000) /* nobody looks at the limits meanwhile */
+#define MAPS_MAX (4u << 20)               /* bytes of /proc/PID/maps; a longer one counts as mapping an unlinked file */
+#define SEARCH_MOST_NS UINT64_C(20000000) /* limits are not checked meanwhile */
 #define ROUNDS 4
 
-/*
- * Magic numbers of file systems that keep their pages themselves, and so map what was opened: linux/magic.h, statfs(2).
- */
+/* The listed file systems map the opened file itself: linux/magic.h, statfs(2). */
 bool disk_hides_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {
@@ -48,7 +46,7 @@ bool disk_is_memory(int fd)
 	return fstatfs(fd, &status) == 0 && (status.f_type == 0x01021994 || (uint32_t)status.f_type == 0x858458f6);
 }
 
-/* A process whose first thread has ended shows no mappings, while the other threads have them. */
+/* A process whose first thread has ended shows no mappings, although other threads still have them. */
 static bool has_threads(pid_t pid)
 {
 	char path[48];
@@ -58,7 +56,7 @@ static bool has_threads(pid_t pid)
 	return stat(path, &status) == 0 && status.st_nlink > 3; /* ".", its name in the parent, the first thread */
 }
 
-/* True as well when it cannot be told: not ours to look into, gone meanwhile, too much to read. */
+/* True also when that is unknown: no permission, process gone, MAPS_MAX exceeded. */
 static bool maps_deleted(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -71,23 +69,15 @@ static bool maps_deleted(pid_t pid)
 	return len == 0 ? has_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-static bool was_there(const struct proctree *tree, const struct proctree_entry *entry)
+static bool mapped_was_there(const struct proctree *known, pid_t pid)
 {
-	for (size_t low = 0, high = tree->count; low < high;) {
-		size_t middle = low + (high - low) / 2;
+	const struct proctree_entry *entry = proctree_find(known, pid);
 
-		if (tree->entry[middle].pid == entry->pid)
-			return tree->entry[middle].place == PROCTREE_BELOW;
-		if (tree->entry[middle].pid < entry->pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return entry && entry->place == PROCTREE_BELOW;
 }
 
-/* 0: nobody; 1: somebody, or it cannot be told; -EAGAIN: nobody so far, but there are new processes. */
-static int search(struct proctree *known, uint64_t end_ns)
+/* 0: no process; 1: one, or unknown; -EAGAIN: none so far, but there were processes that `known` does not have. */
+static int mapped_search(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
 	bool fresh = false;
@@ -97,7 +87,7 @@ static int search(struct proctree *known, uint64_t end_ns)
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
 		const struct proctree_entry *entry = &tree.entry[i];
 
-		if (entry->place != PROCTREE_BELOW || was_there(known, entry))
+		if (entry->place != PROCTREE_BELOW || mapped_was_there(known, entry->pid))
 			continue;
 		fresh = true;
 		found = io_now_ns() > end_ns || maps_deleted(entry->pid);
@@ -107,7 +97,7 @@ static int search(struct proctree *known, uint64_t end_ns)
 	return found == 0 && fresh ? -EAGAIN : found;
 }
 
-/* A child that was made behind our back has what its parent had: so again until there are no new ones. */
+/* A process that forks during the search passes its mappings on: so the search is repeated until there are no new processes. */
 bool disk_deleted_is_mapped(void)
 {
 	uint64_t end_ns = io_now_ns() + SEARCH_MOST_NS;
@@ -115,7 +105,7 @@ bool disk_deleted_is_mapped(void)
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < ROUNDS; i++)
-		found = search(&known, end_ns);
+		found = mapped_search(&known, end_ns);
 	proctree_done(&known);
 	return found != 0;
 }

@@ -12,28 +12,28 @@
 
 #include "base/banned.h"
 
-/* Faster than this no page cache takes bytes (9 GB/s were seen); what is left of the limit cannot be gone sooner. */
+/* Upper bound of the speed of writing to the page cache (9 GB/s were measured). */
 #define BYTES_PER_MS (UINT64_C(16) << 20)
 #define LOOK_LEAST_NS UINT64_C(1000000)
 #define LOOK_MOST_NS UINT64_C(100000000)
-/* Files that are open, but have not grown for a second, are not worth hundreds of wake-ups. */
+/* Files that have not grown for a second are measured less often. */
 #define QUIET_AFTER_NS UINT64_C(1000000000)
 #define LOOK_QUIET_NS UINT64_C(5000000)
-#define LOOK_SHARE 20 /* a look takes one part in so many of the time */
+#define LOOK_SHARE 20 /* measuring takes at most 1/20 of the time */
 
-#define HELD_MOST 65536 /* files that can grow at once; each costs a descriptor */
+#define HELD_MOST 65536 /* files that can grow at a time; each costs a descriptor */
 
 struct disk {
 	struct disk_files files;
 	uint64_t limit_bytes;
 	const volatile uint64_t *outside;
-	bool only_memory; /* there is no limit: just what is in memory is wanted */
-	uint64_t names_bytes; /* made, less those removed */
+	bool only_memory; /* no limit: only files on tmpfs are counted */
+	uint64_t names_bytes; /* of names made, less those removed */
 	uint64_t attributes_bytes;
 	uint64_t peak_bytes;
-	uint64_t next_ns;  /* of the next look, when something can grow */
-	uint64_t grown_ns; /* when something last had */
-	bool full;         /* more than DISK_FILES_MAX */
+	uint64_t next_ns;  /* when files are measured next, if one can grow */
+	uint64_t grown_ns; /* when a file had last grown */
+	bool full;         /* DISK_FILES_MAX was exceeded */
 	bool over;
 };
 
@@ -93,8 +93,8 @@ const char *disk_reason(const struct disk *disk)
 	return disk->full ? "disk_files" : disk->over ? "disk_limit" : NULL;
 }
 
-/* Takes the sum as it is known now; before it is too much, what was closed a moment ago is given back. */
-static void weigh(struct disk *disk)
+/* Compares the sum with the limit. Before that is exceeded, files that were just closed are settled. */
+static void disk_compare(struct disk *disk)
 {
 	uint64_t used = disk_used(disk);
 
@@ -108,7 +108,7 @@ static void weigh(struct disk *disk)
 		disk->over = true;
 }
 
-/* When to look again, by how soon the limit could be reached. */
+/* The pause until files are measured again: as long as the limit cannot be reached meanwhile. */
 static uint64_t interval_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t used = disk_used(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
@@ -122,12 +122,12 @@ static uint64_t interval_ns(const struct disk *disk, uint64_t now_ns, uint64_t t
 	return wait > least ? wait : least;
 }
 
-static void look(struct disk *disk, uint64_t now_ns)
+static void disk_look(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;
 	uint64_t start_ns = io_now_ns();
 
-	/* From the end: a file that is released has the last one in its place, which was looked at already. */
+	/* From the end: the last file replaces a released one, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
 		if (disk_files_look(files, files->held[i - 1], now_ns))
 			disk->grown_ns = start_ns;
@@ -138,8 +138,8 @@ static void look(struct disk *disk, uint64_t now_ns)
 bool disk_tick(struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
-		look(disk, now_ns);
-	weigh(disk);
+		disk_look(disk, now_ns);
+	disk_compare(disk);
 	return disk->over || disk->full;
 }
 
@@ -150,7 +150,7 @@ int disk_wait_ms(const struct disk *disk, uint64_t now_ns)
 	return disk->next_ns <= now_ns ? 0 : (int)((disk->next_ns - now_ns + 999999) / 1000000);
 }
 
-/* ---- what handlers do ---- */
+/* ---- for handlers ---- */
 
 int disk_admit(struct call *call, uint64_t bytes)
 {
@@ -163,8 +163,7 @@ int disk_admit(struct call *call, uint64_t bytes)
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
 	disk->over = true;
-	call_refuse(call, -EDQUOT, NULL, "disk_limit");
-	return -1;
+	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
 static void look_soon(struct disk *disk)
@@ -175,7 +174,7 @@ static void look_soon(struct disk *disk)
 		disk->next_ns = soon;
 }
 
-/* The entry of a file, made when it is new: base_bytes of it are not the run's. NULL: the outcome is set. */
+/* Finds or adds a file; base_bytes: its blocks that are not the run's. NULL: the outcome is set. */
 static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;
@@ -195,8 +194,8 @@ static struct disk_file *count_file(struct call *call, const struct stat *status
 	return r < 0 ? NULL : file;
 }
 
-/* Whether the file behind fd counts, with its status and whether it is on a tmpfs. */
-static bool is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
+/* Whether the file of fd counts; with its status, and whether it is on tmpfs. */
+static bool disk_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
 		return false;
@@ -212,18 +211,16 @@ int disk_watch(struct call *call, int fd, bool made)
 	bool in_memory;
 	int r;
 
-	if (!is_counted(disk, fd, &status, &in_memory))
+	if (!disk_is_counted(disk, fd, &status, &in_memory))
 		return 0;
 	file = count_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	if (made)
-		file->base_bytes = 0; /* an entry from before: somebody outside removed the one of this number */
+		file->base_bytes = 0; /* an old entry: a process outside the run removed that file, and its inode number was reused */
 	r = disk_files_hold(&disk->files, file, fd, io_now_ns());
-	if (r < 0) {
-		call_fail(call, r);
-		return -1;
-	}
+	if (r < 0)
+		return call_fail(call, r);
 	look_soon(disk);
 	return 0;
 }
@@ -234,7 +231,7 @@ int disk_pin(struct call *call, int fd)
 	struct stat status;
 	bool in_memory;
 
-	if (!is_counted(call->sandbox->disk, fd, &status, &in_memory))
+	if (!disk_is_counted(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
 	file = count_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
@@ -258,7 +255,7 @@ void disk_changed(struct call *call, int fd)
 	if (!disk || fstat(fd, &status) < 0)
 		return;
 	disk_files_changed(&disk->files, &status);
-	weigh(disk);
+	disk_compare(disk);
 }
 
 void disk_attributes(struct call *call, uint64_t bytes)
@@ -268,7 +265,7 @@ void disk_attributes(struct call *call, uint64_t bytes)
 	if (!disk)
 		return;
 	disk->attributes_bytes = bytes;
-	weigh(disk);
+	disk_compare(disk);
 }
 
 static uint64_t name_bytes(bool directory)
@@ -304,12 +301,12 @@ struct disk_removal disk_removing(const struct call *call, int dirfd, const char
 	return removal;
 }
 
-/* A file that lost its last name is there until the last who has it open closes it. */
-static void let_go(struct disk *disk, int fd, const struct stat *status)
+/* An unlinked file keeps its blocks until it is closed. */
+static void disk_unlinked(struct disk *disk, int fd, const struct stat *status)
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
-	/* Not held for want of a descriptor or memory: it counts to the end, as if it were open. */
+	/* If it cannot be held, it counts until the run ends, as if it were open. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_look(&disk->files, file, io_now_ns());
 }
@@ -324,11 +321,9 @@ void disk_removed(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/*
-	 * rename(2) of one name over another of the same file does nothing. Some file systems do not count directories.
-	 */
+	/* rename(2) between two names of one file removes nothing. Directories are exempt: some file systems keep st_nlink at 1. */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
-	let_go(disk, fd, &status);
+	disk_unlinked(disk, fd, &status);
 }

@@ -1,8 +1,8 @@
 /*
- * What the run adds to the disk, over all granted trees and its scratch space, without quotas: each file it opens for
- * writing is remembered by (dev, inode) with the blocks it had, and looked at again while somebody can still make it
- * grow. Names and directories it makes count a fixed sum each. What it removes is given back, but no more than it had
- * added.
+ * The disk space that the run adds, in all granted trees and its scratch space, without quotas. Each file that it opens
+ * for writing is kept by (dev, inode) with its former blocks, and measured again while any process can make it grow.
+ * Names and directories count a fixed sum each. Removals are subtracted, but no more than was added.
+ * Called by handlers and by supervisor/limits/, in the supervisor thread. Owns a descriptor of each file that can grow.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_H
@@ -14,81 +14,74 @@
 #include "syscalls/call/call.h"
 
 #define DISK_NAME_BYTES 1024      /* an inode and its name */
-#define DISK_DIRECTORY_BYTES 4096 /* a directory's first block, too */
-#define DISK_FILES_MAX 500000     /* remembered at most; one more ends the run */
+#define DISK_DIRECTORY_BYTES 4096 /* in addition, a directory's first block */
+#define DISK_FILES_MAX 500000     /* one more ends the run */
 
 struct disk;
 
 /*
- * limit_bytes: 0: none, only files in memory are counted, for the limit of memory (disk_memory). outside: bytes that
- * another process writes for the run (spilled output), read at each look; may be NULL. 0 with disk_free to be called,
- * or -ENOMEM. The process must ignore SIGIO: see is_open in disk-files.c.
+ * limit_bytes: 0: no limit; then only files on tmpfs are counted, for the limit of memory (disk_memory). outside: bytes that
+ * another process writes for the run (spilled output), read at each look; may be NULL. 0 or -ENOMEM. The process must
+ * ignore SIGIO: see is_open() in disk-files.c.
  */
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
-/* ---- for whoever ends the run ---- */
+/* ---- for supervisor/limits/ ---- */
 
-/*
- * Looks at what is due (UINT64_MAX: at everything). True: the limit is passed, or no more files can be remembered, and
- * the run must end.
- */
+/* Measures the files that are due; now_ns UINT64_MAX: all. True: the limit is exceeded, or DISK_FILES_MAX; the run must end. */
 bool disk_tick(struct disk *disk, uint64_t now_ns);
-/* Milliseconds until the next look; -1: nothing can grow. */
+/* Milliseconds until files are due; -1: no file can grow. */
 int disk_wait_ms(const struct disk *disk, uint64_t now_ns);
-/* As of the last look, and the most so far. */
+/* Bytes, when last measured. */
 uint64_t disk_used(const struct disk *disk);
-/* Of it, files in memory (tmpfs), as of now. */
+/* Bytes of files on tmpfs among it, measured now. */
 uint64_t disk_memory(struct disk *disk);
-/* The same without what was written outside. */
+/* Without `outside`. */
 uint64_t disk_own(const struct disk *disk);
+/* The maximum of disk_used() so far. */
 uint64_t disk_peak(const struct disk *disk);
-/* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX); NULL: it need not. Static. */
+/* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */
 const char *disk_reason(const struct disk *disk);
 
-/* ---- for handlers; all do nothing when call->sandbox->disk is NULL: there is no limit ---- */
+/* ---- for handlers; without effect if call->sandbox->disk is NULL: there is no limit ---- */
 
-/*
- * To be called before anything is made or opened for writing, of which `bytes` will be used at once. 0, or -1 with the
- * call refused: EDQUOT, reason disk_limit.
- */
+/* To be called before something that takes `bytes` at once is made or opened for writing. 0, or -1: refused, EDQUOT "disk_limit". */
 int disk_admit(struct call *call, uint64_t bytes);
 
 /*
- * The file behind fd (any descriptor of ours, O_PATH too) is about to be writable for the program. made: by this very
- * call, so that all of it counts; otherwise to be called before it is cut. 0, or -1 with the call failed (ENFILE).
+ * The target is about to be able to write to the file of fd (O_PATH too). made: this call made it, so all of it counts;
+ * otherwise to be called before it is truncated. 0, or -1 with the call failed (ENFILE).
  */
 int disk_watch(struct call *call, int fd, bool made);
 
 /*
- * The program is about to get an O_PATH descriptor (fd, or another of the same object), which keeps the blocks when the
- * last name is gone and cannot be seen. 0, or -1 with the call failed.
+ * The target is about to get an O_PATH descriptor of the file of fd. It keeps the blocks of an unlinked file, and no lease
+ * detects it. 0, or -1 with the call failed.
  */
 int disk_pin(struct call *call, int fd);
 
-/*
- * The call ended: when its outcome is a success, a name of this type (S_IF*) was made; S_IFLNK: with call->text in it.
- */
+/* To be called when the outcome is set: if it is a success, a name of this type (S_IF*) was made; S_IFLNK: to call->text. */
 void disk_made(struct call *call, mode_t type);
 
-/* True for a file that is watched, or was: not for one in memory, nor one from outside. */
+/* True for a file that is or was watched (disk_watch). */
 bool disk_counts(const struct call *call, const struct stat *status);
 
-/* The blocks of a watched file have changed at once (truncate, fallocate): the next call must know. */
+/* The blocks of a watched file have changed (truncate, fallocate): measures them now, for the next disk_admit(). */
 void disk_changed(struct call *call, int fd);
 
-/* The run's extended attributes take so much now, beyond what shows in blocks: some of it may be counted twice. */
+/* Bytes of the run's extended attributes. Blocks may include some of them: those count twice. */
 void disk_attributes(struct call *call, uint64_t bytes);
 
 /*
- * Around a call that takes the name of `name` in the directory dirfd away (unlink, rmdir, rename over it): what had it
- * before, so that what was added is given back once nobody has it open.
+ * Around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object that has the name,
+ * so that its space is subtracted when no process has it open any more.
  */
 struct disk_removal {
 	int fd; /* O_PATH; -1: there is no limit, or nothing of that name */
 	bool directory;
-	uint64_t link_bytes; /* of a symbolic link: its text */
-	nlink_t names; /* it had before */
+	uint64_t link_bytes; /* length of a symbolic link's target */
+	nlink_t names; /* st_nlink before */
 };
 struct disk_removal disk_removing(const struct call *call, int dirfd, const char *name);
 void disk_removed(struct call *call, struct disk_removal *removal);

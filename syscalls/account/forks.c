@@ -17,28 +17,27 @@
 #include "base/banned.h"
 
 /*
- * Counting means listing /proc, so it is done only when what was counted last, and all that was admitted since, would be
- * too many; otherwise the ends of tasks, which nobody tells us, do not matter.
+ * Counting lists /proc. So tasks are counted only when the last count and the forks admitted since exceed the limit;
+ * until then it does not matter that the ends of tasks are not notified.
  *
- * A fork that was admitted is not done yet: the thread may be delayed (starved) between our answer and its fork. It is
- * reserved until the thread asks again, or is seen to be past it. Nothing is looked up when it is admitted: most threads
- * are never looked at.
+ * An admitted fork is pending until the thread is known to have made it: the thread may be starved between our response
+ * and its fork. It is over when the thread asks again, or when forks_is_done() says so.
  */
 #define FORK_RUN_NS UINT64_C(2000000)
 #define FORK_WAIT_NS UINT64_C(20000000)
-#define RECOUNT_NS UINT64_C(50000000) /* so that the peak is about right also where the limit is far */
+#define RECOUNT_NS UINT64_C(50000000) /* keeps the peak about right far below the limit */
 
 struct pending {
 	pid_t tid;
 	uint64_t ns;     /* when it was admitted */
-	uint64_t run_ns; /* the time the thread had run when it was first seen running since; 0: not seen so */
+	uint64_t run_ns; /* CPU time of the thread when it was first seen running since; 0: not yet */
 };
 
 struct forks {
 	uint64_t max;
 	pid_t root;
-	uint64_t counted, counted_ns; /* by listing */
-	uint64_t admitted;            /* since */
+	uint64_t counted, counted_ns; /* the last count, and when */
+	uint64_t admitted;            /* since the last count */
 	uint64_t peak, refused;
 	struct pending *pending;
 	size_t pendings, cap;
@@ -80,8 +79,8 @@ uint64_t forks_refused(const struct forks *forks)
 	return forks->refused;
 }
 
-/* /proc/TID/schedstat: the time a thread has been running. False: it is gone, or the kernel has no such file. */
-static bool read_run_ns(pid_t tid, uint64_t *ret_ns)
+/* CPU time of a thread, from /proc/TID/schedstat. False: no thread, or no such file. */
+static bool read_cpu_ns(pid_t tid, uint64_t *ret_ns)
 {
 	char path[40], text[64];
 	_cleanup_close_ int fd = -1;
@@ -98,12 +97,11 @@ static bool read_run_ns(pid_t tid, uint64_t *ret_ns)
 }
 
 /*
- * Our answer makes the thread runnable, so one that sleeps or is stopped has run since: it has forked, or will ask
- * again, because the kernel restarts a fork that a signal meets (copy_process: ERESTARTNOINTR). In uninterruptible
- * sleep it may be waiting for a lock, or for its vfork. A runnable one has to be seen to run for longer than a fork
- * takes.
+ * The response makes the thread runnable. If it sleeps or is stopped, it has run since: it has forked, or will ask
+ * again, because the kernel restarts a fork that a signal interrupts (copy_process: ERESTARTNOINTR). In uninterruptible
+ * sleep it may wait for a lock or its vfork. If runnable, it must have run for longer than a fork takes.
  */
-static bool is_done(struct pending *pending, uint64_t now_ns)
+static bool forks_is_done(struct pending *pending, uint64_t now_ns)
 {
 	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
 	struct procstat stat;
@@ -113,25 +111,25 @@ static bool is_done(struct pending *pending, uint64_t now_ns)
 		return waited;
 	if (stat.state != 'R')
 		return true;
-	if (!read_run_ns(pending->tid, &run_ns))
+	if (!read_cpu_ns(pending->tid, &run_ns))
 		return waited;
 	if (!pending->run_ns)
 		pending->run_ns = run_ns;
 	return run_ns > pending->run_ns + FORK_RUN_NS;
 }
 
-/* `all`: look at each; otherwise only the thread that asks is known to be done. */
-static void forget_done(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
+/* Removes pending forks that are done: that of `tid`, which asks again; with `all` every one of which that is known. */
+static void forks_forget_done(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < forks->pendings; i++)
-		if (forks->pending[i].tid != tid && !(all && is_done(&forks->pending[i], now_ns)))
+		if (forks->pending[i].tid != tid && !(all && forks_is_done(&forks->pending[i], now_ns)))
 			forks->pending[kept++] = forks->pending[i];
 	forks->pendings = kept;
 }
 
-static bool remember(struct forks *forks, pid_t tid, uint64_t now_ns)
+static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	struct pending pending = {.tid = tid, .ns = now_ns};
 
@@ -149,7 +147,7 @@ static bool remember(struct forks *forks, pid_t tid, uint64_t now_ns)
 }
 
 /* False: /proc cannot be listed. */
-static bool count(struct forks *forks, uint64_t now_ns)
+static bool forks_count(struct forks *forks, uint64_t now_ns)
 {
 	struct proctree tree;
 	bool listed = proctree_read(&tree) == 0;
@@ -167,7 +165,7 @@ static bool count(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pendings; /* which may be among the counted as well: that errs on the safe side */
+	forks->admitted = forks->pendings; /* some may be counted twice: errs on the safe side */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;
@@ -178,13 +176,13 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	uint64_t members = forks->counted + forks->admitted;
 	bool room = members < forks->max;
 
-	forget_done(forks, tid, now_ns, forks->pendings == forks->cap);
+	forks_forget_done(forks, tid, now_ns, forks->pendings == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forget_done(forks, tid, now_ns, true); /* before counting: what is done now is counted */
-		room = count(forks, now_ns);
+		forks_forget_done(forks, tid, now_ns, true); /* before counting, so that forks that are done now are counted */
+		room = forks_count(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
-	if (!room || !remember(forks, tid, now_ns)) {
+	if (!room || !forks_add_pending(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}
@@ -194,9 +192,9 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* ---- the calls, which are notified only where processes are counted (RUN_FORKS) or memory is sampled ---- */
+/* ---- handlers: notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY) ---- */
 
-static void judge(struct call *call)
+static void forks_judge(struct call *call)
 {
 	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds)) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
@@ -211,8 +209,8 @@ static void judge(struct call *call)
 }
 
 /*
- * Where memory is sampled: a child that is waited for and has memory of its own; one that has descriptors in common and
- * is no thread. See filter-terms.c.
+ * Where memory is sampled, refuses what allow_clone_sampled leaves out: a vfork with memory of its own, and a
+ * process that shares descriptors.
  */
 static bool evades_samples(const struct call *call)
 {
@@ -227,15 +225,15 @@ void sys_clone(struct call *call)
 	if (evades_samples(call))
 		call_refuse(call, -EINVAL, NULL, "refused_syscall");
 	else
-		judge(call);
+		forks_judge(call);
 }
 
 void sys_fork(struct call *call)
 {
-	judge(call);
+	forks_judge(call);
 }
 
 void sys_vfork(struct call *call)
 {
-	judge(call);
+	forks_judge(call);
 }

@@ -1,7 +1,6 @@
 /*
- * The number of tasks of a run where nothing else bounds it (no pids control group, RLIMIT_NPROC without effect):
- * clone, fork and vfork are notified, and continued while there is room. Their verdict rests on registers and on this
- * count.
+ * Limits the number of tasks of a run where neither a pids control group nor RLIMIT_NPROC does. clone, fork and vfork are
+ * notified, and continued while there is room. Used by the supervisor thread alone.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
@@ -12,14 +11,14 @@
 
 struct forks;
 
-/* max: tasks, threads included, at least 1. root: the supervisor, whose descendants count. 0 or -ENOMEM. */
+/* max: tasks, including threads, at least 1. root: the supervisor; its descendants count. 0 or -ENOMEM. */
 int forks_create(uint64_t max, pid_t root, struct forks **ret_forks);
 void forks_free(struct forks *forks);
 
-/* True when the thread may make one more task; it is then taken to be about to. */
+/* True: the thread may make one more task, which is reserved for it. */
 bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns);
 
-/* As of the last count; the most so far; how often one was refused. */
+/* Tasks at the last count; their maximum so far; refused forks. */
 uint64_t forks_members(const struct forks *forks);
 uint64_t forks_peak(const struct forks *forks);
 uint64_t forks_refused(const struct forks *forks);

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 #define ADDED_MOST 2u
-/* Where most of the room is taken, counting again helps for a few calls only. */
+/* From this count on, counts are made at most once in RECOUNT_NS: another one would free little. */
 #define CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
@@ -28,30 +28,13 @@ bool locks_counts(uint64_t command)
 	return table_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
 }
 
-/* Whether a process is known to be none of the run's. */
-static bool is_outsider(const struct proctree *tree, pid_t pid)
-{
-	size_t low = 0, high = tree->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (tree->entry[middle].pid == pid)
-			return tree->entry[middle].place == PROCTREE_ELSEWHERE;
-		if (tree->entry[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 /*
  * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one
  * before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
 static void count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
+	const struct proctree_entry *owner;
 	char kind[16];
 	int pid;
 
@@ -61,7 +44,10 @@ static void count_line(const char *line, const struct proctree *tree, uint64_t *
 		return;
 	if (strcmp(kind, "OFDLCK") == 0)
 		++*of_files;
-	else if (strcmp(kind, "POSIX") == 0 && pid > 0 && !is_outsider(tree, pid))
+	if (strcmp(kind, "POSIX") != 0 || pid <= 0)
+		return;
+	owner = proctree_find(tree, pid);
+	if (!owner || owner->place != PROCTREE_ELSEWHERE)
 		++*of_processes;
 }
 
@@ -89,11 +75,8 @@ bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint6
 	return whole;
 }
 
-/*
- * Whose a file description's lock is cannot be told: it may be under way in a message. So all of them count, but no
- * more than the run has made.
- */
-static void count(struct locks *locks, uint64_t now_ns)
+/* The owner of a file description's lock is unknown: the description may be in a message. So all count, up to what the run added. */
+static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
 	uint64_t of_processes, of_files;
 
@@ -104,16 +87,16 @@ static void count(struct locks *locks, uint64_t now_ns)
 	locks->added = 0;
 }
 
-static bool has_room(const struct locks *locks)
+static bool locks_have_room(const struct locks *locks)
 {
 	return locks->held + locks->added + ADDED_MOST <= LOCKS_MAX;
 }
 
 bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
-	if (!has_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
-		count(locks, now_ns);
-	if (!has_room(locks))
+	if (!locks_have_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
+		locks_recount(locks, now_ns);
+	if (!locks_have_room(locks))
 		return false;
 	locks->added += ADDED_MOST;
 	if (is_of_file(command))
@@ -121,7 +104,7 @@ bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
 	return true;
 }
 
-/* What the filter and the dispatcher let pass does not come here. */
+/* Only for calls that neither the filter nor the dispatcher has continued. */
 void sys_fcntl(struct call *call)
 {
 	if (locks_counts(call->arg[1]))

@@ -24,7 +24,7 @@
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
 	size_t count;
-	/* From so many or so much on, those nobody has any more are looked for: they take memory only because of us. */
+	/* Thresholds of count and bytes for a sweep: our descriptors keep closed memfds alive until then. */
 	size_t sweep_at;
 	uint64_t sweep_bytes;
 	bool queues; /* memfds_queues */
@@ -73,8 +73,8 @@ uint64_t memfds_bytes(const struct memfds *memfds)
 	return sum;
 }
 
-/* What a descriptor of ours refers to, opened anew. */
-static int reopen(int fd, int flags)
+/* Opens the file of a descriptor again. */
+static int memfds_reopen(int fd, int flags)
 {
 	char path[32];
 	int again;
@@ -85,8 +85,9 @@ static int reopen(int fd, int flags)
 }
 
 /*
- * A write lease is given to the only one who has a file open (fcntl(2)), mappings and descriptors under way included.
- * An O_PATH descriptor does not count there, and could open it again: so it is emptied, or, sealed against that, kept.
+ * Whether no other process has the memfd. A write lease is granted only if no other descriptor, mapping or message has
+ * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if
+ * seals forbid that, kept.
  */
 static bool is_orphan(int fd)
 {
@@ -98,7 +99,7 @@ static bool is_orphan(int fd)
 	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
 	if (fstat(fd, &st) == 0 && st.st_blocks == 0 && st.st_size == 0)
 		return true;
-	write_fd = reopen(fd, O_RDWR);
+	write_fd = memfds_reopen(fd, O_RDWR);
 	return write_fd >= 0 && ftruncate(write_fd, 0) == 0;
 }
 
@@ -122,10 +123,10 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * The program's descriptor is one of its own, not a duplicate of ours: only what is opened (open(2), not memfd_create)
- * is counted among the writers a lease asks about. 0 with both, or -errno.
+ * Makes a memfd; 0 with both descriptors, or -errno. Each is opened: leases count the writers of file descriptions from
+ * open(2), but not the one from memfd_create.
  */
-static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
+static int memfds_make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
 {
 	_cleanup_close_ int fd = memfd_create(name, flags | MFD_CLOEXEC);
 	_cleanup_close_ int ours = -1;
@@ -133,10 +134,10 @@ static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs
 
 	if (fd < 0)
 		return -errno;
-	ours = reopen(fd, O_RDONLY);
+	ours = memfds_reopen(fd, O_RDONLY);
 	if (ours < 0)
 		return ours;
-	theirs = reopen(fd, O_RDWR | O_LARGEFILE);
+	theirs = memfds_reopen(fd, O_RDWR | O_LARGEFILE);
 	if (theirs < 0)
 		return theirs;
 	*ret_theirs = theirs;
@@ -144,11 +145,8 @@ static int make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs
 	return 0;
 }
 
-/*
- * Whether there may be one more. Those that nobody has any more go first: they may be many, and what they take is the
- * next sample's.
- */
-static bool has_room(struct memfds *memfds)
+/* Whether there is room for one more, after a sweep if a threshold is reached. */
+static bool memfds_have_room(struct memfds *memfds)
 {
 	if (memfds->count >= memfds->sweep_at || memfds_bytes(memfds) >= memfds->sweep_bytes)
 		memfds_sweep(memfds);
@@ -166,7 +164,7 @@ void sys_memfd_create(struct call *call)
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 		return;
 	}
-	if (!has_room(memfds)) {
+	if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
 		return;
 	}
@@ -174,7 +172,7 @@ void sys_memfd_create(struct call *call)
 	if (call_commit(call) < 0)
 		return;
 	if (error == 0)
-		error = make(call->text, flags, &ours, &theirs);
+		error = memfds_make(call->text, flags, &ours, &theirs);
 	if (error < 0) {
 		call_fail(call, error == -ENAMETOOLONG ? -EINVAL : error);
 		return;
@@ -185,8 +183,8 @@ void sys_memfd_create(struct call *call)
 
 /* ---- mmap ---- */
 
-/* A file for shared memory of `len` bytes. Its descriptor for the program, or -errno as mmap(2) has it. */
-static int make_shared(struct memfds *memfds, uint64_t len)
+/* A memfd of `len` bytes, rounded up to pages. The target's descriptor, or -errno of mmap(2). */
+static int memfds_make_shared(struct memfds *memfds, uint64_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	int ours = -1, theirs = -1, error;
@@ -195,7 +193,7 @@ static int make_shared(struct memfds *memfds, uint64_t len)
 		return -EINVAL;
 	if (len > INT64_MAX - page)
 		return -ENOMEM;
-	error = make("shared", 0, &ours, &theirs);
+	error = memfds_make("shared", 0, &ours, &theirs);
 	if (error < 0)
 		return error;
 	if (ftruncate(theirs, (off_t)((len + page - 1) / page * page)) < 0) {
@@ -207,25 +205,20 @@ static int make_shared(struct memfds *memfds, uint64_t len)
 	return theirs;
 }
 
-/* Of shared anonymous memory: what mmap(2) would find wrong before it looks at the rest. */
-static bool is_misaligned(const struct call *call)
-{
-	return call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0;
-}
-
 static void map_shared(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	int fd;
 
-	if (!has_room(memfds)) {
+	if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENOMEM, NULL, "memfds_limit");
 		return;
 	}
 	target_allow(call);
 	if (call_commit(call) < 0)
 		return;
-	fd = is_misaligned(call) ? -EINVAL : make_shared(memfds, call->arg[1]);
+	/* mmap(2) checks the offset first, also of anonymous memory. */
+	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared(memfds, call->arg[1]);
 	if (fd < 0) {
 		call_fail(call, fd);
 		return;
@@ -235,9 +228,8 @@ static void map_shared(struct call *call)
 }
 
 /*
- * Notified only with judge_memory, and then only for shared anonymous memory, huge pages, and types the kernel may know
- * and filter-terms.c does not (MAP_DROPPABLE: private). A file's mapping with MAP_HUGETLB is either EINVAL or a
- * memfd's.
+ * Notified only where memory is sampled, for shared anonymous memory, huge pages, and types that allow_mmap_sampled does not
+ * know (MAP_DROPPABLE: private). MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
  */
 void sys_mmap(struct call *call)
 {
@@ -246,7 +238,7 @@ void sys_mmap(struct call *call)
 	if (!call->sandbox->memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
-		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* no sample sees them; as if the machine had none */
+		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* samples do not include them; fails as if the machine had none */
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
 		map_shared(call);
 	} else {
@@ -255,7 +247,7 @@ void sys_mmap(struct call *call)
 	}
 }
 
-/* ---- what else would hold memory where no process shows it ---- */
+/* ---- other memory that no process shows ---- */
 
 bool memfds_evades(const struct call *call, const struct stat *status, int flags)
 {

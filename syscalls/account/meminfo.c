@@ -13,15 +13,13 @@
 
 #include "base/banned.h"
 
-#define TEXT_BYTES 16384 /* of the kernel's text, which is 1.5 kB */
+#define TEXT_BYTES 16384 /* the kernel's text has 1.5 kB */
 
 struct memory {
 	uint64_t total, free; /* kB */
 };
 
-/*
- * What a line says from now on; false: what it says. Swap does not count as memory, and none of it is the run's to use.
- */
+/* The new value of a line; false: it is copied. Swap is 0: the run may not use any. */
 static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
 {
 	static const char *const none[] = {"Buffers", "Cached", "SwapCached", "SwapTotal", "SwapFree"};
@@ -75,7 +73,7 @@ static bool is_meminfo(const struct place *place)
 	return place->mount && place->mount->flags & MOUNT_PROC && strcmp(place->virt, "/proc/meminfo") == 0;
 }
 
-/* The machine's memory in bytes, by the text; UINT64_MAX when it does not say. */
+/* MemTotal in bytes; UINT64_MAX: there is no such line. */
 static uint64_t machine_bytes(const char *text)
 {
 	const char *line = strstr(text, "MemTotal:");
@@ -83,7 +81,7 @@ static uint64_t machine_bytes(const char *text)
 	return line ? strtoull(line + strlen("MemTotal:"), NULL, 10) * 1024 : UINT64_MAX;
 }
 
-/* Read-only for the program, as the file is. */
+/* A read-only descriptor, as of the real file. */
 static int make_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
@@ -112,7 +110,7 @@ int meminfo_limited(const struct call *call, int fd)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
-		return steal_fd(&opened); /* O_PATH: nothing to read */
+		return steal_fd(&opened); /* O_PATH */
 	text[len] = '\0';
 	if (limit >= machine_bytes(text))
 		return steal_fd(&opened);

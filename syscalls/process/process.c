@@ -1,4 +1,4 @@
-/* Limits, priorities and scheduling of other processes; prctl. On itself (pid 0) the filter allows them natively. */
+/* Resource limits, scheduling and priorities of processes; prctl. For the own process (pid 0) the filter lets most pass. */
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/resource.h>
@@ -13,12 +13,12 @@
 
 #include "base/banned.h"
 
-#define AFFINITY_BYTES_MAX 8192u /* of more CPUs than Linux has */
+#define AFFINITY_BYTES_MAX 8192u /* more than NR_CPUS needs */
 
 /*
- * A piped core_pattern starts a program of the host's, whatever the limit, but for a limit of 1 (coredump_pipe() in
- * fs/coredump.c), which launch.c sets. So it stays as it is: who asks for less has got what it is for, and more there
- * is not.
+ * With a piped core_pattern the kernel starts a program of the host on a crash, unless the limit is 1 (coredump_pipe() in
+ * fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and raising
+ * it fails as the kernel would.
  */
 static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
@@ -39,10 +39,7 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 		r = -EPERM;
 	if (r == 0 && old_address)
 		r = decode_output(call, old_address, &now, sizeof(now));
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	call_end(call, r);
 }
 
 static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint64_t new_address)
@@ -53,8 +50,8 @@ static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint
 }
 
 /*
- * The new limits are in memory, but nothing rests on them: without CAP_SYS_RESOURCE a limit only goes up to its hard
- * one, and the kernel copies the struct itself.
+ * The new limits are in target memory, but continuing is safe whatever they are: without CAP_SYS_RESOURCE the hard limit
+ * is not raised.
  */
 void sys_prlimit64(struct call *call)
 {
@@ -69,24 +66,22 @@ void sys_setrlimit(struct call *call)
 	if (call_uint(call, 0) == RLIMIT_CORE)
 		limit_core(call, 0, 1, 0);
 	else
-		continue_limit(call, call_uint(call, 0), 0, call->arg[1]); /* any but RLIMIT_NOFILE is none there is, as the kernel will say */
+		continue_limit(call, call_uint(call, 0), 0, call->arg[1]);
 }
 
 static void schedule(struct call *call)
 {
 	pid_t pid = call_int(call, 0);
 
-	if (pid < 0) {
-		target_allow(call);
-		call_fail(call, -EINVAL);
-		return;
-	}
-	target_continue(call, pid);
+	if (pid < 0)
+		target_fail(call, -EINVAL);
+	else
+		target_continue(call, pid);
 }
 
 /*
- * Notified only where a mask may be ours for a moment (supervisor/cpu/cpu.h). Here it is not: it was put back when the
- * call came, and could be ours again by the time the kernel looked at another's.
+ * Notified only where CPU placement may change affinity masks (supervisor/cpu/cpu.h). The target's own mask was restored
+ * when the notification was received. Not continued: it could be changed again before the kernel reads it.
  */
 void sys_sched_getaffinity(struct call *call)
 {
@@ -96,10 +91,7 @@ void sys_sched_getaffinity(struct call *call)
 	int r = got < 0 ? -errno : decode_output(call, call->arg[2], mask, (size_t)got);
 
 	target_allow(call);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, got);
+	call_end(call, r < 0 ? r : got);
 }
 
 void sys_sched_setaffinity(struct call *call)
@@ -122,24 +114,17 @@ void sys_sched_setscheduler(struct call *call)
 	schedule(call);
 }
 
-/*
- * A process group may hold outsiders when the program did not start a session of its own, a user's processes always do:
- * only single processes.
- */
+/* Only single processes: a process group may, and a user's processes always do, include processes outside the run. */
 static void priority(struct call *call, int process, int last)
 {
 	int which = call_int(call, 0);
 
-	if (which == process) {
+	if (which == process)
 		target_continue(call, call_int(call, 1));
-		return;
-	}
-	if (which < process || which > last) {
-		target_allow(call);
-		call_fail(call, -EINVAL);
-		return;
-	}
-	call_refuse(call, -EPERM, NULL, "outside_run");
+	else if (which < process || which > last)
+		target_fail(call, -EINVAL);
+	else
+		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
 void sys_setpriority(struct call *call)
@@ -153,12 +138,12 @@ void sys_ioprio_set(struct call *call)
 	priority(call, 1, 3);
 }
 
-/* What allow_prctl leaves out. */
+/* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
 	switch (call_int(call, 0)) {
-	case PR_SET_DUMPABLE: /* 0: the exec check could not read it */
-	case PR_SET_MM:       /* forges what /proc/PID/exe and maps show */
+	case PR_SET_DUMPABLE: /* 0: the check after execve could not read the process */
+	case PR_SET_MM:       /* forges /proc/PID/exe and maps */
 	case PR_SET_PTRACER:
 	case PR_SCHED_CORE:
 		call_refuse(call, -EPERM, NULL, "not_permitted");

@@ -23,7 +23,7 @@ bool target_is_self(const struct call *call, pid_t pid)
 	return pid == call->tid || pid == call->task->tgid;
 }
 
-/* kill(2) and pidfd_open(2) differ on a thread that leads no process: the former signals its process. */
+/* For a thread that is not a group leader, kill(2) signals its process; pidfd_open(2) fails. */
 static int open_process(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -55,7 +55,7 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 	if (pid <= 0)
 		return -ESRCH;
 	r = fd = thread ? open_thread(pid) : open_process(pid);
-	/* Whatever the reason, of an outsider it is that there is none. */
+	/* Always ESRCH for processes outside the run, so that their existence is not revealed. */
 	if (!tree_holds(call->sandbox->tree, pid))
 		return -ESRCH;
 	return r < 0 ? r : steal_fd(&fd);
@@ -64,8 +64,8 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 void target_continue(struct call *call, pid_t pid)
 {
 	/*
-	 * The number is a register and nothing else is judged, so the kernel may act on it. What remains is a member
-	 * that ends, is reaped and has its number used again by an outsider within these microseconds.
+	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its pid is
+	 * reused by a process outside within microseconds.
 	 */
 	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
 		target_absent(call);

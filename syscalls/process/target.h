@@ -1,12 +1,13 @@
 /*
- * Calls that name a process: those outside the run do not exist. Verdict and effect are shared by signal.c, process.c.
+ * Calls with a process id argument: processes outside the run do not exist for them. Also the verdict of calls that no
+ * policy rule is about. Used by many handlers.
  */
 #ifndef CALLGATE_SYSCALLS_PROCESS_TARGET_H
 #define CALLGATE_SYSCALLS_PROCESS_TARGET_H
 
 #include "syscalls/call/call.h"
 
-/* Marks the call allowed. Rows that no policy rule speaks about have no rule to name. */
+/* Allows a call that no policy rule is about. */
 void target_allow(struct call *call);
 
 /* Allowed, but fails as the kernel would. error is -errno. */
@@ -16,21 +17,20 @@ static inline void target_fail(struct call *call, int error)
 	call_fail(call, error);
 }
 
-/* Refuses with ESRCH: the process is not a member of the run. */
+/* Refuses with ESRCH "outside_run". */
 void target_absent(struct call *call);
 
-/* True when pid is the caller: its process or the calling thread. */
+/* True when pid is the target process or thread itself. */
 bool target_is_self(const struct call *call, pid_t pid);
 
 /*
- * A pidfd of a member of the run: of the process pid belongs to or, with `thread`, of that thread (Linux 6.9).
- * Membership is asked after the descriptor holds the process, so a number used again cannot slip in between. Returns a
- * descriptor owned by the caller; -ESRCH for what is outside or gone; -EINVAL where the kernel knows no pidfds of
- * threads.
+ * A pidfd of a member of the run: of the process that pid belongs to; with `thread`, of that thread (Linux 6.9).
+ * Membership is checked after the pidfd is open, so that the pid cannot be reused in between. Returns a descriptor
+ * owned by the caller; -ESRCH: outside the run, or dead; -EINVAL: the kernel has no pidfds of threads.
  */
 int target_open(const struct call *call, pid_t pid, bool thread);
 
-/* For calls whose registers alone name the target: continues them on members of the run, refuses the rest. */
+/* For calls that are judged by the pid in a register alone: continued for members of the run, else refused. */
 void target_continue(struct call *call, pid_t pid);
 
 #endif
