@@ -1,6 +1,6 @@
 /*
- * What the run did to granted trees, for `changes` of the result: each touched path with its state before the first touch.
- * Handlers touch; supervisor/report.c reports. All in the supervisor thread.
+ * What the run did to granted trees, for `changes` of the result: each touched path with its state before the first
+ * touch. Handlers touch; supervisor/report.c reports. All in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
@@ -33,7 +33,10 @@ struct change {
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
 
-/* To be called before each effect on a place (create, open for writing, unlink, rename …). Cheap if touched already. 0 or -ENOMEM. */
+/*
+ * To be called before each effect on a place (create, open for writing, unlink, rename …). Cheap if touched already. 0
+ * or -ENOMEM.
+ */
 int changes_touch(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a

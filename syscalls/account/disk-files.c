@@ -141,8 +141,8 @@ static void files_forget(struct disk_files *files, struct disk_file *file)
 }
 
 /*
- * Opens the file of an O_PATH descriptor for reading, or -1. An unreadable file is made readable for the moment if it is
- * unlinked: no other process can open it then.
+ * Opens the file of an O_PATH descriptor for reading, or -1. An unreadable file is made readable for the moment if it
+ * is unlinked: no other process can open it then.
  */
 static int open_to_ask(int fd)
 {
@@ -159,11 +159,11 @@ static int open_to_ask(int fd)
 }
 
 /*
- * Whether another process has the file open, in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a mapping, or
- * in a message. The kernel grants a lease only if not (check_conflicting_open() in fs/locks.c); O_PATH descriptors
- * do not count (see pinned). The lease is released at once: an open(2) in between waits that long, and sends us a
- * SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the file counts
- * as open: its growth is then never subtracted.
+ * Whether another process has the file open, in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a
+ * mapping, or in a message. The kernel grants a lease only if not (check_conflicting_open() in fs/locks.c); O_PATH
+ * descriptors do not count (see pinned). The lease is released at once: an open(2) in between waits that long, and
+ * sends us a SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the
+ * file counts as open: its growth is then never subtracted.
  */
 static bool is_open(int fd, int lease)
 {

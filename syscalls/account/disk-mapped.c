@@ -1,6 +1,6 @@
 /*
- * Mapped files that leases do not detect. A file system on top of another one (overlayfs, FUSE with passthrough) maps the
- * lower file: when the descriptor is closed, the upper file seems unused.
+ * Mapped files that leases do not detect. A file system on top of another one (overlayfs, FUSE with passthrough) maps
+ * the lower file: when the descriptor is closed, the upper file seems unused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,10 @@ static int mapped_search(struct proctree *known, uint64_t end_ns)
 	return found == 0 && fresh ? -EAGAIN : found;
 }
 
-/* A process that forks during the search passes its mappings on: so the search is repeated until there are no new processes. */
+/*
+ * A process that forks during the search passes its mappings on: so the search is repeated until there are no new
+ * processes.
+ */
 bool disk_deleted_is_mapped(void)
 {
 	uint64_t end_ns = io_now_ns() + SEARCH_MOST_NS;

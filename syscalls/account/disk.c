@@ -321,7 +321,10 @@ void disk_removed(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/* rename(2) between two names of one file removes nothing. Directories are exempt: some file systems keep st_nlink at 1. */
+	/*
+	 * rename(2) between two names of one file removes nothing. Directories are exempt: some file systems keep
+	 * st_nlink at 1.
+	 */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;

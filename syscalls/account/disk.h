@@ -1,8 +1,8 @@
 /*
  * The disk space that the run adds, in all granted trees and its scratch space, without quotas. Each file that it opens
  * for writing is kept by (dev, inode) with its former blocks, and measured again while any process can make it grow.
- * Names and directories count a fixed sum each. Removals are subtracted, but no more than was added.
- * Called by handlers and by supervisor/limits/, in the supervisor thread. Owns a descriptor of each file that can grow.
+ * Names and directories count a fixed sum each. Removals are subtracted, but no more than was added. Called by handlers
+ * and by supervisor/limits/, in the supervisor thread. Owns a descriptor of each file that can grow.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_H
@@ -20,16 +20,19 @@
 struct disk;
 
 /*
- * limit_bytes: 0: no limit; then only files on tmpfs are counted, for the limit of memory (disk_memory). outside: bytes that
- * another process writes for the run (spilled output), read at each look; may be NULL. 0 or -ENOMEM. The process must
- * ignore SIGIO: see is_open() in disk-files.c.
+ * limit_bytes: 0: no limit; then only files on tmpfs are counted, for the limit of memory (disk_memory). outside: bytes
+ * that another process writes for the run (spilled output), read at each look; may be NULL. 0 or -ENOMEM. The process
+ * must ignore SIGIO: see is_open() in disk-files.c.
  */
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
 /* ---- for supervisor/limits/ ---- */
 
-/* Measures the files that are due; now_ns UINT64_MAX: all. True: the limit is exceeded, or DISK_FILES_MAX; the run must end. */
+/*
+ * Measures the files that are due; now_ns UINT64_MAX: all. True: the limit is exceeded, or DISK_FILES_MAX; the run must
+ * end.
+ */
 bool disk_tick(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are due; -1: no file can grow. */
 int disk_wait_ms(const struct disk *disk, uint64_t now_ns);
@@ -46,7 +49,10 @@ const char *disk_reason(const struct disk *disk);
 
 /* ---- for handlers; without effect if call->sandbox->disk is NULL: there is no limit ---- */
 
-/* To be called before something that takes `bytes` at once is made or opened for writing. 0, or -1: refused, EDQUOT "disk_limit". */
+/*
+ * To be called before something that takes `bytes` at once is made or opened for writing. 0, or -1: refused, EDQUOT
+ * "disk_limit".
+ */
 int disk_admit(struct call *call, uint64_t bytes);
 
 /*
@@ -56,12 +62,15 @@ int disk_admit(struct call *call, uint64_t bytes);
 int disk_watch(struct call *call, int fd, bool made);
 
 /*
- * The target is about to get an O_PATH descriptor of the file of fd. It keeps the blocks of an unlinked file, and no lease
- * detects it. 0, or -1 with the call failed.
+ * The target is about to get an O_PATH descriptor of the file of fd. It keeps the blocks of an unlinked file, and no
+ * lease detects it. 0, or -1 with the call failed.
  */
 int disk_pin(struct call *call, int fd);
 
-/* To be called when the outcome is set: if it is a success, a name of this type (S_IF*) was made; S_IFLNK: to call->text. */
+/*
+ * To be called when the outcome is set: if it is a success, a name of this type (S_IF*) was made; S_IFLNK: to
+ * call->text.
+ */
 void disk_made(struct call *call, mode_t type);
 
 /* True for a file that is or was watched (disk_watch). */
@@ -74,8 +83,8 @@ void disk_changed(struct call *call, int fd);
 void disk_attributes(struct call *call, uint64_t bytes);
 
 /*
- * Around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object that has the name,
- * so that its space is subtracted when no process has it open any more.
+ * Around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object that has the
+ * name, so that its space is subtracted when no process has it open any more.
  */
 struct disk_removal {
 	int fd; /* O_PATH; -1: there is no limit, or nothing of that name */

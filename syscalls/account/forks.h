@@ -1,6 +1,6 @@
 /*
- * Limits the number of tasks of a run where neither a pids control group nor RLIMIT_NPROC does. clone, fork and vfork are
- * notified, and continued while there is room. Used by the supervisor thread alone.
+ * Limits the number of tasks of a run where neither a pids control group nor RLIMIT_NPROC does. clone, fork and vfork
+ * are notified, and continued while there is room. Used by the supervisor thread alone.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_FORKS_H

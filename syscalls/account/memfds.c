@@ -86,8 +86,8 @@ static int memfds_reopen(int fd, int flags)
 
 /*
  * Whether no other process has the memfd. A write lease is granted only if no other descriptor, mapping or message has
- * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if
- * seals forbid that, kept.
+ * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if seals
+ * forbid that, kept.
  */
 static bool is_orphan(int fd)
 {

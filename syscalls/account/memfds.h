@@ -1,7 +1,7 @@
 /*
  * Shared memory of a run that no control group limits. Its pages need not belong to any process, and a memfd's only
- * descriptor may be in a message. So the supervisor makes the memfds, and keeps a descriptor of each to measure it and to
- * detect whether it is still open or mapped. Shared anonymous memory becomes a memfd that the target maps. What
+ * descriptor may be in a message. So the supervisor makes the memfds, and keeps a descriptor of each to measure it and
+ * to detect whether it is still open or mapped. Shared anonymous memory becomes a memfd that the target maps. What
  * cannot be measured so is refused: /dev/zero opened for reading and writing, huge pages, and the calls that put pages
  * into pipes and sockets. Used by handlers and by supervisor/limits/, in the supervisor thread.
  */
@@ -27,14 +27,19 @@ void memfds_free(struct memfds *memfds);
 /* Bytes of all memfds now, including those that were closed since the last sweep. */
 uint64_t memfds_bytes(const struct memfds *memfds);
 
-/* Frees the memfds that no process has any more. To be called before a limit is enforced; memfd_create calls it sometimes. */
+/*
+ * Frees the memfds that no process has any more. To be called before a limit is enforced; memfd_create calls it
+ * sometimes.
+ */
 void memfds_sweep(struct memfds *memfds);
 
 /* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. Never taken back. */
 void memfds_set_queues(struct memfds *memfds); /* may be NULL */
 bool memfds_queues(const struct memfds *memfds);
 
-/* True for /dev/zero, opened with flags (O_*) that allow shared mappings: each of those is memory that is not measured. */
+/*
+ * True for /dev/zero, opened with flags (O_*) that allow shared mappings: each of those is memory that is not measured.
+ */
 bool memfds_evades(const struct call *call, const struct stat *status, int flags);
 
 /* Refuses a call that would put pages into pipes or sockets: EINVAL. */

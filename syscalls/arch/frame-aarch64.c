@@ -29,11 +29,11 @@ static_assert(offsetof(mcontext_t, sp) == offsetof(mcontext_t, regs) + WORD_SP *
 		      offsetof(mcontext_t, pc) == offsetof(mcontext_t, regs) + WORD_PC * sizeof(uint64_t),
 	      "struct sigcontext");
 
-static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	ssize_t got;
 
-	/* As far as there is code: a page may begin right there. */
+	/* Retries with less before the call, which may be at the start of a page. */
 	for (ret_code->begin = 0; ret_code->begin <= INSN_BEFORE; ret_code->begin += INSN_BEFORE / 2) {
 		got = guest->read(tid, call - INSN_BEFORE + ret_code->begin, ret_code->byte + ret_code->begin,
 				  sizeof(ret_code->byte) - ret_code->begin);
@@ -61,14 +61,14 @@ enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct 
 	struct insn_code code;
 	uint32_t call;
 
-	if (read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0)
+	if (frame_read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0)
 		return FRAME_OTHER;
 	memcpy(&call, &code.byte[INSN_BEFORE], sizeof(call));
 	if (call != CALL_WORD)
 		return FRAME_OTHER;
 	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
 	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
-	/* Without arguments nothing is lost. */
+	/* It has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL;
 	memcpy(held.reg, frame->word, sizeof(held.reg));

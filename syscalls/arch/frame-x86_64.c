@@ -1,8 +1,7 @@
 #if defined(__x86_64__)
 
 /*
- * The kernel puts the registers into a ucontext, which the stack pointer is at when the handler has returned
- * (arch/x86/kernel/signal_64.c).
+ * When the handler has returned, the stack pointer is at the ucontext with the registers (arch/x86/kernel/signal_64.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -18,12 +17,12 @@
 
 #define CALL_BYTES 2u /* syscall: 0f 05 */
 #define RESTORER_BYTES 32u
-#define STACK_SLOTS 16 /* in which a return address is looked for */
+#define STACK_SLOTS 16 /* searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
 
-/* The order of the instruction set, from that of the frame. */
+/* From the instruction set's numbers to the indices in the frame. */
 static const unsigned char order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
@@ -31,14 +30,14 @@ static_assert(REG_RIP < FRAME_WORDS && sizeof(greg_t) == sizeof(uint64_t), "the 
 static_assert(REG_RIP == REG_RAX + 3, "they are written in one piece");
 
 /* 0 or -errno. */
-static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BEFORE;
 	ssize_t got;
 
 	ret_code->begin = 0;
 	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
-	if (got < 0 && page > first) { /* the call is on the first page of its mapping */
+	if (got < 0 && page > first) { /* the call is on the first page of a mapping */
 		ret_code->begin = (size_t)(page - first);
 		got = guest->read(tid, page, ret_code->byte + ret_code->begin, sizeof(ret_code->byte) - ret_code->begin);
 	}
@@ -49,9 +48,9 @@ static int read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, st
 }
 
 /*
- * A signal may come before a notified rt_sigreturn is received. If that one is not made again its program goes on
- * behind it, where nothing is. So its call is known by its place too: the restorer, to which the word below the stack
- * pointer led.
+ * Whether the call was rt_sigreturn: it is in the restorer, whose address is the word below the stack pointer. A signal
+ * may interrupt a notified rt_sigreturn; if that is not restarted, the thread continues behind it, where there is no
+ * code.
  */
 static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
 {
@@ -62,9 +61,8 @@ static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct f
 }
 
 /*
- * ---- functions that make the call for others, with a number that they are given: syscall(2), and musl's for calls at
- * which a thread can be cancelled. Which one it is tells the call instruction in front of the return address on the
- * stack. ----
+ * ---- functions with the number as an argument: syscall(2), and musl's for cancellation points. They are recognised by
+ * the call instruction before the return address on the stack. ----
  */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -77,7 +75,7 @@ static uint64_t relative(uint64_t behind, const uint8_t *offset)
 	return behind + (uint64_t)(int64_t)value;
 }
 
-/* What a jump at `addr` leads to, also through a procedure linkage table; else addr itself. */
+/* The target of a jump at `addr`, also through a procedure linkage table; else addr. */
 static uint64_t follow(const struct guest_ops *guest, pid_t tid, uint64_t addr)
 {
 	uint8_t stub[11];
@@ -96,8 +94,8 @@ static uint64_t follow(const struct guest_ops *guest, pid_t tid, uint64_t addr)
 	return guest_read(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr : target;
 }
 
-/* Which function is called right before `back`, and the length of the instruction; 0: none for certain. */
-static size_t called(const struct guest_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
+/* The function that is called by the instruction before `back`, and the instruction's length; 0: unknown. */
+static size_t called_function(const struct guest_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
 {
 	uint8_t byte[6];
 
@@ -111,10 +109,7 @@ static size_t called(const struct guest_ops *guest, pid_t tid, uint64_t back, ui
 	return 5;
 }
 
-/*
- * The number, when the function of the call was called from `back`, which is `depth` bytes up the stack; -1: it was
- * not.
- */
+/* The system call number, if the function was called from `back`, which is `depth` bytes up the stack; else -1. */
 static int number_from(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
 {
@@ -124,14 +119,14 @@ static int number_from(const struct guest_ops *guest, pid_t tid, const struct fr
 	unsigned from;
 	uint32_t nr;
 
-	len = called(guest, tid, back, &entry);
+	len = called_function(guest, tid, back, &entry);
 	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
 		return -1;
 	before = (size_t)(call - entry);
 	if (!insn_x86_64_carries(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) || stack != depth ||
-	    read_code(guest, tid, back - len, &caller) < 0)
+	    frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
-	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* what a function leaves as it is */
+	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
 	return insn_x86_64_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
@@ -149,9 +144,9 @@ static int number_from_caller(const struct guest_ops *guest, pid_t tid, const st
 
 /* ---- */
 
-static int number(const struct guest_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
+static int frame_number(const struct guest_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
 {
-	/* All but the result, and what the instruction clobbers. */
+	/* All but the result, and the registers that syscall clobbers. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;
@@ -179,12 +174,12 @@ enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct 
 	static const unsigned char arguments[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 	struct insn_code code;
 
-	if (read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0 || code.byte[INSN_BEFORE] != 0x0f ||
+	if (frame_read_code(guest, tid, frame->pc - CALL_BYTES, &code) < 0 || code.byte[INSN_BEFORE] != 0x0f ||
 	    code.byte[INSN_BEFORE + 1] != 0x05)
 		return FRAME_OTHER;
 	for (unsigned i = 0; i < 6; i++)
 		frame->arg[i] = frame->word[arguments[i]];
-	frame->nr = number(guest, tid, frame, &code);
+	frame->nr = frame_number(guest, tid, frame, &code);
 	return frame->nr < 0 ? FRAME_UNKNOWN : FRAME_CALL;
 }
 

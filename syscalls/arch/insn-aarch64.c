@@ -1,6 +1,6 @@
 /*
- * Arm Architecture Reference Manual, C4: instructions have four bytes each, so that they can be read backwards. What
- * cannot be classed is taken for one that writes to every register.
+ * Arm Architecture Reference Manual, C4: every instruction has four bytes, so they can be read backwards. Unknown
+ * instructions count as writing to every register.
  */
 #include "syscalls/arch/insn.h"
 
@@ -27,7 +27,7 @@ static int64_t extend(uint32_t value, unsigned bits)
 	return (int64_t)(value ^ sign) - (int64_t)sign;
 }
 
-/* Where the branch at `at` leads, when it is a direct one. */
+/* The target of a direct branch at `at`. */
 static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
 {
 	int64_t offset;
@@ -44,14 +44,14 @@ static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
 	return true;
 }
 
-/* A bit a register that it may write to; one that leads elsewhere for certain has all. */
+/* A bit for each register that the instruction may write; all bits for unconditional branches. */
 static uint32_t writes(uint32_t word)
 {
 	uint32_t first = BIT(word & 31), base = BIT(word >> 5 & 31), second = BIT(word >> 10 & 31);
 
 	if ((word & 0xfffff01f) == 0xd503201f) /* hints: nop, bti, paciasp */
 		return 0;
-	if ((word & 0xfe000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000) /* conditional: was not taken */
+	if ((word & 0xfe000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000) /* conditional branch: not taken */
 		return 0;
 	if ((word & 0x1c000000) == 0x10000000 || (word & 0x0e000000) == 0x0a000000) /* data processing */
 		return first;

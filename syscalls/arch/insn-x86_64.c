@@ -1,6 +1,6 @@
 /*
  * AMD64 Architecture Programmer's Manual, volume 3: only the instructions that compilers put between the setting of a
- * register and `syscall`. Whatever else comes is not understood.
+ * register and `syscall`. Others are not decoded.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct instruction {
 	uint32_t value;
 };
 
-/* What is being decoded. */
+/* State of the decoder. */
 struct decoder {
 	const uint8_t *byte;
 	size_t len, at;
@@ -38,7 +38,7 @@ static bool skip(struct decoder *decoder, size_t count)
 	return decoder->at <= decoder->len;
 }
 
-/* The next byte; past the end a zero, and skip() says so afterwards. */
+/* The next byte; 0 past the end, which skip() reports afterwards. */
 static uint8_t next(struct decoder *decoder)
 {
 	size_t at = decoder->at++;
@@ -87,7 +87,7 @@ static bool set_value(struct decoder *decoder, struct instruction *ret, unsigned
 	return skip(decoder, 0);
 }
 
-static bool copy(struct instruction *ret, unsigned to, unsigned from)
+static bool set_copy(struct instruction *ret, unsigned to, unsigned from)
 {
 	ret->copies = true;
 	ret->to = to;
@@ -96,7 +96,7 @@ static bool copy(struct instruction *ret, unsigned to, unsigned from)
 	return true;
 }
 
-/* Writes to the register that ModRM's rm is, if it is one; memory is none of ours. */
+/* Writes to the register in ModRM.rm, if it is one; memory is ignored. */
 static bool writes_rm(const struct decoder *decoder, struct instruction *ret)
 {
 	ret->writes = is_register(decoder) ? BIT(decoder->rm) : 0;
@@ -181,12 +181,12 @@ static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *
 		ret->writes = is_register(decoder) ? BYTE_BITS(decoder->rm) : 0;
 		return true;
 	case 0x89:
-		return !is_register(decoder) || copy(ret, decoder->rm, decoder->reg);
+		return !is_register(decoder) || set_copy(ret, decoder->rm, decoder->reg);
 	case 0x8a:
 		ret->writes = BYTE_BITS(decoder->reg);
 		return true;
 	default: /* 8b */
-		return is_register(decoder) ? copy(ret, decoder->reg, decoder->rm) : writes_reg(decoder, ret);
+		return is_register(decoder) ? set_copy(ret, decoder->reg, decoder->rm) : writes_reg(decoder, ret);
 	}
 }
 
@@ -239,8 +239,8 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 	return skip(decoder, decoder->wide ? 4 : 0);
 }
 
-/* The instruction at the beginning of so many bytes. False: it is not understood. */
-static bool decode(const uint8_t *byte, size_t len, struct instruction *ret)
+/* Decodes the first instruction. False: unknown. */
+static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret)
 {
 	struct decoder decoder = {.byte = byte, .len = len};
 	bool short_operand = false;
@@ -260,26 +260,26 @@ static bool decode(const uint8_t *byte, size_t len, struct instruction *ret)
 		op = next(&decoder);
 	}
 	understood = op == 0x0f ? decode_two(&decoder, ret) : !short_operand && decode_one(&decoder, op, ret);
-	/* Of 16 bits only what has no operand that is shorter for it: the SSE moves and nops above. */
+	/* With prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
 	ret->len = decoder.at;
 	return understood && decoder.at <= len;
 }
 
-/* mov and lea: the bytes after them are often taken for something else. */
+/* mov and lea: their operands often look like other instructions. */
 static bool takes_modrm(uint8_t op)
 {
 	return op == 0x89 || op == 0x8b || op == 0x8d;
 }
 
 /*
- * True for a byte that more likely is an operand, of what begins one to three bytes before. 8b b8 with REX.B reads `mov
- * disp(%r8),%rdi`: without its first two bytes it would set eax.
+ * True for a byte that is more likely an operand of an instruction that begins one to three bytes before. 8b b8 with
+ * REX.B is `mov disp(%r8),%rdi`: without its first two bytes it would set eax.
  */
 static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 {
 	uint8_t before = at > code->begin ? code->byte[at - 1] : 0, earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
 
-	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* how far a short jump goes */
+	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* the offset of a short jump */
 		return false;
 	if (before == 0x41 || before == 0x44 || before == 0x45 || before == 0x48 || before == 0x49 || before == 0x4c ||
 	    before == 0x4d || before == 0x66 || before == 0x0f) /* prefixes */
@@ -290,7 +290,8 @@ static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 }
 
 /*
- * The value of reg at `end`, when the instruction at `at` sets it and those that follow lead there and leave it alone.
+ * The value of reg at `end`, if the instruction at `at` sets it and the following ones lead to `end` without writing
+ * it.
  */
 static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg, const struct insn_held *held,
 		   uint32_t *ret_value)
@@ -298,10 +299,10 @@ static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned
 	struct instruction setting, later;
 	uint32_t writes = 0;
 
-	if (!decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) || setting.to != reg)
+	if (!insn_decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) || setting.to != reg)
 		return false;
 	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
-		if (!decode(&code->byte[next_at], end - next_at, &later))
+		if (!insn_decode(&code->byte[next_at], end - next_at, &later))
 			return false;
 		writes |= later.writes;
 	}
@@ -317,7 +318,7 @@ static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned
 	return true;
 }
 
-/* Of all settings that could be meant: instructions cannot be told apart backwards for certain. */
+/* Tries every offset: instructions cannot be decoded backwards. All settings that are found must agree. */
 static bool find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
 			 size_t *ret_at, uint32_t *ret_value)
 {
@@ -339,7 +340,7 @@ static bool find_setting(const struct insn_code *code, size_t end, unsigned reg,
 	return found;
 }
 
-/* Where a short jump at `at` leads; SIZE_MAX: there is none. */
+/* The target of a short jump at `at`; SIZE_MAX: not a jump. */
 static size_t jump_target(const struct insn_code *code, size_t at)
 {
 	uint8_t op = code->byte[at];
@@ -358,9 +359,7 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
 
 	if (!find_setting(code, INSN_BEFORE, reg, held, &from, &value))
 		return false;
-	/*
-	 * Compilers make one instruction of two that are alike, behind a jump: then either way must have set the same.
-	 */
+	/* Compilers merge equal tails: every jump to the instruction must come with the same value. */
 	for (at = code->begin; at < code->end; at++) {
 		size_t target = jump_target(code, at), unused;
 
@@ -373,10 +372,10 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
 	return true;
 }
 
-/* ---- functions that make the call for others ---- */
+/* ---- functions with the number as an argument: syscall(2) ---- */
 
-/* sub $imm8,%rsp; how much the stack has grown, or -1: the instruction does something else to it. */
-static int grown(const uint8_t *byte, const struct instruction *instruction)
+/* By how many bytes an instruction (push; sub $imm8,%rsp) grows the stack; -1: it changes rsp otherwise. */
+static int insn_stack_growth(const uint8_t *byte, const struct instruction *instruction)
 {
 	if (instruction->len == 4 && byte[0] == 0x48 && byte[1] == 0x83 && byte[2] == 0xec)
 		return (int8_t)byte[3];
@@ -390,7 +389,7 @@ static int grown(const uint8_t *byte, const struct instruction *instruction)
 
 bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
 {
-	unsigned holds[16]; /* whose value at the entry */
+	unsigned holds[16]; /* the register that held the value at the entry */
 	size_t at = 0, stack = 0;
 
 	for (unsigned i = 0; i < 16; i++)
@@ -399,9 +398,9 @@ bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned
 		struct instruction now;
 		int more;
 
-		if (!decode(byte + at, len - at, &now))
+		if (!insn_decode(byte + at, len - at, &now))
 			return false;
-		more = grown(byte + at, &now);
+		more = insn_stack_growth(byte + at, &now);
 		if (more < 0)
 			return false;
 		stack += (size_t)more;

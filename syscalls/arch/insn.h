@@ -12,40 +12,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSN_BEFORE 128u /* bytes before the instruction, as far as a short jump reaches */
+#define INSN_BEFORE 128u /* bytes before the instruction: the range of a short jump */
 #define INSN_AFTER 128u
 #define INSN_REGISTERS 32u
 
 struct insn_code {
 	uint8_t byte[INSN_BEFORE + INSN_AFTER];
-	size_t begin; /* what is before that could not be read */
+	size_t begin; /* bytes before it are unreadable */
 	size_t end;
 };
 
 /*
- * Registers as they are now, by the instruction set's own numbers (0 is rax, 7 rdi), and a bit for each that has not
- * changed since.
+ * Present registers, by the numbers of the instruction set (0 is rax, 7 rdi), and a bit for each that is unchanged
+ * since.
  */
 struct insn_held {
 	uint64_t reg[INSN_REGISTERS];
 	uint32_t same;
 };
 
-/* The instruction of the call is at byte[INSN_BEFORE]. */
+/* The system call instruction is at byte[INSN_BEFORE]. */
 
-/*
- * The low word of register `reg` when the instruction was reached. False: it cannot be told, also when two ways lead to
- * the instruction on which the register would differ.
- */
+/* The low word of register `reg` at the instruction. False: unknown, or different on two paths to the instruction. */
 bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value);
 
 /*
- * For code from the beginning of a function to a call instruction: which register had there what is in `reg` now, and
- * by how many bytes the stack has grown. False: it cannot be told.
+ * For code from the start of a function to a call instruction: which register held at the start what `reg` holds now,
+ * and by how many bytes the stack has grown. False: unknown.
  */
 bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
-/* The whole of register `reg` (0 to 30) likewise. */
+/* The same for the whole register `reg` (0 to 30). */
 bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value);
 
 #endif

@@ -17,7 +17,7 @@ void call_return(struct call *call, int64_t value)
 int call_fail(struct call *call, int error)
 {
 	call->outcome.kind = OUTCOME_ERROR;
-	/* A handler that fails without an errno is a bug of ours: it must not look like success to the program. */
+	/* A handler that fails without an errno is a bug: it must not look like success. */
 	call->outcome.value = error < 0 && error >= -4095 ? error : -EIO;
 	return -1;
 }
@@ -53,7 +53,7 @@ int call_commit(struct call *call)
 	call_record(call, &record);
 	r = audit_begin(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {
-		/* What cannot be recorded is not done. */
+		/* A call that cannot be recorded is not performed. */
 		call->decision.verdict = VERDICT_DENY;
 		call_fail(call, r);
 		return r;

@@ -1,8 +1,7 @@
 /*
- * One notified call on its way: decode -> view -> policy -> record -> perform -> outcome -> response. A handler
- * (sys_NAME, one a row) sees the decoded copy, never a pointer of the program's that it did not copy through decode.h.
- * It puts the decision on record before its effect (call_commit); of a handler without an effect the dispatcher does,
- * before the response.
+ * One notified system call: decode -> view -> policy -> record -> perform -> outcome -> response. A handler (sys_NAME,
+ * one a row) sees copies of the arguments; it reads target memory only through decode.h. It calls call_commit() between
+ * the decision and the effect; for handlers without an effect the dispatcher does, before the response.
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -23,23 +22,23 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-/* What handlers see of the limits that the kernel keeps for each process of the program's. */
+/* What handlers notice of per-process limits (RLIMIT_NOFILE, RLIMIT_FSIZE), for the result. */
 struct limit_notes {
-	uint64_t open_files;   /* the most descriptors that one had after a judged call made one, at least */
-	uint64_t files_opened; /* by us for the program; it may have closed them since */
-	bool open_files_full;  /* there was no room for one */
+	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
+	uint64_t files_opened; /* opened by the supervisor for targets; may be closed again */
+	bool open_files_full;  /* EMFILE */
 	bool file_size_passed; /* EFBIG */
 };
 
 #define CALL_TABLES_MAX 16u
 
-/* /proc/TID/fd of a task, O_PATH. */
+/* /proc/TID/fd of a target thread, O_PATH. */
 struct task_table {
 	pid_t tid; /* 0: none */
 	int fd;
 };
 
-/* What handlers may use of the supervisor. One a run, shared read-only but for the objects behind the pointers. */
+/* The supervisor's state that handlers use. One a run. */
 struct sandbox {
 	const struct policy *policy;
 	struct view *view;
@@ -49,24 +48,24 @@ struct sandbox {
 	struct denials *denials;   /* denials.h: for the result */
 	struct disk *disk;         /* disk.h; NULL: there is no limit */
 	struct limit_notes notes;
-	struct task_table table[CALL_TABLES_MAX]; /* syscalls/file/room.c: of the tasks that opened last */
-	uint64_t attribute_bytes;  /* syscalls/file/xattr.c: what the run added in extended attributes */
-	struct forks *forks;       /* forks.h; NULL: something else bounds them */
-	struct memfds *memfds;     /* memfds.h; NULL: something else bounds memory */
-	struct locks locks;        /* where that is so */
+	struct task_table table[CALL_TABLES_MAX]; /* file/room.c: of the last threads that opened */
+	uint64_t attribute_bytes;  /* file/xattr.c: extended attributes that the run has added */
+	struct forks *forks;       /* forks.h; NULL: something else limits them */
+	struct memfds *memfds;     /* memfds.h; NULL: something else limits memory */
+	struct locks locks;        /* locks.h; used if memfds is not NULL */
 	struct {
 		uint64_t limit_bytes;                /* 0: none */
-		uint64_t (*used_bytes)(void *meter); /* at this moment */
+		uint64_t (*used_bytes)(void *meter); /* now */
 		void *meter;
 	} memory; /* for /proc/meminfo */
-	bool (*is_over)(void *meter); /* looks at the limits: for whoever waits. True: one of them has ended the run */
-	struct sockets *sockets;   /* sockets.h: what the run has bound */
+	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait. True: one has ended the run */
+	struct sockets *sockets;   /* unix-sockets.h */
 	struct inet *inet;         /* inet.h; NULL: there is no network */
 	const struct guest_ops *guest;
 	int listener_fd;
 	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
-	bool signals_bounded; /* by the kernel, to the run's processes: a pid namespace, or Landlock's scope (ABI 6) */
-	pid_t program; /* the first process: it leads the session that has the run's terminal */
+	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
+	pid_t program; /* the first process; leads the session of the run's terminal */
 	uid_t uid;
 	gid_t gid;
 };
@@ -75,13 +74,13 @@ struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
 	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
-	int error;  /* -errno of the copy (text is "" then): told by whoever looks at the path, after the flags, as native */
+	int error;  /* -errno of the copy; text is "" then. Handlers fail with it after they have checked flags, as the kernel */
 	char text[PATH_MAX]; /* the copy */
 };
 
-/* What a call about the network means: for its record, and for the list of what was refused. */
+/* The endpoint of a network call, for its record and the denials. */
 struct call_net {
-	char host[NET_HOST_MAX]; /* the name its address stands for, or the address; "": the call is not about one */
+	char host[NET_HOST_MAX]; /* the name of the address, or the address; "": not a network call */
 	char address[NET_ADDRESS_TEXT];
 	struct audit_net record; /* of these */
 };
@@ -98,8 +97,8 @@ enum outcome_kind {
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
 	OUTCOME_INET,     /* a call on fd, an internet socket, that may wait: a worker does `work` (inet-work.h) */
-	OUTCOME_FETCH,    /* not judged yet: the task sends its descriptor `value`, and its call comes round again */
-	OUTCOME_GONE,     /* the task died or was interrupted: nobody waits for a response */
+	OUTCOME_FETCH,    /* not judged yet: the target sends its descriptor `value`, and its call is restarted */
+	OUTCOME_GONE,     /* the target died or was interrupted: no response is awaited */
 	OUTCOME_MAX,
 };
 
@@ -118,7 +117,7 @@ struct outcome {
 	struct inet_work *work;   /* OUTCOME_INET: owned */
 };
 
-/* In an order that lets an ordinary call touch few pages: buffers are large, and mostly used at their beginning. */
+/* Ordered so that most calls touch few pages: the large buffers come last. */
 struct call {
 	struct sandbox *sandbox;
 	uint64_t id; /* of the notification */
@@ -129,17 +128,17 @@ struct call {
 	uint64_t arg[6];
 	uint64_t start_ns;
 	size_t text_len;
-	int text_error; /* -errno of the copy, as a path's */
+	int text_error; /* -errno of the copy, as in call_path */
 	bool committed; /* the decision is on record */
-	bool no_wait;   /* an open that was run again after a signal: EINTR where it would wait (interrupted.h) */
-	bool again;     /* OUTCOME_FETCH's second round: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	bool no_wait;   /* an open that was restarted after a signal: EINTR instead of waiting (interrupted.h) */
+	bool again;     /* restarted after OUTCOME_FETCH: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
 	int fetched;
 	struct policy_decision decision;
 	struct outcome outcome;
 	struct audit_slot slot;
 	struct call_net net;
 	struct call_path path[2];
-	struct place place[2];  /* where path[i] led: kept for the record */
+	struct place place[2];  /* where path[i] led, for the record */
 	char text[PATH_MAX]; /* ARG_TEXT */
 };
 
@@ -148,16 +147,16 @@ void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
 void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
 void call_continue(struct call *call);
-/* Refuses by decision: verdict DENY, rule and reason on record, -error as the answer. Returns -1. */
+/* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
 /*
- * Puts the decision on record before the effect. Call it right before whatever changes something; the dispatcher does
- * it for calls without an effect. 0, or -errno: then the outcome is set already and the handler returns.
+ * Writes the audit record. To be called right before the effect. 0, or -errno with the outcome set: then there is no
+ * effect.
  */
 int call_commit(struct call *call);
 
-/* True while the task still waits for this very notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
+/* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_valid(const struct call *call);
 
 /* The task died or its call was interrupted: there is no response. Returns -1. */

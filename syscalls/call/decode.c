@@ -6,47 +6,35 @@
 
 #include "base/banned.h"
 
-/* An errno of the program's making is kept for later; 0, or the -errno that ends the call. */
-static int keep_error(ssize_t copied, int *ret_error)
+/*
+ * Copies a string. An errno of the target's making goes to *ret_error for later; 0, or the -errno that ends the call.
+ * The kernel copies at most PATH_MAX bytes with the NUL (getname(9)): the longest path has PATH_MAX - 1.
+ */
+static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)
 {
-	if (copied == -EPERM || copied == -ESRCH)
-		return (int)copied;
-	*ret_error = copied < 0 ? (int)copied : 0;
+	ssize_t len = decode_string_at(call, call->arg[arg], text, PATH_MAX, -ENAMETOOLONG);
+
+	if (len < 0)
+		text[0] = '\0';
+	*ret_len = len < 0 ? 0 : (size_t)len;
+	if (len == -EPERM || len == -ESRCH)
+		return (int)len;
+	*ret_error = len < 0 ? (int)len : 0;
 	return 0;
 }
 
-/* The kernel copies at most PATH_MAX bytes, NUL included (getname(9)): the longest path is PATH_MAX - 1. */
 static int decode_path(struct call *call, unsigned arg, int dirfd)
 {
-	struct call_path *path = &call->path[call->paths];
-	ssize_t len;
+	struct call_path *path = &call->path[call->paths++];
 
 	path->dirfd = dirfd;
 	path->len = 0;
 	path->error = 0;
 	path->text[0] = '\0';
 	path->null = call->arg[arg] == 0;
-	call->paths++;
 	if (path->null && call->row->arg[arg].kind == ARG_PATH_NULL)
 		return 0;
-	len = guest_string(call->sandbox->guest, call->tid, call->arg[arg], path->text, sizeof(path->text), -ENAMETOOLONG);
-	if (len >= 0)
-		path->len = (size_t)len;
-	else
-		path->text[0] = '\0';
-	return keep_error(len, &path->error);
-}
-
-static int decode_text(struct call *call, unsigned arg)
-{
-	ssize_t len =
-		guest_string(call->sandbox->guest, call->tid, call->arg[arg], call->text, sizeof(call->text), -ENAMETOOLONG);
-
-	if (len >= 0)
-		call->text_len = (size_t)len;
-	else
-		call->text[0] = '\0';
-	return keep_error(len, &call->text_error);
+	return decode_string(call, arg, path->text, &path->len, &path->error);
 }
 
 int decode_call(struct call *call)
@@ -68,7 +56,7 @@ int decode_call(struct call *call)
 			r = decode_path(call, arg, dirfd);
 			dirfd = AT_FDCWD;
 		} else if (kind == ARG_TEXT) {
-			r = decode_text(call, arg);
+			r = decode_string(call, arg, call->text, &call->text_len, &call->text_error);
 		}
 		if (r < 0)
 			return r;

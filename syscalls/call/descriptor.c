@@ -10,13 +10,16 @@
 
 #include "base/banned.h"
 
-/* Needs what ptrace needs, which an ancestor has. Containers refuse it nevertheless (Docker without CAP_SYS_PTRACE). */
+/* Needs ptrace permission, which an ancestor has. Some containers refuse it anyway (Docker without CAP_SYS_PTRACE). */
 static int duplicate(const struct call *call, int fd)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/* Before Linux 6.9: a thread's table is the leader's, unless it was made without CLONE_FILES. */
+	/*
+	 * Before Linux 6.9: the thread group leader's table, which is the thread's unless it was made without
+	 * CLONE_FILES.
+	 */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)

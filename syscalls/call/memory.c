@@ -9,8 +9,8 @@
 #define GUEST_PAGE 4096u
 
 /*
- * process_vm_readv(2) stops at the first page it cannot read and returns what it has only when the remote side is given
- * as one vector a page, so a text that ends right before an unmapped page is still read.
+ * process_vm_readv(2) returns partial reads only between iovecs. One iovec a page reads strings that end before an
+ * unmapped page.
  */
 static size_t split_pages(uint64_t addr, size_t len, struct iovec remote[3])
 {
@@ -42,7 +42,7 @@ static ssize_t process_write(pid_t tid, uint64_t addr, const void *from, size_t 
 	union {
 		const void *in;
 		void *out;
-	} cast = {.in = from}; /* writev reads the local side only; its prototype lacks the const */
+	} cast = {.in = from}; /* process_vm_writev() only reads the local side; its prototype lacks const */
 	struct iovec local = {.iov_base = cast.out, .iov_len = len};
 	struct iovec remote[3];
 	ssize_t put = process_vm_writev(tid, &local, 1, remote, split_pages(addr, len, remote), 0);
@@ -74,7 +74,7 @@ ssize_t guest_string(const struct guest_ops *ops, pid_t tid, uint64_t addr, char
 {
 	size_t have = 0;
 
-	/* Most paths are short: the first read ends with the page or 256 bytes, the later ones with whole pages. */
+	/* Most paths are short: the first read has at most 256 bytes. */
 	while (have < cap) {
 		size_t page_left = GUEST_PAGE - (size_t)((addr + have) & (GUEST_PAGE - 1));
 		size_t want = have ? page_left : (page_left < 256 ? page_left : 256);

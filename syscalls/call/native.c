@@ -20,7 +20,7 @@ bool native_same(const struct call *call, int dirfd, const char *text, unsigned 
 	else
 		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)call->tid, dirfd);
 	if (fstatat(AT_FDCWD, path, &st, *text && flags & AT_SYMLINK_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-		return false; /* not reachable, or longer than a path may be: the detour's host path is */
+		return false; /* not reachable, or too long with the prefix */
 	return st.st_dev == expected->st_dev && st.st_ino == expected->st_ino;
 }
 
@@ -29,7 +29,7 @@ void native_exec_name(const struct call *call, char *out, size_t cap)
 	const struct call_path *path = &call->path[0];
 
 	if (path->dirfd == AT_FDCWD || path->text[0] == '/')
-		(void)snprintf(out, cap, "%s", path->text); /* the caller's room holds any text and the prefix */
+		(void)snprintf(out, cap, "%s", path->text); /* `out` holds any text and the prefix */
 	else if (path->len == 0)
 		(void)snprintf(out, cap, "/dev/fd/%d", path->dirfd);
 	else

@@ -1,4 +1,4 @@
-/* Where the kernel, left to itself, would get from the program's own text: the question behind every detour. */
+/* What the kernel would resolve the target's own path to. Decides whether execve and chdir can be continued. */
 #ifndef CALLGATE_SYSCALLS_CALL_NATIVE_H
 #define CALLGATE_SYSCALLS_CALL_NATIVE_H
 
@@ -9,13 +9,13 @@
 #include "syscalls/call/call.h"
 
 /*
- * True when `text` (relative to the task's descriptor dirfd or, with AT_FDCWD, its cwd) leads to this (dev, ino).
- * flags: AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for the descriptor itself. An answer of the moment: what is done on it
- * is verified afterwards (exec) or grants nothing (chdir).
+ * True when `text`, relative to the target's dirfd or cwd (AT_FDCWD), leads to this (dev, ino). flags:
+ * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. TOCTOU: so execve is verified afterwards, and chdir grants
+ * nothing.
  */
 bool native_same(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 
-/* The name execve(2) gives path 0 of the call: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
+/* The file name that execve(2) uses for path[0]: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
 void native_exec_name(const struct call *call, char *out, size_t cap);
 
 #endif

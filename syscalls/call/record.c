@@ -4,64 +4,36 @@
 
 #include "base/banned.h"
 
-/* What the log calls a register; paths and texts have fields of their own. */
-static enum audit_arg_kind record_kind(enum arg_kind kind)
-{
-	switch (kind) {
-	case ARG_DIRFD:
-	case ARG_FD:
-	case ARG_INT:
-	case ARG_PID:
-	case ARG_SIGNAL:
-	case ARG_UINT:
-	case ARG_SIZE:
-		return AUDIT_ARG_INT;
-	case ARG_MODE:
-		return AUDIT_ARG_MODE;
-	case ARG_TEXT:
-		return AUDIT_ARG_TEXT;
-	case ARG_OPENFLAGS:
-	case ARG_ATFLAGS:
-	case ARG_FLAGS:
-	case ARG_PTR:
-	case ARG_NONE:
-	case ARG_PATH:
-	case ARG_PATH_NULL:
-	case ARG_KIND_MAX:
-	default:
-		return AUDIT_ARG_HEX;
-	}
-}
+/*
+ * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of
+ * int-sized arguments, and so does the log.
+ */
+static const struct {
+	enum audit_arg_kind kind;
+	enum { WORD_FULL, WORD_SIGNED, WORD_UNSIGNED } width;
+} record_kinds[ARG_KIND_MAX] = {
+	[ARG_DIRFD] = {AUDIT_ARG_INT, WORD_SIGNED},
+	[ARG_FD] = {AUDIT_ARG_INT, WORD_SIGNED},
+	[ARG_INT] = {AUDIT_ARG_INT, WORD_SIGNED},
+	[ARG_PID] = {AUDIT_ARG_INT, WORD_SIGNED},
+	[ARG_SIGNAL] = {AUDIT_ARG_INT, WORD_SIGNED},
+	[ARG_UINT] = {AUDIT_ARG_INT, WORD_UNSIGNED},
+	[ARG_SIZE] = {AUDIT_ARG_INT, WORD_FULL},
+	[ARG_MODE] = {AUDIT_ARG_MODE, WORD_UNSIGNED},
+	[ARG_TEXT] = {AUDIT_ARG_TEXT, WORD_FULL},
+	[ARG_OPENFLAGS] = {AUDIT_ARG_HEX, WORD_UNSIGNED},
+	[ARG_ATFLAGS] = {AUDIT_ARG_HEX, WORD_UNSIGNED},
+	[ARG_FLAGS] = {AUDIT_ARG_HEX, WORD_FULL},
+};
 
-/* Registers of int-sized kinds hold rubbish in their high words: the kernel ignores it, and so does the log. */
 static uint64_t record_value(enum arg_kind kind, uint64_t value)
 {
-	switch (kind) {
-	case ARG_DIRFD:
-	case ARG_FD:
-	case ARG_INT:
-	case ARG_PID:
-	case ARG_SIGNAL:
+	if (record_kinds[kind].width == WORD_SIGNED)
 		return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
-	case ARG_UINT:
-	case ARG_OPENFLAGS:
-	case ARG_ATFLAGS:
-	case ARG_MODE:
-		return (uint32_t)value;
-	case ARG_NONE:
-	case ARG_PATH:
-	case ARG_PATH_NULL:
-	case ARG_TEXT:
-	case ARG_FLAGS:
-	case ARG_SIZE:
-	case ARG_PTR:
-	case ARG_KIND_MAX:
-	default:
-		return value;
-	}
+	return record_kinds[kind].width == WORD_UNSIGNED ? (uint32_t)value : value;
 }
 
-/* exec's argv is noted as a text: exec-argv.h. */
+/* execve's argv is recorded as a text: exec/argv.h. */
 static bool is_argv(const struct call *call, unsigned i)
 {
 	return call->row->basis == BASIS_EXEC && call->text_len && !strcmp(call->row->arg[i].name, "argv");
@@ -77,10 +49,10 @@ static void record_args(const struct call *call, struct audit_record *record)
 			kind = ARG_TEXT;
 		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
 			continue;
-		if (kind == ARG_DIRFD && call_int(call, i) == -100) /* AT_FDCWD says nothing the path does not */
+		if (kind == ARG_DIRFD && call_int(call, i) == -100) /* AT_FDCWD */
 			continue;
 		arg->name = call->row->arg[i].name;
-		arg->kind = record_kind(kind);
+		arg->kind = record_kinds[kind].kind;
 		arg->value = record_value(kind, call->arg[i]);
 		if (kind == ARG_TEXT) {
 			arg->text = call->text;

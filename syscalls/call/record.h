@@ -1,4 +1,4 @@
-/* From a judged call to its audit record, with the argument names of the syscall table. */
+/* The audit record of a judged call, with the argument names of the syscall table. Called by call_commit(). */
 #ifndef CALLGATE_SYSCALLS_CALL_RECORD_H
 #define CALLGATE_SYSCALLS_CALL_RECORD_H
 

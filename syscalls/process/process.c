@@ -1,4 +1,7 @@
-/* Resource limits, scheduling and priorities of processes; prctl. For the own process (pid 0) the filter lets most pass. */
+/*
+ * Resource limits, scheduling and priorities of processes; prctl. For the own process (pid 0) the filter lets most
+ * pass.
+ */
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/resource.h>
@@ -16,9 +19,9 @@
 #define AFFINITY_BYTES_MAX 8192u /* more than NR_CPUS needs */
 
 /*
- * With a piped core_pattern the kernel starts a program of the host on a crash, unless the limit is 1 (coredump_pipe() in
- * fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and raising
- * it fails as the kernel would.
+ * With a piped core_pattern the kernel starts a program of the host on a crash, unless the limit is 1 (coredump_pipe()
+ * in fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and
+ * raising it fails as the kernel would.
  */
 static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
@@ -50,8 +53,8 @@ static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint
 }
 
 /*
- * The new limits are in target memory, but continuing is safe whatever they are: without CAP_SYS_RESOURCE the hard limit
- * is not raised.
+ * The new limits are in target memory, but continuing is safe whatever they are: without CAP_SYS_RESOURCE the hard
+ * limit is not raised.
  */
 void sys_prlimit64(struct call *call)
 {
@@ -80,8 +83,8 @@ static void schedule(struct call *call)
 }
 
 /*
- * Notified only where CPU placement may change affinity masks (supervisor/cpu/cpu.h). The target's own mask was restored
- * when the notification was received. Not continued: it could be changed again before the kernel reads it.
+ * Notified only where CPU placement may change affinity masks (supervisor/cpu/cpu.h). The target's own mask was
+ * restored when the notification was received. Not continued: it could be changed again before the kernel reads it.
  */
 void sys_sched_getaffinity(struct call *call)
 {

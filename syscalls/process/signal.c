@@ -1,8 +1,8 @@
 /*
- * Signals: kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open and pidfd_send_signal. Signals to the own
- * process are continued. So are signals to a member of the run where the kernel confines signals to the run: then the
- * thread id may be reused in between. Elsewhere the signal is sent through a pidfd that was found to be a member's. Its
- * sender (si_pid) is the supervisor: the kernel allows no other sender with SI_USER.
+ * Signals: kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open and pidfd_send_signal. Signals to the
+ * own process are continued. So are signals to a member of the run where the kernel confines signals to the run: then
+ * the thread id may be reused in between. Elsewhere the signal is sent through a pidfd that was found to be a member's.
+ * Its sender (si_pid) is the supervisor: the kernel allows no other sender with SI_USER.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@
 /* ---- process groups, and every process ---- */
 
 /*
- * The kernel signals a group in one step. Here the members are listed again until all are signalled, because one may fork
- * in between. The limit is for handlers that fork on each signal.
+ * The kernel signals a group in one step. Here the members are listed again until all are signalled, because one may
+ * fork in between. The limit is for handlers that fork on each signal.
  */
 #define ROUNDS_MAX 8
 

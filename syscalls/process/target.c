@@ -64,8 +64,8 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 void target_continue(struct call *call, pid_t pid)
 {
 	/*
-	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its pid is
-	 * reused by a process outside within microseconds.
+	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its
+	 * pid is reused by a process outside within microseconds.
 	 */
 	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
 		target_absent(call);
