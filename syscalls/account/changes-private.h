@@ -55,10 +55,7 @@ struct changes {
 	size_t moves, move_room;
 };
 
-/*
- * Lists the renamed directories, touches each name there by its first and its present path, and forgets the moves. 0 or
- * -ENOMEM.
- */
+/* Touches everything below the renamed directories by first and present path; forgets the moves. 0 or -ENOMEM. */
 int changes_list_moved(struct changes *changes);
 
 /* False for mounts that are not the user's: private scratch space, /proc, /dev, provided files. */

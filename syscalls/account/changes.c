@@ -59,10 +59,7 @@ static void take_state(struct touched *entry, const struct place *place)
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
-		/*
-		 * ELOOP: a symbolic link is on the way, so the name was absent. Other errors say nothing about the
-		 * name.
-		 */
+		/* ELOOP: a symbolic link on the way, so the name was absent. */
 		entry->state = fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? TOUCHED_ABSENT : TOUCHED_UNKNOWN;
 		return;
 	}
@@ -110,10 +107,7 @@ bool changes_reported(const struct mount *mount)
 	return mount && !(mount->flags & never);
 }
 
-/*
- * Finds or adds a place. A new entry's state is that of `source`; NULL: absent. 0, also when there is no room, or
- * -ENOMEM.
- */
+/* Finds or adds a place, with the state of `source`; NULL: absent. 0, also without room, or -ENOMEM. */
 static int changes_add(struct changes *changes, const struct place *place, const struct place *source)
 {
 	uint64_t hash = texthash(&changes->hash, 0, place->virt, place->virt_len);

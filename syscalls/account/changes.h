@@ -33,10 +33,7 @@ struct change {
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
 
-/*
- * To be called before each effect on a place (create, open for writing, unlink, rename …). Cheap if touched already. 0
- * or -ENOMEM.
- */
+/* To be called before each effect on a place (open for writing, unlink …). Cheap if touched. 0 or -ENOMEM. */
 int changes_touch(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a

@@ -1,7 +1,4 @@
-/*
- * Denied attempts, for the result. A repeated attempt is counted, not listed again. Filled and read in the supervisor
- * thread.
- */
+/* Denied attempts, for the result; repeated ones are counted. Supervisor thread only. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 

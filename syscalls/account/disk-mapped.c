@@ -97,10 +97,7 @@ static int mapped_search(struct proctree *known, uint64_t end_ns)
 	return found == 0 && fresh ? -EAGAIN : found;
 }
 
-/*
- * A process that forks during the search passes its mappings on: so the search is repeated until there are no new
- * processes.
- */
+/* A process that forks during the search passes its mappings on, so it is repeated for new processes. */
 bool disk_deleted_is_mapped(void)
 {
 	uint64_t end_ns = io_now_ns() + SEARCH_MOST_NS;

@@ -13,7 +13,7 @@ struct disk_file {
 	ino_t ino;
 	uint64_t base_bytes; /* before the run opened it: not counted */
 	uint64_t bytes;      /* when last measured */
-	int fd;              /* O_PATH, while the file can grow or is unlinked but open; -1: released, its bytes are final */
+	int fd;              /* O_PATH, while the file can grow or is unlinked but open; -1: released */
 	size_t held_at;      /* its index in `held`, if fd is not -1 */
 	uint64_t ask_ns;     /* no lease is tried before this time */
 	uint64_t patience_ns;

@@ -217,7 +217,7 @@ int disk_watch(struct call *call, int fd, bool made)
 	if (!file)
 		return -1;
 	if (made)
-		file->base_bytes = 0; /* an old entry: a process outside the run removed that file, and its inode number was reused */
+		file->base_bytes = 0; /* an old entry whose inode number was reused */
 	r = disk_files_hold(&disk->files, file, fd, io_now_ns());
 	if (r < 0)
 		return call_fail(call, r);
@@ -321,10 +321,7 @@ void disk_removed(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/*
-	 * rename(2) between two names of one file removes nothing. Directories are exempt: some file systems keep
-	 * st_nlink at 1.
-	 */
+	/* rename(2) between names of one file removes nothing. Some file systems keep a directory's st_nlink at 1. */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;

@@ -29,10 +29,7 @@ void disk_free(struct disk *disk);
 
 /* ---- for supervisor/limits/ ---- */
 
-/*
- * Measures the files that are due; now_ns UINT64_MAX: all. True: the limit is exceeded, or DISK_FILES_MAX; the run must
- * end.
- */
+/* Measures files that are due (now_ns UINT64_MAX: all). True: the run must end, see disk_reason(). */
 bool disk_tick(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are due; -1: no file can grow. */
 int disk_wait_ms(const struct disk *disk, uint64_t now_ns);
@@ -49,10 +46,7 @@ const char *disk_reason(const struct disk *disk);
 
 /* ---- for handlers; without effect if call->sandbox->disk is NULL: there is no limit ---- */
 
-/*
- * To be called before something that takes `bytes` at once is made or opened for writing. 0, or -1: refused, EDQUOT
- * "disk_limit".
- */
+/* To be called before anything that takes `bytes` is made. 0, or -1: refused, EDQUOT "disk_limit". */
 int disk_admit(struct call *call, uint64_t bytes);
 
 /*
@@ -67,10 +61,7 @@ int disk_watch(struct call *call, int fd, bool made);
  */
 int disk_pin(struct call *call, int fd);
 
-/*
- * To be called when the outcome is set: if it is a success, a name of this type (S_IF*) was made; S_IFLNK: to
- * call->text.
- */
+/* To be called with the outcome set: on success a name of this type (S_IF*) was made; S_IFLNK: to call->text. */
 void disk_made(struct call *call, mode_t type);
 
 /* True for a file that is or was watched (disk_watch). */

@@ -178,7 +178,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 	forks_forget_done(forks, tid, now_ns, forks->pendings == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forks_forget_done(forks, tid, now_ns, true); /* before counting, so that forks that are done now are counted */
+		forks_forget_done(forks, tid, now_ns, true); /* before counting, which counts them */
 		room = forks_count(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
@@ -208,10 +208,7 @@ static void forks_judge(struct call *call)
 	call_continue(call);
 }
 
-/*
- * Where memory is sampled, refuses what allow_clone_sampled leaves out: a vfork with memory of its own, and a
- * process that shares descriptors.
- */
+/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
 static bool evades_samples(const struct call *call)
 {
 	unsigned flags = call_uint(call, 0);

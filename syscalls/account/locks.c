@@ -75,10 +75,7 @@ bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint6
 	return whole;
 }
 
-/*
- * The owner of a file description's lock is unknown: the description may be in a message. So all count, up to what the
- * run added.
- */
+/* A file description may be in a message, so its owner is unknown: all count, up to what the run has added. */
 static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
 	uint64_t of_processes, of_files;

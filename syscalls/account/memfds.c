@@ -238,7 +238,7 @@ void sys_mmap(struct call *call)
 	if (!call->sandbox->memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
-		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* samples do not include them; fails as if the machine had none */
+		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* not in samples; fails as if the machine had none */
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
 		map_shared(call);
 	} else {

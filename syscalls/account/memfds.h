@@ -27,10 +27,7 @@ void memfds_free(struct memfds *memfds);
 /* Bytes of all memfds now, including those that were closed since the last sweep. */
 uint64_t memfds_bytes(const struct memfds *memfds);
 
-/*
- * Frees the memfds that no process has any more. To be called before a limit is enforced; memfd_create calls it
- * sometimes.
- */
+/* Frees the memfds that no process has any more. To be called before a limit is enforced. */
 void memfds_sweep(struct memfds *memfds);
 
 /* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. Never taken back. */

@@ -1,7 +1,4 @@
-/*
- * What differs by architecture: seccomp's AUDIT_ARCH and the registers of a stopped thread. Used by the filter and the
- * tracer.
- */
+/* What differs by architecture: AUDIT_ARCH and the registers of a stopped thread. For the filter and the tracer. */
 #ifndef CALLGATE_SYSCALLS_ARCH_ARCH_H
 #define CALLGATE_SYSCALLS_ARCH_ARCH_H
 

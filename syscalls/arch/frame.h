@@ -17,15 +17,12 @@ struct frame {
 	uint64_t addr; /* of the registers in target memory */
 	uint64_t word[FRAME_WORDS]; /* the registers */
 	uint64_t stack; /* the stack pointer after the return */
-	uint64_t pc; /* the instruction pointer after the return; as seccomp_data.instruction_pointer for a call right before it */
+	uint64_t pc; /* the instruction pointer after the return */
 	int nr; /* -1: unknown. Set by frame_identify(), as arg */
 	uint64_t arg[6];
 };
 
-/*
- * Reads the frame at the stack pointer. True: the thread continues with the result EINTR. False also if it is
- * unreadable.
- */
+/* Reads the frame at the stack pointer. True: the thread continues with EINTR. False also if unreadable. */
 bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {

@@ -289,10 +289,7 @@ static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 	return takes_modrm(before) || ((before & 0xc7) == 0x05 && takes_modrm(earlier));
 }
 
-/*
- * The value of reg at `end`, if the instruction at `at` sets it and the following ones lead to `end` without writing
- * it.
- */
+/* The value of reg at `end`, if the instruction at `at` sets it and those up to `end` do not write it. */
 static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg, const struct insn_held *held,
 		   uint32_t *ret_value)
 {

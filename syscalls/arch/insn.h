@@ -22,10 +22,7 @@ struct insn_code {
 	size_t end;
 };
 
-/*
- * Present registers, by the numbers of the instruction set (0 is rax, 7 rdi), and a bit for each that is unchanged
- * since.
- */
+/* Present registers, by number (0 is rax, 7 rdi), and a bit for each that is unchanged since. */
 struct insn_held {
 	uint64_t reg[INSN_REGISTERS];
 	uint32_t same;

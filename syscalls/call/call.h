@@ -74,7 +74,7 @@ struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
 	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
-	int error;  /* -errno of the copy; text is "" then. Handlers fail with it after they have checked flags, as the kernel */
+	int error;  /* -errno of the copy; text is "" then. Handlers check flags first, as the kernel */
 	char text[PATH_MAX]; /* the copy */
 };
 
@@ -96,7 +96,7 @@ enum outcome_kind {
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
-	OUTCOME_INET,     /* a call on fd, an internet socket, that may wait: a worker does `work` (inet-work.h) */
+	OUTCOME_INET,     /* a call on fd that may wait: a thread does `work` (work.h) */
 	OUTCOME_FETCH,    /* not judged yet: the target sends its descriptor `value`, and its call is restarted */
 	OUTCOME_GONE,     /* the target died or was interrupted: no response is awaited */
 	OUTCOME_MAX,
@@ -150,10 +150,7 @@ void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
-/*
- * Writes the audit record. To be called right before the effect. 0, or -errno with the outcome set: then there is no
- * effect.
- */
+/* Writes the audit record, right before the effect. 0, or -errno with the outcome set: then no effect. */
 int call_commit(struct call *call);
 
 /* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */

@@ -14,10 +14,7 @@ int decode_call(struct call *call);
 /* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */
 int decode_struct(const struct call *call, unsigned arg, void *out, size_t len);
 
-/*
- * An extensible struct (openat2 …) as copy_struct_from_user(): -EINVAL below min, -E2BIG for a non-zero tail,
- * zero-padded.
- */
+/* As copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail, zero-padded. */
 int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
 /* The same at an address from a decoded struct (execve's argv, iovecs). decode_string_at() as guest_string(). */

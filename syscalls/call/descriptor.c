@@ -16,10 +16,7 @@ static int duplicate(const struct call *call, int fd)
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/*
-	 * Before Linux 6.9: the thread group leader's table, which is the thread's unless it was made without
-	 * CLONE_FILES.
-	 */
+	/* Before Linux 6.9: from the leader, whose table it is unless the thread was made without CLONE_FILES. */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)

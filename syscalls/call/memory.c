@@ -8,10 +8,7 @@
 
 #define GUEST_PAGE 4096u
 
-/*
- * process_vm_readv(2) returns partial reads only between iovecs. One iovec a page reads strings that end before an
- * unmapped page.
- */
+/* process_vm_readv(2) stops between iovecs only: one a page reads strings that end before an unmapped page. */
 static size_t split_pages(uint64_t addr, size_t len, struct iovec remote[3])
 {
 	size_t count = 0;

@@ -6,10 +6,7 @@
 #include <stdint.h>
 
 struct inet_work {
-	/*
-	 * Waits on fd. Returns the call's result, -errno, or -EINTR when go_on() is false: no target waits for it any
-	 * more.
-	 */
+	/* Waits on fd. Returns the result, -errno, or -EINTR when go_on() is false: no target waits any more. */
 	int64_t (*run)(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx);
 	void (*free)(struct inet_work *work);
 };

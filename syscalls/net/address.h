@@ -7,18 +7,12 @@
 
 #include "syscalls/call/call.h"
 
-/*
- * Whether argument 0 is a socket: 0, -EBADF or -ENOTSOCK. Only for the errno: another thread may replace the
- * descriptor.
- */
+/* 0, -EBADF or -ENOTSOCK of argument 0. Only for the errno: a thread may replace the descriptor. */
 int net_check_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_socket(struct call *call);
 
-/*
- * Copies the address of arguments 1 and 2, padded with zeroes. Checks the socket first, as the kernel. False: the
- * outcome is set.
- */
+/* Copies the address of arguments 1 and 2, zero-padded, after checking the socket. False: the outcome is set. */
 bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len);
 
 enum net_unix_kind {

@@ -44,7 +44,7 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
 	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
-		return -EINVAL; /* the kernel's errno for a loopback source and another destination: ip_route_output_key() */
+		return -EINVAL; /* as ip_route_output_key() for a loopback source */
 	*ret_port = bound.port;
 	return 0;
 }

@@ -1,7 +1,4 @@
-/*
- * UDP: connect(2) and addressed sends, to the run's DNS, to endpoints with "proto": "udp", and within a run's
- * namespace.
- */
+/* UDP: connect(2) and addressed sends, to the run's DNS, UDP endpoints, and within a run's namespace. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +109,7 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 
 		pool_address(inet->options.pool, index, families[i], port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)endpoint_get(inet, host, &address, &at); /* sends to an endpoint that could not be made fail with ECONNREFUSED */
+			(void)endpoint_get(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
 	}
 }
 
@@ -130,10 +127,7 @@ void inet_prepare_endpoints(struct inet *inet)
 
 /* ---- where they go ---- */
 
-/*
- * Judges `to`. 0 with the real address; -ENOENT: denied, for the reason in *route; other -errno: no endpoint could be
- * made.
- */
+/* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
 static int datagram_route(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
@@ -145,7 +139,7 @@ static int datagram_route(struct inet *inet, const struct inet_address *to, stru
 		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
-		if (!inet->options.own_netns) { /* if the member closes its socket, one of the host might receive the datagram */
+		if (!inet->options.own_netns) { /* if the member closes, a socket of the host might receive it */
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}
@@ -163,10 +157,7 @@ static bool datagram_egress_failed(const struct inet *inet)
 	return inet->options.alive && !inet->options.alive(inet->options.egress);
 }
 
-/*
- * A failed send without a peer has bound the socket to every address: rebind it to the loopback, at the same port if
- * that is free.
- */
+/* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
 static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;

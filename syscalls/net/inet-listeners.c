@@ -127,10 +127,7 @@ static bool find_holder(const struct call *call, struct listener *item)
 	return false;
 }
 
-/*
- * A duplicate of the listener, or -ENOENT. While held_fd is open its inode number is not reused; otherwise the inode of
- * the duplicate is compared.
- */
+/* A duplicate of the listener, or -ENOENT. Without held_fd its inode number may have been reused. */
 static int listeners_take(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;

@@ -100,10 +100,7 @@ void inet_name(const struct inet *inet, const struct inet_socket *socket, const 
 		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own, peer);
 }
 
-/*
- * Translates an address without an entry: the run's loopback, and the source of a datagram that was sent to a synthetic
- * address, which is that address.
- */
+/* Without an entry: the run's loopback, and the source of datagrams to a synthetic address, which is that address. */
 static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
 {
 	struct sockaddr_storage storage;

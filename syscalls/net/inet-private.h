@@ -35,10 +35,7 @@ struct inet_socket {
 
 /* False: not a TCP or UDP socket. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind);
-/*
- * Duplicates the socket of argument 0. False: the outcome is set; `other` is the -errno for sockets that are not TCP or
- * UDP.
- */
+/* Duplicates argument 0. False: the outcome is set; `other`: -errno for sockets that are not TCP or UDP. */
 bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int other);
 
 int inet_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
@@ -56,10 +53,7 @@ int inet_bound(const struct inet_socket *socket, struct inet_address *ret_addres
 /* bind(2). 0 or -errno. */
 int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
 
-/*
- * Binds an unbound socket to this address and a port that the kernel chooses. 0, also when it is bound already, or
- * -errno.
- */
+/* Binds to this address and a port that the kernel chooses. 0, also when it is bound already, or -errno. */
 int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address);
 
 /*
@@ -108,28 +102,19 @@ void inet_name(const struct inet *inet, const struct inet_socket *socket, const 
 
 /* ---- inet-listeners.c ---- */
 
-/*
- * Whether the socket may stop listening (connect to AF_UNSPEC, shutdown). False on a shared loopback while a thread's
- * connect waits for a listener.
- */
+/* Whether the socket may stop listening: not while a thread's connect waits for a listener on a shared loopback. */
 bool inet_may_unlisten(const struct inet *inet, int socket_fd);
 
 /* ---- inet-datagram.c ---- */
 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to);
 
-/*
- * Judges the destination of a datagram; the caller commits. 0 with the address to send to (*ret_len 0: the peer);
- * -errno with the outcome set.
- */
+/* Judges a datagram's destination. 0 with the address (*ret_len 0: the peer); -errno with the outcome set. */
 int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
 			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
 void inet_endpoint_done(struct inet_endpoint *endpoint);
-/*
- * Makes the UDP endpoints of all rules with exact names. For runs where sends are native (descriptor.h): their sends
- * cannot make an endpoint on first use.
- */
+/* Makes the endpoints of rules with exact names, where sends are native and cannot make them (descriptor.h). */
 void inet_prepare_endpoints(struct inet *inet);
 
 #endif

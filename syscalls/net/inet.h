@@ -50,10 +50,7 @@ void inet_shutdown(struct call *call, int copy);
 bool inet_bounded(const struct inet *inet);
 /* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
 bool inet_tick(struct inet *inet, uint64_t now_ns);
-/*
- * Replaces the kernel's name of a socket by the target's. peer: the one of getpeername(2). True: the address was
- * replaced.
- */
+/* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
 bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 

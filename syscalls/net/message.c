@@ -138,10 +138,7 @@ static int message_check_credentials(const struct call *call, const struct cmsgh
 
 enum fate { KEEP, DROP };
 
-/*
- * For unix sockets: KEEP, DROP or -errno. Credentials are dropped: the kernel would check them against the
- * supervisor's.
- */
+/* KEEP, DROP or -errno. Credentials are dropped: the kernel would compare them with the supervisor's. */
 static int message_judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	int r;
@@ -158,10 +155,7 @@ static int message_judge_unix(struct call *call, struct message *message, struct
 	return r < 0 ? r : DROP;
 }
 
-/*
- * For UDP: TOS, TTL and segmentation are kept. Whatever sets source or route (PKTINFO, IP options, routing headers)
- * would evade the judged address.
- */
+/* For UDP. What sets source or route (PKTINFO, options, routing headers) would evade the judged address. */
 static int message_judge_inet(const struct cmsghdr *item)
 {
 	static const struct {

@@ -1,7 +1,4 @@
-/*
- * A message of sendto, sendmsg or sendmmsg: what is copied from target memory before it is judged. Used by send.c and
- * transfer.c.
- */
+/* A message of sendto, sendmsg or sendmmsg, copied from target memory. Used by send.c and transfer.c. */
 #ifndef CALLGATE_SYSCALLS_NET_MESSAGE_H
 #define CALLGATE_SYSCALLS_NET_MESSAGE_H
 

@@ -1,7 +1,4 @@
-/*
- * getsockname(2) and getpeername(2). A name that the supervisor has changed is translated back; others are left to the
- * kernel.
- */
+/* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

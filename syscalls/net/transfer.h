@@ -1,7 +1,4 @@
-/*
- * Sending a copied message on a duplicate of the target's socket. What would wait is continued by a thread of
- * supervisor/blocking.c. Used by send.c.
- */
+/* Sends a copied message on a duplicate of the socket, in a thread if it would wait. Used by send.c. */
 #ifndef CALLGATE_SYSCALLS_NET_TRANSFER_H
 #define CALLGATE_SYSCALLS_NET_TRANSFER_H
 

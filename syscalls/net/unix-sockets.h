@@ -21,16 +21,10 @@ struct sockets;
 int sockets_create(int scratch_fd, struct sockets **ret_sockets);
 void sockets_free(struct sockets *sockets);
 
-/*
- * Makes room for one more: forgets sockets that are closed or whose file was removed. 0 or -ENOSPC. Called before the
- * file is made.
- */
+/* Makes room for one more, before its file is made: forgets closed and unlinked sockets. 0 or -ENOSPC. */
 int sockets_make_room(struct sockets *sockets);
 
-/*
- * Binds socket_fd, and registers it for the socket file node_fd, which is taken. text: the path in the call. 0 or
- * -errno.
- */
+/* Binds socket_fd and registers it for node_fd (taken). text: the path in the call. 0 or -errno. */
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
 
 /* An O_PATH descriptor of the inode that the file's socket is bound to, borrowed; -ENOENT: the run has not bound it. */

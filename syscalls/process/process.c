@@ -1,7 +1,4 @@
-/*
- * Resource limits, scheduling and priorities of processes; prctl. For the own process (pid 0) the filter lets most
- * pass.
- */
+/* Resource limits, scheduling and priorities of processes; prctl. */
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/resource.h>
@@ -52,10 +49,7 @@ static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint
 	target_continue(call, pid == 0 ? call->tid : pid);
 }
 
-/*
- * The new limits are in target memory, but continuing is safe whatever they are: without CAP_SYS_RESOURCE the hard
- * limit is not raised.
- */
+/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
 void sys_prlimit64(struct call *call)
 {
 	if (call_uint(call, 1) == RLIMIT_CORE && call->arg[2])

@@ -254,7 +254,7 @@ static void send_thread_by_number(struct call *call, pid_t tgid, pid_t tid, int 
 static void send_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open(call, tid, true);
-	long owner = tree_status(tid, "Tgid", 10); /* read after the pidfd was opened, so of that thread or of a later member */
+	long owner = tree_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
 
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid))
 		target_absent(call);
@@ -410,7 +410,7 @@ void sys_pidfd_send_signal(struct call *call)
 	r = read_pidfd(call, call_int(call, 0), &target);
 	if (r < 0)
 		target_fail(call, r);
-	else if (may_continue(call, -1, target.pid)) /* even if the descriptor is replaced, the kernel confines the signal */
+	else if (may_continue(call, -1, target.pid)) /* confined even if the descriptor is replaced */
 		continue_call(call);
 	else if (flags == PIDFD_SIGNAL_PROCESS_GROUP)
 		signal_group(call, -target.pid, sig);

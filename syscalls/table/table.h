@@ -62,7 +62,7 @@ enum run_trait {
 	RUN_MEMORY = 1 << 4,    /* nothing else bounds memory: what gets some that no process shows is judged (memfds.h) */
 	RUN_DISK = 1 << 5,      /* what is added to the disk is counted: fallocate is judged */
 	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be made */
-	RUN_UDP = 1 << 7,       /* UDP sockets likewise, in a network namespace of the run's own: see net/inet-socket.c */
+	RUN_UDP = 1 << 7,       /* UDP sockets likewise, in a network namespace of the run's own: see net/socket.c */
 	RUN_MESSAGES = 1 << 8,  /* sendmsg and sendmmsg, in which an address may be, are judged: always, but see descriptor.h */
 	RUN_LISTENERS = 1 << 9, /* without a network namespace of its own: shutdown and some options are judged */
 	RUN_PINNED = 1 << 10,   /* CPU masks may be ours for a moment: calls that show or set one are notified (cpu/cpu.h) */
