@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* Needs ptrace permission, which an ancestor has. Some containers refuse it anyway (Docker without CAP_SYS_PTRACE). */
-static int duplicate(const struct call *call, int fd)
+static int descriptor_duplicate(const struct call *call, int fd)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
@@ -30,50 +30,37 @@ bool descriptor_direct(void)
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
+/* further: not the first descriptor of the call, so the target cannot be made to send it. */
+static int descriptor_get(struct call *call, int fd, bool further)
+{
+	int copy = descriptor_duplicate(call, fd);
+
+	if (!call_valid(call)) {
+		if (copy >= 0)
+			(void)close(copy);
+		return call_gone(call);
+	}
+	if (copy >= 0)
+		return copy;
+	if (copy == -EBADF)
+		return call_fail(call, copy);
+	if (further || (call->sandbox->inet && descriptor_direct()))
+		return call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
+	call->outcome.kind = OUTCOME_FETCH;
+	call->outcome.value = fd;
+	return -1;
+}
+
 int descriptor_copy(struct call *call, int fd)
 {
-	int copy;
-
-	if (call->again) {
-		copy = call->fetched;
-		call->again = false;
-	} else {
-		copy = duplicate(call, fd);
-		if (!call_valid(call)) {
-			if (copy >= 0)
-				(void)close(copy);
-			call->outcome.kind = OUTCOME_GONE;
-			return -1;
-		}
-		if (copy < 0 && copy != -EBADF && call->sandbox->inet && descriptor_direct()) {
-			call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
-			return -1;
-		}
-		if (copy < 0 && copy != -EBADF) {
-			call->outcome.kind = OUTCOME_FETCH;
-			call->outcome.value = fd;
-			return -1;
-		}
-	}
-	if (copy < 0)
-		call_fail(call, copy);
-	return copy < 0 ? -1 : copy;
+	if (!call->again)
+		return descriptor_get(call, fd, false);
+	call->again = false;
+	return call->fetched < 0 ? call_fail(call, call->fetched) : call->fetched;
 }
 
 int descriptor_copy_nth(struct call *call, int fd, unsigned n)
 {
-	int copy = duplicate(call, fd);
-
 	(void)n;
-	if (!call_valid(call)) {
-		if (copy >= 0)
-			(void)close(copy);
-		call->outcome.kind = OUTCOME_GONE;
-		return -1;
-	}
-	if (copy == -EBADF)
-		call_fail(call, -EBADF);
-	else if (copy < 0)
-		call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
-	return copy < 0 ? -1 : copy;
+	return descriptor_get(call, fd, true);
 }
