@@ -16,6 +16,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/names.h \
 	policy/network/net.h \
 	policy/network/network.h \
+	policy/network/pack.c \
+	policy/network/pack.h \
 	policy/network/path.c \
 	policy/network/pattern.c \
 	policy/network/show.c \

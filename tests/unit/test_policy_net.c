@@ -1,12 +1,14 @@
 /* Judging endpoints and requests, composition over files and the command line, the printed policy, warnings. */
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy-rig.h"
 #include "policy/network/net.h"
+#include "policy/network/pack.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -568,6 +570,75 @@ START_TEST(test_damaged)
 }
 END_TEST
 
+static const char everything[] =
+	"{\"version\": 1, \"network\": {\"allow\": ["
+	"{\"host\": \"api.test\", \"port\": [443, 8443], \"proto\": \"https\", \"http\": [\"GET,POST /a/*\", \"WEBSOCKET /chat\"], \"any_body\": true, \"private\": true,"
+	" \"credential\": {\"header\": \"Authorization\", \"value\": \"Bearer {TOKEN}\"}, \"max_requests\": 7, \"reason\": \"work\"},"
+	"{\"host\": \"**.wild.test\", \"dns\": \"real\", \"max_bytes_up\": 9},"
+	"{\"host\": \"192.0.2.7\", \"port\": 53, \"proto\": \"udp\", \"private\": true}],"
+	"\"deny\": [{\"host\": \"bad.wild.test\", \"reason\": \"bad\"}, {\"host\": \"api.test\", \"port\": 8443}],"
+	"\"listen\": [\"8000-8100\"], \"resolve\": {\"api.test\": [\"192.0.2.1\", \"2001:db8::1\"]}, \"proxy\": \"env\","
+	"\"pool\": {\"v4\": \"10.99.0.0/16\"}},"
+	"\"secrets\": {\"TOKEN\": {\"from\": \"env:REAL\", \"hosts\": [\"api.test\", \"*.wild.test\"]}}}";
+
+/* What egress judges by is what callgate compiled. */
+START_TEST(packed_and_unpacked)
+{
+	struct rig rig = {0};
+	struct policy *policy = NULL, *other = NULL, *none = NULL;
+	struct buf buf = {0}, again = {0};
+	struct sockaddr_storage address[NET_ADDRESSES_MAX];
+	const struct net_rule *rule;
+	const struct net_secret *secret;
+	size_t count;
+
+	ck_assert_msg(rig_load(&rig, everything, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
+	ck_assert_int_eq(net_pack(policy, &buf), 0);
+	ck_assert_int_eq(net_unpack(buf.data, buf.len, &other), 0);
+	ck_assert_int_eq(net_pack(other, &again), 0);
+	ck_assert_uint_eq(buf.len, again.len);
+	ck_assert_mem_eq(buf.data, again.data, buf.len);
+	policy_free(policy);
+
+	ck_assert(policy_net_enabled(other) && policy_net_proxy_env(other));
+	rule = policy_net_rules(other, &count);
+	ck_assert_uint_eq(count, 3);
+	ck_assert_str_eq(rule[0].reason, "work");
+	ck_assert(rule[0].any_body && rule[0].http[1].websocket && rule[0].budget.requests == 7 && !rule[0].dns_real);
+	ck_assert_str_eq(rule[0].header_value, "Bearer {TOKEN}");
+	ck_assert(rule[1].private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
+	ck_assert(rule[2].dns_real && rule[2].index == 2 && !rule[2].header);
+	ck_assert(policy_net_request(other, "api.test", 443, "POST", "/a/b", false).allow);
+	ck_assert(!policy_net_request(other, "api.test", 443, "PUT", "/a/b", false).allow);
+	ck_assert_str_eq(policy_net_connect(other, "api.test", 8443, false).reason, "denied_by_rule");
+	ck_assert_str_eq(policy_net_name(other, "bad.wild.test").reason, "denied_by_rule");
+	ck_assert(policy_net_name(other, "a.b.wild.test").allow);
+	ck_assert(policy_net_listen(other, 8100).allow && !policy_net_listen(other, 8101).allow);
+	ck_assert_uint_eq(policy_net_resolve(other, "api.test", address, NET_ADDRESSES_MAX), 2);
+	ck_assert_int_eq(address[1].ss_family, AF_INET6);
+	ck_assert_uint_eq(policy_net_pool(other).v4_bits, 16);
+	secret = policy_net_secrets(other, &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert(net_secret_host(secret, "x.wild.test") && !net_secret_host(secret, "wild.test"));
+
+	/* All that is cut, and what has more behind it. */
+	for (size_t len = 0; len < buf.len; len++) {
+		char *cut = malloc(len + 1); /* so that a sanitizer sees what is read behind it */
+
+		memcpy(cut, buf.data, len);
+		ck_assert_int_eq(net_unpack(cut, len, &none), -EINVAL);
+		free(cut);
+	}
+	buf_add(&buf, "x", 1);
+	ck_assert_int_eq(net_unpack(buf.data, buf.len, &none), -EINVAL);
+	ck_assert_ptr_null(none);
+	policy_free(other);
+	buf_done(&buf);
+	buf_done(&again);
+	rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("policy net");
@@ -587,6 +658,7 @@ int main(void)
 	tcase_add_test(tcase, test_no_net_contradicts);
 	tcase_add_test(tcase, test_too_many);
 	tcase_add_test(tcase, test_damaged);
+	tcase_add_test(tcase, packed_and_unpacked);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }

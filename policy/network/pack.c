@@ -1,0 +1,208 @@
+#include "policy/network/pack.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/model.h"
+
+#include "base/banned.h"
+
+#define ABSENT UINT32_MAX /* in place of a text's length */
+
+/* One walk for both directions, so that they cannot differ. */
+struct packer {
+	struct buf *out; /* NULL: it reads */
+	const char *in;
+	size_t left;
+	struct arena *arena;
+	int error;
+};
+
+static void pack_bytes(struct packer *packer, void *bytes, size_t len)
+{
+	if (packer->out) {
+		buf_add(packer->out, bytes, len);
+	} else if (packer->error == 0 && len <= packer->left) {
+		memcpy(bytes, packer->in, len);
+		packer->in += len;
+		packer->left -= len;
+	} else {
+		memset(bytes, 0, len);
+		packer->error = packer->error < 0 ? packer->error : -EINVAL;
+	}
+}
+
+#define PACK(packer, value) pack_bytes(packer, &(value), sizeof(value))
+
+static void pack_text(struct packer *packer, const char **text)
+{
+	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : ABSENT;
+
+	PACK(packer, len);
+	if (packer->out) {
+		if (*text)
+			buf_add(packer->out, *text, len);
+		return;
+	}
+	*text = NULL;
+	if (len == ABSENT || packer->error < 0)
+		return;
+	if (len > packer->left) {
+		packer->error = -EINVAL;
+		return;
+	}
+	*text = arena_dupn(packer->arena, packer->in, len);
+	packer->error = *text ? 0 : -ENOMEM;
+	packer->in += len;
+	packer->left -= len;
+}
+
+/* An array's items, to be walked by the caller; when reading it is a new one with one empty item more. */
+static void *pack_list(struct packer *packer, const void *items, size_t *count, size_t size)
+{
+	void *list;
+
+	PACK(packer, *count);
+	if (packer->out)
+		return (void *)(uintptr_t)items; /* only read */
+	if (*count > packer->left) /* each takes a byte */
+		packer->error = -EINVAL;
+	list = packer->error == 0 ? arena_alloc(packer->arena, (*count + 1) * size) : NULL;
+	if (!list) {
+		packer->error = packer->error < 0 ? packer->error : -ENOMEM;
+		*count = 0;
+	}
+	return list;
+}
+
+static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, size_t *count)
+{
+	uint16_t *list = pack_list(packer, ports, count, sizeof(*list));
+
+	if (*count > 0)
+		pack_bytes(packer, list, *count * sizeof(*list));
+	return *count > 0 ? list : NULL; /* of a deny rule: all */
+}
+
+static void pack_rule(struct packer *packer, struct net_rule *rule)
+{
+	struct net_http_rule *http;
+
+	_Static_assert(sizeof(*rule) == 152 && sizeof(*http) == 24, "every field of a rule is packed");
+	PACK(packer, rule->index);
+	pack_text(packer, &rule->label);
+	pack_text(packer, &rule->host);
+	PACK(packer, rule->is_address);
+	rule->port = pack_ports(packer, rule->port, &rule->ports);
+	PACK(packer, rule->proto);
+	rule->http = http = pack_list(packer, rule->http, &rule->http_count, sizeof(*http));
+	for (size_t i = 0; i < rule->http_count; i++) {
+		pack_text(packer, &http[i].methods);
+		pack_text(packer, &http[i].path);
+		PACK(packer, http[i].websocket);
+	}
+	pack_text(packer, &rule->header);
+	pack_text(packer, &rule->header_value);
+	PACK(packer, rule->private_addresses);
+	PACK(packer, rule->dns_real);
+	PACK(packer, rule->any_body);
+	PACK(packer, rule->budget);
+	pack_text(packer, &rule->reason);
+}
+
+static void pack_deny(struct packer *packer, struct net_deny *deny)
+{
+	_Static_assert(sizeof(*deny) == 40, "every field of a deny rule is packed");
+	pack_text(packer, &deny->host);
+	deny->port = pack_ports(packer, deny->port, &deny->ports);
+	pack_text(packer, &deny->reason);
+	pack_text(packer, &deny->label);
+}
+
+static void pack_fixed(struct packer *packer, struct net_fixed *fixed)
+{
+	_Static_assert(sizeof(*fixed) == 24 + NET_ADDRESSES_MAX * sizeof(struct sockaddr_storage),
+		       "every field of a fixed name is packed");
+	pack_text(packer, &fixed->where);
+	pack_text(packer, &fixed->host);
+	PACK(packer, fixed->address);
+	PACK(packer, fixed->addresses);
+	if (fixed->addresses > NET_ADDRESSES_MAX)
+		packer->error = -EINVAL;
+}
+
+static void pack_secret(struct packer *packer, struct net_secret *secret)
+{
+	const char **hosts;
+	size_t count = 0;
+
+	_Static_assert(sizeof(*secret) == 24, "every field of a secret is packed");
+	while (packer->out && secret->hosts[count])
+		count++;
+	pack_text(packer, &secret->name);
+	pack_text(packer, &secret->from);
+	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
+	for (size_t i = 0; i < count; i++)
+		pack_text(packer, &hosts[i]);
+	secret->hosts = hosts; /* the item more is the NULL at its end */
+}
+
+static void pack_network(struct packer *packer, struct policy_network *network)
+{
+	struct net_range *listen;
+
+	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
+	PACK(packer, network->said);
+	network->rule = pack_list(packer, network->rule, &network->rules, sizeof(*network->rule));
+	for (size_t i = 0; i < network->rules; i++)
+		pack_rule(packer, &network->rule[i]);
+	network->deny = pack_list(packer, network->deny, &network->denies, sizeof(*network->deny));
+	for (size_t i = 0; i < network->denies; i++)
+		pack_deny(packer, &network->deny[i]);
+	network->listen = listen = pack_list(packer, network->listen, &network->listens, sizeof(*listen));
+	for (size_t i = 0; i < network->listens; i++) {
+		_Static_assert(sizeof(*listen) == 16, "every field of a range is packed");
+		PACK(packer, listen[i].first);
+		PACK(packer, listen[i].last);
+		pack_text(packer, &listen[i].label);
+	}
+	network->fixed = pack_list(packer, network->fixed, &network->fixeds, sizeof(*network->fixed));
+	for (size_t i = 0; i < network->fixeds; i++)
+		pack_fixed(packer, &network->fixed[i]);
+	network->secret = pack_list(packer, network->secret, &network->secrets, sizeof(*network->secret));
+	for (size_t i = 0; i < network->secrets; i++)
+		pack_secret(packer, &network->secret[i]);
+	pack_text(packer, &network->upstream_ca);
+	PACK(packer, network->proxy);
+	PACK(packer, network->pool);
+	PACK(packer, network->has_pool_v4);
+	PACK(packer, network->has_pool_v6);
+}
+
+int net_pack(const struct policy *policy, struct buf *buf)
+{
+	struct packer packer = {.out = buf};
+
+	pack_network(&packer, (struct policy_network *)(uintptr_t)&policy->network); /* only read */
+	return buf->failed ? -ENOMEM : 0;
+}
+
+int net_unpack(const void *bytes, size_t len, struct policy **ret_policy)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+	struct packer packer = {.in = bytes, .left = len, .arena = policy ? &policy->arena : NULL};
+
+	if (!policy)
+		return -ENOMEM;
+	pack_network(&packer, &policy->network);
+	if (packer.error == 0 && packer.left > 0)
+		packer.error = -EINVAL;
+	if (packer.error < 0) {
+		policy_free(policy);
+		return packer.error;
+	}
+	*ret_policy = policy;
+	return 0;
+}
