@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -386,6 +387,73 @@ int secrets_adopt(struct secrets *secrets, const struct policy *policy)
 		if (make_placeholder(secret) < 0)
 			return -EIO;
 	}
+	return 0;
+}
+
+/* ---- to the process that uses them ---- */
+
+/* One message for each: nothing of a value is ever in a buffer of ours. */
+static struct msghdr message_of(struct secret *secret, struct iovec part[2])
+{
+	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
+	part[1] = (struct iovec){secret->value, secret->len};
+	return (struct msghdr){.msg_iov = part, .msg_iovlen = 2};
+}
+
+int secrets_send(struct secrets *secrets, int fd)
+{
+	for (size_t i = 0; secrets && i < secrets->count; i++) {
+		struct iovec part[2];
+		const struct msghdr message = message_of(&secrets->item[i], part);
+		ssize_t sent;
+
+		do
+			sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+		while (sent < 0 && errno == EINTR);
+		if (sent < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int receive(struct secret *secret, const struct net_secret *of, int fd)
+{
+	struct iovec part[2];
+	struct msghdr message;
+	ssize_t got;
+
+	secret->of = of;
+	secret->value = value_new();
+	if (!secret->value)
+		return -ENOMEM;
+	secret->len = SECRET_VALUE_MAX;
+	message = message_of(secret, part);
+	do
+		got = recvmsg(fd, &message, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < (ssize_t)sizeof(secret->placeholder) || message.msg_flags & MSG_TRUNC)
+		return got < 0 ? -errno : -EPIPE;
+	secret->len = (size_t)got - sizeof(secret->placeholder);
+	secret->placeholder_len = strnlen(secret->placeholder, sizeof(secret->placeholder));
+	return 0;
+}
+
+int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets)
+{
+	size_t count;
+	const struct net_secret *list = policy_net_secrets(policy, &count);
+	struct secrets *secrets = count ? calloc(1, sizeof(*secrets) + count * sizeof(secrets->item[0])) : NULL;
+	int error = count && !secrets ? -ENOMEM : 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		error = receive(&secrets->item[i], &list[i], fd);
+		secrets->count = i + 1;
+	}
+	if (error) {
+		secrets_free(secrets);
+		return error;
+	}
+	*ret_secrets = secrets;
 	return 0;
 }
 

@@ -30,6 +30,12 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
  * policy is freed. 0; -ESTALE: other secrets; -EIO: no random bytes. NULL: no secrets.
  */
 int secrets_adopt(struct secrets *secrets, const struct policy *policy);
+/*
+ * To the egress process, over a SOCK_SEQPACKET socket; it waits for room. And there, with the same policy: *ret_secrets
+ * is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
+ */
+int secrets_send(struct secrets *secrets, int fd);
+int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets);
 /* Wipes and frees. */
 void secrets_free(struct secrets *secrets);
 /*
@@ -55,7 +61,7 @@ int secrets_fill(const struct secrets *secrets, const char *template, const char
 int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
 		    size_t *ret_len);
 
-/* Wipes the values, keeps names and placeholders: for other processes, after egress has been forked. */
+/* Drops the values, keeps names and placeholders: for the keeper and the supervisor, once egress has them. */
 void secrets_forget(struct secrets *secrets);
 
 #endif

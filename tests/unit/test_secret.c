@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -183,6 +184,36 @@ START_TEST(test_long)
 END_TEST
 
 /* A command that neither writes nor ends, and leaves a child: all of it is over with the time, and not before. */
+/* To egress: what it gets is the same, and nothing but the two ends ever has it. */
+START_TEST(test_handed_over)
+{
+	struct secrets *secrets, *received = NULL;
+	int pair[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	ck_assert_int_eq(secrets_send(NULL, pair[0]), 0);
+	ck_assert_int_eq(setenv("GIVEN", "of-the-environment", 1), 0);
+	listed = 0;
+	ck_assert_int_eq(secrets_receive(NULL, pair[1], &received), 0);
+	ck_assert_ptr_null(received);
+	say("E", "env:GIVEN");
+	say("C", "command:head -c 16384 /dev/zero | tr '\\0' x");
+	secrets = loaded();
+	ck_assert_int_eq(secrets_send(secrets, pair[0]), 0);
+	ck_assert_int_eq(secrets_receive(NULL, pair[1], &received), 0);
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_str_eq(secrets_placeholder(received, i), secrets_placeholder(secrets, i));
+	secrets_free(secrets);
+	filled(received, "{E}", "of-the-environment");
+	secrets_free(received);
+	(void)close(pair[0]);
+	received = NULL;
+	ck_assert_int_eq(secrets_receive(NULL, pair[1], &received), -EPIPE);
+	ck_assert_ptr_null(received);
+	(void)close(pair[1]);
+}
+END_TEST
+
 START_TEST(test_time_limit)
 {
 	int pipe_fd[2];
@@ -371,6 +402,7 @@ int main(void)
 	tcase_add_test(tcase, test_none);
 	tcase_add_test(tcase, test_sources);
 	tcase_add_test(tcase, test_bad_sources);
+	tcase_add_test(tcase, test_handed_over);
 	tcase_add_test(tcase, test_long);
 	tcase_add_test(tcase, test_time_limit);
 	tcase_add_test(tcase, test_fill);
