@@ -5,16 +5,14 @@ libcallgate_base_a_SOURCES += \
 	base/buf.c \
 	base/buf.h \
 	base/cleanup.h \
-	base/code.c \
-	base/code.h \
 	base/elf-machine.h \
 	base/ending.h \
 	base/fdinfo.c \
 	base/fdinfo.h \
+	base/helper.c \
+	base/helper.h \
 	base/io.c \
 	base/io.h \
-	base/module.c \
-	base/module.h \
 	base/mounts.c \
 	base/mounts.h \
 	base/path.c \
@@ -28,14 +26,9 @@ libcallgate_base_a_SOURCES += \
 	base/remove.c \
 	base/sha256.c \
 	base/sha256.h \
-	base/shared.c \
-	base/shared.h \
 	base/shown.c \
 	base/text.c \
 	base/text.h \
 	base/texthash.h \
 	base/units.c
 EXTRA_DIST += base/README.md
-
-# Of the program that is linked statically.
-STATIC_SOURCES = base/static.c

@@ -21,6 +21,6 @@ bench_instructions_SOURCES = bench/judged-calls.c bench/judged-calls.h bench/jud
 bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_FLAGS='"$(CFLAGS) $(MODE_CFLAGS)"'
 bench_instructions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=ioctl -Wl,--wrap=clock_gettime
 bench_instructions_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(JANSSON_LIBS) $(NETTLE_LIBS)
+	$(POLICY_LIBS)
 dist_noinst_SCRIPTS += bench/instructions
 EXTRA_DIST += bench/instructions.budget

@@ -1,17 +1,17 @@
 #include "cli/account.h"
 
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/shared.h"
+#include "cli/names.h"
 
 #include "base/banned.h"
 
 #define BLANK " \t\n"
-
-/* Not in the program that is linked statically. */
-extern const struct account_service account_service __attribute__((weak, visibility("hidden")));
 
 /* nsswitch.conf(5): that `line` names no other source for `database` than its file. */
 static bool says_files(const char *line, const char *database)
@@ -41,54 +41,72 @@ static bool has_only_files(const char *database)
 	return found;
 }
 
-/* NULL: there is none, it would say the same as the file, or there is no other program that has it. */
-static const struct account_service *service(const char *database)
+/* NULL: there is none, the name service would say the same as the file, or it cannot be asked. */
+static const struct names_reply *ask(const char *database, enum names_kind kind, uint32_t id, const char *name)
 {
+	static struct names_reply reply;
+	struct names_query query = {.kind = kind, .id = id};
 	const char *why;
 
-	return !has_only_files(database) && shared_program(&why) == 0 && &account_service ? &account_service : NULL;
+	if (has_only_files(database) ||
+	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
+		return NULL;
+	return cli_names_ask(&query, &reply, &why) == 0 && reply.found ? &reply : NULL;
+}
+
+static const struct account *ask_account(enum names_kind kind, uid_t uid, const char *name)
+{
+	static struct account account;
+	const struct names_reply *reply = ask("passwd", kind, uid, name);
+
+	if (reply)
+		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
+	return reply ? &account : NULL;
 }
 
 /* Of this name; NULL: of this number. */
-static const struct passwd *find_in_file(const char *name, uid_t uid)
+static const struct account *find_in_file(const char *name, uid_t uid)
 {
+	static struct account account;
 	FILE *file = fopen("/etc/passwd", "re");
-	const struct passwd *account = NULL;
+	const struct passwd *found = NULL;
 
-	while (file && (account = fgetpwent(file)) &&
-	       (name ? strcmp(account->pw_name, name) != 0 : account->pw_uid != uid))
+	while (file && (found = fgetpwent(file)) && (name ? strcmp(found->pw_name, name) != 0 : found->pw_uid != uid))
 		;
 	if (file)
 		(void)fclose(file); /* read only */
-	return account;
+	if (found)
+		account = (struct account){found->pw_uid, found->pw_gid, found->pw_name, found->pw_dir};
+	return found ? &account : NULL;
 }
 
-const struct passwd *account_of_uid(uid_t uid)
+const struct account *account_of_uid(uid_t uid)
 {
-	const struct passwd *account = find_in_file(NULL, uid);
-	const struct account_service *more = account ? NULL : service("passwd");
+	const struct account *account = find_in_file(NULL, uid);
 
-	return more ? more->of_uid(uid) : account;
+	return account ? account : ask_account(NAMES_UID, uid, "");
 }
 
-const struct passwd *account_named(const char *name)
+const struct account *account_named(const char *name)
 {
-	const struct passwd *account = find_in_file(name, 0);
-	const struct account_service *more = account ? NULL : service("passwd");
+	const struct account *account = find_in_file(name, 0);
 
-	return more ? more->named(name) : account;
+	return account ? account : ask_account(NAMES_USER, 0, name);
 }
 
-const struct group *account_group_named(const char *name)
+int account_group_named(const char *name, gid_t *ret_gid)
 {
 	FILE *file = fopen("/etc/group", "re");
-	const struct account_service *more;
+	const struct names_reply *reply;
 	const struct group *group = NULL;
 
 	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
 		;
 	if (file)
 		(void)fclose(file);
-	more = group ? NULL : service("group");
-	return more ? more->group_named(name) : group;
+	reply = group ? NULL : ask("group", NAMES_GROUP, 0, name);
+	if (!group && !reply)
+		return -ENOENT;
+	*ret_gid = group ? group->gr_gid : reply->gid;
+	return 0;
 }

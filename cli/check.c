@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/shared.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
@@ -81,7 +80,6 @@ int cli_check(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"help", no_argument, NULL, CLI_OPT_HELP}, {"version", no_argument, NULL, CLI_OPT_VERSION}, {0}};
-	const char *why;
 	int opt, bad = 0;
 
 	while ((opt = cli_getopt(argc, argv, "", longs)) != -1) {
@@ -95,8 +93,6 @@ int cli_check(int argc, char **argv)
 		cli_error("check", "no policy given");
 		return cli_usage_error("check");
 	}
-	if (argc - optind > 1)
-		(void)shared_program(&why); /* or who finds it needed later says all again */
 	for (; optind < argc; optind++) {
 		if (check(argv[optind]) < 0) {
 			bad = 1;

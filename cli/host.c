@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/shared.h"
 #include "cli/account.h"
 #include "cli/cli.h"
 #include "cli/host.h"
@@ -68,17 +67,6 @@ static int keep_file(struct cli_host *host, const char *path, const char *text)
 	}
 	host->files = file;
 	return 0;
-}
-
-/* "-p <(...)": what it says may need the program with shared libraries, which could not read it again. */
-static int before_reading(const char *path)
-{
-	const char *why;
-	struct stat st;
-
-	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		return 0;
-	return shared_program(&why) == 0 ? 0 : -ELIBACC;
 }
 
 struct descriptor_way {
@@ -138,10 +126,7 @@ static int read_policy(struct cli_host *host, const char *path, char **ret_text,
 	const char *known = find_file(host, path);
 	_cleanup_free_ char *text = known ? strdup(known) : NULL, *copy = strdup(path);
 	size_t len;
-	int ret = known ? 0 : before_reading(path);
-
-	if (ret == 0 && !known)
-		ret = read_text(host, path, &text, &len);
+	int ret = known ? 0 : read_text(host, path, &text, &len);
 
 	if (ret < 0)
 		return ret;
@@ -217,10 +202,10 @@ static bool is_plain_name(const char *name)
 /* The account's name: asked for once, it may come from afar. NULL: no memory. */
 static const char *login_of(struct cli_host *host)
 {
-	const struct passwd *user = host->login ? NULL : account_of_uid(host->uid);
+	const struct account *user = host->login ? NULL : account_of_uid(host->uid);
 
 	if (!host->login)
-		host->login = strdup(user && is_plain_name(user->pw_name) ? user->pw_name : "user");
+		host->login = strdup(user && is_plain_name(user->name) ? user->name : "user");
 	return host->login;
 }
 
@@ -367,10 +352,10 @@ void cli_host_tell(struct cli_host *host)
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *user = home && *home == '/' ? NULL : account_of_uid(getuid());
+	const struct account *user = home && *home == '/' ? NULL : account_of_uid(getuid());
 
 	if (user)
-		home = user->pw_dir;
+		home = user->home;
 	return strdup(home && *home == '/' ? home : "/");
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/shared.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "config.h"
@@ -153,7 +152,6 @@ static int fail_verb(const char *name)
 
 int main(int argc, char **argv)
 {
-	shared_program_arguments(argc, argv);
 	if (filter_is_open())
 		cli_error("", "a build with --enable-open-filter, for tests only: no call is judged, THE FIRST LOCK IS OFF");
 	if (argc < 2) {

@@ -9,8 +9,8 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/shared.h"
 #include "cli/cli.h"
+#include "cli/names.h"
 #include "cli/run-private.h"
 #include "cli/user.h"
 #include "confine/selffilter.h"
@@ -136,14 +136,12 @@ static int warn_workdir(struct run *run)
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
 {
 	struct cli_policy_options options = run->options.policy; /* a view of them: theirs stay theirs */
+	int error;
 
 	options.phase = phase;
 	options.draft = run->draft; /* empty after the first */
-	if (cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy) < 0)
-		return run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run");
-	if (!run->scratch_ready) /* undo_scratch() was called, and the exec failed after all */
-		return run_refuse(run, "setup_failed", "the program with shared libraries cannot be started");
-	return 0;
+	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy);
+	return error < 0 ? run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run") : 0;
 }
 
 static int load_policies(struct run *run)
@@ -326,34 +324,6 @@ int run_start_custodian(struct run *run)
 	return error < 0 ? run_refuse(run, "user_failed", "cannot start the custodian: %s", strerror(-error)) : 0;
 }
 
-/* What is known to need the program with shared libraries, or does what undo_scratch() could not undo. */
-static bool is_for_shared(const struct run *run)
-{
-	const struct cli_policy_options *options = &run->options.policy;
-
-	return run->user.set || run->options.input.count || options->allow_host.count || options->allow.count ||
-	       options->secret.count;
-}
-
-static int become_shared(struct run *run)
-{
-	const char *why;
-
-	return shared_program(&why) == 0 ? 0 : run_refuse(run, "setup_failed", "this run %s", why);
-}
-
-/* Before there is a log, or a directory for --output, and before anything is said, which would be said twice. */
-static int load_as_shared(struct run *run)
-{
-	if (load_policies(run) != 0)
-		return CLI_ERROR;
-	if ((policy_net_enabled(run->policy) || (run->setup_policy && policy_net_enabled(run->setup_policy))) &&
-	    become_shared(run) != 0)
-		return CLI_ERROR;
-	warn_of_policies(run);
-	return 0;
-}
-
 int run_prepare(struct run *run)
 {
 	_cleanup_close_ int workdir_fd = -1;
@@ -362,14 +332,17 @@ int run_prepare(struct run *run)
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_refuse(run, "out_of_memory", "out of memory");
 	run->host_ready = true;
-	if (find_user(run) != 0 || (is_for_shared(run) && become_shared(run) != 0) ||
-	    prepare_as_user(run, &workdir_fd) != 0)
+	if (find_user(run) != 0 || prepare_as_user(run, &workdir_fd) != 0)
 		return CLI_ERROR;
 	/* Before the policy, whose rules may name them (-x @workdir/tool). */
 	if (options->input.count && copy_inputs(run, workdir_fd) != 0)
 		return CLI_ERROR;
-	if (load_as_shared(run) != 0 || confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
+	if (load_policies(run) != 0)
 		return CLI_ERROR;
+	warn_of_policies(run);
+	if (confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
+		return CLI_ERROR;
+	cli_names_end();
 	if (options->output && open_output(run) != 0)
 		return CLI_ERROR;
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/io.h"
-#include "base/shared.h"
 #include "cli/cli.h"
+#include "cli/names.h"
 #include "cli/run-private.h"
 #include "keeper/keeper.h"
 #include "keeper/output.h"
@@ -229,6 +229,7 @@ int run_watch(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
+	cli_names_end(); /* the policy may have been read again */
 	run->layers = layers_create(options->policy.without, policy_required(run->policy));
 	if (!run->layers)
 		return run_refuse(run, "out_of_memory", "out of memory");
@@ -286,23 +287,10 @@ static bool is_needed(const void *ctx, int fd)
 	return fd == run->options.status_fd || has_secret(run->policy, fd) || has_secret(run->setup_policy, fd);
 }
 
-/* Until a policy is read nothing has been done that cannot be undone; see become_shared() in run-prepare.c. */
-static void undo_scratch(void *ctx)
-{
-	struct run *run = ctx;
-
-	if (run->scratch_ready)
-		remove_scratch(run);
-	run->scratch_ready = false;
-}
-
 static int prepare(struct run *run)
 {
-	int exit_code;
+	int exit_code = run_prepare(run);
 
-	shared_program_undo(undo_scratch, run);
-	exit_code = run_prepare(run);
-	shared_program_settled();
 	if (run->scratch.notice && !run->options.quiet)
 		cli_note("callgate: %s", run->scratch.notice);
 	return exit_code;

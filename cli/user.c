@@ -23,7 +23,7 @@ static bool is_number(const char *text)
 
 static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 {
-	const struct passwd *account;
+	const struct account *account;
 	uint64_t number;
 
 	if (is_number(name)) {
@@ -31,20 +31,19 @@ static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 			return -ERANGE;
 		account = account_of_uid((uid_t)number);
 		*ret_uid = (uid_t)number;
-		*ret_gid = account ? account->pw_gid : (gid_t)number;
+		*ret_gid = account ? account->gid : (gid_t)number;
 		return 0;
 	}
 	account = account_named(name);
 	if (!account)
 		return -ENOENT;
-	*ret_uid = account->pw_uid;
-	*ret_gid = account->pw_gid;
+	*ret_uid = account->uid;
+	*ret_gid = account->gid;
 	return 0;
 }
 
 static int find_group(const char *name, gid_t *ret_gid)
 {
-	const struct group *group;
 	uint64_t number;
 
 	if (is_number(name)) {
@@ -53,11 +52,7 @@ static int find_group(const char *name, gid_t *ret_gid)
 		*ret_gid = (gid_t)number;
 		return 0;
 	}
-	group = account_group_named(name);
-	if (!group)
-		return -ENOENT;
-	*ret_gid = group->gr_gid;
-	return 0;
+	return account_group_named(name, ret_gid);
 }
 
 /* By trying: root of a container may lack the capabilities. */

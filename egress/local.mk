@@ -62,10 +62,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/request-text.c \
 	egress/http/request.c \
 	egress/http/request.h \
-	egress/linked.c \
 	egress/main.c \
-	egress/parts.c \
-	egress/parts.h \
 	egress/secrets/inject.c \
 	egress/secrets/secret.c \
 	egress/secrets/secret.h \
@@ -76,11 +73,5 @@ libcallgate_egress_a_SOURCES += \
 	egress/tls/context.h \
 	egress/tls/hello.c \
 	egress/tls/hello.h \
-	egress/tls/intercept.c \
-	egress/tls/truststore.c \
-	egress/tls/truststore.h
+	egress/tls/intercept.c
 EXTRA_DIST += egress/README.md
-
-# What needs OpenSSL and nghttp2 for others, and the module it comes in.
-callgate_net_so_SOURCES += egress/module.c
-

@@ -21,6 +21,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/connections.c \
 	supervisor/gateway/connects.c \
 	supervisor/gateway/guest.c \
+	supervisor/gateway/handover.c \
+	supervisor/gateway/handover.h \
 	supervisor/gateway/line.c \
 	supervisor/gateway/lockdown.c \
 	supervisor/gateway/lockdown.h \
@@ -35,6 +37,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
 	supervisor/gateway/summary.c \
+	supervisor/gateway/truststore.c \
+	supervisor/gateway/truststore.h \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
 	supervisor/launch.c \
@@ -89,4 +93,5 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace/verify.c \
 	supervisor/watchdog.c \
 	supervisor/watchdog.h
+callgate_egress_SOURCES += supervisor/gateway/program.c
 EXTRA_DIST += supervisor/README.md

@@ -31,7 +31,7 @@ struct leaf {
 };
 
 struct ca {
-	EVP_PKEY *key;      /* NULL: after ca_forget */
+	EVP_PKEY *key;
 	EVP_PKEY *leaf_key; /* shared by all leaves */
 	X509 *certificate;
 	char *pem;
@@ -146,25 +146,15 @@ static void leaf_free(struct leaf *leaf)
 	free(leaf);
 }
 
-/* OpenSSL wipes private numbers when it frees them (BN_clear_free); no other reference to the keys exists. */
-void ca_forget(struct ca *ca)
-{
-	if (!ca)
-		return;
-	for (size_t i = 0; i < LEAVES_MAX; i++) {
-		leaf_free(ca->leaf[i]);
-		ca->leaf[i] = NULL;
-	}
-	EVP_PKEY_free(ca->key);
-	EVP_PKEY_free(ca->leaf_key);
-	ca->key = ca->leaf_key = NULL;
-}
-
+/* Private numbers are wiped as they are freed (BN_clear_free), and nothing else holds a reference to the keys. */
 void ca_free(struct ca *ca)
 {
 	if (!ca)
 		return;
-	ca_forget(ca);
+	for (size_t i = 0; i < LEAVES_MAX; i++)
+		leaf_free(ca->leaf[i]);
+	EVP_PKEY_free(ca->key);
+	EVP_PKEY_free(ca->leaf_key);
 	X509_free(ca->certificate);
 	free(ca->pem);
 	free(ca);
@@ -258,7 +248,7 @@ int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 {
 	struct leaf *leaf;
 
-	if (!ca->key || strlen(host) >= NET_HOST_MAX)
+	if (strlen(host) >= NET_HOST_MAX)
 		return -EIO;
 	leaf = leaf_get(ca, host);
 	if (!leaf)

@@ -3,18 +3,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/module.h"
 #include "policy/network/names.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
-
-extern const struct net_names net_names_linked __attribute__((weak, visibility("hidden")));
-
-const struct net_names *net_names(const char **ret_why)
-{
-	return &net_names_linked ? &net_names_linked : module_part(MODULE_NAMES, ret_why);
-}
 
 static const char *what_is_wrong(const char *text)
 {
@@ -44,7 +36,6 @@ static const char *what_is_wrong(const char *text)
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
 {
 	_cleanup_free_ char *ascii = NULL;
-	const struct net_names *names;
 	int ret;
 
 	if (net_host_canonical(text, strlen(text), ret_host) == 0)
@@ -56,8 +47,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 			return -EINVAL;
 	if (!text[ret])
 		return -EINVAL;
-	names = net_names(ret_why);
-	ascii = names ? names->to_ascii(text, ret_why) : NULL;
+	ascii = net_names_ascii(text, ret_why);
 	if (!ascii)
 		return -EINVAL;
 	ret = net_host_canonical(ascii, strlen(ascii), ret_host);

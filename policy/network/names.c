@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static char *to_ascii(const char *text, const char **ret_why)
+char *net_names_ascii(const char *text, const char **ret_why)
 {
 	char *ascii = NULL, *copy = NULL;
 	int ret = idn2_to_ascii_8z(text, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
@@ -19,11 +19,10 @@ static char *to_ascii(const char *text, const char **ret_why)
 	return copy;
 }
 
-static bool is_public(const char *name)
+bool net_names_public(const char *name, const char **ret_why)
 {
 	const psl_ctx_t *list = psl_builtin();
 
+	(void)ret_why; /* it is always there */
 	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
 }
-
-const struct net_names net_names_linked = {to_ascii, is_public};

@@ -1,19 +1,19 @@
-/* What the text of host names takes libraries for: the module has it (base/module.h), and programs that link it. */
+/*
+ * What the text of host names takes libraries for (libidn2, libpsl). callgate-egress and tests link names.c; callgate
+ * asks callgate-egress instead (cli/names.c).
+ */
 #ifndef CALLGATE_POLICY_NETWORK_NAMES_H
 #define CALLGATE_POLICY_NETWORK_NAMES_H
 
 #include <stdbool.h>
 
-struct net_names {
-	/* IDNA 2008 by UTS #46. Owned; NULL: *ret_why (static) says why not */
-	char *(*to_ascii)(const char *text, const char **ret_why);
-	/* Whether anybody may register a name right below it, by the list of public suffixes. */
-	bool (*is_public)(const char *name);
-};
+/* IDNA 2008 by UTS #46. Owned; NULL: *ret_why (static) says why not, to follow a name. */
+char *net_names_ascii(const char *text, const char **ret_why);
 
-extern const struct net_names net_names_linked;
-
-/* NULL: they cannot be had; *ret_why (static) says why, to follow a name. */
-const struct net_names *net_names(const char **ret_why);
+/*
+ * Whether anybody may register a name right below it, by the list of public suffixes. True as well when that cannot be
+ * found out: *ret_why (static) then says why. It is untouched otherwise.
+ */
+bool net_names_public(const char *name, const char **ret_why);
 
 #endif

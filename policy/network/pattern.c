@@ -28,15 +28,10 @@ static bool is_reserved(const char *name)
 /* Whether one wildcard below the name would be the hosts of anybody. Also when that cannot be told: why tells more. */
 static bool is_public(const char *name, const char **ret_why)
 {
-	const struct net_names *names;
-
 	if (is_reserved(name))
 		return false;
-	names = net_names(ret_why);
-	if (!names)
-		return true;
 	*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
-	return names->is_public(name);
+	return net_names_public(name, ret_why);
 }
 
 static bool is_below(const char *name, const char *domain)

@@ -18,14 +18,13 @@
 
 #define VARIABLES_MAX 4
 
-int confine_prepare(const struct layers *layers, unsigned role, struct confine *ret_confine)
+int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine)
 {
 	const char *why;
 	/* A sanitizer reads /proc to look for leaks. */
-	int abi = layers_wanted(layers, LAYER_LANDLOCK) && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
+	int abi = landlock && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
 
-	*ret_confine = (struct confine){
-		.role = role, .self_filter = layers->layer[LAYER_SELF_FILTER].active, .landlock_fd = -1};
+	*ret_confine = (struct confine){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
 	ret_confine->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
@@ -83,7 +82,7 @@ static int settle_environment(const char *const *variables)
 	return error;
 }
 
-int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t keeper,
+int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count)
 {
 	int error;
@@ -97,7 +96,7 @@ int confine_settle(const struct confine *confine, const struct privs_user *user,
 	/* After the last change of credentials, which resets both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
-	if (error == 0 && getppid() != keeper)
+	if (error == 0 && getppid() != parent)
 		error = -ESRCH;
 	if (error == 0)
 		error = settle_environment(variables);

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "confine/layers.h"
 #include "confine/privs.h"
 
 struct confine {
@@ -15,15 +14,15 @@ struct confine {
 	int landlock_fd;  /* -1: none */
 };
 
-/* In the keeper. 0, also where there is no Landlock, or -errno. confine_done releases. */
-int confine_prepare(const struct layers *layers, unsigned role, struct confine *ret_confine);
+/* While files can be opened. 0, also where there is no Landlock, or -errno. confine_done releases. */
+int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine);
 void confine_done(struct confine *confine);
 
 /*
- * In the fork, first thing: its own session, no capabilities, no core, nobody may look into it, dead when the keeper dies; of
+ * Before it has anything of value: its own session, no capabilities, no core, nobody may look into it, dead when its parent dies; of
  * the environment only the NULL-ended `variables` are left, of the descriptors the `count` of keep. 0 or -errno.
  */
-int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t keeper,
+int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count);
 
 /* When all is open: Landlock and the filter. ctx: struct confine. 0; -errno: the process must not go on. */

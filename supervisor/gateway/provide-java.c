@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/truststore.h"
 
 #include "base/banned.h"
 
@@ -106,7 +107,7 @@ int egress_provide_java(const struct egress_provide *provide, struct egress_side
 	look_at_usual_places(&search);
 	look_in_environment(&search);
 	if (search.stores > 0)
-		error = provide->parts->truststore_jks(provide->trusted, &bytes, &len);
+		error = truststore_jks(provide->trusted, &bytes, &len);
 	for (size_t i = 0; i < search.stores; i++) {
 		if (error == 0)
 			error = egress_add_file(side, search.store[i], bytes, len);

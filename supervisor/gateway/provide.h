@@ -2,13 +2,11 @@
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 
-#include "egress/parts.h"
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
 
 struct egress_provide {
 	const struct policy *policy;
-	const struct egress_parts *parts;
 	const struct secrets *secrets; /* NULL: none */
 	const char *roots;             /* the system's certificates, PEM; NULL: none were found */
 	const char *ca;                /* the run's, PEM; NULL: no connection is opened */

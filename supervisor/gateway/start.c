@@ -7,20 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/code.h"
+#include "base/helper.h"
 #include "base/io.h"
-#include "confine/selffilter.h"
-#include "egress/dns/resolver.h"
-#include "egress/parts.h"
+#include "policy/network/pack.h"
 #include "supervisor/gateway/address.h"
-#include "supervisor/gateway/lockdown.h"
+#include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
 
 #include "base/banned.h"
@@ -29,15 +27,13 @@
 #define DNS_PORT 53
 #define END_TIMEOUT_MS 1000 /* for egress to end by itself once nobody is there to serve */
 
-/* What egress takes with it, and the keeper forgets. */
+/* What egress is given, and the keeper forgets. */
 struct baggage {
 	const struct egress_start_options *options;
-	const struct egress_parts *parts;
 	struct secrets *secrets;
-	struct ca *ca;
 	char *roots;    /* owned; the system's */
 	char *upstream; /* owned; those and the policy's own; NULL: none */
-	pid_t keeper;
+	struct handover_reply reply;
 };
 
 static int fail(struct policy_error *error, int code, const char *what)
@@ -120,154 +116,119 @@ static int join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-static int pack(struct baggage *baggage, struct policy_error *error)
+/* What is read from the host. */
+static int baggage_fill(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
-	const char *why;
 	int r = 0;
 
-	baggage->parts = egress_parts(&why);
-	if (!baggage->parts) {
-		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-		return -ELIBACC;
-	}
 	if (!options->read)
 		r = egress_read(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
 		r = join_roots(baggage, read->upstream_ca);
 	egress_read_done(read);
-	if (r < 0)
-		return fail(error, r, "read the system's certificates");
-	if (opens_any(options->policy))
-		r = baggage->parts->ca_create(options->run_id, &baggage->ca);
-	return r < 0 ? fail(error, r, "make the run's certificate authority") : 0;
+	return r < 0 ? fail(error, r, "read the system's certificates") : 0;
 }
 
-static void forget(struct baggage *baggage)
-{
-	secrets_forget(baggage->secrets);
-	if (baggage->ca)
-		baggage->parts->ca_forget(baggage->ca);
-	free(baggage->upstream);
-	baggage->upstream = NULL;
-}
-
-static void unpack(struct baggage *baggage)
+static void baggage_done(struct baggage *baggage)
 {
 	secrets_free(baggage->secrets);
-	if (baggage->ca)
-		baggage->parts->ca_free(baggage->ca);
 	free(baggage->roots);
 	free(baggage->upstream);
 }
 
 /* ---- the processes ---- */
 
-/*
- * Not in the program that is linked statically, which never comes here (base/shared.h): getaddrinfo(3) needs shared
- * libraries.
- */
-extern __typeof__(resolver_main) resolver_main __attribute__((weak));
-
-static _Noreturn void be_resolver(const struct baggage *baggage, struct confine *confine, int fd)
+/* The packed network and the roots. */
+static int write_bytes(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
-	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
-	int keep[] = {fd, confine->landlock_fd};
+	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
+	_cleanup_buf_ struct buf buf = {0};
+	int error = fd < 0 ? -errno : net_pack(baggage->options->policy, &buf);
 
-	if (baggage->options->read)
-		secrets_forget(baggage->options->read->secrets); /* its copy of them */
-	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 2) < 0)
-		_exit(1);
-	layers_free(baggage->options->layers); /* shared memory: what it says of the run is not theirs to write */
-	/* exit, not _exit, so that coverage and sanitizers report; stdio was flushed before the fork. */
-	exit(resolver_main ? resolver_main(fd, confine_lock, confine) : EXIT_FAILURE);
-}
-
-static _Noreturn void be_egress(struct baggage *baggage, struct confine *confine, int resolver_fd, int control_fd)
-{
-	static const char *const variables[] = {NULL};
-	int keep[] = {resolver_fd, control_fd, confine->landlock_fd};
-	const struct egress_options options = {
-		.policy = baggage->options->policy,
-		.control_fd = control_fd,
-		.resolver_fd = resolver_fd,
-		.ca = baggage->ca,
-		.secrets = baggage->secrets,
-		.upstream_roots = baggage->upstream,
-		.upstream_roots_len = baggage->upstream ? strlen(baggage->upstream) : 0,
-		.lock_down = confine_lock,
-		.lock_ctx = confine,
-	};
-
-	if (confine_settle(confine, &baggage->options->user, baggage->keeper, variables, keep, 3) < 0)
-		_exit(1);
-	layers_free(baggage->options->layers);
-	exit(baggage->parts->egress_main(&options));
-}
-
-static int fork_resolver(struct baggage *baggage, struct egress_side *side, int *ret_fd)
-{
-	struct confine confine;
-	int pair[2], error = confine_prepare(baggage->options->layers, SELF_RESOLVER, &confine);
-
-	if (error == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		error = -errno;
-	if (error != 0) {
-		confine_done(&confine);
+	if (error == 0)
+		error = io_write_full(fd, buf.data, buf.len);
+	if (error == 0 && baggage->upstream)
+		error = io_write_full(fd, baggage->upstream, strlen(baggage->upstream));
+	if (error < 0)
 		return error;
-	}
-	side->resolver_pid = fork();
-	if (side->resolver_pid == 0)
-		be_resolver(baggage, &confine, pair[1]);
-	if (side->resolver_pid < 0)
-		error = -errno;
-	(void)close(pair[1]);
-	*ret_fd = pair[0];
-	confine_done(&confine);
+	handover->policy_len = buf.len;
+	handover->roots_len = baggage->upstream ? strlen(baggage->upstream) : 0;
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int hand_over(struct baggage *baggage, const struct egress_side *side)
+{
+	const struct egress_start_options *options = baggage->options;
+	struct handover handover = {
+		.keeper = getpid(),
+		.user = options->user,
+		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
+		.landlock = layers_wanted(options->layers, LAYER_LANDLOCK),
+		.makes_ca = opens_any(options->policy),
+	};
+	_cleanup_close_ int bytes_fd = -1;
+	int error = write_bytes(baggage, &handover, &bytes_fd);
+
+	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
+	if (error == 0)
+		error = handover_send(side->control_fd, &handover, bytes_fd);
+	if (error == 0)
+		error = secrets_send(baggage->secrets, side->control_fd);
+	secrets_forget(baggage->secrets);
 	return error;
 }
 
-static int fork_egress(struct baggage *baggage, struct egress_side *side, int resolver_fd)
+static int start_helper(struct egress_side *side, struct policy_error *error)
 {
-	struct confine confine;
-	int pair[2], error = confine_prepare(baggage->options->layers, SELF_EGRESS, &confine);
+	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
+	struct helper egress;
+	const char *why;
+	int r = helper_start("egress", variables, &egress, &why);
 
-	if (error == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		error = -errno;
-	if (error != 0) {
-		confine_done(&confine);
-		return error;
+	if (r < 0) {
+		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
+		return r;
 	}
-	side->pid = fork();
-	if (side->pid == 0)
-		be_egress(baggage, &confine, resolver_fd, pair[1]);
-	if (side->pid < 0)
-		error = -errno;
-	(void)close(pair[1]);
-	side->control_fd = pair[0];
-	confine_done(&confine);
-	if (error == 0)
-		side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
-	return error == 0 && side->pidfd < 0 ? -errno : error;
+	side->pid = egress.pid;
+	side->control_fd = egress.fd;
+	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
+	return side->pidfd < 0 ? fail(error, -errno, "watch the egress process") : 0;
 }
 
-/* The resolver first: it has no secrets. */
-static int fork_both(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+/* That it runs, and is ours, before it is given anything. */
+static int await_greeting(const struct egress_side *side, struct policy_error *error)
 {
-	_cleanup_close_ int resolver_fd = -1;
-	int r;
+	const struct helper egress = {.pid = side->pid, .fd = side->control_fd};
+	const char *why;
+	int r = helper_greeted(&egress, &why);
 
-	(void)fflush(NULL);
-	baggage->keeper = getpid();
-	r = fork_resolver(baggage, side, &resolver_fd);
+	if (r < 0)
+		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
+	return r;
+}
+
+/* It loads its libraries while the host is read. */
+static int make_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+{
+	int r = start_helper(side, error);
+
 	if (r == 0)
-		r = pack(baggage, error);
+		r = baggage_fill(baggage, error);
 	if (r == 0)
-		r = fork_egress(baggage, side, resolver_fd);
-	forget(baggage);
-	return r < 0 ? fail(error, r, "start the egress process") : 0;
+		r = await_greeting(side, error);
+	if (r == 0) {
+		r = hand_over(baggage, side);
+		if (r == 0)
+			r = handover_await(side->control_fd, &baggage->reply);
+		r = r < 0 ? fail(error, r, "start the egress process") : 0;
+	}
+	if (r == 0 && baggage->reply.error < 0)
+		r = fail(error, baggage->reply.error, baggage->reply.step);
+	return r;
 }
 
 /* Addresses for a run without a network namespace, and the port of names there, while we may be root. */
@@ -290,12 +251,11 @@ static int start(struct baggage *baggage, struct egress_side *side, struct polic
 	/* Before there is anything worth a look; settle() in keeper.c says the same again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return fail(error, -errno, "keep others from looking into callgate");
-	r = fork_both(baggage, side, error);
+	r = make_egress(baggage, side, error);
 	if (r == 0) {
-		provide.parts = baggage->parts;
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;
-		provide.ca = baggage->ca ? baggage->parts->ca_pem(baggage->ca) : NULL;
+		provide.ca = baggage->reply.pem[0] ? baggage->reply.pem : NULL;
 		r = egress_provide(&provide, side);
 	}
 	if (r == 0)
@@ -306,7 +266,7 @@ static int start(struct baggage *baggage, struct egress_side *side, struct polic
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error)
 {
-	struct baggage baggage = {.options = options};
+	struct baggage baggage = {.options = options, .reply = {.error = 0}};
 	int r, status;
 
 	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;
@@ -318,12 +278,11 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	}
 	ret_side->active = true;
 	r = start(&baggage, ret_side, ret_error);
-	unpack(&baggage);
+	baggage_done(&baggage);
 	if (r < 0) {
 		(void)egress_side_end(ret_side, &status);
 		egress_side_done(ret_side);
 	}
-	code_give_back(); /* the authority is made, the secrets are handed over: no more cryptography here */
 	return r;
 }
 
@@ -360,11 +319,7 @@ bool egress_side_end(struct egress_side *side, int *ret_status)
 			(void)kill(side->pid, SIGKILL);
 		*ret_status = reap(side->pid);
 	}
-	if (side->resolver_pid > 0) {
-		(void)kill(side->resolver_pid, SIGKILL); /* it may be in the middle of waiting for a server */
-		(void)reap(side->resolver_pid);
-	}
-	side->pid = side->resolver_pid = 0;
+	side->pid = 0;
 	return !in_time || *ret_status == 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * Before anything else of a run whose policy has a network: the CA, the secrets, the resolver and the egress process, forked
- * from the keeper while it still has them, which then forgets them.
+ * Before anything else of a run whose policy has a network: callgate-egress (base/helper.h) is started and given the
+ * policy's network, the certificates and the secrets, which the keeper then forgets. It forks the resolver and makes the
+ * run's authority; only the authority's certificate comes back.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_START_H
 #define CALLGATE_SUPERVISOR_GATEWAY_START_H
@@ -47,7 +48,7 @@ struct egress_start_options {
 /* In the keeper, later inherited by the supervisor. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
 	bool active;
-	pid_t pid, resolver_pid;
+	pid_t pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, bound while that was possible; -1: not. For runs without netns */

@@ -33,7 +33,8 @@ net_run -r "$T/home" -- "$PYTHON" "$T/home/stalls.py" >"$T/out" 2>&1 &
 run=$!
 most=0
 while kill -0 "$run" 2>/dev/null; do
-	for status in $(pgrep -f -- "--audit $T/audit"); do
+	callgate=$(pgrep -d , -f -- "--audit $T/audit")
+	for status in ${callgate//,/ } $(pgrep -P "${callgate:-0}"); do
 		now=$(awk '/^VmRSS/ { print $2 }' "/proc/$status/status" 2>/dev/null)
 		[ "${now:-0}" -gt "$most" ] && most=$now
 	done

@@ -11,9 +11,7 @@ if [ "${1:-}" = copy ]; then
 	set -e
 	: "${top_srcdir:?}" "${top_builddir:?}"
 	mkdir -p "$2/built/tests/cases/kept"
-	cp "$top_builddir/callgate" "$top_builddir/callgate-net.so" "$2/built/"
-	# where callgate is linked statically
-	[ ! -x "$top_builddir/callgate-shared" ] || cp "$top_builddir/callgate-shared" "$2/built/"
+	cp "$top_builddir/callgate" "$top_builddir/callgate-egress" "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
 	# Built here, once: there a user without a cache would build it anew.
 	CASES=$top_builddir/tests/cases T=$2/built

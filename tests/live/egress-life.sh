@@ -55,12 +55,22 @@ start()
 	find_processes
 }
 
-# By age: the resolver is forked first, then egress, then the supervisor, by way of another process that is gone by then.
+# The keeper's children are egress and the supervisor, egress' is the resolver.
 find_processes()
 {
+	local pid
 	net_await "the program" test -e "$T/w/ready"
-	read -r resolver egress supervisor rest < <(child_of "$keeper" | sort -n | tr '\n' ' ')
-	[ "${supervisor:+three}$rest" = three ] || die "${where}children of the keeper: $resolver $egress $supervisor $rest"
+	egress='' supervisor=''
+	for pid in $(child_of "$keeper"); do
+		if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q '/callgate-egress egress $'; then
+			egress=$egress$pid
+		else
+			supervisor=$supervisor$pid
+		fi
+	done
+	resolver=$(child_of "$egress")
+	{ alive "$egress" && alive "$supervisor" && [ "$(cat "/proc/$resolver/comm")" = callgate-resolv ]; } ||
+		die "${where}egress $egress, resolver $resolver, supervisor $supervisor"
 	[ "$(cat "$T/w/first")" = ok ] || fail "${where}the first request: $(cat "$T/w/first"; cat "$T/err")"
 }
 
@@ -216,7 +226,9 @@ all_gone "Ctrl-C"
 
 # A run that cannot begin, at each of its steps, leaves none of them.
 where="no start: "
-before=$(pgrep -c -f "$NET/policy.json")
+mkdir "$T/bin"
+cp "$CALLGATE" "$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress" "$T/bin/"
+CALLGATE=$T/bin/callgate
 REAL_TOKEN='' timeout -k 5 60 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
 [ $? = 125 ] || fail "an empty secret: $(cat "$T/err")"
 grep -q TOKEN "$T/err" || fail "an empty secret: the message does not name it: $(cat "$T/err")"
@@ -226,4 +238,4 @@ rm "$NET/ca.pem"
 timeout -k 5 60 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
 [ $? = 125 ] || fail "no upstream_ca"
 grep -q 'upstream_ca' "$T/err" || fail "no upstream_ca: $(cat "$T/err")"
-[ "$(pgrep -c -f "$NET/policy.json")" = "$before" ] || fail "left behind: $(pgrep -a -f "$NET/policy.json")"
+! pgrep -f "^$T/bin/callgate" >/dev/null || fail "left behind: $(pgrep -a -f "^$T/bin/callgate")"

@@ -63,6 +63,7 @@ LIVE_TESTS = \
 	tests/live/limits-workloads.sh \
 	tests/live/least-privilege.sh \
 	tests/live/links.sh \
+	tests/live/names.sh \
 	tests/live/namespaces.sh \
 	tests/live/net-answers.sh \
 	tests/live/net-corpus.sh \
@@ -74,7 +75,7 @@ LIVE_TESTS = \
 	tests/live/net-http2.sh \
 	tests/live/net-java.sh \
 	tests/live/net-loopback.sh \
-	tests/live/net-module.sh \
+	tests/live/net-program.sh \
 	tests/live/net-smoke.sh \
 	tests/live/net-static.sh \
 	tests/live/net-wget.sh \
@@ -97,7 +98,6 @@ LIVE_TESTS = \
 	tests/live/second-lock.sh \
 	tests/live/self-restriction.sh \
 	tests/live/sendfile.sh \
-	tests/live/shared.sh \
 	tests/live/shown-text.sh \
 	tests/live/signals.sh \
 	tests/live/terminal.sh \

@@ -44,7 +44,7 @@ PY
 # The keeper makes the resolver first, then egress, then the supervisor.
 egress_of()
 {
-	pgrep -P "$1" | sort -n | sed -n 2p
+	pgrep -P "$1" -f "callgate-egress egress"
 }
 
 says()

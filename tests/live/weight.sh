@@ -24,8 +24,8 @@ weigh()
 	done
 	grep -qs ready "$T/out" || die "$name: nothing runs: $(cat "$T/err")"
 	for pid in "$keeper" $(pgrep -P "$keeper"); do
-		# The egress processes have no children, and are the price of a network.
-		[ "$pid" = "$keeper" ] || pgrep -P "$pid" >/dev/null || continue
+		# Egress is the price of a network.
+		! tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q '/callgate-egress egress $' || continue
 		one=$(awk '/^Pss:/ {print $2}' "/proc/$pid/smaps_rollup")
 		sum=$((sum + ${one:-0}))
 	done

@@ -192,7 +192,7 @@ UNIT_TESTS += tests/unit/test_meminfo
 tests_unit_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
-EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_LINKED) $(UNIT_LIBS)
+EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)
 EGRESS_RIG = tests/unit/egress-rig.c tests/unit/egress-rig.h $(POLICY_RIG)
 EGRESS_WIRE = tests/unit/egress-wire.c tests/unit/egress-wire.h $(EGRESS_RIG)
 UNIT_TESTS += tests/unit/test_egress_relay tests/unit/test_egress_budget tests/unit/test_egress_udp
@@ -230,7 +230,7 @@ UNIT_TESTS += tests/unit/test_egress_client
 tests_unit_test_egress_client_SOURCES = tests/unit/test_egress_client.c tests/unit/client-rig.c tests/unit/client-rig.h $(POLICY_RIG)
 tests_unit_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
-	$(EGRESS_LINKED) $(UNIT_LIBS)
+	$(EGRESS_NEEDS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/test_answer tests/unit/test_control
 tests_unit_test_answer_LDADD = $(tests_unit_test_egress_client_LDADD)
 tests_unit_test_control_LDADD = $(EGRESS_LIBS)
@@ -274,5 +274,5 @@ tests_unit_test_egress_tls_LDADD = libcallgate_keeper.a libcallgate_supervisor.a
 UNIT_TESTS += tests/unit/test_egress_side
 tests_unit_test_egress_side_SOURCES = tests/unit/test_egress_side.c $(POLICY_RIG)
 tests_unit_test_egress_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
-	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_LINKED) \
+	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) \
 	$(UNIT_LIBS)

@@ -265,7 +265,6 @@ static _Noreturn void try_all(struct confine *confine, int report_fd, int abi)
 
 static void check_role(unsigned role, bool self_filter)
 {
-	struct layers *layers = layers_create(0, 0);
 	int pipe_fd[2], listener = serve(), status, abi = landlock_abi();
 	struct confine confine;
 	char got;
@@ -274,9 +273,7 @@ static void check_role(unsigned role, bool self_filter)
 	parent = getpid();
 	(void)snprintf(own_mem, sizeof(own_mem), "/proc/%d/mem", parent);
 	ck_assert_int_eq(setenv("CALLGATE_TEST_SECRET", "x", 1), 0);
-	ck_assert_ptr_nonnull(layers);
-	layers->layer[LAYER_SELF_FILTER].active = self_filter;
-	ck_assert_int_eq(confine_prepare(layers, role, &confine), 0);
+	ck_assert_int_eq(confine_prepare(role, self_filter, true, &confine), 0);
 	ck_assert_int_eq(pipe(pipe_fd), 0);
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -295,7 +292,6 @@ static void check_role(unsigned role, bool self_filter)
 	(void)close(pipe_fd[0]);
 	(void)close(listener);
 	confine_done(&confine);
-	layers_free(layers);
 }
 
 START_TEST(egress_is_locked)
@@ -329,18 +325,15 @@ END_TEST
 
 START_TEST(exec_kills)
 {
-	struct layers *layers = layers_create(0, 0);
 	static const unsigned roles[] = {SELF_EGRESS, SELF_RESOLVER};
 	const char *why;
 
-	ck_assert_ptr_nonnull(layers);
-	layers->layer[LAYER_SELF_FILTER].active = true;
 	for (size_t i = 0; i < 2 && selffilter_possible(&why); i++) {
 		struct confine confine;
 		int status;
 		pid_t pid;
 
-		ck_assert_int_eq(confine_prepare(layers, roles[i], &confine), 0);
+		ck_assert_int_eq(confine_prepare(roles[i], true, true, &confine), 0);
 		pid = fork();
 		if (pid == 0) {
 			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || confine_lock(&confine) < 0)
@@ -352,7 +345,6 @@ START_TEST(exec_kills)
 		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%#x", (unsigned)status);
 		confine_done(&confine);
 	}
-	layers_free(layers);
 }
 END_TEST
 

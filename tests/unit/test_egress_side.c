@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "egress/tls/truststore.h"
 #include "supervisor/environment.h"
 #include "supervisor/gateway/address.h"
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/truststore.h"
 #include "tests/unit/policy-rig.h"
 #include "tests/unit/unit.h"
 

@@ -368,7 +368,7 @@ START_TEST(test_leaf_is_strict)
 END_TEST
 
 /* The key's number as it is in memory: words of the machine, so backwards on a little-endian one. */
-START_TEST(test_forgotten)
+START_TEST(test_wiped)
 {
 	struct tls *tls = tls_with(NULL);
 	SSL *ssl = tls_server(tls, "a.test", "");
@@ -386,13 +386,10 @@ START_TEST(test_forgotten)
 	memory_invert(number, sizeof(number));
 	SSL_free(ssl);
 	ck_assert_uint_ge(memory_search(number, sizeof(number)), 1);
-	ca_forget(ca);
-	ck_assert_uint_eq(memory_search(number, sizeof(number)), 0);
-	ck_assert_ptr_null(tls_server(tls, "a.test", "")); /* also one it has made before */
-	ck_assert_ptr_null(tls_server(tls, "b.test", ""));
-	ck_assert_ptr_nonnull(strstr(ca_pem(ca), "BEGIN CERTIFICATE"));
-	ca_forget(ca);
 	tls_free(tls);
+	ca_free(ca);
+	ca = NULL;
+	ck_assert_uint_eq(memory_search(number, sizeof(number)), 0);
 }
 END_TEST
 
@@ -468,7 +465,7 @@ int main(void)
 	tcase_add_test(tcase, test_not_rejected);
 	tcase_add_test(tcase, test_leaves);
 	tcase_add_test(tcase, test_leaf_is_strict);
-	tcase_add_test(tcase, test_forgotten);
+	tcase_add_test(tcase, test_wiped);
 	tcase_add_test(tcase, test_locked_down);
 	return unit_run(suite);
 }

@@ -3,16 +3,18 @@
  * tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in UTF-16, a fixed text and
  * all of the above.
  */
-#include "egress/tls/truststore.h"
+#include "supervisor/gateway/truststore.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
+#include <nettle/base64.h>
+#include <nettle/sha1.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 #include "base/banned.h"
 
@@ -21,6 +23,8 @@
 #define TRUSTED 2u /* tag of a trusted certificate */
 #define COUNT_AT 8u
 #define SALT "Mighty Aphrodite"
+#define BEGIN "-----BEGIN CERTIFICATE-----"
+#define END "-----END CERTIFICATE-----"
 static const char password[] = "changeit"; /* Java's default password; it protects nothing */
 
 static void put_number(struct buf *buf, uint64_t value, unsigned bytes)
@@ -51,68 +55,63 @@ static void put_certificate(struct buf *buf, unsigned number, const unsigned cha
 	buf_add(buf, der, len);
 }
 
-/* Returns the number of certificates. */
-static unsigned put_all(struct buf *buf, BIO *pem)
+/* Returns the number of certificates; -ENOMEM. What is not base64 is left out. */
+static int put_all(struct buf *buf, const char *pem)
 {
-	unsigned char *der;
-	char *name, *header;
-	unsigned count = 0;
-	long len;
+	const char *end;
+	int count = 0;
 
-	while (PEM_read_bio(pem, &name, &header, &der, &len) == 1) {
-		if (strcmp(name, PEM_STRING_X509) == 0)
-			put_certificate(buf, ++count, der, (size_t)len);
-		OPENSSL_free(name);
-		OPENSSL_free(header);
-		OPENSSL_free(der);
+	while ((pem = strstr(pem, BEGIN)) && (end = strstr(pem, END))) {
+		const char *text = pem + strlen(BEGIN);
+		size_t len = (size_t)(end - text), der_len = BASE64_DECODE_LENGTH(len);
+		_cleanup_free_ uint8_t *der = malloc(der_len + 1);
+		struct base64_decode_ctx decode;
+
+		if (!der)
+			return -ENOMEM;
+		base64_decode_init(&decode);
+		if (base64_decode_update(&decode, &der_len, der, len, text) && base64_decode_final(&decode) && der_len > 0)
+			put_certificate(buf, (unsigned)++count, der, der_len);
+		pem = end;
 	}
 	return count;
 }
 
-/* 0 or -ENOMEM. */
-static int put_digest(struct buf *buf)
+static void put_digest(struct buf *buf)
 {
-	unsigned char digest[EVP_MAX_MD_SIZE], wide[2 * (sizeof(password) - 1)];
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
-	unsigned len = 0;
-	bool good;
+	uint8_t digest[SHA1_DIGEST_SIZE], wide[2 * (sizeof(password) - 1)];
+	struct sha1_ctx hash;
 
 	for (size_t i = 0; i < sizeof(password) - 1; i++) {
 		wide[2 * i] = 0;
-		wide[2 * i + 1] = (unsigned char)password[i];
+		wide[2 * i + 1] = (uint8_t)password[i];
 	}
-	good = hash && EVP_DigestInit_ex(hash, EVP_sha1(), NULL) == 1 &&
-	       EVP_DigestUpdate(hash, wide, sizeof(wide)) == 1 && EVP_DigestUpdate(hash, SALT, sizeof(SALT) - 1) == 1 &&
-	       EVP_DigestUpdate(hash, buf->data, buf->len) == 1 && EVP_DigestFinal_ex(hash, digest, &len) == 1;
-	EVP_MD_CTX_free(hash);
-	if (good)
-		buf_add(buf, digest, len);
-	return good ? 0 : -ENOMEM;
+	sha1_init(&hash);
+	sha1_update(&hash, sizeof(wide), wide);
+	sha1_update(&hash, sizeof(SALT) - 1, (const uint8_t *)SALT);
+	sha1_update(&hash, buf->len, (const uint8_t *)buf->data);
+	sha1_digest(&hash, sizeof(digest), digest);
+	buf_add(buf, digest, sizeof(digest));
 }
 
 int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
-	BIO *in = BIO_new_mem_buf(pem, -1);
-	unsigned count;
+	int count;
 	size_t len;
 	char *bytes;
 
-	if (!in)
-		return -ENOMEM;
 	put_number(&buf, MAGIC, 4);
 	put_number(&buf, VERSION, 4);
 	put_number(&buf, 0, 4);
-	count = put_all(&buf, in);
-	BIO_free(in);
-	if (buf.failed)
+	count = put_all(&buf, pem);
+	if (buf.failed || count < 0)
 		return -ENOMEM;
 	if (count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
-		buf.data[COUNT_AT + i] = (char)(count >> (8 * (3 - i)));
-	if (put_digest(&buf) < 0)
-		return -ENOMEM;
+		buf.data[COUNT_AT + i] = (char)((unsigned)count >> (8 * (3 - i)));
+	put_digest(&buf);
 	len = buf.len;
 	bytes = buf_take(&buf);
 	if (!bytes)

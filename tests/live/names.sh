@@ -1,9 +1,9 @@
 #!/bin/bash
-# A callgate that is linked statically becomes callgate-shared where it needs to: as if it had been that from the beginning.
-# Where there is one program the same has to hold.
+# What callgate-egress is asked while a policy is compiled: host names, accounts. Asking disturbs nothing else of a run,
+# and what can do without an answer does.
 . "$(dirname "$0")/lib.sh"
 need jq
-SHARED=$(dirname "$(readlink -f "$CALLGATE")")/callgate-shared
+HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
 export TMPDIR=$T/scratch
 mkdir -m 700 "$T/scratch" "$T/w"
 echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]}}' >"$T/plain.json"
@@ -13,38 +13,17 @@ echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]
 	"network": {"allow": [{"host": "a.github.io"}]}}' >"$T/warned.json"
 echo '{"version": 1, "network": {"allow": [{"host": "bücher.example"}]}}' >"$T/idna.json"
 
-# became POLICY OPTION…: which program the keeper of a run is; its log has the run's one header.
-became()
+# runs POLICY OPTION…: a run's log has the run's one header.
+runs()
 {
-	local pid path=
-	rm -f "$T/status" "$T/log"
-	mkfifo "$T/in"
-	"$CALLGATE" run --quiet --audit "$T/log" -i --status-fd 3 -p "$@" -- cat <"$T/in" >"$T/out" 2>"$T/err" 3>"$T/status" &
-	pid=$!
-	exec 5>"$T/in"
-	for _ in {1..100}; do
-		[ -s "$T/status" ] && break
-		sleep 0.1
-	done
-	[ "$(id -u)" != 0 ] || path=$(readlink "/proc/$pid/exe") # a keeper is not dumpable
-	exec 5>&-
-	wait "$pid" || fail "$*: exit status $?: $(cat "$T/err")"
-	rm -f "$T/in"
+	rm -f "$T/log"
+	"$CALLGATE" run --quiet --audit "$T/log" -p "$@" -- true >"$T/out" 2>"$T/err" || fail "$*: exit status $?: $(cat "$T/err")"
 	[ "$(grep -c '"type":"header"' "$T/log")" = 1 ] || fail "$*: $(head -n 3 "$T/log")"
-	keeper=${path##*/}
 }
-
-if [ -e "$SHARED" ]; then
-	[ -z "$(command -v objdump)" ] || ! objdump -p "$CALLGATE" | grep NEEDED || fail "callgate is not linked statically"
-	became "$T/plain.json"
-	[ "$(id -u)" != 0 ] || [ "$keeper" = callgate ] || fail "a run without a network became ${keeper:-nothing}"
-	became "$T/net.json"
-	[ "$(id -u)" != 0 ] || [ "$keeper" = callgate-shared ] || fail "a run with a network is $keeper's"
-fi
 
 # A policy that can be read once, whether it turns out to need a network or not; options in any order.
 for policy in plain net; do
-	became <(cat "$T/$policy.json") -w "$T/w"
+	runs <(cat "$T/$policy.json") -w "$T/w"
 	out=$("$CALLGATE" run -w "$T/w" -p <(cat "$T/$policy.json") --json -- echo one two 2>"$T/err" | jq -r .stdout)
 	[ "$out" = "one two" ] || fail "$policy by a pipe: $out $(cat "$T/err")"
 	out=$("$CALLGATE" check "$T/$policy.json" 2>&1)
@@ -63,7 +42,7 @@ left=$(find "$T/scratch" -mindepth 2 -maxdepth 2 ! -name spare)
 out=$("$CALLGATE" check "$T/plain.json" "$T/idna.json" 2>&1 | grep -c plain.json)
 [ "$out" = 1 ] || fail "of a policy that was checked before another is said $out times that it is good"
 
-# Where it is not installed, or is none, whoever can do without it does; else nothing runs.
+# Without callgate-egress, or with one that is none, whoever can do without it does; else nothing runs.
 mkdir "$T/alone"
 cp "$CALLGATE" "$T/alone/callgate"
 cp -r "$CALLGATE_PROFILES" "$T/alone/profiles"
@@ -71,15 +50,16 @@ echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"]
 	"provide": {"/etc/passwd": {"from": "account:passwd"}}}}' >"$T/account.json"
 alone=("$T/alone/callgate" run -p "$T/account.json")
 [ "$(id -u)" != 0 ] || alone=(setpriv --reuid 54321 --regid 54321 --clear-groups env CALLGATE_PROFILES="$T/alone/profiles" "${alone[@]}")
-if [ -e "$SHARED" ]; then
-	chmod 755 "$T" "$T/alone" && chmod 777 "$T/scratch"
+chmod 755 "$T" "$T/alone" && chmod 777 "$T/scratch"
+for helper in none empty true own; do
+	case $helper in
+	empty) install -m 755 /dev/null "$T/alone/callgate-egress" ;;
+	true) install -m 755 /bin/true "$T/alone/callgate-egress" ;;
+	own) install -m 755 "$HELPER" "$T/alone/callgate-egress" ;;
+	esac
 	out=$("${alone[@]}" -- echo alone 2>"$T/err")
-	[ "$out" = alone ] || fail "without callgate-shared: $out $(cat "$T/err")"
-	install -m 755 /dev/null "$T/alone/callgate-shared"
-	"${alone[@]}" -- echo alone >"$T/out" 2>"$T/err"
-	ret=$?
-	[ "$ret" = 125 ] || [ "$(cat "$T/out")" = alone ] || fail "with an empty callgate-shared: $ret $(cat "$T/err")"
-fi
+	[ "$out" = alone ] || fail "callgate-egress: $helper: $out $(cat "$T/err")"
+done
 
 # A name service that has the account, or nobody that has it.
 if [ "$(id -u)" = 0 ]; then

@@ -1,6 +1,6 @@
-/* Certificates as a Java trust store. Called in the keeper before it forks egress. */
-#ifndef CALLGATE_EGRESS_TLS_TRUSTSTORE_H
-#define CALLGATE_EGRESS_TLS_TRUSTSTORE_H
+/* Certificates as a Java trust store. Called in the keeper. */
+#ifndef CALLGATE_SUPERVISOR_GATEWAY_TRUSTSTORE_H
+#define CALLGATE_SUPERVISOR_GATEWAY_TRUSTSTORE_H
 
 #include <stddef.h>
 

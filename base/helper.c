@@ -1,0 +1,126 @@
+#include "base/helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/beside.h"
+#include "base/cleanup.h"
+#include "base/ending.h"
+#include "config.h"
+
+#include "base/banned.h"
+
+#define VARIABLES_MAX 16
+
+static char path[PATH_MAX];
+static char trouble[PATH_MAX + 256];
+
+_Static_assert(sizeof(PACKAGE_VERSION) <= HELPER_VERSION_SIZE, "a version fits");
+
+static int fail(int error, const char **ret_why)
+{
+	(void)snprintf(trouble, sizeof(trouble), "needs %s, which cannot be started: %s", path, strerror(-error));
+	*ret_why = trouble;
+	return error;
+}
+
+static void add_variables(const char *const *names, char **envp, size_t *count)
+{
+	for (; *names && *count < VARIABLES_MAX; names++) {
+		const char *value = getenv(*names);
+
+		if (value && asprintf(&envp[*count], "%s=%s", *names, value) >= 0)
+			++*count;
+	}
+	envp[*count] = NULL; /* undefined where there was no memory */
+}
+
+static int spawn(const char *role, const char *const *variables, int fd, pid_t *ret_pid)
+{
+	static const char *const tools[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS",     "LSAN_OPTIONS",
+					    "GCOV_PREFIX",  "GCOV_PREFIX_STRIP", NULL};
+	char *argv[] = {path, strdupa(role), NULL}, *envp[VARIABLES_MAX + 1] = {NULL};
+	posix_spawn_file_actions_t actions;
+	size_t count = 0;
+	int error;
+
+	add_variables(variables, envp, &count);
+	if (ending_is_tidy)
+		add_variables(tools, envp, &count);
+	error = posix_spawn_file_actions_init(&actions);
+	if (error == 0) {
+		error = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
+		if (error == 0)
+			error = posix_spawn(ret_pid, path, &actions, NULL, argv, envp);
+		(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
+	}
+	while (count > 0)
+		free(envp[--count]);
+	return -error;
+}
+
+int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why)
+{
+	struct helper helper = HELPER_NONE;
+	int pair[2], error;
+
+	if (beside_find(HELPER_FILE, path) < 0) {
+		(void)snprintf(trouble, sizeof(trouble), "cannot go on: " BESIDE_WRITABLE, path);
+		*ret_why = trouble;
+		return -EPERM;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail(-errno, ret_why);
+	error = spawn(role, variables, pair[1], &helper.pid);
+	(void)close(pair[1]);
+	helper.fd = pair[0];
+	if (error < 0) {
+		helper.pid = 0;
+		helper_end(&helper);
+		return fail(error, ret_why);
+	}
+	*ret_helper = helper;
+	return 0;
+}
+
+int helper_greeted(const struct helper *helper, const char **ret_why)
+{
+	char version[HELPER_VERSION_SIZE];
+	ssize_t got;
+
+	do
+		got = recv(helper->fd, version, sizeof(version), MSG_TRUNC);
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof(version) || version[sizeof(version) - 1] != '\0')
+		(void)snprintf(trouble, sizeof(trouble),
+			       "needs %s, which ended at once: it is another program, or lacks a library", path);
+	else if (strcmp(version, PACKAGE_VERSION) != 0)
+		(void)snprintf(trouble, sizeof(trouble), "needs %s, which is of callgate %s, not " PACKAGE_VERSION, path,
+			       version);
+	else
+		return 0;
+	*ret_why = trouble;
+	return -ELIBACC;
+}
+
+int helper_greet(void)
+{
+	static const char version[HELPER_VERSION_SIZE] = PACKAGE_VERSION;
+
+	return send(HELPER_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
+}
+
+void helper_end(struct helper *helper)
+{
+	cleanup_close(&helper->fd);
+	while (helper->pid > 0 && waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*helper = (struct helper)HELPER_NONE;
+}

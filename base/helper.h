@@ -1,0 +1,62 @@
+/*
+ * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service, IDNA, the
+ * list of public suffixes) is in it, so that callgate itself starts without them. Each role (argv[1]) is a process of its
+ * own, which speaks with the one that started it over one socket and nothing else.
+ */
+#ifndef CALLGATE_BASE_HELPER_H
+#define CALLGATE_BASE_HELPER_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define HELPER_FILE "callgate-egress"
+#define HELPER_FD 3 /* the helper's end of the socket */
+#define HELPER_VERSION_SIZE 32
+
+struct helper {
+	pid_t pid; /* 0: none */
+	int fd;    /* AF_UNIX, SOCK_SEQPACKET */
+};
+#define HELPER_NONE {.fd = -1}
+
+/*
+ * Starts a role with nothing in its environment but these variables (NULL-ended), where they are set. beside.h says which
+ * file is trusted. Not for two threads at once. 0; -errno: *ret_why (static) says why not, to follow a name.
+ */
+int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
+
+/* Waits until it runs and is of this version. As helper_start. For the roles that say so: helper_greet. */
+int helper_greeted(const struct helper *helper, const char **ret_why);
+/* In the helper, first of all. 0 or -errno. */
+int helper_greet(void);
+
+/* Closes the socket, at which a helper ends, and waits for that. */
+void helper_end(struct helper *helper);
+
+/* ---- the role "names": one query, one reply ---- */
+
+enum names_kind {
+	NAMES_ASCII,  /* text: a host's name in any letters -> its A-labels */
+	NAMES_PUBLIC, /* text: a host's name -> whether anybody may register a name right below it */
+	NAMES_UID,    /* id -> an account */
+	NAMES_USER,   /* text: its name -> an account */
+	NAMES_GROUP,  /* text: its name -> id */
+	NAMES_KIND_MAX,
+};
+
+#define NAMES_TEXT_SIZE 1024
+
+struct names_query {
+	uint32_t kind, id;
+	char text[NAMES_TEXT_SIZE];
+};
+
+struct names_reply {
+	uint32_t found;             /* NAMES_PUBLIC: it is so; else 0: there is none, and text may say why */
+	uint32_t uid, gid;          /* of the account or group */
+	char text[NAMES_TEXT_SIZE]; /* NAMES_ASCII: the name, or what is wrong; of an account: its name */
+	char home[PATH_MAX];        /* of an account */
+};
+
+#endif

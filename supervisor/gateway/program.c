@@ -1,0 +1,251 @@
+/* callgate-egress (base/helper.h): which of its processes this is, and how each is locked before it does its work. */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/helper.h"
+#include "base/text.h"
+#include "confine/selffilter.h"
+#include "egress/dns/resolver.h"
+#include "egress/egress.h"
+#include "policy/network/names.h"
+#include "policy/network/pack.h"
+#include "supervisor/gateway/handover.h"
+#include "supervisor/gateway/lockdown.h"
+
+#include "base/banned.h"
+
+/* ---- the resolver ---- */
+
+static _Noreturn void be_resolver(const struct handover *handover, int fd, pid_t egress)
+{
+	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
+	struct confine confine;
+	int keep[] = {fd, -1};
+
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* for lists of processes: it has egress' command line */
+	if (confine_prepare(SELF_RESOLVER, handover->self_filter, handover->landlock, &confine) < 0)
+		_exit(EXIT_FAILURE);
+	keep[1] = confine.landlock_fd;
+	if (confine_settle(&confine, &handover->user, egress, variables, keep, 2) < 0)
+		_exit(EXIT_FAILURE);
+	exit(resolver_main(fd, confine_lock, &confine)); /* not _exit, so that coverage and sanitizers report */
+}
+
+/* Before egress has anything of value. The resolver dies with it: PR_SET_PDEATHSIG. */
+static int fork_resolver(const struct handover *handover, int *ret_fd)
+{
+	pid_t egress = getpid(), pid;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		be_resolver(handover, pair[1], egress);
+	(void)close(pair[1]);
+	*ret_fd = pair[0];
+	return pid < 0 ? -errno : 0;
+}
+
+/* ---- egress ---- */
+
+/* The policy and the roots, out of the memory that the keeper filled. */
+static int unpack(const struct handover *handover, int bytes_fd, struct policy **ret_policy, char **ret_roots)
+{
+	size_t policy_len = handover->policy_len, roots_len = handover->roots_len;
+	char *bytes = mmap(NULL, policy_len + roots_len, PROT_READ, MAP_PRIVATE, bytes_fd, 0);
+	int error;
+
+	(void)close(bytes_fd);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	error = net_unpack(bytes, policy_len, ret_policy);
+	*ret_roots = roots_len ? malloc(roots_len + 1) : NULL;
+	if (*ret_roots) {
+		memcpy(*ret_roots, bytes + policy_len, roots_len);
+		(*ret_roots)[roots_len] = '\0';
+	} else if (roots_len && error == 0) {
+		error = -ENOMEM;
+	}
+	(void)munmap(bytes, policy_len + roots_len); /* whole, as it was mapped: cannot fail */
+	return error;
+}
+
+/* Everything that egress_main wants. 0, or -errno with what could not be done in reply->step. */
+static int receive_all(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
+		       struct egress_options *options, struct handover_reply *reply)
+{
+	const char *step = "read the policy's network";
+	int error = unpack(handover, bytes_fd, ret_policy, &options->upstream_roots);
+
+	options->policy = *ret_policy;
+	options->upstream_roots_len = handover->roots_len;
+	if (error == 0) {
+		step = "receive the secrets";
+		error = secrets_receive(*ret_policy, HELPER_FD, &options->secrets);
+	}
+	if (error == 0 && handover->makes_ca) {
+		step = "make the run's certificate authority";
+		error = ca_create(handover->run_id, &options->ca);
+	}
+	if (error == 0 && options->ca &&
+	    (size_t)snprintf(reply->pem, sizeof(reply->pem), "%s", ca_pem(options->ca)) >= sizeof(reply->pem))
+		error = -EMSGSIZE;
+	reply->error = error;
+	(void)snprintf(reply->step, sizeof(reply->step), "%s", step);
+	return error;
+}
+
+/* Its own session, without rights, and the resolver at its side; it is locked when all is open. */
+static int settle(const struct handover *handover, int bytes_fd, int *ret_resolver_fd, struct confine *ret_confine)
+{
+	static const char *const variables[] = {NULL};
+	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = fork_resolver(handover, ret_resolver_fd);
+
+	if (error == 0)
+		error = confine_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_confine);
+	if (error < 0)
+		return error;
+	keep[2] = *ret_resolver_fd;
+	keep[3] = ret_confine->landlock_fd;
+	return confine_settle(ret_confine, &handover->user, handover->keeper, variables, keep, 4);
+}
+
+static int be_egress(void)
+{
+	struct handover_reply reply = {0};
+	struct policy *policy = NULL;
+	struct handover handover;
+	struct confine confine;
+	struct egress_options options = {.control_fd = HELPER_FD, .lock_down = confine_lock, .lock_ctx = &confine};
+	int bytes_fd, error, status;
+
+	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, &bytes_fd) < 0)
+		return EXIT_FAILURE;
+	error = settle(&handover, bytes_fd, &options.resolver_fd, &confine);
+	if (error < 0)
+		reply = (struct handover_reply){.error = error, .step = "make the processes of the network"};
+	else
+		error = receive_all(&handover, bytes_fd, &policy, &options, &reply);
+	if (handover_reply(HELPER_FD, &reply) < 0 || error < 0)
+		return EXIT_FAILURE;
+	status = egress_main(&options);
+	policy_free(policy);
+	return status;
+}
+
+/* ---- names of hosts and accounts, for the policy ---- */
+
+static void put_account(const struct passwd *account, struct names_reply *reply)
+{
+	reply->found = account && strlen(account->pw_name) < sizeof(reply->text) &&
+		       strlen(account->pw_dir) < sizeof(reply->home);
+	if (!reply->found)
+		return;
+	reply->uid = account->pw_uid;
+	reply->gid = account->pw_gid;
+	memcpy(reply->text, account->pw_name, strlen(account->pw_name) + 1);
+	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
+}
+
+static void find_ascii(const struct names_query *query, struct names_reply *reply)
+{
+	const char *why = "";
+	char *ascii = net_names_ascii(query->text, &why);
+
+	reply->found = ascii != NULL;
+	(void)snprintf(reply->text, sizeof(reply->text), "%s", ascii ? ascii : why);
+	free(ascii);
+}
+
+static void find_group(const char *name, struct names_reply *reply)
+{
+	const struct group *group = getgrnam(name);
+
+	reply->found = group != NULL;
+	reply->gid = group ? group->gr_gid : 0;
+}
+
+static void find(const struct names_query *query, struct names_reply *reply)
+{
+	const char *why;
+
+	switch (query->kind) {
+	case NAMES_ASCII:
+		find_ascii(query, reply);
+		break;
+	case NAMES_PUBLIC:
+		reply->found = net_names_public(query->text, &why);
+		break;
+	case NAMES_UID:
+		put_account(getpwuid(query->id), reply);
+		break;
+	case NAMES_USER:
+		put_account(getpwnam(query->text), reply);
+		break;
+	case NAMES_GROUP:
+		find_group(query->text, reply);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Locked as the resolver is, which asks the C library's name service as well. */
+static int be_names(void)
+{
+	static const char *const variables[] = {NULL};
+	const struct privs_user same = {.set = false};
+	struct names_query query;
+	struct confine confine;
+	int keep[] = {HELPER_FD, -1};
+	const char *why;
+
+	if (confine_prepare(SELF_RESOLVER, selffilter_possible(&why), selffilter_possible(&why), &confine) < 0)
+		return EXIT_FAILURE;
+	keep[1] = confine.landlock_fd;
+	if (confine_settle(&confine, &same, getppid(), variables, keep, 2) < 0 || confine_lock(&confine) < 0 ||
+	    helper_greet() < 0)
+		return EXIT_FAILURE;
+	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {
+		struct names_reply reply = {0};
+
+		query.text[sizeof(query.text) - 1] = '\0';
+		find(&query, &reply);
+		if (send(HELPER_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
+			return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} roles[] = {
+	{"egress", be_egress},
+	{"names", be_names},
+};
+
+int main(int argc, char **argv)
+{
+	/* Nothing worth a look has been received yet. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return EXIT_FAILURE;
+	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {
+		if (strcmp(argv[1], roles[i].name) != 0)
+			continue;
+		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* what callgate inherited */
+		return roles[i].run();
+	}
+	(void)text_print(stderr, HELPER_FILE ": a part of callgate, which starts it; see callgate(1)\n", true);
+	return EXIT_FAILURE;
+}
