@@ -163,22 +163,6 @@ static void dispatch_drop_fetched(struct call *call)
 	call->again = false;
 }
 
-/*
- * What the filter allows natively in runs whose CPU masks are not ours (TOLD in syscalls.def): handoff_call has seen it, and
- * the kernel does the rest, as unrecorded as without us.
- */
-static bool is_mere_notice(const struct syscall_row *row, pid_t tid, const struct seccomp_data *data)
-{
-	uint64_t arg[6];
-
-	if (!row->told)
-		return false;
-	memcpy(arg, data->args, sizeof(arg));
-	if ((pid_t)arg[0] != 0 && (pid_t)arg[0] != tid)
-		return false; /* a mask of another's, which may be ours again at once */
-	return table_allows(row, arg);
-}
-
 /* A record lock that is counted (locks.h), unrecorded where there is room. Otherwise it is refused as any call is. */
 static bool is_admitted(struct sandbox *sandbox, const struct syscall_row *row, const struct seccomp_data *data)
 {
@@ -204,15 +188,14 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)answer_pass(sandbox->listener_fd, notification, row);
 		return;
 	}
-	handoff_call(dispatch->handoff, tid, notification->data.nr);
+	if (cpu_received(dispatch->cpu, row, notification)) {
+		(void)answer_pass(sandbox->listener_fd, notification, row);
+		return;
+	}
 	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
 
 	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
-		return;
-	}
-	if (row && is_mere_notice(row, tid, &notification->data)) {
-		(void)answer_pass(sandbox->listener_fd, notification, row);
 		return;
 	}
 	if (row && is_admitted(sandbox, row, &notification->data)) {
@@ -230,7 +213,6 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_drop_fetched(call);
 		return;
 	}
-	handoff_known(dispatch->handoff, call->task, notification->data.nr, call->start_ns);
 	if (row && call->decision.verdict != VERDICT_DENY)
 		dispatch_perform(call);
 	dispatch_drop_fetched(call); /* what the handler had no use for */
@@ -242,5 +224,6 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		interrupted_waits(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)
 		outcome_release(&prepared); /* what cannot be recorded is not done */
+	cpu_responding(dispatch->cpu, call);
 	(void)outcome_answer(dispatch); /* answered, or somebody's to answer */
 }

@@ -18,7 +18,7 @@ struct dispatch {
 	struct tracer *tracer;
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
-	struct handoff *handoff;   /* likewise; NULL: it is off */
+	struct cpu *cpu; /* likewise; NULL: placement is off */
 	uint64_t ended_ns; /* the clock as it was last looked at during the last call, at its response; 0: it was not */
 	struct call *call; /* owned; reused, because it is large */
 	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */

@@ -3,13 +3,11 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/answer.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
-	supervisor/cpu/callers.c \
-	supervisor/cpu/cpu.c \
+	supervisor/cpu/affinity.c \
 	supervisor/cpu/cpu.h \
-	supervisor/cpu/homes.c \
-	supervisor/cpu/mask.c \
+	supervisor/cpu/delay.c \
+	supervisor/cpu/placement.c \
 	supervisor/cpu/private.h \
-	supervisor/cpu/together.c \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/environment.c \

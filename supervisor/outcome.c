@@ -66,39 +66,17 @@ static void note_descriptor(struct limit_notes *notes, int number)
 		notes->open_files = (uint64_t)number + 1;
 }
 
-/* /proc/PID/status and its threads': they tell on which CPUs a task may run, when they are read. */
-static bool shows_masks(const struct call *call)
-{
-	static const char proc[] = "/proc/", leaf[] = "/status";
-	const struct place *place = &call->place[0];
-	size_t len = place->virt_len;
-
-	return len >= sizeof(proc) + sizeof(leaf) &&
-	       memcmp(place->virt + len - (sizeof(leaf) - 1), leaf, sizeof(leaf) - 1) == 0 &&
-	       memcmp(place->virt, proc, sizeof(proc) - 1) == 0;
-}
-
 static enum call_state answer_descriptor(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	int listener_fd = dispatch->sandbox->listener_fd, number;
-	uint64_t ready_ns;
+	uint64_t ready_ns = outcome_ready(dispatch);
 
-	if (dispatch->handoff) {
-		if (shows_masks(call))
-			handoff_pause(dispatch->handoff, call->start_ns);
-		handoff_before(dispatch->handoff, call->task, call->start_ns);
-	}
-	ready_ns = outcome_ready(dispatch);
 	number = answer_add(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
-	if (dispatch->handoff)
-		dispatch->ended_ns = io_now_ns();
 	if (number >= 0)
 		(void)answer_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* then nobody waits */
 		(void)answer_error(listener_fd, call->id, number); /* a full table is the program's EMFILE, never CONTINUE */
-	if (number >= 0)
-		handoff_after(dispatch->handoff, dispatch->ended_ns - ready_ns, dispatch->ended_ns);
 	note_descriptor(&call->sandbox->notes, number);
 	return outcome_end(call, number, ready_ns);
 }
@@ -130,12 +108,7 @@ static enum call_state start_traced(struct dispatch *dispatch)
 
 static enum call_state start_worker(struct dispatch *dispatch)
 {
-	int r;
-
-	handoff_apart(dispatch->handoff); /* its thread would inherit the mask */
-	r = blocking_start(dispatch->blocking, dispatch->call);
-	handoff_again(dispatch->handoff);
-	return outcome_started(dispatch, r);
+	return outcome_started(dispatch, blocking_start(dispatch->blocking, dispatch->call));
 }
 
 static enum call_state start_egress(struct dispatch *dispatch)

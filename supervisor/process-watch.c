@@ -88,7 +88,7 @@ static int build_filter(struct process *process, const struct fallback *fallback
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) | (disk ? RUN_DISK : 0u) |
-		      (handoff_possible() ? RUN_PINNED : 0u) | (filter_can_wait() ? RUN_RESTART : 0u) |
+		      (cpu_possible() ? RUN_PINNED : 0u) | (filter_can_wait() ? RUN_RESTART : 0u) |
 		      (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
 		      (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
 	error = filter_build(*ret_traits, &process->filter);
@@ -130,7 +130,6 @@ static int live(struct process *process, const struct fallback *fallback, unsign
 		.judge_forks = fallback->forks,
 		.judge_memory = fallback->memfds,
 		.private_ipc = traits & RUN_OWN_IPC,
-		.hand_off = traits & RUN_PINNED,
 		.signals_bounded = signals_bounded(options->layers),
 		.control_fd = options->control_fd,
 		.host_proc_fd = options->namespaces->host_proc_fd,

@@ -136,12 +136,6 @@ static bool is_task(const struct supervisor *supervisor, const struct epoll_even
 	       event->data.ptr != &supervisor->alarm_mark;
 }
 
-static void forget(struct supervisor *supervisor, struct task *task)
-{
-	handoff_forget(supervisor->dispatch.handoff, task);
-	tree_forget(supervisor->sandbox.tree, task);
-}
-
 static void on_events(struct supervisor *supervisor)
 {
 	struct epoll_event event[EVENTS_MAX];
@@ -150,7 +144,7 @@ static void on_events(struct supervisor *supervisor)
 	/* The dead first: a number that is used again must not inherit its entry. */
 	for (int i = 0; i < count; i++)
 		if (is_task(supervisor, &event[i]))
-			forget(supervisor, event[i].data.ptr);
+			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
 		if (!is_task(supervisor, &event[i]))
 			on_event(supervisor, &event[i]);
@@ -264,7 +258,7 @@ static int tick(struct supervisor *supervisor)
 		network = sooner(network, BLOCKING_TICK_MS);
 	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
 		network = sooner(network, INET_TICK_MS);
-	network = sooner(network, handoff_tick(supervisor->dispatch.handoff, supervisor->now_ns));
+	network = sooner(network, cpu_waited(supervisor->dispatch.cpu, supervisor->now_ns));
 	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 

@@ -134,6 +134,8 @@ static int prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
 	supervisor->dispatch.egress = supervisor->network.client;
+	if (r == 0 && options->traits & RUN_PINNED)
+		r = cpu_create(sandbox->tree, cpu_open_loadavg(options->host_proc_fd), &supervisor->dispatch.cpu);
 	supervisor->dispatch.interrupted.traits = options->traits;
 	if (r == 0)
 		r = prepare_limits(supervisor);
@@ -162,17 +164,12 @@ static bool is_alone(const struct supervisor *supervisor)
 
 static void run(struct supervisor *supervisor)
 {
-	int loadavg;
 	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
-	/* It only makes calls faster: where the kernel refuses, they are slower. */
-	loadavg = supervisor->options->hand_off ? handoff_loadavg(supervisor->options->host_proc_fd) : -1;
-	if (loadavg < 0 || handoff_create(supervisor->sandbox.tree, loadavg, &supervisor->dispatch.handoff) < 0)
-		supervisor->dispatch.handoff = NULL;
-	handoff_begin(supervisor->dispatch.handoff, supervisor->launch.pid);
+	cpu_begin(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	supervise_loop(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
@@ -180,7 +177,7 @@ static void run(struct supervisor *supervisor)
 	watchdog_stop(supervisor->watchdog); /* it ends beside us: the kernel would wait for it at our own end */
 	alone = is_alone(supervisor);
 	if (!alone)
-		handoff_release(supervisor->dispatch.handoff);
+		cpu_unpin(supervisor->dispatch.cpu);
 	/* Before the rest of its tree is killed: an OOM of that is one as well. */
 	supervisor->report->ended_by =
 		limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
@@ -202,7 +199,7 @@ static void tidy(struct supervisor *supervisor)
 	disk_free(supervisor->sandbox.disk);
 	forks_free(supervisor->sandbox.forks);
 	memfds_free(supervisor->sandbox.memfds);
-	handoff_free(supervisor->dispatch.handoff);
+	cpu_free(supervisor->dispatch.cpu);
 	tracer_free(supervisor->dispatch.tracer);
 	interrupted_done(&supervisor->dispatch.interrupted);
 	dispatch_done(&supervisor->dispatch);

@@ -33,7 +33,7 @@ struct supervise_options {
 	struct cgroup *cgroup;         /* what launch.cgroup_fd leads to; NULL: none */
 	struct namespaces *namespaces; /* entered; settled when the keeper can no longer disturb the start */
 	bool self_filter;               /* the supervisor puts itself under selffilter.h */
-	bool judge_forks, judge_memory, private_ipc, hand_off; /* as the filter was built */
+	bool judge_forks, judge_memory, private_ipc; /* as the filter was built */
 	bool signals_bounded;           /* see struct sandbox */
 	struct egress_side *egress;       /* NULL: there is no network. Its control_fd is taken */
 	const struct egress_guest *guest; /* … else what egress listens at */

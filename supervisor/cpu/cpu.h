@@ -1,20 +1,11 @@
 /*
- * Giving a descriptor (ADDFD) wakes the task that takes it without the flag that keeps it here: the scheduler moves it to an
- * idle CPU, an interrupt away, and back at its next call. While a task makes call after call, that task and the receiver
- * are therefore kept on one CPU, when measuring shows that it helps and as long as it does: several tasks only when they
- * do little else (handoff.c).
+ * CPU placement: while at most one task of the run wants a CPU, all its tasks and the supervisor thread are pinned to the
+ * same CPU. A notification is then a switch between two tasks instead of two interrupts between CPUs: ADDFD, the stops of a
+ * traced exec, fork and exit wake a task without the hint that keeps it on the waker's CPU, so an idle CPU takes it.
  *
- * The stops of a traced exec, the end of a child and each fork scatter a run in the same way. So it begins, and goes on, with
- * all its tasks and the receiver on one CPU until more than one of them wants it (handoff-together.c). In the pauses of that each
- * process that calls has a home, a CPU of its own (handoff-homes.c); single tasks are kept only where there are no homes.
- *
- * Nobody is to notice. Masks are put back before anybody asks for one, before the call of somebody who is not kept (but for
- * several), some milliseconds after a task's last call, and when others want that CPU. Tasks that a kept one made meanwhile
- * have inherited its mask: they are found by their numbers, which are given in order, and get theirs at the same moments; a
- * fork that was under way then, somewhat later. Making them is not notified for that: fork(2) must not end with EINTR,
- * as a call can that a signal interrupts before it is received.
- *
- * A run that ever sets a mask itself is left alone from then on.
+ * Runs in the supervisor thread. Dispatch and the loop report three events and know nothing else of it. The program never
+ * sees a mask of ours: the run is unpinned before an affinity mask is read or set. A run that sets a mask itself is left
+ * alone from then on.
  */
 #ifndef CALLGATE_SUPERVISOR_CPU_CPU_H
 #define CALLGATE_SUPERVISOR_CPU_CPU_H
@@ -23,58 +14,82 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HANDOFF_IDLE_MS 4 /* after one or two of these without a call nobody is kept any more */
-
-struct handoff;
-struct task;
+struct call;
+struct cpu;
+struct seccomp_notif;
+struct syscall_row;
 struct tree;
 
-/* False on a machine, or with a mask, of one CPU: then there is nothing to do, and no call needs to be notified for it. */
-bool handoff_possible(void);
+struct cpu_ops {
+	/* Before the program's execve gets its response: pins the program, which is not reaped yet, and the supervisor thread. */
+	void (*begin)(struct cpu *cpu, pid_t program);
+	/*
+	 * A notification has arrived; row may be NULL. Unpins the run when the call reads or sets an affinity mask. True when the
+	 * call needs nothing but that: it is then continued, unrecorded, as the filter would have allowed it (filter.h).
+	 */
+	bool (*received)(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
+	/* The call is about to get its response, so its task still waits. May pin or unpin the run. */
+	void (*responding)(struct cpu *cpu, const struct call *call);
+	/* The loop has waited. Returns the milliseconds until the next sample is due, or -1: none until the next notification. */
+	int (*waited)(struct cpu *cpu, uint64_t now_ns);
+	/* Puts back all masks. */
+	void (*unpin)(struct cpu *cpu);
+	/* Likewise, and frees it. */
+	void (*free)(struct cpu *cpu);
+};
+
+/* The first member of the implementation. NULL: placement is off, and no notification is made for it. */
+struct cpu {
+	const struct cpu_ops *ops;
+};
+
+/* False on a machine, or with an affinity mask, of one CPU: then the filter need not notify calls that read or set masks. */
+bool cpu_possible(void);
 
 /*
- * What says which number was given to a task last, in our pid namespace, whichever procfs is asked. proc_fd: one that has
- * it; -1: /proc. A descriptor or -errno.
+ * /proc/loadavg, whose last field is the newest task number in our pid namespace. proc_fd: a procfs to open it in; -1: /proc.
+ * Returns an owned descriptor, or -errno, also where the file is not the kernel's (lxcfs).
  */
-int handoff_loadavg(int proc_fd);
+int cpu_open_loadavg(int proc_fd);
 
 /*
- * For the calling thread, the receiver, which makes all other calls as well. Borrows the tree, which says who is in the run.
- * loadavg_fd: from handoff_loadavg; taken. 0 or -errno.
+ * For the calling thread, which becomes the one that is pinned. Borrows the tree. Takes loadavg_fd; with a negative one, or on a
+ * kernel that does not tell run-queue delays (schedstat), nothing is ever pinned. 0 or -ENOMEM.
  */
-int handoff_create(struct tree *tree, int loadavg_fd, struct handoff **ret_handoff);
-/* Like all that follow, takes NULL: it is off. */
-void handoff_free(struct handoff *handoff);
+int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 
-/* The program, before its execve is answered and before it is reaped: it and all that it makes begin on the CPU where we are. */
-void handoff_begin(struct handoff *handoff, pid_t program);
+static inline void cpu_begin(struct cpu *cpu, pid_t program)
+{
+	if (cpu)
+		cpu->ops->begin(cpu, program);
+}
 
-/* A call begins: the masks are put back where that has to be before it is handled. */
-void handoff_call(struct handoff *handoff, pid_t tid, int nr);
+static inline bool cpu_received(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification)
+{
+	return cpu && cpu->ops->received(cpu, row, notification);
+}
 
-/* Who called is known, and waits for us: may bring all of the run together. Follows handoff_call. */
-void handoff_known(struct handoff *handoff, const struct task *task, int nr, uint64_t now_ns);
+static inline void cpu_responding(struct cpu *cpu, const struct call *call)
+{
+	if (cpu)
+		cpu->ops->responding(cpu, call);
+}
 
-/* The task is about to be given a descriptor: keeps it here if that has cost enough. Borrows it until handoff_forget. */
-void handoff_before(struct handoff *handoff, const struct task *task, uint64_t now_ns);
-/* It was given in so many nanoseconds. */
-void handoff_after(struct handoff *handoff, uint64_t took_ns, uint64_t now_ns);
+static inline int cpu_waited(struct cpu *cpu, uint64_t now_ns)
+{
+	return cpu ? cpu->ops->waited(cpu, now_ns) : -1;
+}
 
-/* The receiver is about to make a thread, and has made it: its mask is not to be inherited. */
-void handoff_apart(struct handoff *handoff);
-void handoff_again(struct handoff *handoff);
+static inline void cpu_unpin(struct cpu *cpu)
+{
+	if (cpu)
+		cpu->ops->unpin(cpu);
+}
 
-/* Puts back all masks, for something that must not see or inherit them. */
-void handoff_release(struct handoff *handoff);
-/* The same, and keeps nobody for the next moments: what was opened shows masks when it is read. */
-void handoff_pause(struct handoff *handoff, uint64_t now_ns);
-
-/* The task is dead; to be called before its entry goes. */
-void handoff_forget(struct handoff *handoff, const struct task *task);
-
-/* At each turn of the loop. Milliseconds until it has to be called again, -1: whenever there is a call. */
-int handoff_tick(struct handoff *handoff, uint64_t now_ns);
-
-bool handoff_keeps(const struct handoff *handoff, pid_t tid);
+static inline void cpu_free(struct cpu *cpu)
+{
+	if (cpu)
+		cpu->ops->free(cpu);
+}
 
 #endif

@@ -37,20 +37,13 @@ UNIT_TESTS += tests/unit/test_watchdog
 tests_unit_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(UNIT_LIBS)
 
 # On processes of the test's own.
-HANDOFF_RIG = tests/unit/handoff-rig.c tests/unit/handoff-rig.h
-HANDOFF_LIBS = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(tests_unit_test_denials_LDADD)
-UNIT_TESTS += tests/unit/test_handoff tests/unit/test_handoff_homes tests/unit/test_handoff_inherit \
-	tests/unit/test_handoff_several tests/unit/test_handoff_together
-tests_unit_test_handoff_SOURCES = tests/unit/test_handoff.c $(HANDOFF_RIG)
-tests_unit_test_handoff_LDADD = $(HANDOFF_LIBS)
-tests_unit_test_handoff_homes_SOURCES = tests/unit/test_handoff_homes.c $(HANDOFF_RIG)
-tests_unit_test_handoff_homes_LDADD = $(HANDOFF_LIBS)
-tests_unit_test_handoff_inherit_SOURCES = tests/unit/test_handoff_inherit.c $(HANDOFF_RIG)
-tests_unit_test_handoff_inherit_LDADD = $(HANDOFF_LIBS)
-tests_unit_test_handoff_several_SOURCES = tests/unit/test_handoff_several.c $(HANDOFF_RIG)
-tests_unit_test_handoff_several_LDADD = $(HANDOFF_LIBS)
-tests_unit_test_handoff_together_SOURCES = tests/unit/test_handoff_together.c $(HANDOFF_RIG)
-tests_unit_test_handoff_together_LDADD = $(HANDOFF_LIBS)
+CPU_RIG = tests/unit/cpu-rig.c tests/unit/cpu-rig.h
+CPU_LIBS = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(tests_unit_test_denials_LDADD)
+UNIT_TESTS += tests/unit/test_cpu_affinity tests/unit/test_cpu_placement
+tests_unit_test_cpu_affinity_SOURCES = tests/unit/test_cpu_affinity.c $(CPU_RIG)
+tests_unit_test_cpu_affinity_LDADD = $(CPU_LIBS)
+tests_unit_test_cpu_placement_SOURCES = tests/unit/test_cpu_placement.c $(CPU_RIG)
+tests_unit_test_cpu_placement_LDADD = $(CPU_LIBS)
 
 UNIT_TESTS += tests/unit/test_guest
 tests_unit_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)

@@ -78,7 +78,7 @@ static void build_tcp(void)
 	build_variant(RUN_INET | RUN_LISTENERS);
 }
 
-static void build_hand_off(void)
+static void build_pinned(void)
 {
 	build_variant(RUN_PINNED | RUN_RESTART);
 }
@@ -676,7 +676,7 @@ int main(void)
 	tcase_add_test(tcp, internet_sockets_by_hand);
 	tcase_add_test(tcp, no_datagrams_by_hand);
 	suite_add_tcase(suite, tcp);
-	tcase_add_checked_fixture(masks, build_hand_off, drop);
+	tcase_add_checked_fixture(masks, build_pinned, drop);
 	tcase_add_test(masks, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(masks, masks_by_hand);
 	suite_add_tcase(suite, masks);

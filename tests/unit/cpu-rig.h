@@ -1,6 +1,6 @@
-#ifndef TESTS_UNIT_HANDOFF_RIG_H
-#define TESTS_UNIT_HANDOFF_RIG_H
-/* Processes of the test's own, for the tests of supervisor/cpu/cpu.h, which keeps them on CPUs and lets them go. */
+#ifndef TESTS_UNIT_CPU_RIG_H
+#define TESTS_UNIT_CPU_RIG_H
+/* Processes of the test's own, for the tests of supervisor/cpu/cpu.h, which pins and unpins them. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,15 +9,11 @@
 #include "supervisor/cpu/cpu.h"
 #include "view/tree.h"
 
-#define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
-#define SLOW (60 * US)
-#define FAST (2 * US)
-#define GAP (20 * US)
 
-extern struct handoff *handoff;
+extern struct cpu *cpu;
 extern struct tree *tree;
-extern struct task task; /* who calls; makes grandchildren when told to */
+extern struct task task; /* the program; makes grandchildren when told to */
 extern cpu_set_t full;
 extern uint64_t now; /* a clock of the test's own, which starts at the real one */
 extern int told[2];  /* numbers of grandchildren come here */
@@ -37,18 +33,16 @@ void set_runnable(unsigned count);
 bool is_mask(pid_t tid, const cpu_set_t *expected);
 /* How many CPUs are in its mask, or -1. */
 int cpus(pid_t tid);
-
-/* A call that comes this long after the one before and takes so long; of `task`. */
-void give_to(const struct task *taker, uint64_t gap, uint64_t took);
-void give(uint64_t took);
-void give_many(unsigned count, uint64_t took);
-/* Calls until `task` is kept. */
-void keep(void);
-/* `task` and the receiver have all their CPUs. */
+/* `task` and the supervisor thread have all their CPUs. */
 void ck_assert_free(void);
+
+/* Pins `task` and the supervisor thread. ret_mask, unless NULL: the mask that they have then. */
+void pin(cpu_set_t *ret_mask);
 
 /* As the dispatcher and the loop do; time is real here, as the kernel's is. */
 void call(pid_t tid, int nr);
+void call_of(struct task *caller, int nr);
+void call_opening(pid_t tid, const char *virt);
 void turn(void);
 void turns(unsigned ms);
 

@@ -1,6 +1,7 @@
-/* See handoff-rig.h. */
+/* See cpu-rig.h. */
 #include <check.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +13,13 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "tests/unit/handoff-rig.h"
+#include "syscalls/call/call.h"
+#include "syscalls/table/handlers.h"
+#include "tests/unit/cpu-rig.h"
 
 #include "base/banned.h"
 
-struct handoff *handoff;
+struct cpu *cpu;
 struct tree *tree;
 struct task task;
 cpu_set_t full;
@@ -97,7 +100,7 @@ void rig_setup(void)
 	epoll_fd = epoll_create1(0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, epoll_fd, &tree), 0);
 	loadavg_fd = memfd_create("loadavg", MFD_CLOEXEC);
-	ck_assert_int_eq(handoff_create(tree, fcntl(loadavg_fd, F_DUPFD_CLOEXEC, 3), &handoff), 0);
+	ck_assert_int_eq(cpu_create(tree, fcntl(loadavg_fd, F_DUPFD_CLOEXEC, 3), &cpu), 0);
 	task.tid = task.tgid = child();
 	ck_assert_int_gt(task.tid, 0);
 	task.pidfd = (int)syscall(SYS_pidfd_open, task.tid, 0);
@@ -107,7 +110,7 @@ void rig_setup(void)
 
 void rig_teardown(void)
 {
-	handoff_free(handoff);
+	cpu_free(cpu);
 	tree_free(tree);
 	(void)close(epoll_fd);
 	(void)close(loadavg_fd);
@@ -130,52 +133,61 @@ int cpus(pid_t tid)
 	return sched_getaffinity(tid, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : -1;
 }
 
-void give_to(const struct task *taker, uint64_t gap, uint64_t took)
-{
-	now += gap;
-	handoff_call(handoff, taker->tid, SYS_openat);
-	handoff_before(handoff, taker, now);
-	now += took;
-	handoff_after(handoff, took, now);
-	(void)handoff_tick(handoff, now);
-}
-
-void give(uint64_t took)
-{
-	give_to(&task, GAP, took);
-}
-
-void give_many(unsigned count, uint64_t took)
-{
-	while (count--)
-		give(took);
-}
-
-void keep(void)
-{
-	give_many(4, SLOW);
-	ck_assert(handoff_keeps(handoff, task.tid));
-	ck_assert_int_eq(cpus(task.tid), 1);
-	ck_assert_int_eq(cpus(0), 1);
-}
-
 void ck_assert_free(void)
 {
-	ck_assert(!handoff_keeps(handoff, task.tid));
 	ck_assert(is_mask(task.tid, &full));
 	ck_assert(is_mask(0, &full));
 }
 
+void pin(cpu_set_t *ret_mask)
+{
+	cpu_begin(cpu, task.tid);
+	ck_assert_int_eq(cpus(0), 1);
+	ck_assert_int_eq(cpus(task.tid), 1);
+	if (ret_mask)
+		ck_assert_int_eq(sched_getaffinity(task.tid, sizeof(*ret_mask), ret_mask), 0);
+}
+
+static void respond(struct task *caller, enum outcome_kind kind, const char *virt)
+{
+	static struct call call; /* large */
+
+	call.task = caller;
+	call.tid = caller->tid;
+	call.start_ns = io_now_ns();
+	call.outcome.kind = kind;
+	call.place[0].virt_len = strlen(virt);
+	(void)snprintf(call.place[0].virt, sizeof(call.place[0].virt), "%s", virt);
+	cpu_responding(cpu, &call);
+}
+
+void call_of(struct task *caller, int nr)
+{
+	static const struct syscall_row getaffinity = {.class = ROW_FILTER, .allow = allow_sched_getaffinity},
+					setaffinity = {.class = ROW_FILTER, .allow = allow_sched_setaffinity}, other;
+	const struct seccomp_notif notification = {.pid = (uint32_t)caller->tid, .data.nr = nr};
+	const struct syscall_row *row = nr == SYS_sched_getaffinity   ? &getaffinity
+					: nr == SYS_sched_setaffinity ? &setaffinity
+								      : &other;
+
+	if (!cpu_received(cpu, row, &notification))
+		respond(caller, nr == SYS_execve ? OUTCOME_EXEC : OUTCOME_VALUE, "");
+}
+
 void call(pid_t tid, int nr)
 {
-	handoff_call(handoff, tid, nr);
-	handoff_known(handoff, tree_task(tree, tid), nr, io_now_ns());
+	call_of(tree_task(tree, tid), nr);
+}
+
+void call_opening(pid_t tid, const char *virt)
+{
+	respond(tree_task(tree, tid), OUTCOME_FD, virt);
 }
 
 void turn(void)
 {
 	now = io_now_ns();
-	(void)handoff_tick(handoff, now);
+	(void)cpu_waited(cpu, now);
 }
 
 void turns(unsigned ms)

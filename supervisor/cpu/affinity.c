@@ -1,0 +1,285 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/procstat.h"
+#include "supervisor/cpu/private.h"
+
+#include "base/banned.h"
+
+#define LATE_LOOKS 3u          /* for tasks that were just being made: after */
+#define LATE_FIRST_NS (5 * MS) /* … and ten times as long each time */
+#define NUMBERS_FEW 8192
+#define WRAPPED_MOST 4096 /* numbers looked at beyond `from` when numbering has begun again below it */
+
+static int affinity_get(pid_t tid, cpu_set_t *ret_mask)
+{
+	CPU_ZERO(ret_mask);
+	return sched_getaffinity(tid, sizeof(*ret_mask), ret_mask) < 0 ? -errno : 0;
+}
+
+static int affinity_set(pid_t tid, const cpu_set_t *mask)
+{
+	return sched_setaffinity(tid, sizeof(*mask), mask) < 0 ? -errno : 0;
+}
+
+/* The widest mask is put back as "all", so that it grows with the machine or the cpuset, as if it had never been set. */
+static void affinity_put_back(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
+{
+	cpu_set_t all, now;
+
+	if (CPU_EQUAL(mask, &affinity->whole)) {
+		memset(&all, 0xff, sizeof(all));
+		if (affinity_set(tid, &all) == 0 && affinity_get(tid, &now) == 0 && CPU_EQUAL(&now, mask))
+			return;
+	}
+	(void)affinity_set(tid, mask);
+}
+
+/* The number still is the task's: a zombie keeps it until it is reaped. */
+static bool affinity_has_number(const struct task *task)
+{
+	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
+}
+
+bool affinity_is_running(pid_t tid)
+{
+	struct procstat stat;
+
+	return procstat_read(tid, &stat) == 0 && stat.state == 'R';
+}
+
+/* proc_loadavg(5): "0.20 0.18 0.12 1/80 11206". */
+struct load affinity_load(const struct affinity *affinity)
+{
+	struct load load = {.last = -1};
+	char text[128];
+	ssize_t len = pread(affinity->loadavg_fd, text, sizeof(text) - 1, 0);
+	const char *at;
+
+	if (len <= 0)
+		return load;
+	text[len] = '\0';
+	at = strrchr(text, ' ');
+	load.last = at ? (pid_t)strtol(at, NULL, 10) : -1;
+	at = strchr(text, '/');
+	while (at && at > text && at[-1] != ' ')
+		at--;
+	load.runnable = at ? strtoul(at, NULL, 10) : 0;
+	return load;
+}
+
+/* ---- pinning ---- */
+
+void affinity_new_from(struct affinity *affinity, pid_t last)
+{
+	affinity->from = affinity->from_before = last;
+}
+
+int affinity_pin_self(struct affinity *affinity)
+{
+	int here = sched_getcpu();
+	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : affinity_get(0, &affinity->own);
+
+	if (r < 0)
+		return r;
+	if (affinity->late == 0)
+		affinity->theirs = affinity->own;
+	CPU_ZERO(&affinity->cpu);
+	CPU_SET((size_t)here, &affinity->cpu);
+	CPU_OR(&affinity->used, &affinity->used, &affinity->cpu);
+	return affinity_set(0, &affinity->cpu);
+}
+
+void affinity_unpin_self(const struct affinity *affinity)
+{
+	affinity_put_back(affinity, 0, &affinity->own);
+}
+
+int affinity_pin_number(const struct affinity *affinity, pid_t tid)
+{
+	cpu_set_t mask;
+	int r = affinity_get(tid, &mask);
+
+	if (r < 0)
+		return r;
+	/* All pinned tasks have had the same mask, so that it is known what to put back to a task that inherited ours. */
+	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set(tid, &affinity->cpu) : -ENODEV;
+}
+
+int affinity_pin_task(const struct affinity *affinity, const struct task *task)
+{
+	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_number(affinity, task->tid);
+
+	/* Asked afterwards, too: a task that has got the number meanwhile must not stay pinned. */
+	if (r == 0 && !affinity_has_number(task)) {
+		affinity_put_back(affinity, task->tid, &affinity->theirs);
+		return -ESRCH;
+	}
+	return r;
+}
+
+/* ---- unpinning ---- */
+
+/* A wider mask moves no task by itself: one that waits for the CPU would do so until the scheduler balances, milliseconds later. */
+static void affinity_spread(struct affinity *affinity, pid_t tid)
+{
+	cpu_set_t others;
+
+	if (!affinity->spread || !affinity_is_running(tid))
+		return;
+	CPU_XOR(&others, &affinity->theirs, &affinity->cpu);
+	if (affinity->first_stays)
+		affinity->first_stays = false;
+	else if (CPU_COUNT(&others) > 0)
+		(void)affinity_set(tid, &others);
+}
+
+/* Only where the mask is still ours. */
+static void affinity_unpin_task(struct task *task, void *ctx)
+{
+	struct affinity *affinity = ctx;
+	cpu_set_t now;
+
+	if (task->pidfd < 0 || !affinity_has_number(task) || affinity_get(task->tid, &now) < 0 ||
+	    !CPU_EQUAL(&now, &affinity->cpu))
+		return;
+	affinity_spread(affinity, task->tid);
+	affinity_put_back(affinity, task->tid, &affinity->theirs);
+}
+
+/* In a run that sets no masks, one CPU that was ours is an inherited mask. */
+static void affinity_unpin_heir(struct affinity *affinity, pid_t tid)
+{
+	cpu_set_t now, known;
+
+	if (affinity_get(tid, &now) < 0 || CPU_COUNT(&now) != 1)
+		return;
+	CPU_AND(&known, &now, &affinity->used);
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds(affinity->tree, tid))
+		return;
+	affinity_spread(affinity, tid);
+	affinity_put_back(affinity, tid, &affinity->theirs);
+}
+
+/* The kernel gives numbers in order, and begins again below when it has reached pid_max. */
+void affinity_unpin_heirs(struct affinity *affinity)
+{
+	pid_t last = affinity_load(affinity).last, top = last;
+	pid_t first = affinity->from_before < affinity->from ? affinity->from_before : affinity->from;
+
+	if (affinity->all_numbers && affinity->numbers > 0) {
+		for (pid_t tid = 2; tid <= affinity->numbers; tid++)
+			affinity_unpin_heir(affinity, tid);
+		affinity->from = last < 0 ? affinity->from : last;
+	}
+	affinity->all_numbers = false;
+	if (last < 0 || (last == affinity->from && last == affinity->from_before))
+		return;
+	if (last < affinity->from) {
+		top = affinity->from < INT_MAX - WRAPPED_MOST ? affinity->from + WRAPPED_MOST : INT_MAX;
+		for (pid_t tid = 2; tid <= last; tid++)
+			affinity_unpin_heir(affinity, tid);
+	}
+	for (pid_t tid = first + 1; tid <= top && tid > 0; tid++)
+		affinity_unpin_heir(affinity, tid);
+	affinity->from_before = affinity->from;
+	affinity->from = last;
+}
+
+/* A task that is just being made has our mask before it has a number: the larger its parent, the longer. */
+void affinity_unpin(struct affinity *affinity, bool spread)
+{
+	affinity->spread = affinity->first_stays = spread;
+	tree_each(affinity->tree, affinity_unpin_task, affinity);
+	affinity_unpin_self(affinity);
+	affinity_unpin_heirs(affinity);
+	affinity->spread = false;
+	affinity->late = LATE_LOOKS;
+	affinity->late_step_ns = LATE_FIRST_NS;
+	affinity->late_ns = io_now_ns() + LATE_FIRST_NS;
+}
+
+int affinity_look_late(struct affinity *affinity, uint64_t now_ns)
+{
+	if (affinity->late > 0 && now_ns >= affinity->late_ns) {
+		affinity_unpin_heirs(affinity);
+		affinity->late--;
+		affinity->late_step_ns *= 10;
+		affinity->late_ns = now_ns + affinity->late_step_ns;
+	}
+	return affinity->late > 0 ? (int)((affinity->late_ns - now_ns) / MS) + 1 : -1;
+}
+
+/* ---- making ---- */
+
+/* pid_max, or 0 if it takes long to use up. */
+static pid_t affinity_few_numbers(void)
+{
+	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+	char text[24];
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	long most;
+
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	most = strtol(text, NULL, 10);
+	return most > 0 && most <= NUMBERS_FEW ? (pid_t)most : 0;
+}
+
+static int affinity_find_whole(cpu_set_t *ret_whole)
+{
+	cpu_set_t own, all;
+	int r = affinity_get(0, &own);
+
+	memset(&all, 0xff, sizeof(all));
+	if (r == 0)
+		r = affinity_set(0, &all);
+	if (r < 0)
+		return r;
+	r = affinity_get(0, ret_whole);
+	if (r < 0 || !CPU_EQUAL(&own, ret_whole))
+		(void)affinity_set(0, &own);
+	return r;
+}
+
+bool cpu_possible(void)
+{
+	cpu_set_t mask;
+
+	return affinity_get(0, &mask) == 0 && CPU_COUNT(&mask) > 1;
+}
+
+int cpu_open_loadavg(int proc_fd)
+{
+	_cleanup_close_ int fd = proc_fd < 0 ? open("/proc/loadavg", O_RDONLY | O_CLOEXEC)
+					     : openat(proc_fd, "loadavg", O_RDONLY | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
+		return -errno;
+	/* lxcfs makes up a container's. */
+	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
+}
+
+int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
+{
+	affinity->tree = tree;
+	affinity->loadavg_fd = loadavg_fd;
+	affinity->numbers = affinity_few_numbers();
+	return loadavg_fd < 0 ? loadavg_fd : affinity_find_whole(&affinity->whole);
+}
+
+void affinity_done(struct affinity *affinity)
+{
+	cleanup_close(&affinity->loadavg_fd);
+}

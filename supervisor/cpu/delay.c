@@ -1,0 +1,104 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/cpu/private.h"
+
+#include "base/banned.h"
+
+#define CALL_NS (5 * US) /* what a call explains */
+
+static int delays_open(pid_t tid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The second number is the run-queue delay, the third how often the task ran: 0 where the kernel does not count. */
+static bool delays_read(int fd, uint64_t *ret_ns)
+{
+	char text[96], *end;
+	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	(void)strtoull(text, &end, 10);
+	*ret_ns = strtoull(end, &end, 10);
+	return strtoull(end, NULL, 10) > 0;
+}
+
+/* The descriptor stays open, because opening takes longer than reading. It is the dead task's when its number is used again. */
+static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
+{
+	if (caller->fd >= 0 && delays_read(caller->fd, ret_ns))
+		return true;
+	cleanup_close(&caller->fd);
+	caller->fd = delays_open(caller->tid);
+	return delays_read(caller->fd, ret_ns);
+}
+
+static void delays_set(struct caller *caller, pid_t tid)
+{
+	cleanup_close(&caller->fd);
+	*caller = (struct caller){.tid = tid, .called = tid > 0, .fd = -1};
+}
+
+bool delays_init(struct delays *delays)
+{
+	_cleanup_close_ int fd = delays_open(getpid());
+	uint64_t ns;
+
+	for (unsigned i = 0; i < CALLERS_MAX; i++)
+		delays->caller[i].fd = -1;
+	return delays_read(fd, &ns);
+}
+
+bool delays_note(struct delays *delays, pid_t tid)
+{
+	struct caller *caller = NULL;
+
+	for (unsigned i = 0; i < CALLERS_MAX; i++) {
+		if (delays->caller[i].tid == tid) {
+			delays->caller[i].called = true;
+			return false;
+		}
+		if (!delays->caller[i].called)
+			caller = &delays->caller[i];
+	}
+	if (!caller)
+		return false;
+	delays_set(caller, tid);
+	if (tid > delays->since)
+		return false;
+	(void)delays_read_caller(caller, &caller->delay_ns); /* its delay before the pinning does not count */
+	return true;
+}
+
+uint64_t delays_sample(struct delays *delays, unsigned calls)
+{
+	uint64_t total_ns = 0, explained_ns = calls * CALL_NS, now;
+
+	for (unsigned i = 0; i < CALLERS_MAX; i++) {
+		struct caller *caller = &delays->caller[i];
+
+		if (!caller->called)
+			continue;
+		caller->called = false;
+		if (!delays_read_caller(caller, &now) || now < caller->delay_ns)
+			continue;
+		total_ns += now - caller->delay_ns;
+		caller->delay_ns = now;
+	}
+	return total_ns > explained_ns ? total_ns - explained_ns : 0;
+}
+
+void delays_forget(struct delays *delays)
+{
+	for (unsigned i = 0; i < CALLERS_MAX; i++)
+		delays_set(&delays->caller[i], 0);
+}
