@@ -1,12 +1,6 @@
 #include "confine/aside.h"
 
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "base/banned.h"
-
-#define SHORTEST_TURN_NS 100000u /* that the kernel grants */
 
 /* False: there are none, or more than fit, and of those enough are idle. */
 static bool others_than_here(cpu_set_t *ret_ours, cpu_set_t *ret_others)
@@ -64,24 +58,4 @@ void aside_step_forward(void)
 	const struct sched_param none = {.sched_priority = 0};
 
 	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* as before, so permitted */
-}
-
-/* struct sched_attr of the kernel's, in its first version: <linux/sched/types.h> and <sched.h> cannot both be had. */
-struct turns {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
-void aside_be_prompt(void)
-{
-	struct turns turns = {.size = sizeof(turns)};
-
-	if (syscall(SYS_sched_getattr, 0, &turns, sizeof(turns), 0) < 0 || turns.policy != SCHED_OTHER)
-		return;
-	turns.size = sizeof(turns);
-	turns.runtime_ns = SHORTEST_TURN_NS;
-	(void)syscall(SYS_sched_setattr, 0, &turns, 0);
 }

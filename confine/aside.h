@@ -35,10 +35,4 @@ void aside_return_thread(pthread_t thread);
 bool aside_step_back(void);
 void aside_step_forward(void);
 
-/*
- * The calling thread, and who it makes from here on, asks for short turns: who wants less is let go first when it wakes, before
- * loops that compute (Linux 6.12). Of its share of a processor it gets no more. Best effort.
- */
-void aside_be_prompt(void);
-
 #endif

@@ -20,6 +20,7 @@
 #include "keeper/private.h"
 #include "keeper/statusline.h"
 #include "policy/network/net.h"
+#include "supervisor/cpu/cpu.h"
 #include "supervisor/environment.h"
 #include "supervisor/gateway/start.h"
 #include "supervisor/limits/killtree.h"
@@ -176,7 +177,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
 	if (keeper.child.behind)
 		aside_step_forward();
-	aside_be_prompt();
+	cpu_request_short_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {

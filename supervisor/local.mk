@@ -8,6 +8,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/cpu/delay.c \
 	supervisor/cpu/placement.c \
 	supervisor/cpu/private.h \
+	supervisor/cpu/slice.c \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/environment.c \

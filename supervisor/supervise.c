@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/ending.h"
-#include "confine/aside.h"
 #include "confine/cgroup.h"
 #include "confine/selffilter.h"
 #include "supervisor/blocking.h"
@@ -245,7 +244,7 @@ static int start(struct supervisor *supervisor)
 		return r;
 	error = launch_begin(&options->launch, &supervisor->launch);
 	if (error == 0) {
-		aside_be_prompt();
+		cpu_request_short_slice();
 		r = prepare(supervisor);
 		if (r == 0)
 			r = confine(supervisor); /* here: the program installs its own meanwhile */

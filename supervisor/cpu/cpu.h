@@ -58,6 +58,12 @@ int cpu_open_loadavg(int proc_fd);
  */
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 
+/*
+ * The calling thread, and those that it makes from here on, ask for the shortest time slice, so that the scheduler runs them first when
+ * they wake beside tasks that compute (Linux 6.12). They get no more CPU time by it. Best effort.
+ */
+void cpu_request_short_slice(void);
+
 static inline void cpu_begin(struct cpu *cpu, pid_t program)
 {
 	if (cpu)
