@@ -31,7 +31,7 @@ static int affinity_set(pid_t tid, const cpu_set_t *mask)
 	return sched_setaffinity(tid, sizeof(*mask), mask) < 0 ? -errno : 0;
 }
 
-/* The widest mask is put back as "all", so that it grows with the machine or the cpuset, as if it had never been set. */
+/* The widest mask is put back as "all": it grows with the machine or the cpuset, as if it had never been set. */
 static void affinity_put_back(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
 {
 	cpu_set_t all, now;
@@ -111,7 +111,7 @@ int affinity_pin_number(const struct affinity *affinity, pid_t tid)
 
 	if (r < 0)
 		return r;
-	/* All pinned tasks have had the same mask, so that it is known what to put back to a task that inherited ours. */
+	/* All pinned tasks had the same mask: the one to put back where ours was inherited. */
 	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set(tid, &affinity->cpu) : -ENODEV;
 }
 
@@ -129,7 +129,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 
 /* ---- unpinning ---- */
 
-/* A wider mask moves no task by itself: one that waits for the CPU would do so until the scheduler balances, milliseconds later. */
+/* A wider mask moves no task: one that waits for the CPU would do so until the scheduler balances. */
 static void affinity_spread(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;

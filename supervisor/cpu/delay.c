@@ -32,7 +32,7 @@ static bool delays_read(int fd, uint64_t *ret_ns)
 	return strtoull(end, NULL, 10) > 0;
 }
 
-/* The descriptor stays open, because opening takes longer than reading. It is the dead task's when its number is used again. */
+/* Opening takes longer than reading. The descriptor of a dead task reads nothing, even if its number is used again. */
 static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 {
 	if (caller->fd >= 0 && delays_read(caller->fd, ret_ns))

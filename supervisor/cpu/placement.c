@@ -15,7 +15,7 @@
 #define SAMPLE_MS 4
 #define SAMPLE_FIRST_MS 2 /* in the first milliseconds after pinning: */
 #define FIRST_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* the supervisor thread had no CPU for so long that task numbers may have begun again */
+#define SAMPLE_LATE_NS (20 * MS)  /* without a CPU for so long: task numbers may have begun again */
 #define IDLE_NS (32 * MS)         /* without a call: then pinning gains nothing */
 #define DELAY_MOST_NS (800 * US)  /* run-queue delay that the run accepts */
 #define GOOD_NS (200 * MS)        /* a run that was pinned for so long pauses as if for the first time */
@@ -60,7 +60,7 @@ static void placement_pause_longer(struct placement *placement, uint64_t now_ns)
 	placement->pause_ns = longer_ns < PAUSE_MOST_NS ? longer_ns : PAUSE_MOST_NS;
 }
 
-/* Pins the supervisor thread, unless other programs need all CPUs. One task more than CPUs: a parent about to wait for its child. */
+/* Unless other programs need all CPUs. One task more than CPUs: a parent that is about to wait for its child. */
 static bool placement_pin_self(struct placement *placement, const struct load *load, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
@@ -126,7 +126,10 @@ static void placement_pin_task(struct task *task, void *ctx)
 	(void)affinity_pin_task(&placement->affinity, task);
 }
 
-/* Pins all tasks that have ever made a call, if the caller is the only one that wants a CPU. A task that makes no calls computes or waits. */
+/*
+ * Pins all tasks that have ever made a call, if the caller is the only one of them that wants a CPU. A task that makes
+ * no calls computes or waits.
+ */
 static void placement_pin(struct placement *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
@@ -191,7 +194,7 @@ static void placement_forget_reader(struct placement *placement, pid_t tid)
 			placement->reader[i] = 0;
 }
 
-/* What the filter continues itself where placement is off. Another thread's mask is read by the handler: it may be pinned again at once. */
+/* What the filter continues without placement. A handler reads another thread's mask: it may be ours again at once. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
@@ -245,7 +248,7 @@ static void placement_responding(struct cpu *cpu, const struct call *call)
 		placement_hide(placement);
 		placement_pause(placement, call->start_ns + READ_STATUS_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_release(placement, false); /* the thread takes its leader's number, which says nothing of its mask */
+		placement_release(placement, false); /* it takes its leader's number, which tells nothing of its mask */
 	} else if (placement->pinned) {
 		placement->calls++;
 		if (delays_note(&placement->delays, call->tid))

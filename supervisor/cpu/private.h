@@ -23,7 +23,7 @@ struct affinity {
 	pid_t numbers;    /* pid_max, where it is so small that all numbers may be used within moments; else 0 */
 	bool all_numbers; /* that may have happened: unpinning looks at each number */
 	pid_t from;       /* tasks with higher numbers may have inherited a mask of ours */
-	pid_t from_before; /* the same at the look before: a task has its number for a moment before it is found by it */
+	pid_t from_before; /* the same at the look before: a new task is found by its number a moment late */
 	bool spread;       /* unpinning moves running tasks to other CPUs, all but the first */
 	bool first_stays;
 	unsigned late; /* looks for inherited masks still to come */
@@ -80,8 +80,8 @@ bool delays_init(struct delays *delays);
 /* The thread made a call. True when it is new here and older than the pinning. */
 bool delays_note(struct delays *delays, pid_t tid);
 /*
- * The run-queue delay of the threads that called since the last sample, less what each of so many calls explains: a calling thread
- * shares the CPU with the supervisor thread until that waits again.
+ * The run-queue delay of the threads that called since the last sample, less what each of so many calls explains: after
+ * a call its thread waits until the supervisor thread has left the CPU.
  */
 uint64_t delays_sample(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */
