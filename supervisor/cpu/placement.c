@@ -3,6 +3,7 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -194,13 +195,13 @@ static void placement_forget_reader(struct placement *placement, pid_t tid)
 			placement->reader[i] = 0;
 }
 
-/* What the filter continues without placement. A handler reads another thread's mask: it may be ours again at once. */
+/* What the filter continues without placement. Another thread's mask is judged: it may be ours again at once. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
 
 	memcpy(arg, notification->data.args, sizeof(arg));
-	if (row->allow == allow_sched_getaffinity && (pid_t)arg[0] != 0 && (pid_t)arg[0] != (pid_t)notification->pid)
+	if ((pid_t)arg[0] != 0 && (pid_t)arg[0] != (pid_t)notification->pid)
 		return false;
 	return table_allows(row, arg);
 }
@@ -210,13 +211,13 @@ static bool placement_received(struct cpu *cpu, const struct syscall_row *row, c
 	struct placement *placement = (struct placement *)cpu;
 	pid_t tid = (pid_t)notification->pid;
 
-	if (!row || (row->allow != allow_sched_getaffinity && row->allow != allow_sched_setaffinity))
+	if (!row || (row->nr != __NR_sched_getaffinity && row->nr != __NR_sched_setaffinity))
 		return false;
 	placement_hide(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
 	placement_pause(placement, io_now_ns() + READ_MASK_NS);
-	if (row->allow == allow_sched_setaffinity) {
+	if (row->nr == __NR_sched_setaffinity) {
 		placement->off = true;
 		placement->affinity.late = 0; /* from now on a mask like ours may be the run's own */
 	}

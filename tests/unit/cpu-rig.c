@@ -163,14 +163,9 @@ static void respond(struct task *caller, enum outcome_kind kind, const char *vir
 
 void call_of(struct task *caller, int nr)
 {
-	static const struct syscall_row getaffinity = {.class = ROW_FILTER, .allow = allow_sched_getaffinity},
-					setaffinity = {.class = ROW_FILTER, .allow = allow_sched_setaffinity}, other;
 	const struct seccomp_notif notification = {.pid = (uint32_t)caller->tid, .data.nr = nr};
-	const struct syscall_row *row = nr == SYS_sched_getaffinity   ? &getaffinity
-					: nr == SYS_sched_setaffinity ? &setaffinity
-								      : &other;
 
-	if (!cpu_received(cpu, row, &notification))
+	if (!cpu_received(cpu, table_find(nr), &notification))
 		respond(caller, nr == SYS_execve ? OUTCOME_EXEC : OUTCOME_VALUE, "");
 }
 
