@@ -46,10 +46,10 @@ struct run {
 /* Asks by name, as where the run has a mount namespace: names there are the host's here. */
 static void stand_still(struct view *view)
 {
-	view->still_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	view->nolinks_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < view->mounts; i++)
 		if (!(view->mount[i]->flags & (MOUNT_SKELETON | MOUNT_PROC)))
-			view->mount[i]->flags |= MOUNT_STILL;
+			view->mount[i]->flags |= MOUNT_NOLINKS;
 }
 
 static struct run *start(const char *text, const char *name)
@@ -72,7 +72,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->bases = view_bases_create();
+	run->sandbox.view->bases = view_start_names_create();
 	r = audit_open(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);

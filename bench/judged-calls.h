@@ -12,7 +12,7 @@
 /* ---- judged-kernel.c: the program's memory, and what is not there under valgrind ---- */
 
 extern char judged_memory[PATH_MAX * 2];
-extern const struct guest_ops judged_guest;
+extern const struct memory_ops judged_guest;
 
 /* ---- judged-tree.c ---- */
 

@@ -33,7 +33,7 @@ static ssize_t memory_write(pid_t tid, uint64_t addr, const void *from, size_t l
 	return (ssize_t)len;
 }
 
-const struct guest_ops judged_guest = {.read = memory_read, .write = memory_write};
+const struct memory_ops judged_guest = {.read = memory_read, .write = memory_write};
 
 /* ---- what is not there under valgrind; the linker puts these in the place of libc's (--wrap) ---- */
 

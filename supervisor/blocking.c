@@ -31,7 +31,7 @@ struct job {
 	pid_t tid;
 	int fd;      /* owned by the thread, as the next */
 	int peer_fd; /* connect(2) of fd to it; -1: an open */
-	struct inet_work *work; /* the thread's: a call on fd; NULL: not that */
+	struct call_work *work; /* the thread's: a call on fd; NULL: not that */
 	int open_flags;
 	bool cloexec;
 	bool no_wait; /* see struct call */
@@ -206,7 +206,7 @@ static void blocking_reap(struct blocking *blocking)
 int blocking_start(struct blocking *blocking, struct call *call)
 {
 	bool connects = call->outcome.kind == OUTCOME_CONNECT;
-	bool works = call->outcome.kind == OUTCOME_INET;
+	bool works = call->outcome.kind == OUTCOME_WORK;
 	struct job *job;
 	int r;
 

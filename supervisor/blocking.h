@@ -24,7 +24,7 @@ int blocking_create(struct blocking **ret_blocking);
 void blocking_free(struct blocking *blocking);
 
 /*
- * Of OUTCOME_BLOCKING, OUTCOME_CONNECT and OUTCOME_INET. 0: a thread has taken what the outcome owned, responds and
+ * Of OUTCOME_BLOCKING, OUTCOME_CONNECT and OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
  * ends the record; -errno: the caller does.
  */
 int blocking_start(struct blocking *blocking, struct call *call);

@@ -109,7 +109,7 @@ static enum row_eintr natively(const struct frame *frame)
 
 /* ---- calls that are left as they are ---- */
 
-static void read_slots(const struct guest_ops *guest, pid_t tid, uint64_t stack, uint64_t slot[INTERRUPTED_SLOTS])
+static void read_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack, uint64_t slot[INTERRUPTED_SLOTS])
 {
 	memset(slot, 0, INTERRUPTED_SLOTS * sizeof(slot[0]));
 	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as far as there is a stack */
@@ -121,7 +121,7 @@ static void read_slots(const struct guest_ops *guest, pid_t tid, uint64_t stack,
  * place, such as syscall(2), and with one frame there may be many calls: the same one has the same registers, and was
  * made by the same functions.
  */
-static bool was_left(const struct interrupted *interrupted, const struct guest_ops *guest, pid_t tid,
+static bool was_left(const struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
 		     const struct frame *frame)
 {
 	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
@@ -134,7 +134,7 @@ static bool was_left(const struct interrupted *interrupted, const struct guest_o
 	return memcmp(left->slot, slot, sizeof(slot)) == 0;
 }
 
-static void leave(struct interrupted *interrupted, const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+static void leave(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
 
@@ -222,7 +222,7 @@ static void restarted_open(struct interrupted *interrupted, pid_t tid, const str
 
 /* ---- */
 
-void interrupted_return(struct interrupted *interrupted, const struct guest_ops *guest, int listener_fd,
+void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
 			const struct seccomp_notif *notification)
 {
 	pid_t tid = (pid_t)notification->pid;

@@ -78,7 +78,7 @@ void interrupted_done(struct interrupted *interrupted);
  * The task of this notification waits in rt_sigreturn: restarts the call that its handler interrupted, if that has
  * to be.
  */
-void interrupted_return(struct interrupted *interrupted, const struct guest_ops *guest, int listener_fd,
+void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
 			const struct seccomp_notif *notification);
 
 /*

@@ -56,7 +56,7 @@ static enum call_state answer_number(struct dispatch *dispatch)
 }
 
 /* The kernel gives the lowest number that is free: all below it are taken. */
-static void note_descriptor(struct limit_notes *notes, int number)
+static void note_descriptor(struct limit_events *notes, int number)
 {
 	if (number == -EMFILE)
 		notes->open_files_full = true;
@@ -156,7 +156,7 @@ static void release_egress(struct outcome *outcome)
 
 static void release_inet(struct outcome *outcome)
 {
-	struct inet_work *work = steal_pointer(&outcome->work);
+	struct call_work *work = steal_pointer(&outcome->work);
 
 	release_fd(outcome);
 	if (work)
@@ -182,7 +182,7 @@ static const struct outcome_ops ops[] = {
 	[OUTCOME_BLOCKING] = {.answer = start_worker, .release = release_fd},
 	[OUTCOME_CONNECT] = {.answer = start_worker, .release = release_connect},
 	[OUTCOME_EGRESS] = {.answer = start_egress, .release = release_egress},
-	[OUTCOME_INET] = {.answer = start_worker, .release = release_inet},
+	[OUTCOME_WORK] = {.answer = start_worker, .release = release_inet},
 	[OUTCOME_FETCH] = {.answer = answer_unjudged},
 	[OUTCOME_GONE] = {.answer = answer_nobody},
 };

@@ -129,7 +129,7 @@ static bool leave_fstat(const struct process *process)
 	struct layers *layers = process->options->layers;
 	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
 		     layers->layer[LAYER_NETNS].active && process_may_leave_fstat(process->options) &&
-		     view_is_kernels(process->view);
+		     view_matches_kernel(process->view);
 	char why[sizeof(layers->layer[0].why)];
 
 	if (!layers->layer[LAYER_MOUNTNS].active)

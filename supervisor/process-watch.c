@@ -66,7 +66,7 @@ static const char *find_cwd(const struct process *process, char path[PATH_MAX])
 	if (!view_is_root(process->view))
 		return options->workdir_host;
 	if (view_locate(process->view, NULL, "/", policy_workdir(options->policy), 0, &place) == 0 &&
-	    view_host(&place, path, PATH_MAX) > 0)
+	    view_kernel_path(&place, path, PATH_MAX) > 0)
 		return path;
 	return policy_workdir(options->policy);
 }

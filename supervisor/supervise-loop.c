@@ -271,7 +271,7 @@ static void show_counters(const struct supervisor *supervisor)
 	counters->judged = supervisor->dispatch.judged;
 	counters->denied = supervisor->dispatch.denied;
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_own(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_used_inside(supervisor->sandbox.disk);
 }
 
 void supervise_loop(struct supervisor *supervisor)

@@ -113,7 +113,7 @@ static int prepare(struct supervisor *supervisor)
 		return -ENOMEM;
 	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
-				    .guest = &guest_process, .listener_fd = -1,
+				    .guest = &memory_of_process, .listener_fd = -1,
 				    .private_ipc = options->private_ipc,
 				    .signals_bounded = options->signals_bounded, .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
@@ -221,7 +221,7 @@ static void finish(struct supervisor *supervisor)
 	report->interrupted = supervisor->dispatch.interrupted.left;
 	report->redirects = supervisor->dispatch.redirects;
 	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
-	report->processes = supervisor->sandbox.tree ? tree_seen(supervisor->sandbox.tree) : 0;
+	report->processes = supervisor->sandbox.tree ? tree_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));

@@ -79,8 +79,8 @@ static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
 		mount->copy_fd = -1;
 		return 0;
 	}
-	piece->own = mount->flags & MOUNT_OWN;
-	piece->kept = mount->flags & MOUNT_COPY;
+	piece->own = mount->flags & MOUNT_SKELETON_FILE;
+	piece->kept = mount->flags & MOUNT_DETACHED;
 	if (piece->own)
 		return 0;
 	if (mount->flags & MOUNT_PROC)
@@ -174,7 +174,7 @@ static bool attach_in_skeleton(const struct view *view, const struct mount *moun
 		return false;
 	while (view_longer(&prefix) && prefix.len < mount->virt_len)
 		if (view_node(view, mount->virt, prefix.len, view_prefix_hash(&prefix)) ||
-		    !view_shows(view, mount->virt, prefix.len))
+		    !view_skeleton_has_dir(view, mount->virt, prefix.len))
 			return false;
 	return true;
 }
@@ -458,17 +458,17 @@ static void attach_copy_nolinks(struct attach *attach)
 	if (copy < 0)
 		return;
 	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
-	if (mkdirat(attach->tmpfs_fd, VIEW_STILL_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_STILL_NAME); /* else closing it releases it */
-	view->still_fd = steal_fd(&copy);
+	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else closing it releases it */
+	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
-		view->root->flags |= MOUNT_STILL;
+		view->root->flags |= MOUNT_NOLINKS;
 	for (size_t i = 0; i < attach->pieces; i++) {
 		const struct piece *piece = &attach->piece[i];
 
 		/* /proc/self depends on the reader. A piece that is elsewhere has no path below the root. */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
-			piece->mount->flags |= MOUNT_STILL;
+			piece->mount->flags |= MOUNT_NOLINKS;
 	}
 }
 
@@ -549,7 +549,7 @@ static bool attach_is_fixed(const struct view *view, const struct mount *mount)
 	       strcmp(mount->origin + origin_len, rest) == 0;
 }
 
-bool view_is_kernels(const struct view *view)
+bool view_matches_kernel(const struct view *view)
 {
 	if (!view->attached || !view->machine || view->incomplete || view->top != view->root)
 		return false;

@@ -207,7 +207,7 @@ static int build_cloned(struct build *build, const struct policy_mount *grant, u
 		return build_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
 	if (build_refuse_procfs(build, fd, grant->host) < 0)
 		return -EPERM;
-	return build_dir(build, grant, steal_fd(&fd), flags | MOUNT_COPY);
+	return build_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
 static int build_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
@@ -249,7 +249,7 @@ static int build_own_file(struct build *build, const char *virt, const void *tex
 	}
 	if (r == 0)
 		r = build_hold_dir(build, host, virt, &held);
-	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_OWN, rule);
+	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_SKELETON_FILE, rule);
 }
 
 /* A file with given content. Below a granted tree it is a read-only file `name` of the scratch space. */
@@ -293,7 +293,7 @@ static int build_run_files(struct build *build)
 		const struct view_provide *file = &build->options->provide[i];
 
 		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
-		r = build_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN, NULL);
+		r = build_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN_FILE, NULL);
 		if (r < 0)
 			(void)build_fail(build, r, "cannot provide", file->virt);
 	}
@@ -489,7 +489,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	}
 	view->policy = policy;
-	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->still_fd = -1;
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
 	old = build_begin(view);
 	r = build_all(&build, policy);
 	build_end(view, old);
@@ -516,13 +516,13 @@ void view_free(struct view *view)
 	}
 	view_mounts_free(view);
 	view_shown_free(view->shown);
-	view_bases_free(view->bases);
+	view_start_names_free(view->bases);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	cleanup_close(&view->standin_fd);
 	cleanup_close(&view->host_root_fd);
 	cleanup_close(&view->proc_fd);
-	cleanup_close(&view->still_fd);
+	cleanup_close(&view->nolinks_fd);
 	free(view);
 }
 
@@ -530,5 +530,5 @@ void view_set_run(struct view *view, pid_t root)
 {
 	view->run_root = root;
 	if (root && !view->bases)
-		view->bases = view_bases_create(); /* without memory every name is looked up anew */
+		view->bases = view_start_names_create(); /* without memory every name is looked up anew */
 }

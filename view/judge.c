@@ -33,7 +33,7 @@ static struct policy_decision judge_proc(const struct view *view, const struct t
 	return judge_provide("proc");
 }
 
-/* A device, or a file of the run (MOUNT_RUN): it may be read unless a rule denies it. */
+/* A device, or a file of the run (MOUNT_RUN_FILE): it may be read unless a rule denies it. */
 static struct policy_decision judge_unless_denied(const struct place *place, unsigned want, bool device)
 {
 	struct policy_decision rule =
@@ -54,7 +54,7 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc(view, task, place, want);
-	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN))
+	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
 		return judge_unless_denied(place, want, mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_deny(ENOENT, "not_granted");

@@ -206,7 +206,7 @@ bool view_is_covered(const struct place *place)
 	return node && node_is_covered(node);
 }
 
-bool view_holds_node(const struct view *view, const char *virt)
+bool view_has_node_below(const struct view *view, const char *virt)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node; node = node->next)
@@ -321,13 +321,13 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 	return -ELOOP;
 }
 
-void place_rebase(struct place *copy, const struct place *from)
+void place_copied(struct place *copy, const struct place *from)
 {
 	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
 		copy->rest = copy->virt + (from->rest - from->virt);
 }
 
-bool view_own_listing(const struct place *place)
+bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
@@ -338,11 +338,11 @@ bool view_own_listing(const struct place *place)
 	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
-bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path)
+bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
-	if (place->magic || !(place->mount->flags & MOUNT_STILL))
+	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS))
 		return false;
-	*ret_dirfd = place->mount->view->still_fd;
+	*ret_dirfd = place->mount->view->nolinks_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
 	return true;
 }
@@ -359,10 +359,10 @@ bool view_is_nameless(const struct place *place)
 	return !place->magic && place->mount == place->mount->view->machine;
 }
 
-int view_host(const struct place *place, char *out, size_t cap)
+int view_kernel_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
-	bool stand_in = view_own_listing(place) && !mount->view->attached;
+	bool stand_in = view_has_standin(place) && !mount->view->attached;
 	const char *host = stand_in ? mount->view->standin_host : mount->host;
 	const char *rest = stand_in || mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
 	int len;
@@ -373,7 +373,7 @@ int view_host(const struct place *place, char *out, size_t cap)
 	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
 }
 
-int view_origin(const struct place *place, char out[PATH_MAX])
+int view_host_path(const struct place *place, char out[PATH_MAX])
 {
 	const struct mount *mount = place->mount;
 	const char *rest = mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;

@@ -56,9 +56,9 @@ int view_open(const struct place *place, int flags, mode_t mode)
 		return open_terminal(place->mount->view, flags);
 	/*
 	 * After view_attach an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that lets
-	 * the program see its entries must check view_own_listing first; syscalls/file/watch.c is the only one.
+	 * the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_own_listing(place) &&
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_has_standin(place) &&
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
 		int fd = open_stand_in(place, flags);
 
@@ -86,7 +86,7 @@ int view_open_parent(const struct place *place, const char **ret_name)
 
 int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd)
 {
-	if (view_ask(place, ret_dirfd, ret_path))
+	if (view_by_name(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 	*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
@@ -96,12 +96,12 @@ int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, 
 	return fstat(*ret_fd, ret_stat) < 0 ? -errno : 0;
 }
 
-int view_still_fd(const struct view *view)
+int view_nolinks_fd(const struct view *view)
 {
-	return view->still_fd;
+	return view->nolinks_fd;
 }
 
-uint64_t view_mount_number(const struct view *view, uint64_t still)
+uint64_t view_mount_id(const struct view *view, uint64_t still)
 {
 	for (size_t i = 0; i < view->numbers; i++)
 		if (view->number[i].still == still)
@@ -109,7 +109,7 @@ uint64_t view_mount_number(const struct view *view, uint64_t still)
 	return 0;
 }
 
-void view_note_mount(struct view *view, uint64_t still, uint64_t number)
+void view_set_mount_id(struct view *view, uint64_t still, uint64_t number)
 {
 	if (view->numbers < VIEW_NUMBERS_MAX)
 		view->number[view->numbers++] = (struct mount_number){.still = still, .number = number};
@@ -169,14 +169,14 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 		return false;
 	if (names_same(&found, expected))
 		return true;
-	if (!view->attached || !view_own_listing(&place))
+	if (!view->attached || !view_has_standin(&place))
 		return false;
 	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
 			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
 }
 
-int view_host_twin(const struct place *place, int fd, bool parent)
+int view_host_object(const struct place *place, int fd, bool parent)
 {
 	_cleanup_close_ int twin = -1;
 	struct stat here, there;
@@ -184,7 +184,7 @@ int view_host_twin(const struct place *place, int fd, bool parent)
 
 	if (!place->mount || place->magic || place->mount->view->host_root_fd < 0 ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED) ||
-	    view_origin(place, path) < 0)
+	    view_host_path(place, path) < 0)
 		return -EXDEV;
 	slash = strrchr(path, '/');
 	if (parent)

@@ -19,7 +19,7 @@
  */
 #define VIEW_ROOT_NAME ".callgate-root"
 #define VIEW_STANDIN_NAME ".callgate-listings"
-#define VIEW_STILL_NAME ".callgate-still"
+#define VIEW_NOLINKS_NAME ".callgate-still"
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
@@ -63,14 +63,14 @@ struct view {
 	int host_root_fd;         /* the host's "/", O_PATH; -1: it is this process's root */
 	bool building;            /* the umask is 022: no function needs to set it */
 	bool attached;            /* virtual paths are paths of the kernel: see view_attach */
-	int still_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
+	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
 	bool incomplete;          /* some mount is not at its virtual path, for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc without processes; NULL: the program's /proc has all */
 	int terminal_fd;          /* borrowed; -1: the run has no terminal */
 	struct mount_number {
 		uint64_t still, number;
-	} number[VIEW_NUMBERS_MAX]; /* see view_mount_number */
+	} number[VIEW_NUMBERS_MAX]; /* see view_mount_id */
 	size_t numbers;
 	struct node *bucket[VIEW_BUCKETS]; /* last: the small fields, which every call reads, share cache lines */
 };
@@ -185,13 +185,13 @@ int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_la
 
 /* ---- start.c ---- */
 
-struct base_names *view_bases_create(void); /* NULL: no memory */
-void view_bases_free(struct base_names *bases);
+struct base_names *view_start_names_create(void); /* NULL: no memory */
+void view_start_names_free(struct base_names *bases);
 
 /* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
 
 /* True for a directory of the skeleton: until the program runs it exists and is no link. */
-bool view_shows(const struct view *view, const char *virt, size_t len);
+bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len);
 struct shown *view_shown_create(void); /* NULL: no memory */
 void view_shown_free(struct shown *shown);
 

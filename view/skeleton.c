@@ -110,7 +110,7 @@ static void skeleton_note(const struct view *view, const char *virt, bool direct
 		shown_add(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
 }
 
-bool view_shows(const struct view *view, const char *virt, size_t len)
+bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
 	const struct shown_name *name = shown_find(view->shown, virt, len, view_hash(virt, len));
 
@@ -163,7 +163,7 @@ static int skeleton_make_new(const struct view *view, char *path)
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
-		if (!view_shows(view, path, strlen(path)) && mkdirat(view->standin_fd, path + 1, 0755) < 0)
+		if (!view_skeleton_has_dir(view, path, strlen(path)) && mkdirat(view->standin_fd, path + 1, 0755) < 0)
 			return -errno;
 		if (!slash)
 			return 0;
@@ -194,7 +194,7 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return -ENAMETOOLONG;
 	if (len <= 1)
 		return 0;
-	if (!view->run_root && view_shows(view, virt, len))
+	if (!view->run_root && view_skeleton_has_dir(view, virt, len))
 		return 0;
 	memcpy(path, virt, len + 1);
 	program = skeleton_umask(view);
@@ -278,7 +278,7 @@ static int skeleton_show_private(const struct place *place, mode_t type, const c
 {
 	char host[PATH_MAX];
 	struct stat there;
-	int r = view_host(place, host, sizeof(host));
+	int r = view_kernel_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return r;
@@ -325,7 +325,7 @@ static struct shown_name *shown_deepest(const struct shown *shown, const char *v
 	return NULL;
 }
 
-bool view_lacks(const struct place *place)
+bool view_is_absent(const struct place *place)
 {
 	const struct shown *shown = place->mount->view->shown;
 	size_t next = 0;
@@ -388,7 +388,7 @@ static bool host_lacks(const struct view *view, const char *virt, size_t len)
 }
 
 /* Programs look the same absent names up again and again: the loader its preload list in every process. */
-bool view_host_lacks(const struct view *view, const char *virt, size_t len)
+bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
 	struct host_answer **slot, *answer;
 	uint64_t now;

@@ -38,19 +38,19 @@ struct base_names {
 	struct base_name name[BASE_NAMES];
 };
 
-struct base_names *view_bases_create(void)
+struct base_names *view_start_names_create(void)
 {
 	return calloc(1, sizeof(struct base_names));
 }
 
-void view_bases_free(struct base_names *bases)
+void view_start_names_free(struct base_names *bases)
 {
 	for (unsigned i = 0; bases && i < BASE_NAMES; i++)
 		free(bases->name[i].virt);
 	free(bases);
 }
 
-void view_changed(const struct view *view)
+void view_names_change(const struct view *view)
 {
 	if (view->bases)
 		view->bases->changes++;
@@ -156,7 +156,7 @@ static void base_keep(const struct view *view, struct base_name *name, const str
 				   .len = len, .virt = copy};
 }
 
-int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
+int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
 {
 	_cleanup_close_ int copy = -1;
 	char link[64], host[PATH_MAX];

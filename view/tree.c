@@ -283,7 +283,7 @@ void tree_forget(struct tree *tree, struct task *task)
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree_limit_changed(task);
+		tree_limit_change_done(task);
 		task_free(task);
 		return;
 	}
@@ -297,7 +297,7 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 	if (!task)
 		return;
 	/* After an exec by another thread the leader has that thread's descriptors. */
-	task->room = (struct task_room){0};
+	task->room = (struct fd_table_state){0};
 	copy = strdup(exe);
 	if (!copy)
 		return; /* the record's `exe` keeps the old name */
@@ -305,7 +305,7 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
 	task->exe = copy;
 }
 
-unsigned tree_limit_change(struct tree *tree, struct task *task)
+unsigned tree_note_limit_change(struct tree *tree, struct task *task)
 {
 	if (++tree->limit.changes == 0)
 		tree->limit.changes = 1;
@@ -319,7 +319,7 @@ unsigned tree_limit_change(struct tree *tree, struct task *task)
 	return tree->limit.changes;
 }
 
-unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
+unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
 {
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
@@ -341,7 +341,7 @@ void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *a
 			visit(task, arg);
 }
 
-unsigned tree_seen(const struct tree *tree)
+unsigned tree_processes_seen(const struct tree *tree)
 {
 	return tree->seen;
 }

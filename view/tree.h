@@ -18,10 +18,10 @@
 struct tree;
 
 /* The state of a task's descriptor table, as syscalls/file/room.c knows it. */
-struct task_room {
+struct fd_table_state {
 	uint64_t until_ns; /* not full before then */
 	uint64_t limit;    /* RLIMIT_NOFILE */
-	unsigned changes;  /* tree_limit_changes() when the limit was read */
+	unsigned changes;  /* tree_limit_generation() when the limit was read */
 };
 
 struct task {
@@ -31,8 +31,8 @@ struct task {
 	pid_t host_pid; /* of the process, in the pid namespace around the run's; 0: the same, or unknown */
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
-	struct task_room room;
-	unsigned *changing_limit; /* the counter in which it is counted by tree_limit_change; NULL: it is not */
+	struct fd_table_state room;
+	unsigned *changing_limit; /* the counter in which it is counted by tree_note_limit_change; NULL: it is not */
 	struct task *next; /* tree.c */
 };
 
@@ -57,13 +57,13 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
  * To be called before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The kernel has changed
- * it when the task makes its next call. Returns what tree_limit_changes does until the next change; 0: unknown.
+ * it when the task makes its next call. Returns what tree_limit_generation does until the next change; 0: unknown.
  */
-unsigned tree_limit_change(struct tree *tree, struct task *task);
+unsigned tree_note_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
-unsigned tree_limit_changes(const struct tree *tree, const struct task *task);
+unsigned tree_limit_generation(const struct tree *tree, const struct task *task);
 /* The task makes another call, or died: its change is done. */
-static inline void tree_limit_changed(struct task *task)
+static inline void tree_limit_change_done(struct task *task)
 {
 	if (task->changing_limit)
 		--*task->changing_limit;
@@ -83,6 +83,6 @@ long tree_status(pid_t tid, const char *field, int base);
 void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
 /* How many processes were ever seen. */
-unsigned tree_seen(const struct tree *tree);
+unsigned tree_processes_seen(const struct tree *tree);
 
 #endif

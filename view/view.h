@@ -32,10 +32,10 @@ enum mount_flag {
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run and allowlisted files */
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it gives the terminal of the run, or ENXIO */
 	MOUNT_PRIVATE = 1 << 8,  /* in the scratch space of the run: its changes are not reported */
-	MOUNT_RUN = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
-	MOUNT_STILL = 1 << 10,   /* view_ask has a path for what is here */
-	MOUNT_OWN = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
-	MOUNT_COPY = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
+	MOUNT_NOLINKS = 1 << 10,   /* view_by_name has a path for what is here */
+	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
+	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
 };
 
 struct mount {
@@ -65,7 +65,7 @@ struct place {
 /*
  * To be called for a copy of `from` made by assignment: a rest that points into from->virt then points into copy->virt.
  */
-void place_rebase(struct place *copy, const struct place *from);
+void place_copied(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* a symbolic link in the last place is followed */
@@ -126,7 +126,7 @@ bool view_is_root(const struct view *view);
  * policy takes nothing out of what it grants, every mount is at its virtual path, and the procfs shows only the
  * program's processes. "True" stays true whatever happens outside of the run. Pure. See doc/security.md.
  */
-bool view_is_kernels(const struct view *view);
+bool view_matches_kernel(const struct view *view);
 
 /*
  * Calls take with an O_PATH descriptor, borrowed, of each file that the policy lets be executed, or of a directory with
@@ -146,10 +146,10 @@ void view_set_run(struct view *view, pid_t root);
  * certainly alive; otherwise its tid may have been reused, and the caller must check that the notification is still
  * valid.
  */
-int view_base(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
-/* To be called before a name in the view changes: view_base then confirms the names that it keeps. */
-void view_changed(const struct view *view);
+/* To be called before a name in the view changes: view_start_dir then confirms the names that it keeps. */
+void view_names_change(const struct view *view);
 
 /*
  * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) by text alone, through
@@ -183,17 +183,17 @@ int view_open(const struct place *place, int flags, mode_t mode);
  * The path lies in a copy of the program's root that is mounted with nosymfollow: a link on the way is ELOOP ("walk"),
  * so the answer is about the name that was judged. Both are borrowed from the place. False: open it.
  */
-bool view_ask(const struct place *place, int *ret_dirfd, const char **ret_path);
+bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* The directory that view_ask gives; -1: it gives none. */
-int view_still_fd(const struct view *view);
+/* The directory that view_by_name gives; -1: it gives none. */
+int view_nolinks_fd(const struct view *view);
 
 /*
  * The mounts of that copy have mount ids of their own (statx(2), stx_mnt_id). Returns the id of the same mount in the
- * program's namespace, as noted by view_note_mount; 0: it was not noted.
+ * program's namespace, as noted by view_set_mount_id; 0: it was not noted.
  */
-uint64_t view_mount_number(const struct view *view, uint64_t still);
-void view_note_mount(struct view *view, uint64_t still, uint64_t number);
+uint64_t view_mount_id(const struct view *view, uint64_t still);
+void view_set_mount_id(struct view *view, uint64_t still, uint64_t number);
 
 /*
  * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
@@ -205,13 +205,13 @@ int view_open_parent(const struct place *place, const char **ret_name);
  * True for a directory whose listing must differ from the host's: /proc, and directories in which only globs grant.
  * Opening it for reading gives a stand-in directory, made up to date each time.
  */
-bool view_own_listing(const struct place *place);
+bool view_has_standin(const struct place *place);
 
 /* True for a place of the skeleton at which certainly nothing exists: ENOENT to any call. False says nothing. */
-bool view_lacks(const struct place *place);
+bool view_is_absent(const struct place *place);
 
 /* True when a mount, a link or a covered name of the view is at this canonical path or below: it must not be moved. */
-bool view_holds_node(const struct view *view, const char *virt);
+bool view_has_node_below(const struct view *view, const char *virt);
 
 /* True when no path of the program's root leads the kernel there: the task needs a descriptor of the object. */
 bool view_is_nameless(const struct place *place);
@@ -228,21 +228,21 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */
-int view_host(const struct place *place, char *out, size_t cap);
+int view_kernel_path(const struct place *place, char *out, size_t cap);
 
 /* The path on the host of a place that has a mount. 0 or -ENAMETOOLONG. */
-int view_origin(const struct place *place, char out[PATH_MAX]);
+int view_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
  * The object of a descriptor of a place (parent: of the directory of the place) in the host's own mounts, where
  * rename(2) and link(2) work between two mounts of the view. An O_PATH descriptor owned by the caller, or -EXDEV.
  */
-int view_host_twin(const struct place *place, int fd, bool parent);
+int view_host_object(const struct place *place, int fd, bool parent);
 
 /* fstatat(2) of an absolute host path, for messages and the record. flags: AT_SYMLINK_NOFOLLOW or 0. 0 or -errno. */
 int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat);
 
 /* True when the host has nothing at this canonical virtual path, which ends in the skeleton. Up to 10 ms old. */
-bool view_host_lacks(const struct view *view, const char *virt, size_t len);
+bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len);
 
 #endif

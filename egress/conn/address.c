@@ -75,7 +75,7 @@ static bool address_routes_here(const struct sockaddr_storage *address, socklen_
 	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
 }
 
-bool vet_is_local(const struct sockaddr *address)
+bool address_is_local(const struct sockaddr *address)
 {
 	struct sockaddr_storage bare;
 	socklen_t len;
@@ -93,7 +93,7 @@ const char *address_refusal(const struct policy *policy, const struct sockaddr *
 {
 	const char *reason = net_address_refused(address, lift);
 
-	if (!reason && lift == NET_LIFT_NONE && vet_is_local(address))
+	if (!reason && lift == NET_LIFT_NONE && address_is_local(address))
 		reason = "local";
 	if (!reason) {
 		const struct net_verdict verdict = policy_net_address(policy, address, port);

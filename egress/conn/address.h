@@ -15,7 +15,7 @@
 enum net_lift address_lift(const struct net_rule *rule, bool named);
 
 /* Whether an address belongs to this machine. Asks the kernel each time, as interfaces change. */
-bool vet_is_local(const struct sockaddr *address);
+bool address_is_local(const struct sockaddr *address);
 
 /*
  * NULL: it may be dialled at this port (0: at some port); else a static reason ("private", "local", "denied_by_rule"

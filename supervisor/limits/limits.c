@@ -355,7 +355,7 @@ static void read_audit(struct limits *limits)
 /* What handlers saw of the limits that the kernel keeps for each process. */
 static void read_notes(struct limits *limits, int wait_status)
 {
-	const struct limit_notes *notes = limits->options.notes;
+	const struct limit_events *notes = limits->options.notes;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
 
 	if (notes && notes->open_files > 0)

@@ -47,7 +47,7 @@ struct limits_options {
 	struct memfds *memfds; /* borrowed; NULL: memfds are not counted */
 	const struct audit *audit;             /* borrowed; NULL: no log is kept */
 	bool inet;             /* there are internet sockets */
-	const struct limit_notes *notes;       /* borrowed: what handlers saw */
+	const struct limit_events *notes;       /* borrowed: what handlers saw */
 };
 
 struct limits;

@@ -71,7 +71,7 @@ static bool knows_layout(void)
 }
 
 /* The byte in front is the end of another text, so that no longer name ends like it. */
-static bool is_name(const struct guest_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
+static bool is_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
 {
 	char found[1 + PATH_MAX + 32];
 	size_t len = 1 + strlen(name) + 1;
@@ -83,7 +83,7 @@ static bool is_name(const struct guest_ops *guest, pid_t pid, int maps_fd, uint6
 	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
 }
 
-bool image_is_approved(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
+bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	_cleanup_close_ int maps_fd = -1;
 	struct arch_regs regs;

@@ -55,7 +55,7 @@ int later_add(struct tracer *tracer, struct call *call)
 	call->outcome.exec = NULL;
 	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		place_rebase(&later->call.place[i], &call->place[i]);
+		place_copied(&later->call.place[i], &call->place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;

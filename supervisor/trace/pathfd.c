@@ -42,7 +42,7 @@ int pathfd_directory(const struct call *call, int fd)
 	const struct place *place = &call->place[0];
 	char path[32];
 
-	if (call->row->nr != __NR_chdir || place->magic || view_own_listing(place))
+	if (call->row->nr != __NR_chdir || place->magic || view_has_standin(place))
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
@@ -54,7 +54,7 @@ static int64_t read_letter(const struct errand *errand, uint64_t addr)
 	struct letter letter;
 	int number;
 
-	if (guest_read(errand->tracer->sandbox->guest, errand->pending->tid, addr, &letter, sizeof(letter)) < 0)
+	if (memory_copy_in(errand->tracer->sandbox->guest, errand->pending->tid, addr, &letter, sizeof(letter)) < 0)
 		return -EFAULT;
 	if (letter.message.msg_controllen < CMSG_LEN(sizeof(int)) || letter.control.align.cmsg_type != SCM_RIGHTS)
 		return -EMFILE; /* the message was there, a number for its descriptor was not */

@@ -86,10 +86,10 @@ void blob_done(struct trace_blob *blob);
  * trace-verify.c: NULL when the new image of `pid` (in its exec stop) is what was approved, else the reason. AT_EXECFN
  * of a detoured exec reads as the program named it afterwards.
  */
-const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
+const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* trace-image.c: true when it certainly is, short of reading all that verify_exec does. */
-bool image_is_approved(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan);
+bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* trace-stop.c: what to do with a task that stopped. */
 void stop_exec(struct tracer *tracer, pid_t pid);

@@ -159,11 +159,11 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 /* process_vm_writev does not grow a stack since Linux 6.5, a poke does; once it has grown the rest follows. */
 int stop_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
-	const struct guest_ops *guest = tracer->sandbox->guest;
+	const struct memory_ops *guest = tracer->sandbox->guest;
 
-	if (guest_write(guest, tid, addr, bytes, len) == 0)
+	if (memory_copy_out(guest, tid, addr, bytes, len) == 0)
 		return 0;
-	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || guest_write(guest, tid, addr, bytes, len) < 0)
+	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || memory_copy_out(guest, tid, addr, bytes, len) < 0)
 		return -ENOMEM;
 	return 0;
 }

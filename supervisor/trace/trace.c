@@ -362,7 +362,7 @@ bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 	}
 	/* A handler's frame may have been put over it. Failing here, the kernel finds the same and says EFAULT. */
 	if (pending->blob_addr)
-		(void)guest_write(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes, pending->blob.len);
+		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes, pending->blob.len);
 	if (!pending->patient && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return false; /* dead: whatever is answered reaches nobody */
 	pending->state = PENDING_RUNNING;

@@ -84,20 +84,20 @@ static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t
 
 	if (plan->detour)
 		return NULL; /* the interpreter itself was run: see rename_image */
-	if (guest_string(&guest_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
+	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
 /* AT_EXECFN of a detoured exec reads as the program named it. The host path was padded, so the room is there. */
-static const char *rename_image(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *rename_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
-	if (!plan->detour || guest_write(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
+	if (!plan->detour || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
 	return "exec_unreadable";
 }
 
-const char *verify_exec(const struct guest_ops *guest, pid_t pid, const struct exec_plan *plan)
+const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	struct vector vector = {0};
 	const char *reason;

@@ -63,7 +63,7 @@ void disk_free(struct disk *disk)
 
 /* ---- the sum ---- */
 
-uint64_t disk_own(const struct disk *disk)
+uint64_t disk_used_inside(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
 }
@@ -80,7 +80,7 @@ uint64_t disk_memory(struct disk *disk)
 
 uint64_t disk_used(const struct disk *disk)
 {
-	return disk_own(disk) + (disk->outside ? *disk->outside : 0);
+	return disk_used_inside(disk) + (disk->outside ? *disk->outside : 0);
 }
 
 uint64_t disk_peak(const struct disk *disk)

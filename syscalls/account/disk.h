@@ -38,7 +38,7 @@ uint64_t disk_used(const struct disk *disk);
 /* Bytes of files on tmpfs among it, measured now. */
 uint64_t disk_memory(struct disk *disk);
 /* Without `outside`. */
-uint64_t disk_own(const struct disk *disk);
+uint64_t disk_used_inside(const struct disk *disk);
 /* The maximum of disk_used() so far. */
 uint64_t disk_peak(const struct disk *disk);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */

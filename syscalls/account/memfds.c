@@ -249,7 +249,7 @@ void sys_mmap(struct call *call)
 
 /* ---- other memory that no process shows ---- */
 
-bool memfds_evades(const struct call *call, const struct stat *status, int flags)
+bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags)
 {
 	return call->sandbox->memfds && S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 5) &&
 	       (flags & O_ACCMODE) == O_RDWR;

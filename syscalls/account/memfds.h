@@ -37,7 +37,7 @@ bool memfds_queues(const struct memfds *memfds);
 /*
  * True for /dev/zero, opened with flags (O_*) that allow shared mappings: each of those is memory that is not measured.
  */
-bool memfds_evades(const struct call *call, const struct stat *status, int flags);
+bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags);
 
 /* Refuses a call that would put pages into pipes or sockets: EINVAL. */
 void memfds_refuse_pages(struct call *call);

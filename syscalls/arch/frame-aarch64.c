@@ -29,7 +29,7 @@ static_assert(offsetof(mcontext_t, sp) == offsetof(mcontext_t, regs) + WORD_SP *
 		      offsetof(mcontext_t, pc) == offsetof(mcontext_t, regs) + WORD_PC * sizeof(uint64_t),
 	      "struct sigcontext");
 
-static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	ssize_t got;
 
@@ -45,17 +45,17 @@ static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t ca
 	return -EFAULT;
 }
 
-bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
 	ret_frame->addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
-	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
+	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, WORDS * sizeof(uint64_t)) < 0)
 		return false;
 	ret_frame->pc = ret_frame->word[WORD_PC];
 	ret_frame->stack = ret_frame->word[WORD_SP];
 	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
 	struct insn_held held = {.same = ~(UINT32_C(1) << WORD_X0)};
 	struct insn_code code;
@@ -75,12 +75,12 @@ enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct 
 	return insn_aarch64_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL : FRAME_UNKNOWN;
 }
 
-int frame_restart(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t pc = frame->pc - CALL_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
-	int r = guest_write(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
+	int r = memory_copy_out(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
 
-	return r < 0 ? r : guest_write(guest, tid, frame->addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
+	return r < 0 ? r : memory_copy_out(guest, tid, frame->addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
 }
 
 #endif

@@ -30,7 +30,7 @@ static_assert(REG_RIP < FRAME_WORDS && sizeof(greg_t) == sizeof(uint64_t), "the 
 static_assert(REG_RIP == REG_RAX + 3, "they are written in one piece");
 
 /* 0 or -errno. */
-static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BEFORE;
 	ssize_t got;
@@ -52,11 +52,11 @@ static int frame_read_code(const struct guest_ops *guest, pid_t tid, uint64_t ca
  * may interrupt a notified rt_sigreturn; if that is not restarted, the thread continues behind it, where there is no
  * code.
  */
-static bool is_restorer(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+static bool is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t restorer, call = frame->pc - CALL_BYTES;
 
-	return guest_read(guest, tid, frame->word[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) == 0 &&
+	return memory_copy_in(guest, tid, frame->word[REG_RSP] - sizeof(restorer), &restorer, sizeof(restorer)) == 0 &&
 	       call >= restorer && call - restorer <= RESTORER_BYTES;
 }
 
@@ -76,13 +76,13 @@ static uint64_t relative(uint64_t behind, const uint8_t *offset)
 }
 
 /* The target of a jump at `addr`, also through a procedure linkage table; else addr. */
-static uint64_t follow(const struct guest_ops *guest, pid_t tid, uint64_t addr)
+static uint64_t follow(const struct memory_ops *guest, pid_t tid, uint64_t addr)
 {
 	uint8_t stub[11];
 	uint64_t target;
 	size_t at = 0;
 
-	if (guest_read(guest, tid, addr, stub, sizeof(stub)) < 0)
+	if (memory_copy_in(guest, tid, addr, stub, sizeof(stub)) < 0)
 		return addr;
 	if (memcmp(stub, endbr, sizeof(endbr)) == 0)
 		at = sizeof(endbr);
@@ -91,18 +91,18 @@ static uint64_t follow(const struct guest_ops *guest, pid_t tid, uint64_t addr)
 		return relative(addr + at + 5, &stub[at + 1]);
 	if (stub[at] != 0xff || stub[at + 1] != 0x25 || at + 6 > sizeof(stub))
 		return addr;
-	return guest_read(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr : target;
+	return memory_copy_in(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr : target;
 }
 
 /* The function that is called by the instruction before `back`, and the instruction's length; 0: unknown. */
-static size_t called_function(const struct guest_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
+static size_t called_function(const struct memory_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
 {
 	uint8_t byte[6];
 
-	if (guest_read(guest, tid, back - sizeof(byte), byte, sizeof(byte)) < 0)
+	if (memory_copy_in(guest, tid, back - sizeof(byte), byte, sizeof(byte)) < 0)
 		return 0;
 	if (byte[0] == 0xff && byte[1] == 0x15)
-		return guest_read(guest, tid, relative(back, &byte[2]), ret_entry, sizeof(*ret_entry)) < 0 ? 0 : 6;
+		return memory_copy_in(guest, tid, relative(back, &byte[2]), ret_entry, sizeof(*ret_entry)) < 0 ? 0 : 6;
 	if (byte[1] != 0xe8)
 		return 0;
 	*ret_entry = follow(guest, tid, relative(back, &byte[2]));
@@ -110,7 +110,7 @@ static size_t called_function(const struct guest_ops *guest, pid_t tid, uint64_t
 }
 
 /* The system call number, if the function was called from `back`, which is `depth` bytes up the stack; else -1. */
-static int number_from(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
+static int number_from(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
 {
 	uint64_t entry, call = frame->pc - CALL_BYTES;
@@ -123,14 +123,14 @@ static int number_from(const struct guest_ops *guest, pid_t tid, const struct fr
 	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
 		return -1;
 	before = (size_t)(call - entry);
-	if (!insn_x86_64_carries(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) || stack != depth ||
+	if (!insn_x86_64_argument(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) || stack != depth ||
 	    frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
 	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
 	return insn_x86_64_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
-static int number_from_caller(const struct guest_ops *guest, pid_t tid, const struct frame *frame,
+static int number_from_caller(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			      const struct insn_code *code, const struct insn_held *held)
 {
 	uint64_t slot[STACK_SLOTS];
@@ -144,7 +144,7 @@ static int number_from_caller(const struct guest_ops *guest, pid_t tid, const st
 
 /* ---- */
 
-static int frame_number(const struct guest_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
+static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
 {
 	/* All but the result, and the registers that syscall clobbers. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
@@ -159,17 +159,17 @@ static int frame_number(const struct guest_ops *guest, pid_t tid, const struct f
 	return called_with < 0 && is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
 }
 
-bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
 	ret_frame->addr = stack + offsetof(ucontext_t, uc_mcontext.gregs);
-	if (guest_read(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
+	if (memory_copy_in(guest, tid, ret_frame->addr, ret_frame->word, (REG_RIP + 1) * sizeof(uint64_t)) < 0)
 		return false;
 	ret_frame->pc = ret_frame->word[REG_RIP];
 	ret_frame->stack = ret_frame->word[REG_RSP];
 	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
 	static const unsigned char arguments[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 	struct insn_code code;
@@ -183,14 +183,14 @@ enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct 
 	return frame->nr < 0 ? FRAME_UNKNOWN : FRAME_CALL;
 }
 
-int frame_restart(const struct guest_ops *guest, pid_t tid, const struct frame *frame)
+int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t word[REG_RIP - REG_RAX + 1];
 
 	memcpy(word, &frame->word[REG_RAX], sizeof(word));
 	word[0] = (uint64_t)frame->nr;
 	word[REG_RIP - REG_RAX] -= CALL_BYTES;
-	return guest_write(guest, tid, frame->addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
+	return memory_copy_out(guest, tid, frame->addr + REG_RAX * sizeof(uint64_t), word, sizeof(word));
 }
 
 #endif

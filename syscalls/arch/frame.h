@@ -23,7 +23,7 @@ struct frame {
 };
 
 /* Reads the frame at the stack pointer. True: the thread continues with EINTR. False also if unreadable. */
-bool frame_read(const struct guest_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
+bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {
 	FRAME_OTHER,   /* not a system call */
@@ -32,9 +32,9 @@ enum frame_kind {
 };
 
 /* Determines the call that ended with EINTR, from the code before the instruction pointer. */
-enum frame_kind frame_identify(const struct guest_ops *guest, pid_t tid, struct frame *frame);
+enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame);
 
 /* Restarts a FRAME_CALL, as if the signal had been delivered before it. 0 or -errno. */
-int frame_restart(const struct guest_ops *guest, pid_t tid, const struct frame *frame);
+int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
 
 #endif

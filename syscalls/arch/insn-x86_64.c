@@ -384,7 +384,7 @@ static int insn_stack_growth(const uint8_t *byte, const struct instruction *inst
 	return (byte[0] & 0xf8) == 0x58 || ((byte[0] & 0xfe) == 0x40 && (byte[1] & 0xf8) == 0x58) ? -1 : 0;
 }
 
-bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
+bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
 {
 	unsigned holds[16]; /* the register that held the value at the entry */
 	size_t at = 0, stack = 0;

@@ -37,7 +37,7 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
  * For code from the start of a function to a call instruction: which register held at the start what `reg` holds now,
  * and by how many bytes the stack has grown. False: unknown.
  */
-bool insn_x86_64_carries(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
+bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
 /* The same for the whole register `reg` (0 to 30). */
 bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value);

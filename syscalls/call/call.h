@@ -23,7 +23,7 @@
 #include "view/view.h"
 
 /* What handlers notice of per-process limits (RLIMIT_NOFILE, RLIMIT_FSIZE), for the result. */
-struct limit_notes {
+struct limit_events {
 	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
 	uint64_t files_opened; /* opened by the supervisor for targets; may be closed again */
 	bool open_files_full;  /* EMFILE */
@@ -47,7 +47,7 @@ struct sandbox {
 	struct changes *changes;   /* changes.h: what the run did to granted trees */
 	struct denials *denials;   /* denials.h: for the result */
 	struct disk *disk;         /* disk.h; NULL: there is no limit */
-	struct limit_notes notes;
+	struct limit_events notes;
 	struct task_table table[CALL_TABLES_MAX]; /* file/room.c: of the last threads that opened */
 	uint64_t attribute_bytes;  /* file/xattr.c: extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: something else limits them */
@@ -61,7 +61,7 @@ struct sandbox {
 	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait. True: one has ended the run */
 	struct sockets *sockets;   /* unix-sockets.h */
 	struct inet *inet;         /* inet.h; NULL: there is no network */
-	const struct guest_ops *guest;
+	const struct memory_ops *guest;
 	int listener_fd;
 	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
@@ -96,7 +96,7 @@ enum outcome_kind {
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
-	OUTCOME_INET,     /* a call on fd that may wait: a thread does `work` (work.h) */
+	OUTCOME_WORK,     /* a call on fd that may wait: a thread does `work` (work.h) */
 	OUTCOME_FETCH,    /* not judged yet: the target sends its descriptor `value`, and its call is restarted */
 	OUTCOME_GONE,     /* the target died or was interrupted: no response is awaited */
 	OUTCOME_MAX,
@@ -114,7 +114,7 @@ struct outcome {
 	bool fd_cloexec;   /* newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
-	struct inet_work *work;   /* OUTCOME_INET: owned */
+	struct call_work *work;   /* OUTCOME_WORK: owned */
 };
 
 /* Ordered so that most calls touch few pages: the large buffers come last. */

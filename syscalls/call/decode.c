@@ -42,7 +42,7 @@ int decode_call(struct call *call)
 	int dirfd = AT_FDCWD;
 
 	if (call->task)
-		tree_limit_changed(call->task);
+		tree_limit_change_done(call->task);
 	call->paths = 0;
 	call->text_len = 0;
 	call->text_error = 0;
@@ -66,7 +66,7 @@ int decode_call(struct call *call)
 
 int decode_at(const struct call *call, uint64_t addr, void *out, size_t len)
 {
-	return guest_read(call->sandbox->guest, call->tid, addr, out, len);
+	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
 }
 
 int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
@@ -99,10 +99,10 @@ int decode_extensible(const struct call *call, unsigned arg, void *out, size_t k
 
 ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long)
 {
-	return guest_string(call->sandbox->guest, call->tid, addr, out, cap, too_long);
+	return memory_copy_string(call->sandbox->guest, call->tid, addr, out, cap, too_long);
 }
 
 int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
-	return guest_write(call->sandbox->guest, call->tid, addr, from, len);
+	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
 }

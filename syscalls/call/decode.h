@@ -17,7 +17,7 @@ int decode_struct(const struct call *call, unsigned arg, void *out, size_t len);
 /* As copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail, zero-padded. */
 int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
-/* The same at an address from a decoded struct (execve's argv, iovecs). decode_string_at() as guest_string(). */
+/* The same at an address from a decoded struct (execve's argv, iovecs). decode_string_at() as memory_copy_string(). */
 int decode_at(const struct call *call, uint64_t addr, void *out, size_t len);
 ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long);
 

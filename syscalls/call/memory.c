@@ -47,9 +47,9 @@ static ssize_t process_write(pid_t tid, uint64_t addr, const void *from, size_t 
 	return put < 0 ? -errno : put;
 }
 
-const struct guest_ops guest_process = {.read = process_read, .write = process_write};
+const struct memory_ops memory_of_process = {.read = process_read, .write = process_write};
 
-int guest_read(const struct guest_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len)
+int memory_copy_in(const struct memory_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len)
 {
 	ssize_t got = len ? ops->read(tid, addr, out, len) : 0;
 
@@ -58,7 +58,7 @@ int guest_read(const struct guest_ops *ops, pid_t tid, uint64_t addr, void *out,
 	return (size_t)got == len ? 0 : -EFAULT;
 }
 
-int guest_write(const struct guest_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len)
+int memory_copy_out(const struct memory_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len)
 {
 	ssize_t put = len ? ops->write(tid, addr, from, len) : 0;
 
@@ -67,7 +67,7 @@ int guest_write(const struct guest_ops *ops, pid_t tid, uint64_t addr, const voi
 	return (size_t)put == len ? 0 : -EFAULT;
 }
 
-ssize_t guest_string(const struct guest_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long)
+ssize_t memory_copy_string(const struct memory_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long)
 {
 	size_t have = 0;
 

@@ -10,19 +10,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct guest_ops {
+struct memory_ops {
 	/* Bytes copied up to the first inaccessible page; -EFAULT: none; -ESRCH: dead; -EPERM: no permission. */
 	ssize_t (*read)(pid_t tid, uint64_t addr, void *out, size_t len);
 	ssize_t (*write)(pid_t tid, uint64_t addr, const void *from, size_t len);
 };
 
-extern const struct guest_ops guest_process; /* process_vm_readv, process_vm_writev */
+extern const struct memory_ops memory_of_process; /* process_vm_readv, process_vm_writev */
 
 /* Exactly len bytes. 0, -EFAULT, -ESRCH or -EPERM. */
-int guest_read(const struct guest_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len);
-int guest_write(const struct guest_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len);
+int memory_copy_in(const struct memory_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len);
+int memory_copy_out(const struct memory_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len);
 
 /* A string of at most cap - 1 bytes. Its length; -EFAULT; or `too_long`: no NUL within cap bytes. */
-ssize_t guest_string(const struct guest_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long);
+ssize_t memory_copy_string(const struct memory_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long);
 
 #endif

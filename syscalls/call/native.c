@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-bool native_same(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
+bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
 {
 	char path[PATH_MAX + 48];
 	struct stat st;
@@ -24,7 +24,7 @@ bool native_same(const struct call *call, int dirfd, const char *text, unsigned 
 	return st.st_dev == expected->st_dev && st.st_ino == expected->st_ino;
 }
 
-void native_exec_name(const struct call *call, char *out, size_t cap)
+void native_exec_path(const struct call *call, char *out, size_t cap)
 {
 	const struct call_path *path = &call->path[0];
 

@@ -13,9 +13,9 @@
  * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. TOCTOU: so execve is verified afterwards, and chdir grants
  * nothing.
  */
-bool native_same(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
+bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 
 /* The file name that execve(2) uses for path[0]: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
-void native_exec_name(const struct call *call, char *out, size_t cap);
+void native_exec_path(const struct call *call, char *out, size_t cap);
 
 #endif

@@ -85,7 +85,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct status_question {
 	struct stat *st;
-	int asked; /* the dirfd by which it was asked: see view_ask */
+	int asked; /* the dirfd by which it was asked: see view_by_name */
 };
 
 static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
@@ -105,7 +105,7 @@ static int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exe
 	struct status_question status = {.st = &file->st, .asked = -1};
 	const struct file_question question = {.ask = exec_ask_status, .ctx = &status};
 	const struct place *place = &call->place[i];
-	int still = view_still_fd(call->sandbox->view);
+	int still = view_nolinks_fd(call->sandbox->view);
 
 	file->fd = -1;
 	file->reached = false;
@@ -190,7 +190,7 @@ static int shebang_follow(struct attempt *attempt, unsigned depth)
 	if (interp_open(call, line.interp, file) < 0)
 		return -1;
 	attempt->at = EXEC_INTERP_SLOT;
-	attempt->plan->detour |= !file->reached && !native_same(call, AT_FDCWD, line.interp, 0, &file->st);
+	attempt->plan->detour |= !file->reached && !native_leads_to(call, AT_FDCWD, line.interp, 0, &file->st);
 	if (depth < EXEC_SCRIPTS_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
@@ -236,7 +236,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 		return call_fail(call, r);
 	}
 	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by it. */
-	if (!native_same(call, AT_FDCWD, interp, 0, &st))
+	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;
 	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_SLOT], interp, &st, ret_loader);
@@ -294,7 +294,7 @@ static int plan_name(struct attempt *attempt)
 	const struct place *place = &attempt->call->place[attempt->at];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
-	int r = view_host(place, host, sizeof(host));
+	int r = view_kernel_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return call_fail(attempt->call, r);
@@ -352,9 +352,9 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 	}
 	attempt->call = call;
 	attempt->file = *file;
-	native_exec_name(call, attempt->name, sizeof(attempt->name));
+	native_exec_path(call, attempt->name, sizeof(attempt->name));
 	attempt->plan->detour =
-		!file->reached && !native_same(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
+		!file->reached && !native_leads_to(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
 	if (judge_all(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);

@@ -71,7 +71,7 @@ static bool act_is_shown_elsewhere(const struct place *place, const struct polic
 
 	if (!place->mount || place->magic || place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
 		return false;
-	if (view_origin(place, origin) < 0)
+	if (view_host_path(place, origin) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (mount[i].host && path_below(mount[i].host, origin))
@@ -87,7 +87,7 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	for (size_t i = 0; i < count; i++)
 		if (path_below(mount[i].virt, place->virt))
 			return true;
-	return view_holds_node(call->sandbox->view, place->virt) || act_is_shown_elsewhere(place, mount, count);
+	return view_has_node_below(call->sandbox->view, place->virt) || act_is_shown_elsewhere(place, mount, count);
 }
 
 int file_check_link_text(struct call *call, const struct place *place, const char *text)
@@ -114,12 +114,12 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 
 /* ---- record, effect, end ---- */
 
-int file_begin(struct call *call, unsigned i)
+int file_commit(struct call *call, unsigned i)
 {
 	const struct place *place = &call->place[i];
 	int r = 0;
 
-	view_changed(call->sandbox->view);
+	view_names_change(call->sandbox->view);
 	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_touch(call->sandbox->changes, place);
 	if (r < 0)
@@ -145,13 +145,13 @@ void file_end_output(struct call *call, uint64_t addr, const void *from, size_t 
 		call_return(call, value);
 }
 
-void file_forget(struct call *call)
+void file_reset_outcome(struct call *call)
 {
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
 }
 
-int file_error(const struct call *call)
+int file_outcome_error(const struct call *call)
 {
 	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
 }

@@ -25,7 +25,7 @@ static void chmod_end(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_begin(call, 0) == 0)
+	if (object >= 0 && file_commit(call, 0) == 0)
 		file_end(call, chmod(file_link(object).path, mode & 07777));
 }
 
@@ -65,7 +65,7 @@ static void chown_end(struct call *call, int fd, uid_t owner, gid_t group)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_begin(call, 0) == 0)
+	if (object >= 0 && file_commit(call, 0) == 0)
 		file_end(call, fchownat(object, "", owner, group, AT_EMPTY_PATH));
 }
 
@@ -117,7 +117,7 @@ static void times_set(struct call *call, const struct timespec *times, unsigned 
 	} else {
 		fd = file_pin_meta(call, flags);
 	}
-	if (fd >= 0 && file_begin(call, 0) == 0)
+	if (fd >= 0 && file_commit(call, 0) == 0)
 		file_end(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }
 
@@ -248,6 +248,6 @@ void sys_file_setattr(struct call *call)
 		return;
 	}
 	fd = file_pin_meta(call, flags);
-	if (fd >= 0 && file_begin(call, 0) == 0)
+	if (fd >= 0 && file_commit(call, 0) == 0)
 		file_end(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
 }

@@ -20,7 +20,7 @@ static void make_dir(struct call *call, mode_t mode)
 		return;
 	parent = file_pin_new(call, 0, &name);
 	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
-	    file_begin(call, 0) < 0)
+	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, mkdirat(parent, name, mode));
 	disk_made(call, S_IFDIR);
@@ -76,7 +76,7 @@ static void make_node(struct call *call, unsigned given_mode, dev_t device)
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
 	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
 
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, mknodat(parent, name, mode, device));
 	disk_made(call, mode);
@@ -105,7 +105,7 @@ void sys_symlink(struct call *call)
 	else
 		parent = file_pin_new(call, 0, &name);
 	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
-	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_begin(call, 0) < 0)
+	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
 	disk_made(call, S_IFLNK);
@@ -145,8 +145,8 @@ static int link_check_source(struct call *call, int object)
 /* Between two mounts of the view that are one mount of the host. */
 static int link_on_host(const struct call *call, int object, int parent, const char *name)
 {
-	_cleanup_close_ int from = view_host_twin(&call->place[0], object, false);
-	_cleanup_close_ int to = view_host_twin(&call->place[1], parent, true);
+	_cleanup_close_ int from = view_host_object(&call->place[0], object, false);
+	_cleanup_close_ int to = view_host_object(&call->place[1], parent, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
@@ -168,7 +168,7 @@ static void link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_new(call, 1, &name);
 	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 ||
-	    file_begin(call, 1) < 0)
+	    file_commit(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
@@ -203,7 +203,7 @@ static void remove_name(struct call *call, unsigned flags)
 		call_fail(call, -EBUSY);
 		return;
 	}
-	if (file_begin(call, 0) < 0)
+	if (file_commit(call, 0) < 0)
 		return;
 	removal = disk_removing(call, parent, name);
 	file_end(call, unlinkat(parent, name, (int)flags));

@@ -132,7 +132,7 @@ static bool open_create(struct call *call, const struct open_request *request)
 	if (parent < 0)
 		return true;
 	if (file_refuse_setid(call, request->mode) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
-	    file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, open_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
@@ -207,7 +207,7 @@ static int open_again(const struct call *call, int pin, const struct stat *statu
 
 	if (place->mount->flags & MOUNT_TTY)
 		return open_lacks_terminal(call) ? -ENXIO : view_open(place, open_own_flags(flags), 0);
-	if (S_ISDIR(status->st_mode) && view_own_listing(place))
+	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
 		return view_open(place, open_own_flags(flags) | O_NOFOLLOW, 0);
@@ -269,10 +269,10 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
-	} else if (memfds_evades(call, &status, (int)flags)) {
+	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE &&
-		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_begin(call, 0) < 0)) {
+		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_commit(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
 		open_end_blocking(call, pin, flags);
@@ -290,9 +290,9 @@ static void open_check_dir(struct call *call, unsigned flags)
 	struct policy_decision decision = call->decision;
 	_cleanup_close_ int fd = -1;
 
-	file_forget(call);
+	file_reset_outcome(call);
 	fd = file_pin(call, 0, POLICY_READ, open_follow(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	file_forget(call);
+	file_reset_outcome(call);
 	if (fd >= 0) {
 		call->decision.verdict = VERDICT_ALLOW;
 		call_fail(call, -EISDIR);
@@ -321,9 +321,9 @@ static bool open_direct(struct call *call, const struct open_request *request)
 		open_end(call, meminfo_limited(call, fd), request->flags);
 		return true;
 	}
-	if (file_error(call) != -EINTR)
+	if (file_outcome_error(call) != -EINTR)
 		return true;
-	file_forget(call);
+	file_reset_outcome(call);
 	return false;
 }
 
@@ -343,9 +343,9 @@ static bool open_existing(struct call *call, const struct open_request *request)
 		open_pinned(call, &pin, want, flags);
 		return true;
 	}
-	if (file_error(call) == -EROFS && !(flags & O_CREAT))
+	if (file_outcome_error(call) == -EROFS && !(flags & O_CREAT))
 		open_check_dir(call, flags);
-	return file_error(call) != -ENOENT || !(flags & O_CREAT);
+	return file_outcome_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
 static void open_or_create(struct call *call, const struct open_request *request)
@@ -365,11 +365,11 @@ static void open_or_create(struct call *call, const struct open_request *request
 		if (!(flags & O_CREAT && flags & O_EXCL) && open_existing(call, request))
 			return;
 		if (call->outcome.kind == OUTCOME_ERROR)
-			file_forget(call);
+			file_reset_outcome(call);
 		if (open_create(call, request))
 			return;
 		if (!call->committed)
-			file_forget(call);
+			file_reset_outcome(call);
 	}
 	call_fail(call, -EEXIST);
 }
@@ -377,13 +377,13 @@ static void open_or_create(struct call *call, const struct open_request *request
 static void file_open(struct call *call, const struct open_request *request)
 {
 	/* The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or cut. */
-	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && room_full(call))
+	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && fd_table_is_full(call))
 		return;
 	if (!open_direct(call, request))
 		open_or_create(call, request);
 	/* Any other error is EMFILE with a full table. Checked afterwards, so that a successful open costs nothing. */
-	if (file_error(call) && call->decision.verdict != VERDICT_DENY)
-		(void)room_full(call);
+	if (file_outcome_error(call) && call->decision.verdict != VERDICT_DENY)
+		(void)fd_table_is_full(call);
 }
 
 /* ---- the calls: flags and modes, before the path is looked at ---- */

@@ -106,7 +106,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	link.call = call;
 	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
 		/* An object that is no link, with an empty path. */
-		if (empty && file_error(call) == -EINVAL)
+		if (empty && file_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;
 	}
@@ -138,7 +138,7 @@ static bool chdir_by_name(struct call *call, const struct stat *status)
 	const struct place *place = &call->place[0];
 
 	return view_is_root(call->sandbox->view) && !view_is_nameless(place) &&
-	       native_same(call, AT_FDCWD, call->path[0].text, 0, status);
+	       native_leads_to(call, AT_FDCWD, call->path[0].text, 0, status);
 }
 
 void sys_chdir(struct call *call)
@@ -165,7 +165,7 @@ void sys_getcwd(struct call *call)
 	char cwd[PATH_MAX];
 	uint64_t size = call->arg[1];
 	bool held;
-	int len = view_base(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
+	int len = view_start_dir(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
 	if (!call_valid(call))

@@ -189,7 +189,7 @@ static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
-	view_changed(call->sandbox->view);
+	view_names_change(call->sandbox->view);
 	end_stat(&end[0]);
 	end_stat(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists))
@@ -207,8 +207,8 @@ static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
 /* Between two mounts of the view that are one mount of the host. */
 static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
 {
-	_cleanup_close_ int from = view_host_twin(&call->place[0], end[0].parent, true);
-	_cleanup_close_ int to = view_host_twin(&call->place[1], end[1].parent, true);
+	_cleanup_close_ int from = view_host_object(&call->place[0], end[0].parent, true);
+	_cleanup_close_ int to = view_host_object(&call->place[1], end[1].parent, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);

@@ -168,7 +168,7 @@ static int resolve_start(struct call *call, const struct call_path *path, char b
 		base[1] = '\0';
 		return 0;
 	}
-	r = view_base(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
+	r = view_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
 	if (!held && !call_valid(call))
 		/* The tid may have been reused: what /proc/TID said does not count. */
 		return call_gone(call);
@@ -209,7 +209,7 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 		return -1;
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
-	if (!view_host_lacks(call->sandbox->view, place->virt, place->virt_len))
+	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
 		return call_refuse(call, error, NULL, "not_granted");
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
 	return call_fail(call, error);
@@ -302,11 +302,11 @@ static int resolve_finish(const struct call *call, const struct place *place, in
 	const char *path;
 	int dirfd;
 
-	if (!place->magic && view_lacks(place))
+	if (!place->magic && view_is_absent(place))
 		return -ENOENT;
 	if (!question)
 		return resolve_open(call, place, open_flags);
-	if (!(open_flags & O_DIRECTORY) && view_ask(place, &dirfd, &path))
+	if (!(open_flags & O_DIRECTORY) && view_by_name(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
 	fd = resolve_open(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
@@ -444,7 +444,7 @@ static int name_open_dir(const struct place *place)
 {
 	const int flags = O_PATH | O_DIRECTORY;
 
-	if (place->magic || place->mount->flags & MOUNT_PROC || !view_own_listing(place))
+	if (place->magic || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
 		return view_open(place, flags, 0);
 	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
 }

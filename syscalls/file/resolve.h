@@ -33,7 +33,7 @@ struct file_question {
 };
 
 /*
- * As file_pin_at, but asks instead of returning a descriptor, by name where view_ask permits it. Asks only after the
+ * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after the
  * decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
@@ -142,7 +142,7 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
  * To be called right before the first effect on place[i]: notes its state for `changes` in the result and puts the
  * decision on record. 0, or -1 with the outcome set.
  */
-int file_begin(struct call *call, unsigned i);
+int file_commit(struct call *call, unsigned i);
 
 /* Ends the call with the result of a system call of ours; -1: with errno. */
 void file_end(struct call *call, long result);
@@ -151,10 +151,10 @@ void file_end(struct call *call, long result);
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
 
 /* Resets outcome and decision for another attempt; only before call_commit. */
-void file_forget(struct call *call);
+void file_reset_outcome(struct call *call);
 
 /* The outcome's -errno; 0: the outcome is no error. */
-int file_error(const struct call *call);
+int file_outcome_error(const struct call *call);
 
 /* ---- opening ---- */
 
@@ -187,9 +187,9 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
  * call that is refused for another reason, or makes or truncates a file, has to know.
  */
 /* True with the outcome EMFILE when it is full. False when that is unknown: the injection fails with EMFILE then. */
-bool room_full(struct call *call);
+bool fd_table_is_full(struct call *call);
 
 /* To be called for a continued call that sets RLIMIT_NOFILE of any process of the run. */
-void room_limit_set(struct call *call);
+void fd_table_limit_changed(struct call *call);
 
 #endif

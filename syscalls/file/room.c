@@ -60,7 +60,7 @@ static bool room_taken_below(pid_t tid, uint64_t limit)
 }
 
 /* True also when it is unknown. limit_known: room->limit is up to date. */
-static bool room_left(const struct call *call, bool limit_known, struct task_room *room)
+static bool room_left(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -79,10 +79,10 @@ static bool room_left(const struct call *call, bool limit_known, struct task_roo
 	return true;
 }
 
-bool room_full(struct call *call)
+bool fd_table_is_full(struct call *call)
 {
-	struct task_room *room = &call->task->room;
-	unsigned changes = tree_limit_changes(call->sandbox->tree, call->task);
+	struct fd_table_state *room = &call->task->room;
+	unsigned changes = tree_limit_generation(call->sandbox->tree, call->task);
 	bool known = changes && room->changes == changes;
 
 	if (known && call->start_ns < room->until_ns)
@@ -98,7 +98,7 @@ bool room_full(struct call *call)
 	return true;
 }
 
-void room_limit_set(struct call *call)
+void fd_table_limit_changed(struct call *call)
 {
-	(void)tree_limit_change(call->sandbox->tree, call->task);
+	(void)tree_note_limit_change(call->sandbox->tree, call->task);
 }

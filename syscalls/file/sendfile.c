@@ -44,7 +44,7 @@ static bool sendfile_may_write(int fd)
 
 /* One sendfile(2), started by the supervisor thread. A thread of blocking.c ends it when reading the file blocks. */
 struct sending {
-	struct inet_work work;
+	struct call_work work;
 	struct sandbox *sandbox;
 	uint64_t id;      /* of the notification */
 	pid_t tid, tgid;
@@ -55,7 +55,7 @@ struct sending {
 	uint64_t pointer; /* address in the task where `at` is written; 0: the file's own offset is set */
 };
 
-static void sendfile_free(struct inet_work *work)
+static void sendfile_free(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -103,7 +103,7 @@ static int sendfile_put_offset(const struct sending *sending)
 		return lseek(sending->from_fd, sending->at, SEEK_SET) < 0 ? -errno : 0;
 	if (ioctl(sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &sending->id) < 0)
 		return -EINTR;
-	return guest_write(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0 ? -EFAULT : 0;
+	return memory_copy_out(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0 ? -EFAULT : 0;
 }
 
 /* Stores the offset. Returns what the call returns. */
@@ -117,7 +117,7 @@ static int64_t sendfile_end(const struct sending *sending, int error)
 }
 
 /* In a worker thread. It is not interrupted: natively, too, only death ends the wait. */
-static int64_t sendfile_run(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	_cleanup_free_ char *bytes = malloc(SENDFILE_CHUNK_BYTES); /* the stack of the thread is small */
@@ -160,7 +160,7 @@ static void sendfile_block(struct call *call, const struct sending *sending, int
 		return;
 	}
 	*job = *sending;
-	call->outcome.kind = OUTCOME_INET;
+	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = to_fd;
 	call->outcome.work = &job->work;
 }

@@ -26,7 +26,7 @@ static int stat_ask(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int still_fd; /* see view_ask */
+	int nolinks_fd; /* see view_by_name */
 	bool by_name; /* asked by name below it */
 	union {
 		struct statx known;
@@ -40,7 +40,7 @@ static int statx_ask(void *ctx, int dirfd, const char *path, int at_flags)
 
 	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask, &question->status) < 0)
 		return -errno;
-	question->by_name = dirfd == question->still_fd;
+	question->by_name = dirfd == question->nolinks_fd;
 	return 0;
 }
 
@@ -110,12 +110,12 @@ static bool statx_mount_id(struct call *call, unsigned flags, const struct file_
 
 	if (!(statx->status.known.stx_mask & STATX_MNT_ID))
 		return true;
-	statx->status.known.stx_mnt_id = view_mount_number(call->sandbox->view, still);
+	statx->status.known.stx_mnt_id = view_mount_id(call->sandbox->view, still);
 	if (statx->status.known.stx_mnt_id)
 		return true;
 	if (stat_ask_object(call, flags, true, question) < 0)
 		return false;
-	view_note_mount(call->sandbox->view, still, statx->status.known.stx_mnt_id);
+	view_set_mount_id(call->sandbox->view, still, statx->status.known.stx_mnt_id);
 	return true;
 }
 
@@ -123,7 +123,7 @@ void sys_statx(struct call *call)
 {
 	unsigned flags = call_uint(call, 2);
 	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
-				       .still_fd = view_still_fd(call->sandbox->view)};
+				       .nolinks_fd = view_nolinks_fd(call->sandbox->view)};
 	const struct file_question question = {.ask = statx_ask, .ctx = &statx};
 
 	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */

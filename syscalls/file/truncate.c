@@ -57,7 +57,7 @@ void sys_truncate(struct call *call)
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin(call, length);
 
-	if (fd < 0 || disk_watch(call, fd, false) < 0 || file_begin(call, 0) < 0)
+	if (fd < 0 || disk_watch(call, fd, false) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, truncate(file_link(fd).path, length));
 	disk_changed(call, fd);

@@ -26,7 +26,7 @@ static bool watch_may_name(const struct call *call, int object)
 
 	if (place->magic)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & MOUNT_FILTERED && view_own_listing(place));
+	return !(place->mount->flags & MOUNT_FILTERED && view_has_standin(place));
 }
 
 /* In the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1 with the outcome set. */

@@ -116,10 +116,10 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	if (xattr_copy(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 || file_begin(call, 0) < 0)
+	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
-	if (file_error(call) == 0)
+	if (file_outcome_error(call) == 0)
 		xattr_count(call, before, size + XATTR_BYTES);
 	disk_changed(call, fd);
 }
@@ -132,10 +132,10 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	if (xattr_check(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (file_begin(call, 0) < 0)
+	if (file_commit(call, 0) < 0)
 		return;
 	file_end(call, removexattr(file_link(fd).path, call->text));
-	if (file_error(call) == 0)
+	if (file_outcome_error(call) == 0)
 		xattr_count(call, before, 0);
 }
 

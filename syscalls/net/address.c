@@ -68,7 +68,7 @@ bool net_read_address(struct call *call, struct sockaddr_storage *address, int *
 	return true;
 }
 
-enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storage *address, int len)
+enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
 	const char *text = (const char *)address + head;
@@ -92,7 +92,7 @@ enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storag
 
 void net_replace_error(struct call *call, int from, int to)
 {
-	if (file_error(call) != from)
+	if (file_outcome_error(call) != from)
 		return;
 	if (call->decision.verdict == VERDICT_DENY)
 		call->decision.error = -to;

@@ -22,7 +22,7 @@ enum net_unix_kind {
 	NET_UNIX_PATH,     /* copied to call->path[0] */
 };
 
-enum net_unix_kind net_take_unix(struct call *call, const struct sockaddr_storage *address, int len);
+enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storage *address, int len);
 
 /* Replaces an errno of the file handlers by the one of unix sockets. */
 void net_replace_error(struct call *call, int from, int to);

@@ -67,7 +67,7 @@ static void bind_path(struct call *call)
 		call_fail(call, r);
 		return;
 	}
-	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_begin(call, 0) < 0)
+	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
 	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {
@@ -81,7 +81,7 @@ static void bind_path(struct call *call)
 
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
-	switch (net_take_unix(call, address, len)) {
+	switch (net_read_unix(call, address, len)) {
 	case NET_UNIX_PATH:
 		bind_path(call);
 		break;

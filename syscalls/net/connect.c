@@ -83,7 +83,7 @@ static void connect_path(struct call *call)
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
-	switch (net_take_unix(call, address, len)) {
+	switch (net_read_unix(call, address, len)) {
 	case NET_UNIX_PATH:
 		connect_path(call);
 		if (call->decision.verdict == VERDICT_DENY && is_name_cache(&call->path[0]))

@@ -16,7 +16,7 @@
 
 static bool is_pool_own(const struct inet *inet, const struct inet_address *address)
 {
-	struct inet_address own = inet_pool_own(inet, address->family);
+	struct inet_address own = inet_pool_address(inet, address->family);
 
 	return inet_same(&own, address);
 }
@@ -28,7 +28,7 @@ static struct inet_address real_address(const struct inet *inet, const struct in
 	struct inet_address real = *asked;
 
 	if (!inet->options.own_netns)
-		return inet_own(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
+		return inet_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
 				asked->port);
 	if (is_pool_own(inet, asked)) { /* so that the socket can reach egress as well */
 		real.v4.s_addr = INADDR_ANY;
@@ -56,7 +56,7 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	    policy_net_listen(inet->options.policy, asked->port).allow)
 		r = inet_fence_open(socket->fd);
 	if (r == 0 && !inet_same(&real, asked))
-		inet_name(inet, socket, asked, NULL);
+		inet_names_store(inet, socket, asked, NULL);
 	return r;
 }
 
@@ -78,7 +78,7 @@ static void bind_judged(struct call *call, const struct inet_socket *socket, con
 {
 	const struct inet *inet = call->sandbox->inet;
 
-	inet_note(call, asked, NULL, !socket->kind.stream);
+	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked)) {
 		target_fail(call, -EADDRNOTAVAIL);
 		return;
@@ -93,7 +93,7 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	struct inet_address asked;
 	int r;
 
-	if (!inet_take_socket(call, &socket, -EINVAL))
+	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
 	r = inet_read_own(&socket.kind, address, len, &asked);
 	if (r < 0)
@@ -155,7 +155,7 @@ static int perform_listen(struct call *call, const struct inet_socket *socket, s
 
 void inet_shutdown(struct call *call, int copy)
 {
-	if (!inet_may_unlisten(call->sandbox->inet, copy))
+	if (!inet_listeners_may_stop(call->sandbox->inet, copy))
 		call_fail(call, -EAGAIN);
 	else if (call_commit(call) == 0)
 		file_end(call, shutdown(copy, call_int(call, 1)));
@@ -176,7 +176,7 @@ void inet_listen(struct call *call, int copy)
 		call_fail(call, r);
 		return;
 	}
-	inet_note(call, &bound, NULL, false);
+	inet_record_endpoint(call, &bound, NULL, false);
 	if (judge_listen(call, &bound) && call_commit(call) == 0)
 		call_end(call, perform_listen(call, &socket, &bound));
 }

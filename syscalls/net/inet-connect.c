@@ -38,7 +38,7 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	if (!inet->options.own_netns) /* egress would take another socket at that port for the target's */
 		r = inet_unshare(socket);
 	if (r == 0)
-		r = inet_bind_near(socket, &own);
+		r = inet_bind_any_port(socket, &own);
 	if (r == 0)
 		r = inet_bound(socket, &bound);
 	if (r < 0)
@@ -75,7 +75,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 			   const struct inet_route *route)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address own = inet_pool_own(inet, to->family);
+	struct inet_address own = inet_pool_address(inet, to->family);
 	struct inet_dial *dial;
 	uint16_t port = 0;
 	int r;
@@ -96,7 +96,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 		return;
 	}
 	dial->request.source_port = port;
-	inet_name(inet, socket, &own, to);
+	inet_names_store(inet, socket, &own, to);
 	call->outcome.kind = OUTCOME_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
 	call->outcome.egress = dial;
@@ -109,13 +109,13 @@ static void wait_connect(struct call *call, struct inet_socket *socket, const st
 {
 	struct sockaddr_storage storage;
 	socklen_t len = inet_write(socket->kind.domain, to, &storage);
-	struct inet_work *work = inet_listeners_work(&storage, len, held_fd);
+	struct call_work *work = inet_listeners_work(&storage, len, held_fd);
 
 	if (!work) {
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	call->outcome.kind = OUTCOME_INET;
+	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(&socket->fd);
 	call->outcome.work = work;
 }
@@ -136,7 +136,7 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 		wait_connect(call, socket, to, steal_fd(&held));
 		return;
 	}
-	if (held >= 0 && !inet_listeners_linger(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
+	if (held >= 0 && !inet_listeners_keep(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
 		inet_disconnect(socket->fd);
 		r = -EAGAIN;
 	}
@@ -149,11 +149,11 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	const struct inet *inet = call->sandbox->inet;
 	bool v6 = to->family == AF_INET6;
 	struct inet_kind kind;
-	struct inet_address at = inet_own(inet, v6, to->port);
+	struct inet_address at = inet_loopback(inet, v6, to->port);
 	int held = inet_listeners_hold(inet->listeners, call, &at);
 
 	if (held < 0 && v6) { /* a dual-stack listener */
-		at = inet_own(inet, false, to->port);
+		at = inet_loopback(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
 		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6)) {
 			(void)close(held);
@@ -192,14 +192,14 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 		call_fail(call, -ECONNREFUSED);
 		return;
 	}
-	r = inet_bind_near(socket, &at);
+	r = inet_bind_any_port(socket, &at);
 	if (r < 0) {
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;
 	}
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
-	inet_name(inet, socket, &loopback, to);
+	inet_names_store(inet, socket, &loopback, to);
 	connect_now(call, socket, &at, steal_fd(&held));
 }
 
@@ -215,7 +215,7 @@ static void connect_dns(struct call *call, struct inet_socket *socket, const str
 		call_fail(call, r);
 		return;
 	}
-	inet_name(inet, socket, NULL, to);
+	inet_names_store(inet, socket, NULL, to);
 	connect_now(call, socket, &at, -1);
 }
 
@@ -237,7 +237,7 @@ static void disconnect(struct call *call, const struct inet_socket *socket)
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
 	inet_allow(call, NULL);
-	if (!inet_may_unlisten(call->sandbox->inet, socket->fd))
+	if (!inet_listeners_may_stop(call->sandbox->inet, socket->fd))
 		call_fail(call, -EAGAIN);
 	else if (call_commit(call) == 0)
 		file_end(call, connect(socket->fd, &none, sizeof(none)));
@@ -249,7 +249,7 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 	struct inet_route route;
 
 	inet_judge(inet, to, false, &route);
-	inet_note(call, to, route.host, false);
+	inet_record_endpoint(call, to, route.host, false);
 	switch (route.place) {
 	case INET_ENDPOINT:
 	case INET_PROXY:
@@ -274,7 +274,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	struct inet_address to;
 	int r;
 
-	if (!inet_take_socket(call, &socket, -EINVAL))
+	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
 	r = inet_read_peer(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {

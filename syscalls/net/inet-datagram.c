@@ -26,7 +26,7 @@ static int endpoint_announce(const struct inet *inet, const struct inet_endpoint
 /* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
 static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
 {
-	struct inet_address at = inet->options.own_netns ? *address : inet_own(inet, false, 0);
+	struct inet_address at = inet->options.own_netns ? *address : inet_loopback(inet, false, 0);
 	struct inet_socket made = {.kind = {.domain = at.family}};
 	_cleanup_close_ int fd = socket(at.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
@@ -181,7 +181,7 @@ static int datagram_prepare(const struct inet *inet, const struct inet_socket *s
 	if (!inet->options.own_netns) {
 		r = leave_autobind(socket, &own);
 		if (r == 0)
-			r = inet_bind_near(socket, &own);
+			r = inet_bind_any_port(socket, &own);
 		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
@@ -207,7 +207,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		return r;
 	}
 	r = datagram_route(inet, &to, &route, &at);
-	inet_note(call, &to, route.host, true);
+	inet_record_endpoint(call, &to, route.host, true);
 	if (r == -ENOENT) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
@@ -241,13 +241,13 @@ static bool is_harmless(const struct inet *inet, const struct inet_address *to, 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to)
 {
 	struct inet *inet = call->sandbox->inet;
-	struct inet_address at, own = inet_pool_own(inet, to->family);
+	struct inet_address at, own = inet_pool_address(inet, to->family);
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
 	int r = datagram_route(inet, to, &route, &at);
 
-	inet_note(call, to, route.host, true);
+	inet_record_endpoint(call, to, route.host, true);
 	if (r == -ENOENT && !is_harmless(inet, to, &route)) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
@@ -265,6 +265,6 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 		call_fail(call, -errno);
 		return;
 	}
-	inet_name(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
+	inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
 	call_return(call, 0);
 }

@@ -232,7 +232,7 @@ static void end_lingering(struct inet_listeners *listeners)
 	}
 }
 
-bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int held_fd)
+bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	_cleanup_close_ int copy = -1;
@@ -260,7 +260,7 @@ bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
 /* ---- connects in a thread ---- */
 
 struct connecting {
-	struct inet_work work;
+	struct call_work work;
 	struct sockaddr_storage address;
 	socklen_t len;
 	int held_fd; /* owned; -1: none */
@@ -268,7 +268,7 @@ struct connecting {
 
 static atomic_uint connecting_count; /* connects in threads that hold a listener */
 
-static int64_t run_connect(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t run_connect(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	const struct connecting *connecting = (const struct connecting *)work;
 	int64_t r;
@@ -282,7 +282,7 @@ static int64_t run_connect(struct inet_work *work, int fd, bool (*go_on)(void *c
 	return r;
 }
 
-static void free_connect(struct inet_work *work)
+static void free_connect(struct call_work *work)
 {
 	struct connecting *connecting = (struct connecting *)work;
 
@@ -293,14 +293,14 @@ static void free_connect(struct inet_work *work)
 	free(connecting);
 }
 
-struct inet_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
+struct call_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	struct connecting *connecting = calloc(1, sizeof(*connecting));
 
 	if (!connecting)
 		return NULL;
-	connecting->work = (struct inet_work){.run = run_connect, .free = free_connect};
+	connecting->work = (struct call_work){.run = run_connect, .free = free_connect};
 	connecting->address = *address;
 	connecting->len = len;
 	connecting->held_fd = steal_fd(&held);
@@ -313,7 +313,7 @@ struct inet_work *inet_listeners_work(const struct sockaddr_storage *address, so
  * A held listener can still stop listening. So the nonblocking connects are ended first, whichever listener they are
  * for; a connect in a thread cannot be ended from here.
  */
-bool inet_may_unlisten(const struct inet *inet, int socket_fd)
+bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 {
 	struct inet_listeners *listeners = inet->listeners;
 

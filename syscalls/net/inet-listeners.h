@@ -36,12 +36,12 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
  * After a nonblocking connect: takes the held listener, and keeps it while the connect is in progress. False: too many
  * are, and the caller must undo the connect.
  */
-bool inet_listeners_linger(struct inet_listeners *listeners, int socket_fd, int held_fd);
+bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
 /*
  * connect(2) for a thread. Takes held_fd (the listener that it must reach, or -1). NULL: no memory; held_fd is closed.
  */
-struct inet_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
+struct call_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
 
 /*
  * Closes the duplicates of sockets whose connect is over: while they exist, the target's close(2) does not reach the

@@ -91,7 +91,7 @@ static unsigned names_table_of(const struct inet *inet, const struct inet_kind *
 	return (kind->stream ? 0u : 2u) + (second ? 1u : 0u);
 }
 
-void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 	       const struct inet_address *peer)
 {
 	struct inet_address bound = {.family = AF_UNSPEC};
@@ -110,7 +110,7 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 	if (inet->options.own_netns) {
 		if (peer || !pool_holds(inet->options.pool, (const struct sockaddr *)&storage))
 			return false;
-		*told = inet_pool_own(inet, told->family);
+		*told = inet_pool_address(inet, told->family);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
 		told->v4.s_addr = htonl(INADDR_LOOPBACK);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->loopback6.s_addr) {

@@ -36,7 +36,7 @@ struct inet_socket {
 /* False: not a TCP or UDP socket. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind);
 /* Duplicates argument 0. False: the outcome is set; `other`: -errno for sockets that are not TCP or UDP. */
-bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int other);
+bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other);
 
 int inet_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
 
@@ -54,7 +54,7 @@ int inet_bound(const struct inet_socket *socket, struct inet_address *ret_addres
 int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
 
 /* Binds to this address and a port that the kernel chooses. 0, also when it is bound already, or -errno. */
-int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address);
+int inet_bind_any_port(const struct inet_socket *socket, const struct inet_address *address);
 
 /*
  * Clears SO_REUSEADDR, so that no other socket can bind the port that this one has or is about to get. 0;
@@ -83,27 +83,27 @@ struct inet_route {
 void inet_judge(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route);
 
 /* Puts host, address and protocol into the call's audit record. To be called before the decision. */
-void inet_note(struct call *call, const struct inet_address *address, const char *host, bool udp);
+void inet_record_endpoint(struct call *call, const struct inet_address *address, const char *host, bool udp);
 /* Allows the call. verdict: the policy's; NULL: no rule is needed. */
 void inet_allow(struct call *call, const struct net_verdict *verdict);
 /* Refuses the call, and reports the denial for the result. error is -errno. */
 void inet_refuse(struct call *call, int error, const char *rule, const char *reason);
 
 /* The run's own address in the pool of synthetic addresses. */
-struct inet_address inet_pool_own(const struct inet *inet, int family);
+struct inet_address inet_pool_address(const struct inet *inet, int family);
 /* The run's loopback, as its sockets are really bound to it; v6: the address that stands for ::1. */
-struct inet_address inet_own(const struct inet *inet, bool v6, uint16_t port);
+struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port);
 
 /* ---- inet-names.c ---- */
 
 /* Stores the names under which the target knows a bound socket. own, peer: NULL where the kernel's name is right. */
-void inet_name(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 	       const struct inet_address *peer);
 
 /* ---- inet-listeners.c ---- */
 
 /* Whether the socket may stop listening: not while a thread's connect waits for a listener on a shared loopback. */
-bool inet_may_unlisten(const struct inet *inet, int socket_fd);
+bool inet_listeners_may_stop(const struct inet *inet, int socket_fd);
 
 /* ---- inet-datagram.c ---- */
 

@@ -10,14 +10,14 @@
 
 #include "base/banned.h"
 
-struct inet_address inet_own(const struct inet *inet, bool v6, uint16_t port)
+struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port)
 {
 	if (inet->options.own_netns && v6)
 		return (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = port};
 	return inet_v4(v6 ? inet->loopback6 : inet->options.loopback, port);
 }
 
-struct inet_address inet_pool_own(const struct inet *inet, int family)
+struct inet_address inet_pool_address(const struct inet *inet, int family)
 {
 	struct inet_address own = {.family = AF_UNSPEC};
 	struct sockaddr_storage storage;
@@ -110,7 +110,7 @@ void inet_judge(struct inet *inet, const struct inet_address *address, bool udp,
 	}
 }
 
-void inet_note(struct call *call, const struct inet_address *address, const char *host, bool udp)
+void inet_record_endpoint(struct call *call, const struct inet_address *address, const char *host, bool udp)
 {
 	struct call_net *net = &call->net;
 	struct sockaddr_storage storage;

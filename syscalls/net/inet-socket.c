@@ -32,7 +32,7 @@ bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 	return true;
 }
 
-bool inet_take_socket(struct call *call, struct inet_socket *ret_socket, int other)
+bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other)
 {
 	_cleanup_close_ int fd = descriptor_copy(call, call_int(call, 0));
 
@@ -83,7 +83,7 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 }
 
-int inet_bind_near(const struct inet_socket *socket, const struct inet_address *address)
+int inet_bind_any_port(const struct inet_socket *socket, const struct inet_address *address)
 {
 	struct inet_address own = *address;
 	int r;

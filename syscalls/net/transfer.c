@@ -17,13 +17,13 @@
 
 /* Everything that a thread needs: struct call is reused for the next notification by then. */
 struct sending {
-	struct inet_work work;
+	struct call_work work;
 	struct message message;
 	struct sockaddr_storage to;
 	socklen_t to_len; /* 0: the peer */
 	int flags;
 	bool stream;
-	const struct guest_ops *memory;
+	const struct memory_ops *memory;
 	pid_t tid, tgid;
 	uint64_t told_addr;
 	uint64_t sent;
@@ -150,11 +150,11 @@ static int64_t transfer_tell(const struct sending *sending, int64_t r)
 	if (r < 0 || !sending->told_addr)
 		return r;
 	/* The kernel ignores a fault here too: the message is sent. */
-	(void)guest_write(sending->memory, sending->tid, sending->told_addr, &told, sizeof(told));
+	(void)memory_copy_out(sending->memory, sending->tid, sending->told_addr, &told, sizeof(told));
 	return 1;
 }
 
-static int64_t run_send(struct inet_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t run_send(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	int64_t r;
@@ -165,7 +165,7 @@ static int64_t run_send(struct inet_work *work, int fd, bool (*go_on)(void *ctx)
 	return transfer_tell(sending, transfer_result(sending, r));
 }
 
-static void free_send(struct inet_work *work)
+static void free_send(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -182,9 +182,9 @@ static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *se
 	if (!moved)
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
 	*moved = *sending;
-	moved->work = (struct inet_work){.run = run_send, .free = free_send};
+	moved->work = (struct call_work){.run = run_send, .free = free_send};
 	*sending = (struct sending){0};
-	call->outcome.kind = OUTCOME_INET;
+	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(fd);
 	call->outcome.work = &moved->work;
 	return -EINPROGRESS;

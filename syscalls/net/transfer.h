@@ -17,7 +17,7 @@ struct transfer {
 };
 
 /*
- * Sends what can be sent without waiting. Returns the bytes sent; -errno; or -EINPROGRESS: OUTCOME_INET is set, which
+ * Sends what can be sent without waiting. Returns the bytes sent; -errno; or -EINPROGRESS: OUTCOME_WORK is set, which
  * has taken *fd. `wait` false: a full socket is -EAGAIN, as if it were nonblocking.
  */
 int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait);

@@ -27,7 +27,7 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 	int r = decode_struct(call, new_arg, &wanted, sizeof(wanted));
 
 	if (pid != 0 && !target_is_self(call, pid) && member < 0) {
-		target_absent(call);
+		target_refuse(call);
 		return;
 	}
 	target_allow(call);
@@ -45,7 +45,7 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint64_t new_address)
 {
 	if (resource == RLIMIT_NOFILE && new_address)
-		room_limit_set(call);
+		fd_table_limit_changed(call);
 	target_continue(call, pid == 0 ? call->tid : pid);
 }
 

@@ -145,7 +145,7 @@ static void round_run(struct call *call, struct round *round, int sig)
 	int r = round_list(call, round);
 
 	if (r == 0 && !round_has_targets(call, round)) {
-		target_absent(call);
+		target_refuse(call);
 		return;
 	}
 	target_allow(call);
@@ -179,7 +179,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	else if (which != -1)
 		round.group = -ESRCH;
 	if (round.group < 0)
-		target_absent(call);
+		target_refuse(call);
 	else
 		round_run(call, &round, sig);
 	free(round.pid);
@@ -214,7 +214,7 @@ static void send_process(struct call *call, pid_t pid, int sig, const siginfo_t 
 	_cleanup_close_ int pidfd = target_open(call, pid, false);
 
 	if (pidfd == -ESRCH)
-		target_absent(call);
+		target_refuse(call);
 	else if (pidfd < 0)
 		target_fail(call, pidfd);
 	else
@@ -240,7 +240,7 @@ static void send_thread_by_number(struct call *call, pid_t tgid, pid_t tid, int 
 	long r;
 
 	if (!tree_holds(call->sandbox->tree, tid)) {
-		target_absent(call);
+		target_refuse(call);
 		return;
 	}
 	target_allow(call);
@@ -257,7 +257,7 @@ static void send_thread(struct call *call, pid_t tgid, pid_t tid, int sig, sigin
 	long owner = tree_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
 
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid))
-		target_absent(call);
+		target_refuse(call);
 	else if (pidfd == -EINVAL)
 		send_thread_by_number(call, (pid_t)owner, tid, sig, info);
 	else if (pidfd < 0)
@@ -352,7 +352,7 @@ void sys_pidfd_open(struct call *call)
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
 	error = errno;
 	if (!tree_holds(call->sandbox->tree, pid)) { /* after the descriptor is open, so that the pid is not reused */
-		target_absent(call);
+		target_refuse(call);
 		return;
 	}
 	if (fd < 0) {

@@ -13,7 +13,7 @@ void target_allow(struct call *call)
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};
 }
 
-void target_absent(struct call *call)
+void target_refuse(struct call *call)
 {
 	call_refuse(call, -ESRCH, NULL, "outside_run");
 }
@@ -68,7 +68,7 @@ void target_continue(struct call *call, pid_t pid)
 	 * pid is reused by a process outside within microseconds.
 	 */
 	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
-		target_absent(call);
+		target_refuse(call);
 		return;
 	}
 	target_allow(call);

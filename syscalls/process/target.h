@@ -18,7 +18,7 @@ static inline void target_fail(struct call *call, int error)
 }
 
 /* Refuses with ESRCH "outside_run". */
-void target_absent(struct call *call);
+void target_refuse(struct call *call);
 
 /* True when pid is the target process or thread itself. */
 bool target_is_self(const struct call *call, pid_t pid);

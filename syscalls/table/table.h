@@ -56,7 +56,7 @@ enum row_intent {
 /* What differs from run to run and decides about what is native. None: the strictest. */
 enum run_trait {
 	RUN_OWN_IPC = 1 << 0,   /* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
-	RUN_FSTAT = 1 << 1,     /* newfstatat and statx of what is to be a descriptor are native: see view_is_kernels */
+	RUN_FSTAT = 1 << 1,     /* newfstatat and statx of what is to be a descriptor are native: see view_matches_kernel */
 	RUN_TERMINAL = 1 << 2,  /* --tty: modes, size and foreground group of the run's own terminal may be set */
 	RUN_FORKS = 1 << 3,     /* nothing else bounds the number of processes: what makes one is judged */
 	RUN_MEMORY = 1 << 4,    /* nothing else bounds memory: what gets some that no process shows is judged (memfds.h) */

@@ -40,7 +40,7 @@ static ssize_t fake_write(pid_t tid, uint64_t addr, const void *from, size_t len
 	return (ssize_t)(len > memory_size - (size_t)(addr - MEMORY) ? memory_size - (size_t)(addr - MEMORY) : len);
 }
 
-static const struct guest_ops ops = {.read = fake_read, .write = fake_write};
+static const struct memory_ops ops = {.read = fake_read, .write = fake_write};
 
 static unsigned word(const uint8_t *data, size_t at)
 {

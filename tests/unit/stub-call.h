@@ -42,14 +42,14 @@ long tree_status(pid_t tid, const char *field, int base)
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 
-unsigned tree_limit_change(struct tree *tree, struct task *task)
+unsigned tree_note_limit_change(struct tree *tree, struct task *task)
 {
 	(void)tree;
 	(void)task;
 	return 0;
 }
 
-unsigned tree_limit_changes(const struct tree *tree, const struct task *task)
+unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
 {
 	(void)tree;
 	(void)task;
@@ -111,7 +111,7 @@ static void run(syscall_fn *handler, uint64_t a, uint64_t b, uint64_t c, uint64_
 	uint64_t arg[6] = {a, b, c, d};
 
 	memset(&call.outcome, 0, sizeof(call.outcome));
-	sandbox.guest = &guest_process;
+	sandbox.guest = &memory_of_process;
 	task.tid = task.tgid = getpid();
 	call.sandbox = &sandbox;
 	call.paths = 0;

@@ -197,7 +197,7 @@ END_TEST
 
 static unsigned works_freed;
 
-static void free_work(struct inet_work *work)
+static void free_work(struct call_work *work)
 {
 	(void)work;
 	works_freed++;
@@ -206,7 +206,7 @@ static void free_work(struct inet_work *work)
 /* Whatever a kind owns is released once; what it does not own is left alone, and released twice is harmless. */
 START_TEST(test_release)
 {
-	static struct inet_work work = {.free = free_work};
+	static struct call_work work = {.free = free_work};
 	struct outcome outcome = {.kind = (enum outcome_kind)_i};
 	bool none = _i == OUTCOME_ERROR || _i == OUTCOME_VALUE || _i == OUTCOME_CONTINUE || _i == OUTCOME_FETCH ||
 		    _i == OUTCOME_GONE || _i == OUTCOME_EXEC;
@@ -216,12 +216,12 @@ START_TEST(test_release)
 	outcome.peer_fd = _i == OUTCOME_CONNECT ? peer_fd : -1;
 	outcome.exec = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec)) : NULL;
 	outcome.egress = _i == OUTCOME_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
-	outcome.work = _i == OUTCOME_INET ? &work : NULL;
+	outcome.work = _i == OUTCOME_WORK ? &work : NULL;
 	outcome_release(&outcome);
 	outcome_release(&outcome);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, !none);
 	ck_assert_int_eq(fcntl(peer_fd, F_GETFD) < 0, _i == OUTCOME_CONNECT);
-	ck_assert_uint_eq(works_freed, _i == OUTCOME_INET ? 1 : 0);
+	ck_assert_uint_eq(works_freed, _i == OUTCOME_WORK ? 1 : 0);
 	ck_assert(outcome.fd == -1 && outcome.peer_fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
 }
 END_TEST

@@ -374,19 +374,19 @@ START_TEST(this_machine)
 		    (one->ifa_addr->sa_family == AF_INET6 &&
 		     IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr)))
 			continue;
-		ck_assert_msg(vet_is_local(one->ifa_addr), "%s", one->ifa_name);
+		ck_assert_msg(address_is_local(one->ifa_addr), "%s", one->ifa_name);
 	}
 	freeifaddrs(list);
 	(void)address_of("127.3.4.5", 0, &at);
-	ck_assert(vet_is_local((struct sockaddr *)&at));
+	ck_assert(address_is_local((struct sockaddr *)&at));
 	(void)address_of("::ffff:127.0.0.1", 0, &at);
-	ck_assert(vet_is_local((struct sockaddr *)&at));
+	ck_assert(address_is_local((struct sockaddr *)&at));
 	(void)address_of("9.9.9.9", 53, &at);
-	ck_assert(!vet_is_local((struct sockaddr *)&at));
+	ck_assert(!address_is_local((struct sockaddr *)&at));
 	(void)address_of("2620:fe::fe", 53, &at);
-	ck_assert(!vet_is_local((struct sockaddr *)&at));
+	ck_assert(!address_is_local((struct sockaddr *)&at));
 	at.ss_family = AF_UNIX;
-	ck_assert(vet_is_local((struct sockaddr *)&at));
+	ck_assert(address_is_local((struct sockaddr *)&at));
 }
 END_TEST
 

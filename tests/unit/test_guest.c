@@ -27,7 +27,7 @@ static char *map_two(int protection)
 
 static ssize_t string_at(const char *address, char *out, size_t cap)
 {
-	return guest_string(&guest_process, getpid(), (uint64_t)(uintptr_t)address, out, cap, -ENAMETOOLONG);
+	return memory_copy_string(&memory_of_process, getpid(), (uint64_t)(uintptr_t)address, out, cap, -ENAMETOOLONG);
 }
 
 START_TEST(string_up_to_the_last_byte)
@@ -74,8 +74,8 @@ START_TEST(protections_hold)
 	char out[16] = {0};
 
 	ck_assert_int_eq(string_at(none, out, sizeof(out)), -EFAULT);
-	ck_assert_int_eq(guest_read(&guest_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), 0);
-	ck_assert_int_eq(guest_write(&guest_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), -EFAULT);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), 0);
+	ck_assert_int_eq(memory_copy_out(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), -EFAULT);
 }
 END_TEST
 
@@ -85,10 +85,10 @@ START_TEST(partial_is_a_fault)
 	uint64_t address = (uint64_t)(uintptr_t)memory + 2 * PAGE - 8;
 	char out[16] = {0};
 
-	ck_assert_int_eq(guest_read(&guest_process, getpid(), address, out, 8), 0);
-	ck_assert_int_eq(guest_read(&guest_process, getpid(), address, out, 9), -EFAULT);
-	ck_assert_int_eq(guest_write(&guest_process, getpid(), address, out, 9), -EFAULT);
-	ck_assert_int_eq(guest_read(&guest_process, getpid(), 0, out, 0), 0);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), address, out, 8), 0);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), address, out, 9), -EFAULT);
+	ck_assert_int_eq(memory_copy_out(&memory_of_process, getpid(), address, out, 9), -EFAULT);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), 0, out, 0), 0);
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(dead_task)
 {
 	char out[16];
 
-	ck_assert_int_eq(guest_read(&guest_process, 0x3fffffff, 4096, out, sizeof(out)), -ESRCH);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, 0x3fffffff, 4096, out, sizeof(out)), -ESRCH);
 }
 END_TEST
 

@@ -121,7 +121,7 @@ START_TEST(x86_64_functions)
 
 		while (code.byte[INSN_BEFORE - 1 - len] != 0xcc)
 			len++;
-		known = insn_x86_64_carries(&code.byte[INSN_BEFORE - len], len, RAX, &from, &stack);
+		known = insn_x86_64_argument(&code.byte[INSN_BEFORE - len], len, RAX, &from, &stack);
 		ck_assert_msg(known == (all[i].from >= 0), "%s", all[i].code);
 		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu", all[i].code, from,
 			      stack);
@@ -180,7 +180,7 @@ START_TEST(any_bytes)
 		code.end = INSN_BEFORE + 4 + seed / 7 % (INSN_AFTER - 3);
 		(void)insn_x86_64_value(&code, seed % 16, &held, &value);
 		(void)insn_aarch64_value(&code, seed % 31, &held, &wide);
-		(void)insn_x86_64_carries(code.byte, seed % 64, RAX, &from, &stack);
+		(void)insn_x86_64_argument(code.byte, seed % 64, RAX, &from, &stack);
 	}
 }
 END_TEST

@@ -58,13 +58,13 @@ int file_use_umask(struct call *pinned)
 	return 0;
 }
 
-int file_begin(struct call *begun, unsigned i)
+int file_commit(struct call *begun, unsigned i)
 {
 	(void)i;
 	return call_commit(begun);
 }
 
-int file_error(const struct call *failed)
+int file_outcome_error(const struct call *failed)
 {
 	return failed->outcome.kind == OUTCOME_ERROR ? (int)failed->outcome.value : 0;
 }

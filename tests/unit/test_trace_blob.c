@@ -19,7 +19,7 @@ static ssize_t read_own(pid_t tid, uint64_t addr, void *out, size_t len)
 	return (ssize_t)len;
 }
 
-static const struct guest_ops own = {.read = read_own};
+static const struct memory_ops own = {.read = read_own};
 static struct sandbox sandbox = {.guest = &own};
 static const struct syscall_row row = {.name = "execve", .arg = {{ARG_PATH, "path"}}};
 static char shell[] = "/bin/sh", script[] = "/s";

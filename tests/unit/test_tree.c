@@ -67,7 +67,7 @@ START_TEST(knows_a_process)
 	ck_assert_int_ge(task->pidfd, 0);
 	ck_assert_str_ne(task->exe, "");
 	ck_assert_ptr_eq(tree_task(tree, pid), task);
-	ck_assert_uint_eq(tree_seen(tree), 1);
+	ck_assert_uint_eq(tree_processes_seen(tree), 1);
 	end(pid);
 }
 END_TEST
@@ -123,7 +123,7 @@ START_TEST(knows_a_thread)
 	leader = tree_task(tree, getpid());
 	ck_assert_ptr_nonnull(leader);
 	ck_assert_int_eq(leader->tgid, getpid());
-	ck_assert_uint_eq(tree_seen(tree), 1);
+	ck_assert_uint_eq(tree_processes_seen(tree), 1);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(knows_no_dead)
 	if (_i)
 		be_old();
 	ck_assert_ptr_null(tree_task(tree, pid));
-	ck_assert_uint_eq(tree_seen(tree), 0);
+	ck_assert_uint_eq(tree_processes_seen(tree), 0);
 }
 END_TEST
 
@@ -165,22 +165,22 @@ START_TEST(changes_are_waited_for)
 	unsigned before, said;
 
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_limit_changes(own, &first);
+	before = tree_limit_generation(own, &first);
 	ck_assert_uint_ne(before, 0);
-	said = tree_limit_change(own, &first);
+	said = tree_note_limit_change(own, &first);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_limit_changes(own, &second), 0);
-	tree_limit_changed(&second);
-	ck_assert_uint_eq(tree_limit_changes(own, &second), 0);
-	ck_assert_uint_eq(tree_limit_change(own, &second), said + 1);
-	(void)tree_limit_change(own, &first);
-	tree_limit_changed(&first);
-	ck_assert_uint_eq(tree_limit_changes(own, &first), 0);
-	tree_limit_changed(&second);
-	ck_assert_uint_eq(tree_limit_changes(own, &first), said + 2);
-	ck_assert_uint_eq(tree_limit_changes(own, &unheld), 0);
-	ck_assert_uint_eq(tree_limit_change(own, &unheld), 0);
-	ck_assert_uint_eq(tree_limit_changes(own, &first), 0);
+	ck_assert_uint_eq(tree_limit_generation(own, &second), 0);
+	tree_limit_change_done(&second);
+	ck_assert_uint_eq(tree_limit_generation(own, &second), 0);
+	ck_assert_uint_eq(tree_note_limit_change(own, &second), said + 1);
+	(void)tree_note_limit_change(own, &first);
+	tree_limit_change_done(&first);
+	ck_assert_uint_eq(tree_limit_generation(own, &first), 0);
+	tree_limit_change_done(&second);
+	ck_assert_uint_eq(tree_limit_generation(own, &first), said + 2);
+	ck_assert_uint_eq(tree_limit_generation(own, &unheld), 0);
+	ck_assert_uint_eq(tree_note_limit_change(own, &unheld), 0);
+	ck_assert_uint_eq(tree_limit_generation(own, &first), 0);
 	tree_free(own);
 }
 END_TEST

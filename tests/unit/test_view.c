@@ -276,10 +276,10 @@ START_TEST(skeleton_lacks_what_is_absent)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		ck_assert_int_eq(view_locate(view, NULL, "/", cases[i].path, 0, &place), 0);
-		ck_assert_msg(view_lacks(&place) == cases[i].lacks, "%s", cases[i].path);
+		ck_assert_msg(view_is_absent(&place) == cases[i].lacks, "%s", cases[i].path);
 		ck_assert_msg(!cases[i].lacks || view_open(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s", cases[i].path);
 		if (cases[i].lacks)
-			ck_assert_msg(view_host_lacks(view, place.virt, place.virt_len) == !cases[i].host, "%s", cases[i].path);
+			ck_assert_msg(view_is_absent_on_host(view, place.virt, place.virt_len) == !cases[i].host, "%s", cases[i].path);
 	}
 }
 END_TEST
@@ -290,13 +290,13 @@ START_TEST(host_is_asked_again)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/var/tmp/cg-test-host-%d", getpid());
-	ck_assert(view_host_lacks(view, path, strlen(path)));
+	ck_assert(view_is_absent_on_host(view, path, strlen(path)));
 	ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
 	(void)usleep(12000);
-	ck_assert(!view_host_lacks(view, path, strlen(path)));
+	ck_assert(!view_is_absent_on_host(view, path, strlen(path)));
 	ck_assert_int_eq(unlink(path), 0);
 	(void)usleep(12000);
-	ck_assert(view_host_lacks(view, path, strlen(path)));
+	ck_assert(view_is_absent_on_host(view, path, strlen(path)));
 }
 END_TEST
 
@@ -304,7 +304,7 @@ static void expect_base(const struct task *task, int fd, const char *want)
 {
 	char name[PATH_MAX];
 	bool held;
-	int r = view_base(view, task, fd, name, sizeof(name), &held);
+	int r = view_start_dir(view, task, fd, name, sizeof(name), &held);
 
 	ck_assert_msg(r == (int)strlen(want) && strcmp(name, want) == 0, "%s, not %s", r < 0 ? strerror(-r) : name, want);
 	ck_assert(held == (fd >= 0 && task->pidfd >= 0));
@@ -329,7 +329,7 @@ START_TEST(bases_are_asked_anew)
 	for (int i = 0; i < 3; i++)
 		expect_base(&task, fd, "/data/sub");
 	/* By a call of the run's: at once. */
-	view_changed(view);
+	view_names_change(view);
 	ck_assert_int_eq(rename(sub, moved), 0);
 	expect_base(&task, fd, "/data/moved");
 	/* By somebody else: before long. */
@@ -344,19 +344,19 @@ START_TEST(bases_are_asked_anew)
 	ck_assert_int_eq(chdir(sub), 0);
 	expect_base(&task, AT_FDCWD, "/data/sub");
 	/* Gone, or never one. */
-	view_changed(view);
+	view_names_change(view);
 	path_to(name, sub, "inner");
 	ck_assert_int_eq(unlink(name), 0);
 	path_to(name, sub, "given");
 	ck_assert_int_eq(unlink(name), 0);
 	ck_assert_int_eq(rmdir(sub), 0);
-	ck_assert_int_eq(view_base(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(view_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
 	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(view_base(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(view_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
 	ck_assert_int_eq(close(fd), 0);
-	ck_assert_int_eq(view_base(view, &task, fd, name, sizeof(name), &held), -EBADF);
+	ck_assert_int_eq(view_start_dir(view, &task, fd, name, sizeof(name), &held), -EBADF);
 	ck_assert_int_eq(open("/dev/null", O_RDONLY), fd);
-	ck_assert_int_eq(view_base(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
+	ck_assert_int_eq(view_start_dir(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
 	(void)close(fd);
 	(void)close(other);
 	view_set_run(view, 0);
@@ -443,7 +443,7 @@ START_TEST(files_share_their_directory)
 	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/resolv.conf", 0, &other), 0);
 	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/sub/given", 0, &granted), 0);
 	ck_assert_int_eq(one.mount->fd, other.mount->fd);
-	ck_assert(one.mount->flags & MOUNT_OWN && !(granted.mount->flags & MOUNT_OWN));
+	ck_assert(one.mount->flags & MOUNT_SKELETON_FILE && !(granted.mount->flags & MOUNT_SKELETON_FILE));
 	ck_assert_ptr_nonnull(strstr(one.mount->host, "/view/etc/motd"));
 	ck_assert_int_eq(stat(one.mount->host, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0444);
@@ -465,7 +465,7 @@ START_TEST(listings_show_what_is_granted)
 	_cleanup_close_ int fd = -1;
 
 	ck_assert_int_eq(view_locate(view, NULL, "/", "/globs", 0, &place), 0);
-	ck_assert(view_own_listing(&place));
+	ck_assert(view_has_standin(&place));
 	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(faccessat(fd, "a.csv", F_OK, 0), 0);

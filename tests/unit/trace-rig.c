@@ -253,7 +253,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->row = notif->data.nr == SYS_chdir ? &row_chdir : notif->data.nr == SYS_execve ? &row_execve : &row_execveat;
 	memcpy(call->arg, notif->data.args, sizeof(call->arg));
 	call->paths = 1;
-	len = guest_string(&guest_process, call->tid, call->arg[call->row == &row_execveat], call->path[0].text, PATH_MAX,
+	len = memory_copy_string(&memory_of_process, call->tid, call->arg[call->row == &row_execveat], call->path[0].text, PATH_MAX,
 			   -ENAMETOOLONG);
 	if (!call->task || len < 0) {
 		reply(loop, notif->id, -EFAULT, false);
@@ -333,7 +333,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	ck_assert_ptr_nonnull(loop);
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	loop->rig = rig;
-	loop->sandbox.guest = &guest_process;
+	loop->sandbox.guest = &memory_of_process;
 	ck_assert_int_eq(audit_open(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();
