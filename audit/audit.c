@@ -13,7 +13,10 @@
 
 #include "base/banned.h"
 
-/* A page: what a short run leaves of more has to be given back at its end, for which a disk may take longer than the run. */
+/*
+ * A page: what a short run leaves of more has to be given back at its end, for which a disk may take longer than the
+ * run.
+ */
 #define CHUNK_FIRST_BYTES (4u << 10)
 
 /*

@@ -44,8 +44,8 @@ struct audit_trailer {
 int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
 /*
- * audit_open in two steps, when whoever writes the log is not who may make it. audit_make returns the empty, locked file,
- * owned by the caller, or -errno as above. audit_start takes it, also on failure, and begins the log in it.
+ * audit_open in two steps, when whoever writes the log is not who may make it. audit_make returns the empty, locked
+ * file, owned by the caller, or -errno as above. audit_start takes it, also on failure, and begins the log in it.
  */
 int audit_make(const char *path);
 int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);

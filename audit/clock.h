@@ -14,7 +14,9 @@ struct audit_clock {
 	char text[AUDIT_TIME_LEN];
 };
 
-/* Reads the clock; points *ret_time at AUDIT_TIME_LEN bytes (no NUL) valid until the next call. Returns monotonic ns. */
+/*
+ * Reads the clock; points *ret_time at AUDIT_TIME_LEN bytes (no NUL) valid until the next call. Returns monotonic ns.
+ */
 uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time);
 
 #endif

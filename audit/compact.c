@@ -1,6 +1,6 @@
 /*
- * A compact log leaves out of a call's record what the reader knows by then: the run, the clock's second reading, what the
- * record before of the same process said of it, and the effect that follows from the verdict.
+ * A compact log leaves out of a call's record what the reader knows by then: the run, the clock's second reading, what
+ * the record before of the same process said of it, and the effect that follows from the verdict.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -26,7 +26,9 @@ char *put_field(char *out, const char *key, const char *text, size_t len);
 char *encode_net(char *out, const struct audit_net *net);
 size_t encode_net_texts(const struct audit_net *net);
 
-/* compact.c. True when the line need not say parent, number outside and program; true when it need not say the effect. */
+/*
+ * compact.c. True when the line need not say parent, number outside and program; true when it need not say the effect.
+ */
 bool encode_knows(const struct encoder *encoder, const struct audit_record *record);
 bool encode_follows(const struct encoder *encoder, const struct audit_record *record);
 /* 0 or -ENOMEM; and the end of it. */

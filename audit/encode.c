@@ -186,8 +186,9 @@ static char *put_args(char *out, const struct audit_record *record)
 }
 
 /*
- * One path and what it resolved to, which is left out when it is the very same text. It is canonical, so it is never the
- * text of a relative path: leaving it out there says that nothing was resolved, which an absolute path needs null for.
+ * One path and what it resolved to, which is left out when it is the very same text. It is canonical, so it is never
+ * the text of a relative path: leaving it out there says that nothing was resolved, which an absolute path needs null
+ * for.
  */
 static char *put_path(char *out, bool second, const struct audit_record *record)
 {

@@ -12,8 +12,8 @@ struct expander {
 };
 
 /*
- * Takes note of a line, in the order of the log, and adds to a record what is known. True when the line may have got more than
- * its text says. Memory running out leaves it as it is.
+ * Takes note of a line, in the order of the log, and adds to a record what is known. True when the line may have got
+ * more than its text says. Memory running out leaves it as it is.
  */
 bool expand_line(struct expander *expander, json_t *line);
 void expand_done(struct expander *expander);

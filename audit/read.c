@@ -65,7 +65,9 @@ void audit_reader_free(struct audit_reader *reader)
 	free(reader);
 }
 
-/* Reads on behind the buffer, moving the unread rest to its front. Bytes read, 0 at the end, -errno; -E2BIG: too long. */
+/*
+ * Reads on behind the buffer, moving the unread rest to its front. Bytes read, 0 at the end, -errno; -E2BIG: too long.
+ */
 static ssize_t fill(struct audit_reader *reader)
 {
 	ssize_t n;

@@ -29,8 +29,8 @@ int audit_reader_create(int fd, struct audit_reader **ret_reader);
 void audit_reader_free(struct audit_reader *reader);
 
 /*
- * 1 with a line; 0 at the end (or before a torn tail: see audit_reader_torn); -EBADMSG for a line that is no JSON object
- * of a log (ret_line->number and offset are set, and the next call goes on behind it); -errno.
+ * 1 with a line; 0 at the end (or before a torn tail: see audit_reader_torn); -EBADMSG for a line that is no JSON
+ * object of a log (ret_line->number and offset are set, and the next call goes on behind it); -errno.
  */
 int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line);
 

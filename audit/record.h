@@ -12,7 +12,8 @@
 enum audit_effect {
 	AUDIT_REFUSED,   /* nothing was done */
 	AUDIT_PERFORMED, /* the supervisor did it */
-	AUDIT_CONTINUED, /* the kernel did it in the program: the verdict rests on registers, or exec is verified after */
+	/* the kernel did it in the program: the verdict rests on registers, or exec is verified after */
+	AUDIT_CONTINUED,
 	AUDIT_EFFECT_MAX,
 };
 

@@ -46,7 +46,8 @@ static void found_line(struct found *found, const struct audit_line *line)
 	if (strcmp(type, "record") != 0)
 		return;
 	found->records++;
-	if (verdict && (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0))
+	if (verdict &&
+	    (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0))
 		found->denied++;
 }
 
@@ -77,7 +78,8 @@ static int look(int fd, struct found *found, uint64_t *ret_end)
 
 static int append_trailer(int fd, const struct found *found, uint64_t end, const char *status)
 {
-	struct audit_trailer trailer = {.status = status, .exit_code = -1, .judged = found->records, .denied = found->denied};
+	struct audit_trailer trailer = {
+		.status = status, .exit_code = -1, .judged = found->records, .denied = found->denied};
 	struct audit_clock clock = {.second = -1};
 	_cleanup_free_ char *line = NULL;
 	size_t len;

@@ -123,7 +123,8 @@ int beside_find(const char *name, char ret_path[PATH_MAX])
 	real = realpath(PKGLIBDIR, NULL);
 	if (!real || stat(ret_path, &st) < 0)
 		return 0; /* which whoever opens it will say */
-	if (!known || !is_trusted(&trust, ret_path, &st) || !are_trusted(&trust, PKGLIBDIR) || !are_trusted(&trust, real))
+	if (!known || !is_trusted(&trust, ret_path, &st) || !are_trusted(&trust, PKGLIBDIR) ||
+	    !are_trusted(&trust, real))
 		return -EPERM;
 	return 0;
 }

@@ -9,7 +9,8 @@
 bool beside_path(const char *name, char ret_path[PATH_MAX]);
 
 /* For the message, with the path. */
-#define BESIDE_WRITABLE "%s, or a directory above it, may be written by others than the program may; take that right away"
+#define BESIDE_WRITABLE \
+	"%s, or a directory above it, may be written by others than the program may; take that right away"
 
 /*
  * The path of `name` (short, a file's). It must be written by nobody who could not replace the program itself: it

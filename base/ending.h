@@ -1,7 +1,7 @@
 /*
- * How a process of callgate's ends when its work is done: at once. The kernel takes back memory and descriptors many times
- * faster than they are given back one by one, and who started it waits for that. Builds that look for what was not given
- * back, or that write something at the end (sanitizers, coverage), tidy up.
+ * How a process of callgate's ends when its work is done: at once. The kernel takes back memory and descriptors many
+ * times faster than they are given back one by one, and who started it waits for that. Builds that look for what was
+ * not given back, or that write something at the end (sanitizers, coverage), tidy up.
  */
 #ifndef CALLGATE_BASE_ENDING_H
 #define CALLGATE_BASE_ENDING_H

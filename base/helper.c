@@ -102,8 +102,8 @@ int helper_greeted(const struct helper *helper, const char **ret_why)
 		(void)snprintf(trouble, sizeof(trouble),
 			       "needs %s, which ended at once: it is another program, or lacks a library", path);
 	else if (strcmp(version, PACKAGE_VERSION) != 0)
-		(void)snprintf(trouble, sizeof(trouble), "needs %s, which is of callgate %s, not " PACKAGE_VERSION, path,
-			       version);
+		(void)snprintf(trouble, sizeof(trouble), "needs %s, which is of callgate %s, not " PACKAGE_VERSION,
+			       path, version);
 	else
 		return 0;
 	*ret_why = trouble;

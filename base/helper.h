@@ -1,7 +1,7 @@
 /*
- * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service, IDNA, the
- * list of public suffixes) is in it, so that callgate itself starts without them. Each role (argv[1]) is a process of its
- * own, which speaks with the one that started it over one socket and nothing else.
+ * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service, IDNA,
+ * the list of public suffixes) is in it, so that callgate itself starts without them. Each role (argv[1]) is a process
+ * of its own, which speaks with the one that started it over one socket and nothing else.
  */
 #ifndef CALLGATE_BASE_HELPER_H
 #define CALLGATE_BASE_HELPER_H
@@ -21,8 +21,8 @@ struct helper {
 #define HELPER_NONE {.fd = -1}
 
 /*
- * Starts a role with nothing in its environment but these variables (NULL-ended), where they are set. beside.h says which
- * file is trusted. Not for two threads at once. 0; -errno: *ret_why (static) says why not, to follow a name.
+ * Starts a role with nothing in its environment but these variables (NULL-ended), where they are set. beside.h says
+ * which file is trusted. Not for two threads at once. 0; -errno: *ret_why (static) says why not, to follow a name.
  */
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
 

@@ -24,7 +24,9 @@ int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 /* Copies a whole regular file into an empty one. Holes stay holes: they can be of terabytes. 0 or -errno. */
 int io_copy_sparse(int from_fd, int to_fd);
 
-/* Removes what is below dirfd/name and name itself, never following a link; unreadable directories are chmod-ed first. */
+/*
+ * Removes what is below dirfd/name and name itself, never following a link; unreadable directories are chmod-ed first.
+ */
 int io_remove_tree(int dirfd, const char *name);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

@@ -1,4 +1,6 @@
-/* PROCMAP_QUERY, Linux 6.11: one mapping of a process, asked of its /proc/PID/maps. Headers of the system may be older. */
+/*
+ * PROCMAP_QUERY, Linux 6.11: one mapping of a process, asked of its /proc/PID/maps. Headers of the system may be older.
+ */
 #ifndef CALLGATE_BASE_PROCMAP_H
 #define CALLGATE_BASE_PROCMAP_H
 

@@ -11,7 +11,10 @@ struct procstat {
 	unsigned long threads; /* of the process */
 };
 
-/* Takes the text apart (a whole line: the threads are field 20). 0, or -ESRCH when it is not one: the task died while it was read. */
+/*
+ * Takes the text apart (a whole line: the threads are field 20). 0, or -ESRCH when it is not one: the task died while
+ * it was read.
+ */
 int procstat_parse(const char *text, struct procstat *ret_stat);
 
 /* Reads that of a process or thread. 0, or -ESRCH. An answer of the moment: pids are used again. */

@@ -76,7 +76,8 @@ static double cpu_seconds(void)
 	if (!file)
 		return 0;
 	if (fgets(line, sizeof(line), file))
-		(void)sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+		(void)sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			     &system);
 	(void)fclose(file);
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
@@ -155,8 +156,8 @@ static void throughput(void)
 		double native = best ? value[0][rounds - 1] : median(value[0], rounds);
 		double relayed = best ? value[1][rounds - 1] : median(value[1], rounds);
 
-		(void)printf("throughput  %s  native %5.0f MB/s  relayed %5.0f MB/s  ratio %.2f\n", best ? "best  " : "median",
-			     native, relayed, relayed / native);
+		(void)printf("throughput  %s  native %5.0f MB/s  relayed %5.0f MB/s  ratio %.2f\n",
+			     best ? "best  " : "median", native, relayed, relayed / native);
 	}
 	(void)printf("egress      %.2f s of processor a GB\n", cpu / ((double)bytes * rounds / 1e9));
 }
@@ -169,8 +170,9 @@ static void connecting(void)
 	for (int i = 0; i < connects; i++)
 		for (int relayed = 0; relayed < 2; relayed++)
 			us[relayed][i] = latency(relayed);
-	(void)printf("connect     native %.0f us    relayed %.0f us    added %.0f us (median, with the echo of a byte)\n",
-		     median(us[0], connects), median(us[1], connects), median(us[1], connects) - median(us[0], connects));
+	(void)printf(
+		"connect     native %.0f us    relayed %.0f us    added %.0f us (median, with the echo of a byte)\n",
+		median(us[0], connects), median(us[1], connects), median(us[1], connects) - median(us[0], connects));
 	free(us[0]);
 	free(us[1]);
 }

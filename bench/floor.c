@@ -1,9 +1,9 @@
 /*
- * The lowest cost the mechanism allows: a seccomp user-notification emulator that judges nothing and records nothing. It
- * performs, on a copied path, what programs mostly ask of the file system (the table below), continues exec, and is not
- * asked about anything else: so what a program takes under it, it takes at the least under any supervisor. fstat, which
- * is newfstatat with AT_EMPTY_PATH, stays with the kernel, as under callgate where its view allows. `make bench` measures
- * callgate against it.
+ * The lowest cost the mechanism allows: a seccomp user-notification emulator that judges nothing and records nothing.
+ * It performs, on a copied path, what programs mostly ask of the file system (the table below), continues exec, and is
+ * not asked about anything else: so what a program takes under it, it takes at the least under any supervisor. fstat,
+ * which is newfstatat with AT_EMPTY_PATH, stays with the kernel, as under callgate where its view allows. `make bench`
+ * measures callgate against it.
  *
  *     floor [-f] PROGRAM [ARG…]
  *

@@ -1,7 +1,7 @@
 /*
- * What judging costs in instructions, which do not depend on how busy a machine is: fixed calls through decode, view, policy,
- * handler and record, as a library, over a made-up tree. No listener: memory is served from here, and what valgrind does
- * not know (openat2) is answered by what it does. bench/instructions counts by callgrind.
+ * What judging costs in instructions, which do not depend on how busy a machine is: fixed calls through decode, view,
+ * policy, handler and record, as a library, over a made-up tree. No listener: memory is served from here, and what
+ * valgrind does not know (openat2) is answered by what it does. bench/instructions counts by callgrind.
  *
  *     bench-instructions [--build]      the second form says what the counts depend on
  */
@@ -60,8 +60,13 @@ static struct run *start(const char *text, const char *name)
 	struct policy_error error;
 	struct view_options options = {.scratch_host = run->scratch, .scratch_base = run->scratch, .tmpfs_fd = -1};
 	const char *const argv[] = {"made-up", NULL};
-	const struct audit_header header = {.run_id = "0123456789abcdef", .argv = argv, .policy_name = name, .policy_sha256 = "",
-					    .workdir = judged_top, .layers_json = "{}", .record_allowed = true};
+	const struct audit_header header = {.run_id = "0123456789abcdef",
+					    .argv = argv,
+					    .policy_name = name,
+					    .policy_sha256 = "",
+					    .workdir = judged_top,
+					    .layers_json = "{}",
+					    .record_allowed = true};
 	int r;
 
 	(void)snprintf(run->scratch, sizeof(run->scratch), "%s/%s", judged_top, name);
@@ -117,7 +122,9 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	return result;
 }
 
-/* A function of its own for each case, which callgrind tells the cost of; no optimisation may see that they are alike. */
+/*
+ * A function of its own for each case, which callgrind tells the cost of; no optimisation may see that they are alike.
+ */
 #ifdef __clang__ /* which has no such attribute */
 #define ALONE noinline
 #else
@@ -172,7 +179,8 @@ static void make_path(char *out, size_t name_len)
 
 static void run_case(struct run *run, const struct bench_case *one, int directory)
 {
-	uint64_t arg[6] = {(uint64_t)(int64_t)(one->dirfd == AT_FDCWD ? AT_FDCWD : directory), JUDGED_MEMORY, 0x20000, 0, 0, 0};
+	uint64_t arg[6] = {
+		(uint64_t)(int64_t)(one->dirfd == AT_FDCWD ? AT_FDCWD : directory), JUDGED_MEMORY, 0x20000, 0, 0, 0};
 
 	if (one->number == SYS_openat)
 		arg[2] = O_RDONLY | O_CLOEXEC;

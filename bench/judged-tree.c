@@ -15,15 +15,21 @@ char judged_top[32] = "/tmp/cg-instructions-XXXXXX";
 
 const char judged_policy[] =
 	"{\"version\": 1, \"name\": \"made-up\", \"filesystem\": {"
-	"\"read\": [\"${TOP}/usr\", \"${TOP}/opt\", \"${TOP}/etc/bash.bashrc\", \"${TOP}/etc/debian_version\", \"${TOP}/etc/dpkg\","
-	"\"${TOP}/etc/emacs\", \"${TOP}/etc/gai.conf\", \"${TOP}/etc/gitconfig\", \"${TOP}/etc/groff\", \"${TOP}/etc/inputrc\","
-	"\"${TOP}/etc/java\", \"${TOP}/etc/login.defs\", \"${TOP}/etc/magic\", \"${TOP}/etc/mime.types\", \"${TOP}/etc/networks\","
-	"\"${TOP}/etc/perl\", \"${TOP}/etc/profile\", \"${TOP}/etc/profile.d\", \"${TOP}/etc/protocols\", \"${TOP}/etc/services\","
+	"\"read\": [\"${TOP}/usr\", \"${TOP}/opt\", \"${TOP}/etc/bash.bashrc\", \"${TOP}/etc/debian_version\", "
+	"\"${TOP}/etc/dpkg\","
+	"\"${TOP}/etc/emacs\", \"${TOP}/etc/gai.conf\", \"${TOP}/etc/gitconfig\", \"${TOP}/etc/groff\", "
+	"\"${TOP}/etc/inputrc\","
+	"\"${TOP}/etc/java\", \"${TOP}/etc/login.defs\", \"${TOP}/etc/magic\", \"${TOP}/etc/mime.types\", "
+	"\"${TOP}/etc/networks\","
+	"\"${TOP}/etc/perl\", \"${TOP}/etc/profile\", \"${TOP}/etc/profile.d\", \"${TOP}/etc/protocols\", "
+	"\"${TOP}/etc/services\","
 	"\"${TOP}/etc/shells\", \"${TOP}/etc/ssl/certs\", \"${TOP}/etc/ssl/openssl.cnf\", \"${TOP}/etc/terminfo\","
-	"\"${TOP}/etc/vim\", \"${TOP}/sys/kernel\", \"${TOP}/var/lib/dpkg\", \"${TOP}/var/lib/gems\", \"${TOP}/etc/fonts\","
+	"\"${TOP}/etc/vim\", \"${TOP}/sys/kernel\", \"${TOP}/var/lib/dpkg\", \"${TOP}/var/lib/gems\", "
+	"\"${TOP}/etc/fonts\","
 	"\"${TOP}/usr/share/fonts\", \"${TOP}/usr/share/javascript\", \"${TOP}/var/cache/fontconfig\"],"
 	"\"write\": [\"${TOP}/work\"],"
-	"\"exec\": [\"${TOP}/usr/bin\", \"${TOP}/usr/lib\", \"${TOP}/usr/libexec\", \"${TOP}/usr/share\", \"${TOP}/usr/local\","
+	"\"exec\": [\"${TOP}/usr/bin\", \"${TOP}/usr/lib\", \"${TOP}/usr/libexec\", \"${TOP}/usr/share\", "
+	"\"${TOP}/usr/local\","
 	"\"${TOP}/opt\", \"${TOP}/work\"],"
 	"\"deny\": [\"${TOP}/home/.ssh\", \"${TOP}/home/.aws\", \"${TOP}/home/.azure\", \"${TOP}/home/.gnupg\","
 	"\"${TOP}/home/.kube\", \"${TOP}/home/.docker\", \"${TOP}/home/.config/gcloud\", \"${TOP}/home/.config/gh\","
@@ -31,15 +37,32 @@ const char judged_policy[] =
 	"\"${TOP}/home/.cargo/credentials\", \"${TOP}/work/secret\", \"**/.env\"]}}";
 
 static const char *const directories[] = {
-	"usr", "usr/bin", "usr/lib", "usr/lib/package", "usr/share", "opt", "etc", "etc/dpkg", "etc/emacs", "etc/groff",
-	"etc/java", "etc/perl", "etc/profile.d", "etc/ssl", "etc/ssl/certs", "etc/terminfo", "etc/vim", "sys", "sys/kernel", "var",
-	"var/lib", "var/lib/dpkg", "var/lib/gems", "etc/fonts", "var/cache", "var/cache/fontconfig", "work", "home",
-	"scratch", "scratch/many",
+	"usr",           "usr/bin",
+	"usr/lib",       "usr/lib/package",
+	"usr/share",     "opt",
+	"etc",           "etc/dpkg",
+	"etc/emacs",     "etc/groff",
+	"etc/java",      "etc/perl",
+	"etc/profile.d", "etc/ssl",
+	"etc/ssl/certs", "etc/terminfo",
+	"etc/vim",       "sys",
+	"sys/kernel",    "var",
+	"var/lib",       "var/lib/dpkg",
+	"var/lib/gems",  "etc/fonts",
+	"var/cache",     "var/cache/fontconfig",
+	"work",          "home",
+	"scratch",       "scratch/many",
 };
 static const char *const files[] = {
-	"usr/bin/env", "usr/lib/package/module.py", "etc/bash.bashrc", "etc/debian_version", "etc/gai.conf", "etc/gitconfig",
-	"etc/inputrc", "etc/login.defs", "etc/magic", "etc/mime.types", "etc/networks", "etc/profile", "etc/protocols",
-	"etc/services", "etc/shells", "etc/ssl/openssl.cnf", "work/.env", "work/secret",
+	"usr/bin/env",     "usr/lib/package/module.py",
+	"etc/bash.bashrc", "etc/debian_version",
+	"etc/gai.conf",    "etc/gitconfig",
+	"etc/inputrc",     "etc/login.defs",
+	"etc/magic",       "etc/mime.types",
+	"etc/networks",    "etc/profile",
+	"etc/protocols",   "etc/services",
+	"etc/shells",      "etc/ssl/openssl.cnf",
+	"work/.env",       "work/secret",
 };
 
 _Noreturn void judged_die(const char *what, int error)
@@ -100,9 +123,15 @@ struct policy *judged_load(const char *text, const char *scratch)
 	static const char *const names[] = {"made-up.json", NULL};
 	char work[PATH_MAX];
 	const struct policy_cli cli = {.read = NULL};
-	const struct policy_host host = {.ctx = (void *)(uintptr_t)text, .load = load_text, .realpath = real_name,
-					 .interpreter = no_interpreter, .env = variable, .home = "/home/nobody", .workdir = work,
-					 .workdir_virt_default = work, .scratch = scratch};
+	const struct policy_host host = {.ctx = (void *)(uintptr_t)text,
+					 .load = load_text,
+					 .realpath = real_name,
+					 .interpreter = no_interpreter,
+					 .env = variable,
+					 .home = "/home/nobody",
+					 .workdir = work,
+					 .workdir_virt_default = work,
+					 .scratch = scratch};
 	struct policy_errors errors = {0};
 	struct policy *policy = NULL;
 

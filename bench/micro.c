@@ -3,8 +3,8 @@
  *
  *     micro OPERATION PATH COUNT [MILLISECONDS [THREADS]]
  *
- * A round ends after COUNT operations or a fifth of MILLISECONDS. With THREADS, each does COUNT operations, and the figure
- * is the time for all of them divided by the number of all operations.
+ * A round ends after COUNT operations or a fifth of MILLISECONDS. With THREADS, each does COUNT operations, and the
+ * figure is the time for all of them divided by the number of all operations.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -18,7 +18,8 @@ bool audit_is_denied(const json_t *line)
 {
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
-	return verdict && (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0);
+	return verdict &&
+	       (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0);
 }
 
 static bool match_one(const struct glob *glob, const char *path, size_t len)
@@ -114,8 +115,8 @@ static const char *why_unreadable(int error)
 }
 
 /* Goes through the lines; *ret_damaged counts those that are none. Returns what audit_reader_next ended with. */
-static int read_lines(struct audit_reader *reader, const char *path, void (*each)(void *ctx, const struct audit_line *line),
-		      void *ctx, uint64_t *ret_damaged)
+static int read_lines(struct audit_reader *reader, const char *path,
+		      void (*each)(void *ctx, const struct audit_line *line), void *ctx, uint64_t *ret_damaged)
 {
 	struct audit_line line;
 	int r;
@@ -126,8 +127,8 @@ static int read_lines(struct audit_reader *reader, const char *path, void (*each
 		if (r == 1)
 			each(ctx, &line);
 		else if ((*ret_damaged)++ < DAMAGED_TOLD_MAX)
-			cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged", path,
-				  (unsigned long long)line.number);
+			cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
+				  path, (unsigned long long)line.number);
 	}
 	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one whole line */
 }
@@ -151,7 +152,10 @@ int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit
 	if (damaged > DAMAGED_TOLD_MAX)
 		cli_error("audit", "%s: %llu damaged lines altogether", path, (unsigned long long)damaged);
 	if (torn > 0)
-		cli_error("audit", "%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a record, "
-			  "whose call was never carried out", path, (unsigned long long)torn);
+		cli_error(
+			"audit",
+			"%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a record, "
+			"whose call was never carried out",
+			path, (unsigned long long)torn);
 	return damaged > 0 ? CLI_ERROR : CLI_OK;
 }

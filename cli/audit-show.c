@@ -70,7 +70,8 @@ static void show_number(const json_t *line, const char *before, const char *key)
 /* What a record about a connection has: who it is with, then what was asked, then what came of it. */
 static void show_net(const json_t *line)
 {
-	static const char *const texts[] = {"proto", "address", "real", "dropped", "sni", "alpn", "credential", "cause"};
+	static const char *const texts[] = {"proto", "address", "real",       "dropped",
+					    "sni",   "alpn",    "credential", "cause"};
 	static const char *const numbers[] = {"conn", "status", "count", "bytes_up", "bytes_down"};
 	char before[32];
 
@@ -105,9 +106,10 @@ static void show_record(const json_t *line)
 	const char *time = json_string_value(json_object_get(line, "time"));
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
-	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
-		     time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
-		     verdict ? verdict : "");
+	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s",
+			  (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
+			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
+			  verdict ? verdict : "");
 	show_text(line, " ", event ? "event" : "syscall");
 	if (event || json_object_get(line, "port")) /* connect(2) and others to a host */
 		show_net(line);
@@ -127,7 +129,8 @@ static void show_end(const json_t *line)
 	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
 	show_text(line, " at ", "time");
 	if (!header)
-		(void)text_printf(stdout, ", %lld records", (long long)json_integer_value(json_object_get(line, "records")));
+		(void)text_printf(stdout, ", %lld records",
+				  (long long)json_integer_value(json_object_get(line, "records")));
 	show_text(json_object_get(line, "policy"), ", policy ", "name");
 	show_text(line, ", workdir ", "workdir");
 	(void)text_printf(stdout, "\n");
@@ -174,8 +177,8 @@ int audit_show(const char *path, const struct audit_filter *filter, bool json)
 	struct show show = {.filter = filter, .json = json};
 	int status;
 
-	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 && !filter->event &&
-			  !filter->host;
+	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
+			  !filter->event && !filter->host;
 	status = audit_each_line(path, show_line, &show);
 	if (fflush(stdout) != 0 || show.failed) {
 		cli_error("audit", "cannot write to standard output: %s", strerror(errno));

@@ -181,14 +181,16 @@ static void print_calls(const char *title, json_t *counters)
 	rows = sorted(counters, &found);
 	if (!rows || found == 0)
 		return;
-	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n", strcmp(title, "event") == 0 ? "count" : "calls", title);
+	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n",
+			  strcmp(title, "event") == 0 ? "count" : "calls", title);
 	for (size_t i = 0; i < found; i++) {
 		double total = (double)json_integer_value(json_object_get(rows[i].value, "ns_total"));
 
 		(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
-			     (long long)json_integer_value(json_object_get(rows[i].value, "denied")),
-			     total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
-			     (double)json_integer_value(json_object_get(rows[i].value, "ns_max")) / 1000.0, rows[i].name);
+				  (long long)json_integer_value(json_object_get(rows[i].value, "denied")),
+				  total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
+				  (double)json_integer_value(json_object_get(rows[i].value, "ns_max")) / 1000.0,
+				  rows[i].name);
 	}
 }
 
@@ -207,9 +209,11 @@ static void print_hosts(json_t *hosts)
 		if (shown++ == 0)
 			(void)text_printf(stdout, "\n    conns requests   denied     bytes up   bytes down  host\n");
 		if (shown <= TOP_MAX)
-			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)value_of(entry, "connections"),
-				     (long long)value_of(entry, "requests"), (long long)value_of(entry, "denied"),
-				     (long long)value_of(entry, "bytes_up"), (long long)value_of(entry, "bytes_down"), name);
+			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n",
+					  (long long)value_of(entry, "connections"),
+					  (long long)value_of(entry, "requests"), (long long)value_of(entry, "denied"),
+					  (long long)value_of(entry, "bytes_up"),
+					  (long long)value_of(entry, "bytes_down"), name);
 	}
 	if (shown > TOP_MAX)
 		(void)text_printf(stdout, "           and %zu more\n", shown - TOP_MAX);
@@ -236,10 +240,11 @@ static void print_people(const struct stats *stats)
 
 static void print_json(const struct stats *stats)
 {
-	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:O, s:O}", "header", stats->header, "trailer",
-				stats->trailer, "records", (json_int_t)stats->records, "denied", (json_int_t)stats->denied,
-				"unfinished", (json_int_t)stats->unfinished, "by_syscall", stats->by_syscall, "by_event",
-				stats->by_event, "by_host", stats->by_host, "by_verdict", stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
+	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:O, s:O}", "header", stats->header,
+				"trailer", stats->trailer, "records", (json_int_t)stats->records, "denied",
+				(json_int_t)stats->denied, "unfinished", (json_int_t)stats->unfinished, "by_syscall",
+				stats->by_syscall, "by_event", stats->by_event, "by_host", stats->by_host, "by_verdict",
+				stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
 	_cleanup_free_ char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 
 	if (text && text_print(stdout, text, false) == 0)

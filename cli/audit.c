@@ -20,7 +20,8 @@ static const char help[] =
 	"  --syscall NAME     only this system call\n"
 	"  --event NAME       only this event of the network: open, request, close, dns; any\n"
 	"  --host NAME        only records about this host; *.NAME one label before it, **.NAME any number\n"
-	"  --path GLOB        only records about a matching path; * within a name, ** across; without a leading / at any depth\n"
+	"  --path GLOB        only records about a matching path; * within a name, ** across; without a leading / at "
+	"any depth\n"
 	"  --pid PID          only this process\n"
 	"  --json             the log's own lines (show), one object (stats)\n"
 	"\n"
@@ -39,10 +40,12 @@ static int take_path(struct audit_filter *filter, const char *pattern)
 	int r;
 
 	filter->by_path = true;
-	anywhere = *pattern == '/' ? arena_dup(&filter->arena, pattern + 1) : arena_printf(&filter->arena, "**/%s", pattern);
+	anywhere = *pattern == '/' ? arena_dup(&filter->arena, pattern + 1)
+				   : arena_printf(&filter->arena, "**/%s", pattern);
 	r = anywhere ? glob_compile(&filter->arena, anywhere, true, &filter->path) : -ENOMEM;
 	if (r < 0)
-		cli_error("audit", "--path %s: not a pattern: * stands for text within a name, ** for any directories", pattern);
+		cli_error("audit", "--path %s: not a pattern: * stands for text within a name, ** for any directories",
+			  pattern);
 	return r < 0 ? CLI_ERROR : CLI_OK;
 }
 
@@ -124,14 +127,16 @@ static int run_subverb(int argc, char **argv, const struct audit_options *option
 	bool show = verb && strcmp(verb, "show") == 0;
 
 	if (!verb || !(show || strcmp(verb, "stats") == 0)) {
-		cli_error("audit", "%s%s: say \"show\" or \"stats\"", verb ? "unknown: " : "nothing asked", verb ? verb : "");
+		cli_error("audit", "%s%s: say \"show\" or \"stats\"", verb ? "unknown: " : "nothing asked",
+			  verb ? verb : "");
 		return CLI_ERROR;
 	}
 	if (!log || optind + 2 < argc) {
 		cli_error("audit", "%s takes one log; see callgate audit --help", verb);
 		return CLI_ERROR;
 	}
-	return show ? audit_show(log, &options->filter, options->json) : audit_stats(log, &options->filter, options->json);
+	return show ? audit_show(log, &options->filter, options->json)
+		    : audit_stats(log, &options->filter, options->json);
 }
 
 int cli_audit(int argc, char **argv)

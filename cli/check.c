@@ -19,8 +19,8 @@ static const char help[] =
 	"Exit status: 0 when all are good, 125 otherwise.\n";
 
 /* Both phases: what they say may go together with the rest in one of them only. */
-static int load_both(const char *const *names, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
-		     struct policy_errors *errors)
+static int load_both(const char *const *names, const struct policy_host *host,
+		     struct policy *policies[POLICY_PHASE_MAX], struct policy_errors *errors)
 {
 	int ret = 0;
 

@@ -23,8 +23,8 @@ void doctor_run_done(struct doctor_run *run);
 const char *doctor_run_why(const struct doctor_run *run, enum layer layer);
 
 /*
- * What can be done about what is missing, only what applies: a list of {"for": [probe names], "title", "text"}. Owned by
- * the caller; NULL: no memory.
+ * What can be done about what is missing, only what applies: a list of {"for": [probe names], "title", "text"}. Owned
+ * by the caller; NULL: no memory.
  */
 json_t *doctor_advice(const struct doctor *doctor);
 

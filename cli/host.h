@@ -30,7 +30,8 @@ struct cli_host {
 };
 
 /*
- * `program` is what the user named on the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM.
+ * `program` is what the user named on the command line (a name to be searched in PATH, or a path), or NULL. 0 or
+ * -ENOMEM.
  */
 int cli_host_init(struct cli_host *host, const char *program);
 void cli_host_done(struct cli_host *host);
@@ -55,9 +56,9 @@ void cli_host_tell(struct cli_host *host);
 int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors);
 
 /*
- * The program's real path: PATH searched, version-manager shims (pyenv, rbenv, nodenv, asdf) resolved to what they would
- * start. "python3" may give "/root/.pyenv/versions/3.11.7/bin/python3". NULL when it is not found on the host. Borrows
- * from host. No symbolic link is followed: a venv's bin/python3 stays what it is.
+ * The program's real path: PATH searched, version-manager shims (pyenv, rbenv, nodenv, asdf) resolved to what they
+ * would start. "python3" may give "/root/.pyenv/versions/3.11.7/bin/python3". NULL when it is not found on the host.
+ * Borrows from host. No symbolic link is followed: a venv's bin/python3 stays what it is.
  */
 const char *cli_host_program(struct cli_host *host);
 

@@ -10,7 +10,9 @@ struct cli_inherited {
 	size_t count;
 };
 
-/* Lists what is open now. To be called before anything of ours is opened. 0, -ENOMEM; without /proc: nothing is found. */
+/*
+ * Lists what is open now. To be called before anything of ours is opened. 0, -ENOMEM; without /proc: nothing is found.
+ */
 int cli_inherited_list(struct cli_inherited *ret_inherited);
 
 /* Closes them, but those that keep wants. */

@@ -122,7 +122,9 @@ static bool is_system_prefix(const char *prefix)
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
 }
 
-/* The directory above the one with the program: "/opt/py/bin/python3" gives "/opt/py". False when it is not in a bin. */
+/*
+ * The directory above the one with the program: "/opt/py/bin/python3" gives "/opt/py". False when it is not in a bin.
+ */
 static bool prefix_of(const char *program, char out[PATH_MAX])
 {
 	char *slash;

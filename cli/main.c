@@ -76,7 +76,8 @@ static bool is_long(const char *word, const struct option *longs)
 	size_t len = strcspn(word, "=");
 
 	for (; longs->name; longs++)
-		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 && strncmp(word + 2, longs->name, len - 2) == 0)
+		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 &&
+		    strncmp(word + 2, longs->name, len - 2) == 0)
 			return true;
 	return false;
 }
@@ -118,7 +119,8 @@ int cli_print(const char *verb, const char *text)
 
 int cli_version(void)
 {
-	return cli_print("", filter_is_open() ? "callgate " PACKAGE_VERSION " with an open filter: IT CONFINES NOTHING\n"
+	return cli_print("", filter_is_open() ? "callgate " PACKAGE_VERSION
+						" with an open filter: IT CONFINES NOTHING\n"
 					      : "callgate " PACKAGE_VERSION "\n");
 }
 
@@ -153,7 +155,9 @@ static int fail_verb(const char *name)
 int main(int argc, char **argv)
 {
 	if (filter_is_open())
-		cli_error("", "a build with --enable-open-filter, for tests only: no call is judged, THE FIRST LOCK IS OFF");
+		cli_error(
+			"",
+			"a build with --enable-open-filter, for tests only: no call is judged, THE FIRST LOCK IS OFF");
 	if (argc < 2) {
 		cli_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
 		return cli_usage_error("");

@@ -55,7 +55,8 @@ static char *lead(const struct places *places, const char *path)
 		char *slash = strrchr(head, '/');
 
 		if (found)
-			return asprintf(&whole, "%s%s", strcmp(found, "/") == 0 && rest[0] == '/' ? "" : found, rest) < 0
+			return asprintf(&whole, "%s%s", strcmp(found, "/") == 0 && rest[0] == '/' ? "" : found, rest) <
+					       0
 				       ? NULL
 				       : whole;
 		if (!*head)

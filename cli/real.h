@@ -9,8 +9,9 @@
 struct cli_real_name;
 
 /*
- * What was found at each name that was on a way; zero-initialise to begin. Each name is looked at once, so that the policy's
- * compiler and places_judge() see the same links, whatever another run makes of them meanwhile. For speed it is not needed.
+ * What was found at each name that was on a way; zero-initialise to begin. Each name is looked at once, so that the
+ * policy's compiler and places_judge() see the same links, whatever another run makes of them meanwhile. For speed it
+ * is not needed.
  */
 struct cli_real {
 	struct arena arena;

@@ -54,23 +54,24 @@ static int help(void)
 			"Runs PROGRAM; every file, process and network call it makes is judged by the policy.\n\n"
 			"What is allowed:\n");
 	buf_puts(&text, cli_policy_help());
-	buf_puts(&text, "\nThe run:\n"
-			"      --setup COMMAND   before PROGRAM run sh -c COMMAND in the policy's phase setup; PROGRAM is\n"
-			"                        run when that has ended with 0 and all it started is dead\n"
-			"      --json            print one JSON result on stdout instead of the program's output\n"
-			"      --audit FILE      write one audit record per decision to FILE\n"
-			"      --input FILE      copy FILE into the workdir first (repeatable)\n"
-			"      --output DIR      keep what the run added or modified in its workdir\n"
-			"      --artifact GLOB   of these, only what matches below the workdir (repeatable)\n"
-			"      --events WHAT     at the end, on stderr: none, summary, blocked or all\n"
-			"      --status-fd N     write a JSON line to descriptor N at the start and at the end\n"
-			"  -i, --interactive     the program reads callgate's standard input (else: nothing)\n"
-			"      --tty             the program gets a terminal of its own, joined to callgate's; with -i\n"
-			"      --die-with-parent end the run when the process that started callgate ends\n"
-			"  -q, --quiet           no messages of callgate's but errors\n"
-			"  -v, --verbose         the same as --events blocked\n\n"
-			"Exit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
-			"callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n");
+	buf_puts(&text,
+		 "\nThe run:\n"
+		 "      --setup COMMAND   before PROGRAM run sh -c COMMAND in the policy's phase setup; PROGRAM is\n"
+		 "                        run when that has ended with 0 and all it started is dead\n"
+		 "      --json            print one JSON result on stdout instead of the program's output\n"
+		 "      --audit FILE      write one audit record per decision to FILE\n"
+		 "      --input FILE      copy FILE into the workdir first (repeatable)\n"
+		 "      --output DIR      keep what the run added or modified in its workdir\n"
+		 "      --artifact GLOB   of these, only what matches below the workdir (repeatable)\n"
+		 "      --events WHAT     at the end, on stderr: none, summary, blocked or all\n"
+		 "      --status-fd N     write a JSON line to descriptor N at the start and at the end\n"
+		 "  -i, --interactive     the program reads callgate's standard input (else: nothing)\n"
+		 "      --tty             the program gets a terminal of its own, joined to callgate's; with -i\n"
+		 "      --die-with-parent end the run when the process that started callgate ends\n"
+		 "  -q, --quiet           no messages of callgate's but errors\n"
+		 "  -v, --verbose         the same as --events blocked\n\n"
+		 "Exit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
+		 "callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n");
 	whole = buf_take(&text);
 	ret = whole ? cli_print("run", whole) : CLI_ERROR;
 	free(whole);

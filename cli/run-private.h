@@ -61,7 +61,9 @@ int run_start_custodian(struct run *run);
 /* Runs the program from start to end, with all there is to tell. Returns the exit status. */
 int run_watch(struct run *run);
 
-/* --setup. True: it went well, and the program's turn has come. False: *ret_exit is the exit status, the end is told. */
+/*
+ * --setup. True: it went well, and the program's turn has come. False: *ret_exit is the exit status, the end is told.
+ */
 bool run_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to whoever started the setup. CLI_OK or CLI_ERROR. */

@@ -1,7 +1,7 @@
 /*
  * --setup: the first of a run's two phases. A process of its own is keeper of the setup, as this one will be of the
- * program: nothing is handed from the one to the other but files, since namespaces, egress, secrets and every process of
- * the first have ended when the second begins. That is the ratchet: there is nothing that could be opened again.
+ * program: nothing is handed from the one to the other but files, since namespaces, egress, secrets and every process
+ * of the first have ended when the second begins. That is the ratchet: there is nothing that could be opened again.
  */
 #include <errno.h>
 #include <poll.h>

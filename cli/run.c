@@ -105,7 +105,8 @@ static int check_stdio(struct run *run)
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		run->options.json = false; /* nowhere to print it */
-		return run_refuse(run, "output_closed", "standard output is closed; redirect it to a file or to /dev/null");
+		return run_refuse(run, "output_closed",
+				  "standard output is closed; redirect it to a file or to /dev/null");
 	}
 	for (fd = 0; fd <= 2; fd += 2)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
@@ -188,7 +189,8 @@ static void tell_limit(const json_t *result)
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
-		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0) /* those are told already */
+		/* Those of standard output and error have been reported. */
+		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
 			cli_error("run", "the run reached its limit: %s", name);
 }
 
@@ -258,7 +260,8 @@ int run_watch(struct run *run)
 		.stdout_bytes = stream_limit(run, limits->stdout_bytes),
 		.stderr_bytes = stream_limit(run, limits->stderr_bytes),
 	};
-	if (options->status_fd >= 0 && !run->setup_result && result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
+	if (options->status_fd >= 0 && !run->setup_result &&
+	    result_status_start(options->status_fd, run->scratch.id, getpid()) < 0)
 		return run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", options->status_fd);
 	if (keeper_run(&keeper, &outcome) < 0)
 		exit_code = run_refuse(run, "setup_failed", "%s", outcome.message);

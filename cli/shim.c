@@ -55,7 +55,9 @@ static bool has(const char *root, const char *name)
 	return (size_t)snprintf(path, sizeof(path), "%s/%s", root, name) < sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* The manager whose root this is; NULL when none. pyenv-virtualenv has shims in plugins/pyenv-virtualenv: no versions. */
+/*
+ * The manager whose root this is; NULL when none. pyenv-virtualenv has shims in plugins/pyenv-virtualenv: no versions.
+ */
 static const struct manager *manager_of(const char *root)
 {
 	for (size_t i = 0; i < sizeof(managers) / sizeof(managers[0]); i++)

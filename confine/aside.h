@@ -1,9 +1,10 @@
 /*
- * Who runs where, and who first, while a run starts: with two processors, keeper, supervisor and program are one too many.
+ * Who runs where, and who first, while a run starts: with two processors, keeper, supervisor and program are one too
+ * many.
  *
- * aside_move() puts a task that was just made on another processor than the caller's, so that both run at once. The kernel does so by
- * itself where it finds one idle, but takes the halted processors of a virtual machine for busy ones, and then the new task
- * waits until its maker sleeps or its time is up (up to 3 ms).
+ * aside_move() puts a task that was just made on another processor than the caller's, so that both run at once. The
+ * kernel does so by itself where it finds one idle, but takes the halted processors of a virtual machine for busy ones,
+ * and then the new task waits until its maker sleeps or its time is up (up to 3 ms).
  */
 #ifndef CALLGATE_CONFINE_ASIDE_H
 #define CALLGATE_CONFINE_ASIDE_H

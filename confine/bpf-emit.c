@@ -7,7 +7,9 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a register's low word comes first");
 
-/* The most by which a jump that is yet to be emitted may lead on: its other target may take an instruction before it. */
+/*
+ * The most by which a jump that is yet to be emitted may lead on: its other target may take an instruction before it.
+ */
 #define REACH (UINT8_MAX - 1)
 
 static size_t emit(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
@@ -93,7 +95,8 @@ static struct bpf_target emit_term(struct bpf *bpf, const struct row_term *term,
 		uint32_t low = (uint32_t)compare->mask, high = (uint32_t)(compare->mask >> 32);
 
 		if (high)
-			next = bpf_word(bpf, offset_of(compare, true), true, high, (uint32_t)(compare->value >> 32), next, no);
+			next = bpf_word(bpf, offset_of(compare, true), true, high, (uint32_t)(compare->value >> 32),
+					next, no);
 		if (low)
 			next = bpf_word(bpf, offset_of(compare, false), i > 0 || !leaves_low_word(before, compare->arg),
 					low, (uint32_t)compare->value, next, no);

@@ -1,7 +1,7 @@
 /*
- * Emitting a program from its end to its start. Whatever an instruction jumps to is there already, so that each distance is
- * known at once, and equal returns are shared as far as a jump reaches. The kernel compiles a filter at each start, which takes
- * longer than making it, and by its length: the shorter the better.
+ * Emitting a program from its end to its start. Whatever an instruction jumps to is there already, so that each
+ * distance is known at once, and equal returns are shared as far as a jump reaches. The kernel compiles a filter at
+ * each start, which takes longer than making it, and by its length: the shorter the better.
  */
 #ifndef CALLGATE_CONFINE_BPF_EMIT_H
 #define CALLGATE_CONFINE_BPF_EMIT_H

@@ -114,7 +114,8 @@ static void take_mount(const struct mount *mount, const char *self, struct cgrou
 		if (!group || !locate(mount, group, place))
 			*place = '\0';
 		else if (v2)
-			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point); /* as long as the line */
+			/* As large as the line it is read from. */
+			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point);
 	}
 }
 

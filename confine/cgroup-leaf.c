@@ -86,8 +86,8 @@ static void sweep(int base_fd)
 }
 
 /*
- * The directories of users that have no runs left: those of --user, and those below the root group, cannot be removed by
- * a keeper that gave up its capabilities, so the next one does it that still has them.
+ * The directories of users that have no runs left: those of --user, and those below the root group, cannot be removed
+ * by a keeper that gave up its capabilities, so the next one does it that still has them.
  */
 static void sweep_users(int parent_fd)
 {
@@ -101,8 +101,8 @@ static void sweep_users(int parent_fd)
 }
 
 /*
- * The directory of the run's user, and in it the run's own. -ENOENT or -ENODEV: the end or the sweep of another run took
- * one of them meanwhile.
+ * The directory of the run's user, and in it the run's own. -ENOENT or -ENODEV: the end or the sweep of another run
+ * took one of them meanwhile.
  */
 static int make_directories(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
 			    const struct cgroup_options *options)
@@ -145,8 +145,8 @@ static void close_leaf(struct cgroup_leaf *leaf)
 }
 
 /*
- * Swap as well: a limit of memory alone is none where pages can be swapped out. Both are optional, since a kernel without
- * swap accounting, or a machine without swap, lacks the file.
+ * Swap as well: a limit of memory alone is none where pages can be swapped out. Both are optional, since a kernel
+ * without swap accounting, or a machine without swap, lacks the file.
  */
 static int limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {

@@ -22,7 +22,8 @@ struct cgroup_files {
 	const char *pids_limit, *pids_used, *pids_peak, *pids_events;
 	const char *cpu, *cpu_key; /* cpu_key NULL: the file is one number */
 	uint64_t cpu_unit_ns;
-	bool swap_is_sum; /* the limit of memory and swap together, set to the memory limit; otherwise of swap alone: 0 */
+	/* the limit of memory and swap together, set to the memory limit; otherwise of swap alone: 0 */
+	bool swap_is_sum;
 };
 extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
 
@@ -34,8 +35,9 @@ struct cgroup_parent {
 };
 
 /*
- * Version 2: finds, and prepares (cgroup.subtree_control), a directory whose children have the controllers. 0, or -errno
- * with why: then only cgroup.kill and cpu time may be had (controllers without memory and pids) or, with dir "", nothing.
+ * Version 2: finds, and prepares (cgroup.subtree_control), a directory whose children have the controllers. 0, or
+ * -errno with why: then only cgroup.kill and cpu time may be had (controllers without memory and pids) or, with dir "",
+ * nothing.
  */
 int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
 

@@ -119,7 +119,8 @@ static int try_sibling(const struct cgroup_places *places, int own_fd, unsigned 
 	error = up_fd < 0 ? -errno : try_parent(up_fd, controllers);
 	if (error < 0)
 		return error;
-	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2), places->v2);
+	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
+		       places->v2);
 	if (cgroup_get(own_fd, "pids.max", text, sizeof(text)) == 0)
 		parent->pids_at_most = cgroup_number(text, NULL); /* "max" is none */
 	return 0;

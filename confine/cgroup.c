@@ -39,7 +39,8 @@ uint64_t cgroup_number(const char *text, const char *key)
 		return strtoull(text, NULL, 10);
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (strncmp(line, key, len) == 0 && line[len] == ' ') /* NOLINT(clang-analyzer-core*): text ends with a NUL */
+		/* NOLINT(clang-analyzer-core*): text ends with a NUL */
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
 			return strtoull(line + len, NULL, 10);
 	}
 	return 0;
@@ -142,7 +143,8 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 		char *list = cgroup->controllers & 1u << c ? there : missing;
 		size_t len = strlen(list);
 
-		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]); /* three short names */
+		/* three short names */
+		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]);
 	}
 	if (!missing[0])
 		layers_set(layers, LAYER_CGROUPS, true, "%s of the whole run are counted by the kernel", there);
@@ -152,15 +154,16 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 }
 
 /*
- * The number of tasks is held without them: see pidmax.h, and RLIMIT_NPROC, which is counted by user namespace and user but not
- * for root. Forks that are judged are no match for either: a signal can make one fail (EINTR) before it is received, and a
- * shell then gives up.
+ * The number of tasks is held without them: see pidmax.h, and RLIMIT_NPROC, which is counted by user namespace and user
+ * but not for root. Forks that are judged are no match for either: a signal can make one fail (EINTR) before it is
+ * received, and a shell then gives up.
  */
 static bool tasks_held_otherwise(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
-	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) || !layers_wanted(layers, LAYER_MOUNTNS))
+	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) ||
+	    !layers_wanted(layers, LAYER_MOUNTNS))
 		return false;
 	return options->uid != 0 || pidmax_possible(options->limits->pids);
 }

@@ -1,7 +1,7 @@
 /*
- * Control groups of one run, version 1, 2 or both (hybrid): one leaf in each hierarchy that has something to offer, below
- * a directory of the run's user. The keeper makes them while it is still privileged; everything needed later is opened
- * then. Only the program and what it starts are in them.
+ * Control groups of one run, version 1, 2 or both (hybrid): one leaf in each hierarchy that has something to offer,
+ * below a directory of the run's user. The keeper makes them while it is still privileged; everything needed later is
+ * opened then. Only the program and what it starts are in them.
  *
  *   OWN GROUP/callgate-UID/RUN-ID        (v2 may need the parent of the own group instead, see cgroup-v2.c)
  *

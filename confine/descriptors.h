@@ -12,8 +12,9 @@ void descriptors_keep_only(int *keep, size_t count);
 void descriptors_detach_stdio(bool with_stderr);
 
 /*
- * Makes room for the descriptors of a usual run, while the process has one thread: a table that is shared is made larger only
- * after an RCU grace period (expand_fdtable in the kernel's fs/file.c), 4-15 ms in which nothing is answered. Best effort.
+ * Makes room for the descriptors of a usual run, while the process has one thread: a table that is shared is made
+ * larger only after an RCU grace period (expand_fdtable in the kernel's fs/file.c), 4-15 ms in which nothing is
+ * answered. Best effort.
  */
 void descriptors_make_room(void);
 

@@ -15,7 +15,8 @@
  * doc/architecture.md says why libseccomp does not make it. tests/unit/test_filter.c holds it against libseccomp's.
  *
  *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a
- *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds, notify
+ *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds,
+ *   notify
  *   after the last.
  *
  * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare).
@@ -25,7 +26,9 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
 #endif
 
-/* configure --enable-open-filter, and the one object of tests/cases/callgate-open: to see what the second lock holds. */
+/*
+ * configure --enable-open-filter, and the one object of tests/cases/callgate-open: to see what the second lock holds.
+ */
 #ifdef CALLGATE_OPEN_FILTER
 static const bool is_open = true;
 #else

@@ -14,7 +14,10 @@
  */
 bool filter_is_open(void);
 
-/* Builds the program (BPF) for a run with these traits (enum run_trait). 0 with prog->filter owned by the caller (free), or -errno. */
+/*
+ * Builds the program (BPF) for a run with these traits (enum run_trait). 0 with prog->filter owned by the caller
+ * (free), or -errno.
+ */
 int filter_build(unsigned traits, struct sock_fprog *ret_program);
 
 /* True when the program notifies a call of our architecture with these registers; when it does so with any at all. */

@@ -1,7 +1,7 @@
 /*
  * The second lock: a Landlock domain for the program that grants nothing but to execute (and so to read) what the
- * policy lets it execute. Whatever else it has reaches it as descriptors that the supervisor opened, outside the domain,
- * and those Landlock leaves alone: what was allowed when a file was opened stays with the descriptor.
+ * policy lets it execute. Whatever else it has reaches it as descriptors that the supervisor opened, outside the
+ * domain, and those Landlock leaves alone: what was allowed when a file was opened stays with the descriptor.
  */
 #ifndef CALLGATE_CONFINE_LANDLOCK_H
 #define CALLGATE_CONFINE_LANDLOCK_H
@@ -33,8 +33,8 @@ struct landlock_rights landlock_rights(int abi);
 int landlock_build(const struct view *view, int abi, unsigned *ret_places);
 
 /*
- * For processes of callgate's own that talk to the world (the egress side): no file but, with read_files, reading any; no TCP
- * port to listen at; no signal to and no abstract socket of anybody outside. Connecting stays. As above.
+ * For processes of callgate's own that talk to the world (the egress side): no file but, with read_files, reading any;
+ * no TCP port to listen at; no signal to and no abstract socket of anybody outside. Connecting stays. As above.
  */
 int landlock_build_own(int abi, bool read_files);
 

@@ -16,7 +16,8 @@ struct layers *layers_create(unsigned without, unsigned required)
 	layers->without = without;
 	layers->required = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		layers_set(layers, layer, false, without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
+		layers_set(layers, layer, false,
+			   without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
 	return layers;
 }
 

@@ -20,7 +20,10 @@ struct layers {
 	} layer[LAYER_MAX];
 };
 
-/* A shared page with every layer inactive ("not tried", "switched off by --without"). NULL with errno. layers_free releases the caller's mapping. */
+/*
+ * A shared page with every layer inactive ("not tried", "switched off by --without"). NULL with errno. layers_free
+ * releases the caller's mapping.
+ */
 struct layers *layers_create(unsigned without, unsigned required);
 void layers_free(struct layers *layers);
 

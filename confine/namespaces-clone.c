@@ -1,6 +1,6 @@
 /*
- * The short way into the namespaces: one clone(2) that makes the supervisor and all of them. When it fails nothing has been
- * made, and the intermediate (namespaces.c) finds out what can be had and why the rest cannot.
+ * The short way into the namespaces: one clone(2) that makes the supervisor and all of them. When it fails nothing has
+ * been made, and the intermediate (namespaces.c) finds out what can be had and why the rest cannot.
  */
 #include <errno.h>
 #include <fcntl.h>

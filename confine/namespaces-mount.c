@@ -100,7 +100,8 @@ void namespaces_settle(struct namespaces *namespaces)
 	const struct note settled = {.kind = NOTE_SETTLED};
 
 	if (namespaces->peer_fd >= 0)
-		(void)note_send(namespaces->peer_fd, &settled); /* it may have stopped waiting; its death shows elsewhere */
+		/* It may have stopped waiting; its death is seen elsewhere. */
+		(void)note_send(namespaces->peer_fd, &settled);
 	cleanup_close(&namespaces->peer_fd);
 	namespaces->peer_fd = -1;
 }

@@ -1,6 +1,6 @@
 /*
- * A network namespace that nobody needs before the program starts is made by a thread while the view is built: it takes as
- * long as all the others together.
+ * A network namespace that nobody needs before the program starts is made by a thread while the view is built: it takes
+ * as long as all the others together.
  */
 #include <errno.h>
 #include <linux/sockios.h>

@@ -34,7 +34,8 @@ __attribute__((format(printf, 4, 5))) void note_refuse(int fd, enum note_kind ki
 
 /*
  * As fork(2), into all that are wanted at once: -errno when that cannot be done. In the child the maps are written, and
- * namespaces->made and the layers set. A network namespace is left for namespaces_begin_network() where that is possible.
+ * namespaces->made and the layers set. A network namespace is left for namespaces_begin_network() where that is
+ * possible.
  */
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
 
@@ -63,8 +64,8 @@ unsigned long namespaces_flags(unsigned layers);
 void namespaces_note_made(struct namespaces *namespaces, unsigned made);
 
 /*
- * So that a program can talk to itself; its policy has a say in that as well. By a socket of the network namespace, or by one
- * of its own, with what came of it in the layer. 0 or -errno.
+ * So that a program can talk to itself; its policy has a say in that as well. By a socket of the network namespace, or
+ * by one of its own, with what came of it in the layer. 0 or -errno.
  */
 int namespaces_raise_loopback(int socket_fd);
 void namespaces_raise_own(struct namespaces *namespaces);

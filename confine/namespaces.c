@@ -1,6 +1,6 @@
 /*
- * The keeper's side: makes the supervisor in the new namespaces (namespaces-clone.c), or an intermediate that leaves them one
- * by one and forks the supervisor.
+ * The keeper's side: makes the supervisor in the new namespaces (namespaces-clone.c), or an intermediate that leaves
+ * them one by one and forks the supervisor.
  */
 #include "confine/namespaces.h"
 

@@ -42,7 +42,8 @@ struct namespaces {
 	int program_proc_fd;   /* that, when it can be had; -1: it is the supervisor's */
 	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
 	int host_proc_fd; /* the caller's /proc, to learn the numbers processes have there; -1: they are the same */
-	int host_pidns_fd; /* the caller's pid namespace, for the same; -1: there is no new one, or no such descriptor */
+	/* the caller's pid namespace, for the same; -1: there is no new one, or no such descriptor */
+	int host_pidns_fd;
 };
 
 #define NAMESPACES_NONE                                                                              \
@@ -82,8 +83,8 @@ int namespaces_prepare(struct namespaces *namespaces);
 int namespaces_enter(struct namespaces *namespaces, struct view *view);
 
 /*
- * In the child, afterwards: tells the keeper that it need not fork again. It then gives up its own capabilities and installs
- * its filter, so this is best said when there is nothing to do but to wait.
+ * In the child, afterwards: tells the keeper that it need not fork again. It then gives up its own capabilities and
+ * installs its filter, so this is best said when there is nothing to do but to wait.
  */
 void namespaces_settle(struct namespaces *namespaces);
 

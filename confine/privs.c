@@ -16,8 +16,8 @@
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 /*
- * The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. Without CAP_SETPCAP
- * nothing can be dropped, and no_new_privs does it alone.
+ * The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. Without
+ * CAP_SETPCAP nothing can be dropped, and no_new_privs does it alone.
  */
 void privs_drop_bounding_set(void)
 {

@@ -15,8 +15,9 @@ struct privs_user {
 
 /*
  * Makes the calling thread's process that user for good: real, effective and saved ids, no supplementary group. A no-op
- * when not set or when it is so already; before privs_drop(), since it needs CAP_SETUID and CAP_SETGID. The kernel resets
- * PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe except for threads: the process must have one only. 0 or -errno.
+ * when not set or when it is so already; before privs_drop(), since it needs CAP_SETUID and CAP_SETGID. The kernel
+ * resets PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe except for threads: the process must have one only. 0
+ * or -errno.
  */
 int privs_become(const struct privs_user *user);
 
@@ -48,8 +49,8 @@ int privs_drop(void);
 bool privs_have(int cap);
 
 /*
- * As privs_become(), keeping of the capabilities held just these (`count` CAP_*), for as long as something is being made
- * that takes them; privs_drop() is to follow. lock: privs_lock() as well, now. 0 or -errno.
+ * As privs_become(), keeping of the capabilities held just these (`count` CAP_*), for as long as something is being
+ * made that takes them; privs_drop() is to follow. lock: privs_lock() as well, now. 0 or -errno.
  */
 int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock);
 

@@ -55,7 +55,9 @@ int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 
 int selffilter_install(unsigned roles)
 {
-	/* Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time. */
+	/*
+	 * Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time.
+	 */
 	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	struct sock_fprog program;
 	int error = selffilter_build(roles, &program);

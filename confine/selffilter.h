@@ -1,7 +1,8 @@
 /*
  * The seccomp filters of callgate's own processes (keeper, supervisor, custodian, egress, resolver), from the syscall
- * table's SELF columns: a hole in one of them must not be worth more than the work it does. SELF(NEVER) kills the process;
- * whatever else is not a role's is ENOSYS, so that a library that tries a newer call falls back instead of ending a run.
+ * table's SELF columns: a hole in one of them must not be worth more than the work it does. SELF(NEVER) kills the
+ * process; whatever else is not a role's is ENOSYS, so that a library that tries a newer call falls back instead of
+ * ending a run.
  */
 #ifndef CALLGATE_CONFINE_SELFFILTER_H
 #define CALLGATE_CONFINE_SELFFILTER_H
@@ -11,7 +12,10 @@
 
 #include "syscalls/table/table.h"
 
-/* Builds the program (BPF) for one role or several (enum self_role). 0 with ret_program->filter owned by the caller (free), or -errno. */
+/*
+ * Builds the program (BPF) for one role or several (enum self_role). 0 with ret_program->filter owned by the caller
+ * (free), or -errno.
+ */
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program);
 
 /*

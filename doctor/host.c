@@ -173,10 +173,11 @@ void probe_scratch(struct doctor *doctor)
 	}
 	bytes = (uint64_t)room.f_bavail * room.f_frsize;
 	slow = fs.f_type == 0x6969 || fs.f_type == 0x65735546 || fs.f_type == 0x01021997;
-	probe_found(doctor, PROBE_SCRATCH, bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
-		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, filesystem_name(fs.f_type),
-		    (unsigned long long)(bytes >> 20), bytes < LITTLE_BYTES ? ": little" : "",
-		    slow ? ": slow, a local TMPDIR is better" : "");
+	probe_found(doctor, PROBE_SCRATCH,
+		    bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base,
+		    filesystem_name(fs.f_type), (unsigned long long)(bytes >> 20),
+		    bytes < LITTLE_BYTES ? ": little" : "", slow ? ": slow, a local TMPDIR is better" : "");
 	removed = scratch_remove(&scratch);
 	if (removed < 0)
 		probe_lacks(doctor, PROBE_SCRATCH, -removed, "a scratch directory can be made but not removed");
@@ -196,7 +197,8 @@ void probe_core(struct doctor *doctor)
 		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
 		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0,
-			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory for input",
+			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory for "
+			    "input",
 			    pattern + 1);
 	else if (pattern[0] == '|')
 		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0,

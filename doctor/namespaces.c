@@ -1,7 +1,7 @@
 /*
  * The trial of namespaces, as a run makes them: all but the network's by one clone(2); where that is refused, a process
- * leaves them one by one, the user namespace first, which gives the privileges for the others. It does in each what a run
- * needs it for.
+ * leaves them one by one, the user namespace first, which gives the privileges for the others. It does in each what a
+ * run needs it for.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /*
- * What supervisor and egress say to each other over a SOCK_SEQPACKET pair: messages of one fixed size each kind, versioned,
- * checked on arrival (control_receive). Which of them each end may get, in which phase and with how many descriptors, is a
- * table in control.c (control_admits). The supervisor trusts nothing in them: texts are bounded and escaped by the log, and
- * whether a name may be connected to it asks the policy itself.
+ * What supervisor and egress say to each other over a SOCK_SEQPACKET pair: messages of one fixed size each kind,
+ * versioned, checked on arrival (control_receive). Which of them each end may get, in which phase and with how many
+ * descriptors, is a table in control.c (control_admits). The supervisor trusts nothing in them: texts are bounded and
+ * escaped by the log, and whether a name may be connected to it asks the policy itself.
  *
- * A connection: the program's connect(2) is judged and recorded by the supervisor, which binds the socket and announces its
- * source port (CONNECT). Egress resolves, dials and asks for an "open" record (RECORD, wants_ack); told that it is on record
- * (ACK) it answers (CONNECTED). Then the supervisor connects the program's socket to egress' listener, which serves
- * announced source ports only. When the wait gets too long for a socket that must not block, the supervisor connects
- * first. After the last byte egress sends the one "close" record.
+ * A connection: the program's connect(2) is judged and recorded by the supervisor, which binds the socket and announces
+ * its source port (CONNECT). Egress resolves, dials and asks for an "open" record (RECORD, wants_ack); told that it is
+ * on record (ACK) it answers (CONNECTED). Then the supervisor connects the program's socket to egress' listener, which
+ * serves announced source ports only. When the wait gets too long for a socket that must not block, the supervisor
+ * connects first. After the last byte egress sends the one "close" record.
  */
 #ifndef CALLGATE_EGRESS_CONTROL_H
 #define CALLGATE_EGRESS_CONTROL_H
@@ -26,8 +26,11 @@ enum control_type {
 	/* supervisor -> egress */
 	CONTROL_GUEST,     /* with descriptors, in this order: TCP listener, DNS UDP socket, DNS TCP listener */
 	CONTROL_CONNECT,   /* struct control_connect */
-	CONTROL_UDP,       /* struct control_connect with a descriptor: a socket on which the program's datagrams to that
-			      endpoint arrive, for all of its sockets */
+	/*
+	 * struct control_connect with a descriptor: a socket on which the program's datagrams to that endpoint arrive,
+	 * for all of its sockets
+	 */
+	CONTROL_UDP,
 	CONTROL_CANCEL,    /* struct control_id: the program no longer waits and its socket will not come */
 	CONTROL_ACK,       /* struct control_ack */
 	CONTROL_END,       /* close everything, send the close records, then exit */
@@ -68,10 +71,17 @@ struct control_name {
 	char host[NET_HOST_MAX];
 };
 
-enum control_event { CONTROL_EVENT_OPEN, CONTROL_EVENT_REQUEST, CONTROL_EVENT_CLOSE, CONTROL_EVENT_DNS /* a denied name, rate-limited */,
-		     CONTROL_EVENT_MAX };
+enum control_event {
+	CONTROL_EVENT_OPEN,
+	CONTROL_EVENT_REQUEST,
+	CONTROL_EVENT_CLOSE,
+	CONTROL_EVENT_DNS, /* a denied name, rate-limited */
+	CONTROL_EVENT_MAX,
+};
 
-/* One audit record. Empty texts are left out of it. All texts end in NUL; control characters are the log's to escape. */
+/*
+ * One audit record. Empty texts are left out of it. All texts end in NUL; control characters are the log's to escape.
+ */
 struct control_record {
 	uint64_t id;   /* of this record, for ACK and DONE */
 	uint64_t conn; /* 0 for CONTROL_EVENT_DNS */
@@ -135,8 +145,8 @@ enum control_phase {
 };
 
 /*
- * Whether `receiver` may get this message, with so many descriptors, in its phase, which then changes with it. False: the
- * other side has broken the protocol and is to be given up.
+ * Whether `receiver` may get this message, with so many descriptors, in its phase, which then changes with it. False:
+ * the other side has broken the protocol and is to be given up.
  */
 bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
 		    size_t fds_count);
@@ -145,14 +155,14 @@ bool control_admits(enum control_side receiver, enum control_phase *phase, const
 size_t control_size(enum control_type type);
 
 /*
- * Never waits (MSG_DONTWAIT). 0; -EAGAIN: no room, keep it and poll for POLLOUT; -EPIPE and others: the other side is gone.
- * fds (may be NULL) are duplicated.
+ * Never waits (MSG_DONTWAIT). 0; -EAGAIN: no room, keep it and poll for POLLOUT; -EPIPE and others: the other side is
+ * gone. fds (may be NULL) are duplicated.
  */
 int control_send(int fd, const struct control_message *message, const int *fds, size_t fds_count);
 
 /*
- * Never waits. 0 with a message whose version, type, size and texts are sound; -EAGAIN; -EPIPE: closed; -EBADMSG: unsound,
- * the other side is to be given up. Descriptors are owned by the caller; *ret_fds_count is how many came.
+ * Never waits. 0 with a message whose version, type, size and texts are sound; -EAGAIN; -EPIPE: closed; -EBADMSG:
+ * unsound, the other side is to be given up. Descriptors are owned by the caller; *ret_fds_count is how many came.
  */
 int control_receive(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX], size_t *ret_fds_count);
 

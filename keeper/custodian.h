@@ -22,8 +22,8 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 int custodian_store(const struct custodian *custodian, int from_fd, const char *rest);
 
 /*
- * Has an empty directory (a name of at most 63 bytes) removed when the run is over and the keeper may not do that itself:
- * a control group below the caller's. parent_fd is borrowed. 0 or -errno.
+ * Has an empty directory (a name of at most 63 bytes) removed when the run is over and the keeper may not do that
+ * itself: a control group below the caller's. parent_fd is borrowed. 0 or -errno.
  */
 int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name);
 

@@ -159,8 +159,8 @@ static void tell(const struct keeper_child *child)
 }
 
 /*
- * A disk takes its time: directories are made while the supervisor starts, and the policy's digest, which the log begins with.
- * Told anew to each that is forked. That dead runs left something is nobody's hurry either.
+ * A disk takes its time: directories are made while the supervisor starts, and the policy's digest, which the log
+ * begins with. Told anew to each that is forked. That dead runs left something is nobody's hurry either.
  */
 static void furnish(const struct keeper_options *options, struct keeper_child *child, bool again)
 {

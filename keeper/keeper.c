@@ -69,7 +69,10 @@ static int settle(struct keeper *keeper)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* What is left goes when the supervisor is in its namespaces, and the rest is locked then, when nobody waits for us. */
+	/*
+	 * What is left goes when the supervisor is in its namespaces, and the rest is locked then, when nobody waits
+	 * for us.
+	 */
 	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* last: another uid resets it */
 		error = -errno;
@@ -111,7 +114,8 @@ static void plan_self_filter(const struct policy *policy, struct layers *layers)
 	if (!layers_wanted(layers, LAYER_SELF_FILTER))
 		return;
 	if (selffilter_possible(&why))
-		layers_set(layers, LAYER_SELF_FILTER, true, "keeper%s supervisor can only make the calls that they need",
+		layers_set(layers, LAYER_SELF_FILTER, true,
+			   "keeper%s supervisor can only make the calls that they need",
 			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
 	else
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);

@@ -14,8 +14,9 @@
 #include "base/banned.h"
 
 /*
- * From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. If it is late, stuck in
- * a call on a disk that does not answer, what is below it is killed from here: the program's time is over in any case.
+ * From telling the supervisor to end the run to killing it: it has the tree to kill and changes to sum up. If it is
+ * late, stuck in a call on a disk that does not answer, what is below it is killed from here: the program's time is
+ * over in any case.
  */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define HELP_NS UINT64_C(500000000)
@@ -112,7 +113,8 @@ static void on_supervisor_exit(struct keeper *keeper)
 	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
 		keeper->supervisor_status = SIGKILL; /* cannot be: it is our child; treated as its death */
 	keeper->egress_failed = !egress_side_end(&keeper->egress, &keeper->egress_status);
-	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0); /* what it left, which is now ours; a survivor is in uninterruptible sleep */
+	/* what it left, which is now ours; a survivor is in uninterruptible sleep */
+	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
 	if (keeper->end != RUN_END_NONE) {
@@ -150,7 +152,9 @@ static void on_output(struct keeper *keeper, struct capture *capture)
 	(void)capture_move(capture); /* nothing moved: it is polled again */
 	check_spill(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
-		/* A terminal that nobody looks at any more is hung up: the program gets SIGHUP, as EPIPE from a pipe. */
+		/*
+		 * A terminal that nobody looks at any more is hung up: the program gets SIGHUP, as EPIPE from a pipe.
+		 */
 		feed_done(&keeper->streams.feed);
 		cleanup_close(&keeper->streams.terminal.master_fd);
 		keeper->streams.terminal.master_fd = -1;
@@ -197,7 +201,8 @@ static int wait_ms(const struct keeper *keeper)
 	if (wall && keeper->end == RUN_END_NONE && wall < UINT64_MAX - keeper->start_ns)
 		until = keeper->start_ns + wall;
 	if (keeper->patience_ns)
-		until = keeper->reported || keeper->patience_ns < keeper->help_ns ? keeper->patience_ns : keeper->help_ns;
+		until = keeper->reported || keeper->patience_ns < keeper->help_ns ? keeper->patience_ns
+										  : keeper->help_ns;
 	if (keeper->line.fd >= 0 && keeper->line.next_ns < until)
 		until = keeper->line.next_ns;
 	if (until == UINT64_MAX)

@@ -56,7 +56,8 @@ static void judge_death(struct keeper *keeper)
 			       WIFSIGNALED(status) ? "signal" : "exit status",
 			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 			       WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS
-				       ? ": it made a call that self_filter kills for, as a hole in it would let the program do"
+				       ? ": it made a call that self_filter kills for, as a hole in it would let the "
+					 "program do"
 				       : "",
 			       recovered < 0 ? "; the log could not be completed: " : "",
 			       recovered < 0 ? strerror(-recovered) : "");
@@ -113,11 +114,11 @@ void keeper_judge(struct keeper *keeper)
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
 	refused = json_object_get(outcome->report, "network_denied");
-	outcome->ending =
-		run_ending(keeper->end, limit_of(outcome->report),
-			   (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
-			   json_integer_value(json_object_get(calls, "denied")) >
-					   json_integer_value(json_object_get(calls, "expected")) || json_integer_value(refused) > 0);
+	outcome->ending = run_ending(keeper->end, limit_of(outcome->report),
+				     (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
+				     json_integer_value(json_object_get(calls, "denied")) >
+						     json_integer_value(json_object_get(calls, "expected")) ||
+					     json_integer_value(refused) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",

@@ -32,8 +32,8 @@ int output_keep(const struct output_options *options, const json_t *changes, siz
 		struct policy_error *ret_error);
 
 /*
- * Copies one open file to the name `rest` below the directory, with its permissions and times: made aside and renamed, so
- * that a reader of the directory never meets half a file, through no link. 0 or -errno.
+ * Copies one open file to the name `rest` below the directory, with its permissions and times: made aside and renamed,
+ * so that a reader of the directory never meets half a file, through no link. 0 or -errno.
  */
 int output_store(int directory_fd, int from_fd, const struct stat *st, const char *rest);
 

@@ -22,8 +22,8 @@ static json_t *take_field(json_t *report, const char *name, json_t *(*otherwise)
 
 static json_t *no_calls(void)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0, "restarted", 0,
-			 "interrupted", 0, "by_syscall");
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0,
+			 "restarted", 0, "interrupted", 0, "by_syscall");
 }
 
 static json_t *no_usage(void)

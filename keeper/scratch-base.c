@@ -159,7 +159,8 @@ static int open_private(struct scratch *scratch, const char *why)
 		name = make_private(dir, known);
 	if (!name)
 		return -errno;
-	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why, name) < 0) {
+	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why,
+		     name) < 0) {
 		scratch->notice = NULL;
 		return -ENOMEM;
 	}

@@ -1,6 +1,7 @@
 /*
- * The directories in a run's directory. Most programs leave them as they are, and on a disk one takes 40 us to make and 140 to 500 to
- * remove (ext4 with `discard`): so one such set stays, under the name of nobody's run, and is the next run's.
+ * The directories in a run's directory. Most programs leave them as they are, and on a disk one takes 40 us to make and
+ * 140 to 500 to remove (ext4 with `discard`): so one such set stays, under the name of nobody's run, and is the next
+ * run's.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -116,8 +117,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * Whatever is done to a directory or its names sets ctime. What was done within one tick of the clock after it was made shows in
- * the rest, or has left nothing.
+ * Whatever is done to a directory or its names sets ctime. What was done within one tick of the clock after it was made
+ * shows in the rest, or has left nothing.
  */
 static bool same(const struct scratch_mark *a, const struct scratch_mark *b)
 {
@@ -170,7 +171,10 @@ bool scratch_untouched(const struct scratch *scratch)
 
 bool scratch_give_back(const struct scratch *scratch)
 {
-	/* A supervisor that is about to end has the lock as well. Who sweeps in this moment removes it, and that is fine. */
+	/*
+	 * A supervisor that is about to end has the lock as well. Who sweeps in this moment removes it, and that is
+	 * fine.
+	 */
 	(void)flock(scratch->fd, LOCK_UN);
 	return renameat(scratch->base_fd, scratch_run_name(scratch), scratch->base_fd, SPARE) == 0;
 }

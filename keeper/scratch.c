@@ -119,8 +119,8 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 }
 
 /*
- * Each inode costs (scratch-inside.c), and where runs follow each other ext4 steps over all that were removed in the last
- * seconds. So what only some runs need is made by who needs it.
+ * Each inode costs (scratch-inside.c), and where runs follow each other ext4 steps over all that were removed in the
+ * last seconds. So what only some runs need is made by who needs it.
  */
 static int make_run(struct scratch *scratch)
 {

@@ -1,6 +1,6 @@
 /*
- * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/run-RUNID, 0700, locked as long as the run lives. What dead runs left is
- * recognised by their free locks and removed by the next run.
+ * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/run-RUNID, 0700, locked as long as the run lives. What dead runs
+ * left is recognised by their free locks and removed by the next run.
  */
 #ifndef CALLGATE_KEEPER_SCRATCH_H
 #define CALLGATE_KEEPER_SCRATCH_H
@@ -34,8 +34,9 @@ struct scratch {
 };
 
 /*
- * Makes the directory, or takes the one that an earlier run has left as it was made. The base is a directory of ours that nobody
- * else can enter: where another user has its name, another one (`notice`). 0, or -errno with a message. scratch_remove releases.
+ * Makes the directory, or takes the one that an earlier run has left as it was made. The base is a directory of ours
+ * that nobody else can enter: where another user has its name, another one (`notice`). 0, or -errno with a message.
+ * scratch_remove releases.
  */
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 
@@ -57,19 +58,23 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
  */
 char *scratch_keep(const struct scratch *scratch, const char *name);
 
-/* Makes room for another view in the same directory: what an earlier one made of its own goes, the rest stays. 0 or -errno. */
+/*
+ * Makes room for another view in the same directory: what an earlier one made of its own goes, the rest stays. 0 or
+ * -errno.
+ */
 int scratch_renew(const struct scratch *scratch);
 
 /*
- * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else is
- * waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases of a run.
- * `all`: the workdir as well, and with it the whole, if there is nothing in it; or the whole stays for the next run.
+ * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else
+ * is waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases
+ * of a run. `all`: the workdir as well, and with it the whole, if there is nothing in it; or the whole stays for the
+ * next run.
  */
 void scratch_remove_early(const struct scratch *scratch, bool all);
 
 /*
- * Removes the directory, or leaves it to the next run if nothing was done to it, and the base when nothing else is in it, and
- * releases everything. 0 or -errno of the removal.
+ * Removes the directory, or leaves it to the next run if nothing was done to it, and the base when nothing else is in
+ * it, and releases everything. 0 or -errno of the removal.
  */
 int scratch_remove(struct scratch *scratch);
 

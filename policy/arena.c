@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /*
- * Address space is cheap, and pages that nobody writes to are none: so there is room for arrays to be too large. The first
- * pages are asked for at once, which costs a quarter of as many page faults.
+ * Address space is cheap, and pages that nobody writes to are none: so there is room for arrays to be too large. The
+ * first pages are asked for at once, which costs a quarter of as many page faults.
  */
 #define CHUNK_BYTES ((size_t)524288)
 #define FIRST_BYTES ((size_t)49152)

@@ -20,8 +20,8 @@ char *arena_cat(struct arena *arena, const char *first, ...) __attribute__((sent
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Room for one item more in an array that holds `count` items of `size` bytes, all got in this way: the array itself while
- * it has room (capacities are powers of two), else a copy twice as large; NULL when memory ran out.
+ * Room for one item more in an array that holds `count` items of `size` bytes, all got in this way: the array itself
+ * while it has room (capacities are powers of two), else a copy twice as large; NULL when memory ran out.
  */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 

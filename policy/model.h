@@ -37,7 +37,8 @@ struct rule {
 	const char *label;   /* "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
 	struct expanded name;
-	const char *literal; /* canonical name in the view of the part without globs; NULL: there is none (leading "**") */
+	/* canonical name in the view of the part without globs; NULL: there is none (leading "**") */
+	const char *literal;
 	uint32_t node;       /* of literal in the tree; TREE_NONE: it is not there for this rule */
 	const char *alias;   /* deny rules: the same part as written, when a symbolic link makes it another name */
 	const char *host;    /* canonical host path of the literal part; NULL: nothing there, the rule grants nothing */
@@ -128,8 +129,8 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 /* canon.c: literal, alias, host and pattern of each rule. */
 void compile_names(struct compiler *compiler);
 /*
- * index.c: the host's name of what a deny rule below the workdir means, when it is not its name in the view: another grant may
- * show the workdir by that name, too. NULL: there is none. Borrows.
+ * index.c: the host's name of what a deny rule below the workdir means, when it is not its name in the view: another
+ * grant may show the workdir by that name, too. NULL: there is none. Borrows.
  */
 const char *rule_outside(const struct rule *rule);
 /* index.c: the tree of names, before mounts. */

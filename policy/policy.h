@@ -30,7 +30,8 @@ const char *verdict_name(enum verdict verdict);
 struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
-	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL for the default. Lives as long as the policy */
+	/* e.g. "python.json: filesystem.read[2] /usr"; NULL for the default. Lives as long as the policy */
+	const char *rule;
 	const char *reason; /* static code: not_granted read_only denied_by_rule not_executable … */
 };
 
@@ -40,22 +41,28 @@ struct policy;
 struct policy_host {
 	void *ctx;
 	/*
-	 * Finds a policy named by `extends`, --profile or -p: a name with a "/" or ending in ".json" is a file (relative to
-	 * the naming file `from`, or to the current directory when that is NULL), any other a profile. Also reads what
-	 * provide's "file:PATH" names, always with a "/", and makes up "account:passwd" and "account:group": files that
-	 * know root, nobody and the caller. Returns 0 with owned text and the owned path for messages, or
+	 * Finds a policy named by `extends`, --profile or -p: a name with a "/" or ending in ".json" is a file
+	 * (relative to the naming file `from`, or to the current directory when that is NULL), any other a profile.
+	 * Also reads what provide's "file:PATH" names, always with a "/", and makes up "account:passwd" and
+	 * "account:group": files that know root, nobody and the caller. Returns 0 with owned text and the owned path
+	 * for messages, or
 	 * -errno; -EILSEQ when there is a NUL in the text, -EFBIG when it is larger than any policy should be.
 	 */
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	/*
-	 * The canonical host path of an existing object, owned by the caller; NULL when there is none (the rule then grants
-	 * nothing but keeps denying).
+	 * The canonical host path of an existing object, owned by the caller; NULL when there is none (the rule then
+	 * grants nothing but keeps denying).
 	 */
 	char *(*realpath)(void *ctx, const char *path);
-	/* True for a path as a rule names it whose grant is void, although it is there: see policy/paths/ways.h. NULL: none
-	 * is. */
+	/*
+	 * True for a path as a rule names it whose grant is void, although it is there: see policy/paths/ways.h. NULL:
+	 * none is.
+	 */
 	bool (*refused)(void *ctx, const char *path);
-	/* The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the program. */
+	/*
+	 * The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the
+	 * program.
+	 */
 	const char *const *(*interpreter)(void *ctx);
 	/* A variable of the caller's environment for ${NAME}; NULL when unset. */
 	const char *(*env)(void *ctx, const char *name);
@@ -134,7 +141,9 @@ enum policy_phase {
 /* "run", "setup". Static. */
 const char *policy_phase_name(enum policy_phase phase);
 
-/* Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists. */
+/*
+ * Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists.
+ */
 struct policy_cli {
 	const char *const *read;  /* -r */
 	const char *const *write; /* -W */
@@ -161,9 +170,9 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 void policy_free(struct policy *policy);
 
 /*
- * What policy_user() would say, before the rest can be known: only reads the files. *ret_user is owned by the caller; NULL:
- * nothing, or no memory, or a mistake, which policy_load tells about. The draft is what was read, for the first policy_load
- * that gets it, so that it does not read all of it again; NULL: there is none.
+ * What policy_user() would say, before the rest can be known: only reads the files. *ret_user is owned by the caller;
+ * NULL: nothing, or no memory, or a mistake, which policy_load tells about. The draft is what was read, for the first
+ * policy_load that gets it, so that it does not read all of it again; NULL: there is none.
  */
 struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
@@ -198,7 +207,8 @@ struct policy_mount {
 	size_t text_len;
 	bool filtered;       /* only globs grant here: names that match nothing must not be seen */
 	bool redirect;       /* virt and host differ by a redirect rule: verdict REDIRECT */
-	bool create;         /* the host directory is the run's own and is made when missing (@scratch, @workdir targets) */
+	/* the host directory is the run's own and is made when missing (@scratch, @workdir targets) */
+	bool create;
 	const char *rule;    /* for the record */
 };
 
@@ -244,7 +254,8 @@ unsigned policy_required(const struct policy *policy);
 
 const char *policy_workdir(const struct policy *policy); /* virtual path */
 const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
-const char *policy_sha256(const struct policy *policy);  /* of the effective policy's text: hex; "" before policy_seal() */
+/* of the effective policy's text: hex; "" before policy_seal() */
+const char *policy_sha256(const struct policy *policy);
 const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not said */
 /* What is wrong with the form of a "USER[:GROUP]" (its names are not looked up), or NULL. */
 const char *policy_user_error(const char *text);

@@ -89,7 +89,8 @@ int answer_pass(int listener_fd, const struct seccomp_notif *notification, const
 
 struct answer answer_later(const struct call *call)
 {
-	return (struct answer){.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
+	return (struct answer){
+		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
 }
 
 bool answer_is_awaited(const struct answer *answer)

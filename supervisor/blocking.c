@@ -217,10 +217,16 @@ int blocking_start(struct blocking *blocking, struct call *call)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.blocking = blocking, .answer = answer_later(call), .tid = call->tid, .fd = call->outcome.fd,
-			    .no_wait = call->no_wait, .interrupted = call->no_wait,
-			    .peer_fd = connects ? call->outcome.peer_fd : -1, .work = works ? call->outcome.work : NULL,
-			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec};
+	*job = (struct job){.blocking = blocking,
+			    .answer = answer_later(call),
+			    .tid = call->tid,
+			    .fd = call->outcome.fd,
+			    .no_wait = call->no_wait,
+			    .interrupted = call->no_wait,
+			    .peer_fd = connects ? call->outcome.peer_fd : -1,
+			    .work = works ? call->outcome.work : NULL,
+			    .open_flags = call->outcome.open_flags,
+			    .cloexec = call->outcome.fd_cloexec};
 	r = job_start(job);
 	if (r < 0) {
 		free(job);

@@ -6,8 +6,8 @@
 #include "supervisor/gateway/start.h"
 
 /*
- * NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. What the network adds stands
- * back behind the policy's own, but for secrets.
+ * NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. What the network adds
+ * stands back behind the policy's own, but for secrets.
  */
 char **environment_build(const struct policy *policy, const struct egress_side *egress);
 void environment_free(char **envp);

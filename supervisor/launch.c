@@ -75,8 +75,8 @@ static void reset_signals(void)
 }
 
 /*
- * When memory runs out, the program is to go before its supervisor and everything else of the user's. The kernel would let it
- * lower what was raised without CAP_SYS_RESOURCE; the view does not. Best effort: a container may mask the file.
+ * When memory runs out, the program is to go before its supervisor and everything else of the user's. The kernel would
+ * let it lower what was raised without CAP_SYS_RESOURCE; the view does not. Best effort: a container may mask the file.
  */
 static void volunteer_for_oom(void)
 {
@@ -110,9 +110,9 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	if (getppid() != parent)
 		return -ESRCH;
 	/*
-	 * A core file would be written by the kernel, past the filter: 1 byte is less than any has. And it is the one limit
-	 * that keeps the kernel from starting the host's crash handler (a piped core_pattern), which 0 does not. Where the
-	 * caller has 0 already it can be no more.
+	 * A core file would be written by the kernel, past the filter: 1 byte is less than any has. And it is the one
+	 * limit that keeps the kernel from starting the host's crash handler (a piped core_pattern), which 0 does not.
+	 * Where the caller has 0 already it can be no more.
 	 */
 	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
@@ -220,8 +220,8 @@ static int await_ready(pid_t pid, struct launch_page *page)
 }
 
 /*
- * From here, because prlimit64 is a judged call in the child, and before the filter a limit on descriptors would cap the
- * shared table.
+ * From here, because prlimit64 is a judged call in the child, and before the filter a limit on descriptors would cap
+ * the shared table.
  */
 static int set_rlimits(pid_t pid, const struct launch_options *options)
 {

@@ -53,16 +53,17 @@ struct launch {
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 
 /*
- * Makes the child, which then prepares itself beside the caller: what does not concern it can be done meanwhile. The calling
- * thread must outlive the program, whose PR_SET_PDEATHSIG it is, and no other of the caller's may hold a lock. 0 or -errno;
- * in both cases launch_done releases what is in ret_launch.
+ * Makes the child, which then prepares itself beside the caller: what does not concern it can be done meanwhile. The
+ * calling thread must outlive the program, whose PR_SET_PDEATHSIG it is, and no other of the caller's may hold a lock.
+ * 0 or -errno; in both cases launch_done releases what is in ret_launch.
  */
 int launch_begin(const struct launch_options *options, struct launch *ret_launch);
 
 /*
- * Waits until the child has its filter. 0, or -errno with *launch->ret_step telling which step and the child reaped. On success
- * it is in (or about to enter) its execve, the first judged call: when that fails it writes errno and LAUNCH_EXEC and exits
- * with 127. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested callgate).
+ * Waits until the child has its filter. 0, or -errno with *launch->ret_step telling which step and the child reaped. On
+ * success it is in (or about to enter) its execve, the first judged call: when that fails it writes errno and
+ * LAUNCH_EXEC and exits with 127. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested
+ * callgate).
  */
 int launch_await(const struct launch_options *options, struct launch *launch);
 

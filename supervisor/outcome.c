@@ -76,7 +76,8 @@ static enum call_state answer_descriptor(struct dispatch *dispatch)
 	if (number >= 0)
 		(void)answer_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* then nobody waits */
-		(void)answer_error(listener_fd, call->id, number); /* a full table is the program's EMFILE, never CONTINUE */
+		/* a full table is the program's EMFILE, never CONTINUE */
+		(void)answer_error(listener_fd, call->id, number);
 	note_descriptor(&call->sandbox->notes, number);
 	return outcome_end(call, number, ready_ns);
 }

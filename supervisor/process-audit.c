@@ -59,8 +59,8 @@ static char *enforcement_text(const struct layers *layers)
 }
 
 /*
- * The log is made when everything is known that its header says; where it is to be no name leads to by then. With a root of
- * our own, /proc is the run's.
+ * The log is made when everything is known that its header says; where it is to be no name leads to by then. With a
+ * root of our own, /proc is the run's.
  */
 int process_find_audit(struct process *process)
 {
@@ -121,8 +121,9 @@ bool process_may_leave_fstat(const struct process_options *options)
 }
 
 /*
- * Whether what C libraries call fstat is left to the kernel: where no path that a program may pass instead tells it more than
- * the view would. /proc/PID/net is in any procfs and shows the network namespace, so that has to be the run's own.
+ * Whether what C libraries call fstat is left to the kernel: where no path that a program may pass instead tells it
+ * more than the view would. /proc/PID/net is in any procfs and shows the network namespace, so that has to be the run's
+ * own.
  */
 static bool leave_fstat(const struct process *process)
 {

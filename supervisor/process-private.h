@@ -47,7 +47,9 @@ int process_build_guest(struct process *process);
 int process_hand_guest(struct process *process);
 int process_watch(struct process *process);
 
-/* Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit. */
+/*
+ * Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit.
+ */
 bool process_may_leave_fstat(const struct process_options *options);
 
 /* That the keeper has made the directories that the view shows. 0 or -1 with the error in the result. */

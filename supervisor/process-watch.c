@@ -87,10 +87,10 @@ static int build_filter(struct process *process, const struct fallback *fallback
 	/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
-		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) | (disk ? RUN_DISK : 0u) |
-		      (cpu_possible() ? RUN_PINNED : 0u) | (filter_can_wait() ? RUN_RESTART : 0u) |
-		      (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
-		      (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
+		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) |
+		      (disk ? RUN_DISK : 0u) | (cpu_possible() ? RUN_PINNED : 0u) |
+		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
+		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
 	error = filter_build(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "filter_failed", "cannot build the seccomp filter: %s",

@@ -66,7 +66,10 @@ static void leave_terminal(void)
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
 	sigset_t none;
 
-	/* A session of its own, so that a tty device it opens for the program is not the terminal callgate was started on. */
+	/*
+	 * A session of its own, so that a tty device it opens for the program is not the terminal callgate was started
+	 * on.
+	 */
 	(void)setsid(); /* fails for a group leader only, which a forked child is not */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		(void)signal(ignored[i], SIG_IGN);
@@ -156,10 +159,11 @@ int process_main(const struct process_options *options)
 
 	options->namespaces->narrow_proc = process_may_leave_fstat(options);
 	if (give_up(&process) == 0 && !(apart = namespaces_prepare(options->namespaces) < 0) &&
-	    process_build_guest(&process) == 0 && process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
-	    process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) && process_build_landlock(&process) == 0 &&
-	    process_hand_guest(&process) == 0 && check_layers(&process) == 0 && process_find_program(&process) == 0 &&
-	    process_await_digest(&process) == 0 && process_open_audit(&process) == 0)
+	    process_build_guest(&process) == 0 && process_await_scratch(&process) == 0 &&
+	    process_build_view(&process) == 0 && process_find_audit(&process) == 0 && !(apart = enter(&process) < 0) &&
+	    process_build_landlock(&process) == 0 && process_hand_guest(&process) == 0 && check_layers(&process) == 0 &&
+	    process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&
+	    process_open_audit(&process) == 0)
 		(void)process_watch(&process); /* the error is in the result */
 	if (process.audit)
 		process_close_audit(&process);

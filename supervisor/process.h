@@ -20,7 +20,8 @@ struct process_scratch {
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
-	int furnished_fd; /* tells when its directories are there, then when the policy is sealed: an int, 0 or -errno */
+	/* tells when its directories are there, then when the policy is sealed: an int, 0 or -errno */
+	int furnished_fd;
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */

@@ -46,12 +46,13 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 
 	denial = denials_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
-		json_t *item = json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o}", "seq",
-					 (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-					 report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-					 errno_name(denial->error), "rule", report_text(denial->rule), "reason",
-					 report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
-					 "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
+		json_t *item =
+			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o}", "seq",
+				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
+				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
+				  errno_name(denial->error), "rule", report_text(denial->rule), "reason",
+				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
+				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
 
 		if (denial->event)
 			(void)json_object_set_new(item, "event", json_string(denial->event));
@@ -138,7 +139,8 @@ static void set_network(json_t *object, const struct network_report *network)
 	(void)json_object_set_new(object, "network_budgets",
 				  network->budgets ? json_incref(network->budgets) : json_array());
 	(void)json_object_set_new(object, "network_denied", json_integer((json_int_t)network->denied));
-	(void)json_object_set_new(object, "network_advice", network->advice ? json_incref(network->advice) : json_array());
+	(void)json_object_set_new(object, "network_advice",
+				  network->advice ? json_incref(network->advice) : json_array());
 }
 
 json_t *report_json(const struct supervise_report *report, const struct view *view)

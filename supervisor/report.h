@@ -9,8 +9,8 @@
 
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
- * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", how much egress refused. Owned by the caller; NULL
- * when memory ran out.
+ * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", how much egress refused.
+ * Owned by the caller; NULL when memory ran out.
  */
 json_t *report_json(const struct supervise_report *report, const struct view *view);
 

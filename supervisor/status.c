@@ -112,10 +112,11 @@ void run_refusal(const struct supervise_report *report, const char *program, str
 			"a seccomp listener watches this process already (callgate inside callgate, or a container "
 			"agent); the kernel allows one: run callgate outside of it, see callgate doctor");
 	} else if (report->start_step == LAUNCH_LANDLOCK) {
-		(void)snprintf(refusal->message, sizeof(refusal->message),
-			       "the kernel refuses the program's Landlock domain: %s; --without landlock runs without it",
-			       report->start_error == E2BIG ? "too many domains are around it already"
-							    : strerror(report->start_error));
+		(void)snprintf(
+			refusal->message, sizeof(refusal->message),
+			"the kernel refuses the program's Landlock domain: %s; --without landlock runs without it",
+			report->start_error == E2BIG ? "too many domains are around it already"
+						     : strerror(report->start_error));
 	} else if (report->start_step == LAUNCH_FILTER) {
 		(void)snprintf(
 			refusal->message, sizeof(refusal->message),

@@ -21,7 +21,13 @@ enum run_status {
 /* As the result and the log print it. Static. */
 const char *run_status_name(enum run_status status);
 
-enum run_exit { RUN_EXIT_TIMEOUT = 124, RUN_EXIT_LIMIT = 137, RUN_EXIT_ERROR = 125, RUN_EXIT_REFUSED = 126, RUN_EXIT_NOT_FOUND = 127 };
+enum run_exit {
+	RUN_EXIT_TIMEOUT = 124,
+	RUN_EXIT_LIMIT = 137,
+	RUN_EXIT_ERROR = 125,
+	RUN_EXIT_REFUSED = 126,
+	RUN_EXIT_NOT_FOUND = 127
+};
 
 /* Why the keeper ended a run, as the byte it writes to the control pipe: RUN_END_TIMEOUT or a signal's number. */
 #define RUN_END_NONE 0

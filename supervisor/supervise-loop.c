@@ -174,8 +174,8 @@ static void on_listener(struct supervisor *supervisor, short events)
  * The listener is not one of epoll's: epoll's own wake-up drops the flag that keeps us on the caller's CPU
  * (notify_prepare), poll's passes it on.
  *
- * It is asked first and the rest is looked at first. So a death that came before the notification that made the listener
- * ready is seen before that one is received: a number that is used again was somebody's who had died by then.
+ * It is asked first and the rest is looked at first. So a death that came before the notification that made the
+ * listener ready is seen before that one is received: a number that is used again was somebody's who had died by then.
  */
 static bool wait_for_some(struct supervisor *supervisor, int timeout_ms)
 {
@@ -194,13 +194,15 @@ static bool wait_for_some(struct supervisor *supervisor, int timeout_ms)
 
 /*
  * Returns the time that poll has to wait for itself, -1: the alarm does. A timeout of poll's is a timer that is set and
- * cleared at each call, and mostly the next of its CPU, so that the clock's own device is set twice as well: on a virtual
- * machine a word with the host each time. The alarm rings too soon when there were calls meanwhile, and is set anew then.
+ * cleared at each call, and mostly the next of its CPU, so that the clock's own device is set twice as well: on a
+ * virtual machine a word with the host each time. The alarm rings too soon when there were calls meanwhile, and is set
+ * anew then.
  */
 static int set_alarm(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t due_ns = timeout_ms < 0 ? NEVER : supervisor->now_ns + (uint64_t)timeout_ms * NS_PER_MS;
-	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
+	struct itimerspec when = {
+		.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
 
 	if (timeout_ms == 0 || due_ns >= supervisor->alarm_ns)
 		return timeout_ms == 0 ? 0 : -1;
@@ -211,8 +213,8 @@ static int set_alarm(struct supervisor *supervisor, int timeout_ms)
 }
 
 /*
- * Whoever calls in a loop has mostly called again by the time we get here: then to ask, and not to wait, costs two thirds
- * of getting ready to wait. Where nobody mostly has, it is seldom tried.
+ * Whoever calls in a loop has mostly called again by the time we get here: then to ask, and not to wait, costs two
+ * thirds of getting ready to wait. Where nobody mostly has, it is seldom tried.
  */
 static void turn(struct supervisor *supervisor, int timeout_ms)
 {

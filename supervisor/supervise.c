@@ -29,9 +29,9 @@
 #define KILL_TIMEOUT_MS 10000
 
 /*
- * All that one call reaches, which nobody forks past: where hundreds of loops share the processors with us the next call may be
- * a second away. We were forked, so we are process 1 of a namespace of the run's own only. Else the group that the program
- * leads; while it is not reaped that number is its own.
+ * All that one call reaches, which nobody forks past: where hundreds of loops share the processors with us the next
+ * call may be a second away. We were forked, so we are process 1 of a namespace of the run's own only. Else the group
+ * that the program leads; while it is not reaped that number is its own.
  */
 static void kill_most(const struct supervisor *supervisor)
 {
@@ -53,12 +53,13 @@ static void kill_all(struct supervisor *supervisor)
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
 		/*
-		 * Whoever comes: the end of a thread that is traced has to be taken before its process has one (ptrace(2)),
-		 * and stops come before that.
+		 * Whoever comes: the end of a thread that is traced has to be taken before its process has one
+		 * (ptrace(2)), and stops come before that.
 		 */
 		do
 			pid = waitpid(-1, &status, __WALL);
-		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) || (pid < 0 && errno == EINTR));
+		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) ||
+		       (pid < 0 && errno == EINTR));
 		supervisor->report->wait_status = status;
 		supervisor->reaped = true;
 	}
@@ -233,7 +234,10 @@ static void finish(struct supervisor *supervisor)
 		tidy(supervisor);
 }
 
-/* 0, or -errno when it is our fault that the program does not run; whatever the program's start came to is in the report. */
+/*
+ * 0, or -errno when it is our fault that the program does not run; whatever the program's start came to is in the
+ * report.
+ */
 static int start(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;

@@ -39,8 +39,9 @@ struct supervise_options {
 	const struct egress_guest *guest; /* … else what egress listens at */
 	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
 	/*
-	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not stop),
-	 * SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see run_ending().
+	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not
+	 * stop), SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see
+	 * run_ending().
 	 */
 	int control_fd;
 };

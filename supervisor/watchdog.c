@@ -17,8 +17,8 @@
 #include "base/banned.h"
 
 /*
- * One word, so that of a signal and the end of a turn one comes first: whoever marks it keeps the other from doing so until
- * the mark is gone.
+ * One word, so that of a signal and the end of a turn one comes first: whoever marks it keeps the other from doing so
+ * until the mark is gone.
  */
 #define TURN_BUSY 1u    /* a notification is being handled */
 #define TURN_SENDING 2u /* a signal is being sent; the watcher's */
@@ -57,8 +57,8 @@ static void *watch_turns(void *argument)
 	uint64_t last = 0;
 
 	/*
-	 * A table of descriptors that two threads share has the kernel count each file in and out at every call on it; alone the
-	 * receiver is spared that. Nothing is opened or closed here, so none is needed.
+	 * A table of descriptors that two threads share has the kernel count each file in and out at every call on it;
+	 * alone the receiver is spared that. Nothing is opened or closed here, so none is needed.
 	 */
 	(void)syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
 	while (sleep_period(watchdog)) {
@@ -86,7 +86,10 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	return 0;
 }
 
-/* A futex by itself: a condition's lock would make its waiter wait once more, and each takes a wake-up of an idle processor. */
+/*
+ * A futex by itself: a condition's lock would make its waiter wait once more, and each takes a wake-up of an idle
+ * processor.
+ */
 void watchdog_stop(struct watchdog *watchdog)
 {
 	atomic_store(&watchdog->stop, 1);
@@ -103,9 +106,9 @@ void watchdog_free(struct watchdog *watchdog)
 }
 
 /*
- * Takes away and sets bits, with no signal on its way afterwards that was sent because of how they were before: one that
- * is marked as sent is pending for this thread, and is delivered at the latest when its next system call returns, which is
- * sched_yield here; one that is being sent is waited for; and none is begun once the bits are changed.
+ * Takes away and sets bits, with no signal on its way afterwards that was sent because of how they were before: one
+ * that is marked as sent is pending for this thread, and is delivered at the latest when its next system call returns,
+ * which is sched_yield here; one that is being sent is waited for; and none is begun once the bits are changed.
  */
 static void change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
 {

@@ -1,6 +1,6 @@
 /*
- * Frees the receiver when a system call it makes for the program blocks after all (a FIFO that took a regular file's place,
- * a lease on a granted file): the call is interrupted and fails, every other task of the run goes on.
+ * Frees the receiver when a system call it makes for the program blocks after all (a FIFO that took a regular file's
+ * place, a lease on a granted file): the call is interrupted and fails, every other task of the run goes on.
  */
 #ifndef CALLGATE_SUPERVISOR_WATCHDOG_H
 #define CALLGATE_SUPERVISOR_WATCHDOG_H

@@ -90,9 +90,11 @@ static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
 	else if (mount->copy_fd >= 0)
 		piece->copy_fd = steal_fd(&mount->copy_fd);
 	else
-		piece->copy_fd = mounts_clone_as(mount->fd, mount->base,
-						 view_restrictions(attach->view, mount->flags, mount->host, mount->virt));
-	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT ? attach_failed(attach, piece->copy_fd, "copy a mount") : 0;
+		piece->copy_fd =
+			mounts_clone_as(mount->fd, mount->base,
+					view_restrictions(attach->view, mount->flags, mount->host, mount->virt));
+	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT ? attach_failed(attach, piece->copy_fd, "copy a mount")
+							       : 0;
 }
 
 static int attach_by_depth(const void *a, const void *b)
@@ -138,8 +140,9 @@ static int attach_make_more(struct attach *attach)
 		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (attach->more_fd < 0)
 		return attach_failed(attach, attach->more_fd, "open a place for a mount");
-	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0 ? attach_failed(attach, -ENOMEM, "hide mounts")
-									     : 0;
+	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0
+		       ? attach_failed(attach, -ENOMEM, "hide mounts")
+		       : 0;
 }
 
 static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t index)
@@ -188,7 +191,8 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 
 	if (piece->copy_fd < 0 || mount->virt_len == 1)
 		return 0;
-	if (attach_in_skeleton(attach->view, mount) && mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
+	if (attach_in_skeleton(attach->view, mount) &&
+	    mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
@@ -556,7 +560,8 @@ bool view_matches_kernel(const struct view *view)
 	if (!policy_sees_whole(view->policy) || attach_has_covered(view))
 		return false;
 	for (size_t i = 0; i < view->mounts; i++)
-		if (view->mount[i] != view->root && view->mount[i] != view->machine && !attach_is_fixed(view, view->mount[i]))
+		if (view->mount[i] != view->root && view->mount[i] != view->machine &&
+		    !attach_is_fixed(view, view->mount[i]))
 			return false;
 	return true;
 }

@@ -105,9 +105,10 @@ static int build_open_dir(const struct build *build, const char *host)
 	int r;
 
 	if (fd == -ELOOP)
-		(void)snprintf(build->error->text, sizeof(build->error->text),
-			       "%s has become a symbolic link, or lies behind one, since the policy was read: nothing was run",
-			       host);
+		(void)snprintf(
+			build->error->text, sizeof(build->error->text),
+			"%s has become a symbolic link, or lies behind one, since the policy was read: nothing was run",
+			host);
 	if (fd < 0)
 		return fd;
 	r = build_refuse_procfs(build, fd, host);
@@ -192,7 +193,8 @@ static int build_dir(struct build *build, const struct policy_mount *grant, int 
 	_cleanup_close_ int fd = dir_fd;
 	int r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
 
-	return r < 0 ? r : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
+	return r < 0 ? r
+		     : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
 }
 
 /* Mounts a clone of what is granted. -EAGAIN: it has to be opened instead. */

@@ -95,7 +95,8 @@ static int match_add(struct matches *matches, const char *virt)
 
 	if (policy_rights(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
 		return -E2BIG;
-	if (!(policy_rights(policy, virt, strlen(virt)) & POLICY_EXEC) || !execs_locate(matches->execs->view, virt, &place))
+	if (!(policy_rights(policy, virt, strlen(virt)) & POLICY_EXEC) ||
+	    !execs_locate(matches->execs->view, virt, &place))
 		return 0;
 	fd = execs_open(&place);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -138,7 +139,8 @@ static int match_scan(struct matches *matches, const char *rest)
 	char virt[PATH_MAX];
 	int r = 0;
 
-	if (!(*rest ? match_path(matches, rest, virt) : (size_t)snprintf(virt, sizeof(virt), "%s", matches->literal) > 0) ||
+	if (!(*rest ? match_path(matches, rest, virt)
+		    : (size_t)snprintf(virt, sizeof(virt), "%s", matches->literal) > 0) ||
 	    !execs_locate(matches->execs->view, virt, &place))
 		return 0;
 	pin = execs_open(&place);
@@ -168,7 +170,8 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	struct matches matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
 	int r;
 
-	if (glob_is_wide(exec->glob) || policy_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
+	if (glob_is_wide(exec->glob) ||
+	    policy_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
 	r = match_scan(&matches, "");
 	for (size_t i = 0; r == 0 && i < matches.files; i++)

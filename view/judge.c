@@ -43,7 +43,8 @@ static struct policy_decision judge_unless_denied(const struct place *place, uns
 		return rule;
 	if (want & POLICY_EXEC)
 		return judge_deny(EACCES, "not_executable");
-	return want & POLICY_WRITE && !device ? judge_deny(EROFS, "read_only") : judge_provide(device ? "device" : "network");
+	return want & POLICY_WRITE && !device ? judge_deny(EROFS, "read_only")
+					      : judge_provide(device ? "device" : "network");
 }
 
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,

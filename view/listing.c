@@ -75,7 +75,8 @@ static void listing_add_host(const struct listing *listing, int host_fd, const c
 {
 	struct stat entry;
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (listing_shows(listing, name, entry.st_mode & S_IFMT))
 		listing_put(listing->fd, name,

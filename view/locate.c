@@ -111,9 +111,17 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		cleanup_close(&fd);
 		return -ENOMEM;
 	}
-	*mount = (struct mount){.view = view, .virt = strdup(virt), .host = strdup(host), .base = strdup(base), .fd = fd,
-				.copy_fd = -1, .origin = strdup(host), .flags = flags, .rule = rule,
-				.virt_len = strlen(virt), .host_len = strlen(host)};
+	*mount = (struct mount){.view = view,
+				.virt = strdup(virt),
+				.host = strdup(host),
+				.base = strdup(base),
+				.fd = fd,
+				.copy_fd = -1,
+				.origin = strdup(host),
+				.flags = flags,
+				.rule = rule,
+				.virt_len = strlen(virt),
+				.host_len = strlen(host)};
 	view->mount[view->mounts++] = mount;
 	if (!mount->virt || !mount->host || !mount->base || !mount->origin)
 		return -ENOMEM;

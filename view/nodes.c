@@ -120,7 +120,8 @@ int view_add_merged_usr(struct view *view)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
-		const struct node *known = view_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
+		const struct node *known =
+			view_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
 		_cleanup_free_ char *real = NULL;
 		char target;
 

@@ -22,7 +22,8 @@ static int open_stand_in(const struct place *place, int flags)
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
 		/* ENOENT and ENOTDIR are the host's to say. */
-		_cleanup_close_ int host = openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		_cleanup_close_ int host =
+			openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 
 		if (host < 0)
 			return host;

@@ -16,19 +16,49 @@
 
 /* Facts about the machine, which runtimes need. Their directories are listed as well. */
 static const char *const machine_leaf[] = {
-	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version",
-	"sys", "sys/kernel", "sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max",
-	"sys/kernel/osrelease", "sys/kernel/ostype", "sys/kernel/overflowgid", "sys/kernel/overflowuid",
-	"sys/kernel/pid_max", "sys/kernel/random", "sys/kernel/random/boot_id", "sys/kernel/random/uuid",
-	"sys/kernel/sem", "sys/kernel/shmmax", "sys/kernel/threads-max", "sys/kernel/version", "sys/fs", "sys/fs/file-max",
-	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn", "sys/vm",
-	"sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL,
+	"cpuinfo",
+	"filesystems",
+	"loadavg",
+	"meminfo",
+	"stat",
+	"uptime",
+	"version",
+	"sys",
+	"sys/kernel",
+	"sys/kernel/cap_last_cap",
+	"sys/kernel/hostname",
+	"sys/kernel/ngroups_max",
+	"sys/kernel/osrelease",
+	"sys/kernel/ostype",
+	"sys/kernel/overflowgid",
+	"sys/kernel/overflowuid",
+	"sys/kernel/pid_max",
+	"sys/kernel/random",
+	"sys/kernel/random/boot_id",
+	"sys/kernel/random/uuid",
+	"sys/kernel/sem",
+	"sys/kernel/shmmax",
+	"sys/kernel/threads-max",
+	"sys/kernel/version",
+	"sys/fs",
+	"sys/fs/file-max",
+	"sys/fs/nr_open",
+	"sys/fs/pipe-max-size",
+	"sys/net",
+	"sys/net/core",
+	"sys/net/core/somaxconn",
+	"sys/vm",
+	"sys/vm/max_map_count",
+	"sys/vm/mmap_min_addr",
+	"sys/vm/overcommit_memory",
+	NULL,
 };
 
 /* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
 static const char *const process_leaf[] = {
-	"cgroup", "cmdline", "comm", "io", "limits", "maps", "oom_adj", "oom_score", "oom_score_adj", "personality", "sched",
-	"schedstat", "smaps", "smaps_rollup", "stat", "statm", "status", "wchan", NULL,
+	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
+	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
+	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
 /* Of the calling process only: another one's may hold secrets that were given to it alone. */

@@ -82,8 +82,8 @@ static void base_put_link(char link[64], pid_t pid, const char *leaf)
  * Finds the directory. link: its link below /proc, or "" when *ret_copy serves. *ret_copy: a duplicate of the program's
  * descriptor, owned by the caller, or -1. When a pidfd gave one, the task is alive and its pid was not reused.
  */
-static int base_identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object, char link[64],
-		    int *ret_copy)
+static int base_identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
+			 char link[64], int *ret_copy)
 {
 	struct base_names *bases = view->bases;
 	int r;
@@ -118,7 +118,8 @@ _Static_assert(BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bi
 
 static bool base_confirm(const struct view *view, const char *virt, const struct statx *object)
 {
-	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor), .st_ino = object->stx_ino};
+	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
+				.st_ino = object->stx_ino};
 
 	return view_confirm(view, virt, &expected);
 }
@@ -144,16 +145,22 @@ static int base_kept(const struct view *view, struct base_name *name, const stru
 	return (int)name->len;
 }
 
-static void base_keep(const struct view *view, struct base_name *name, const struct statx *object, const char *virt, size_t len)
+static void base_keep(const struct view *view, struct base_name *name, const struct statx *object, const char *virt,
+		      size_t len)
 {
 	char *copy = strdup(virt);
 
 	if (!copy)
 		return;
 	free(name->virt);
-	*name = (struct base_name){.mount = object->stx_mnt_id, .ino = object->stx_ino, .major = object->stx_dev_major,
-				   .minor = object->stx_dev_minor, .confirmed_ns = io_now_ns(), .changes = view->bases->changes,
-				   .len = len, .virt = copy};
+	*name = (struct base_name){.mount = object->stx_mnt_id,
+				   .ino = object->stx_ino,
+				   .major = object->stx_dev_major,
+				   .minor = object->stx_dev_minor,
+				   .confirmed_ns = io_now_ns(),
+				   .changes = view->bases->changes,
+				   .len = len,
+				   .virt = copy};
 }
 
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)

@@ -48,7 +48,8 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 		return -ENOMEM;
 	tree->fd_end = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
-		tree->fd_end = limit.rlim_cur > 2 * TREE_SPARE_FDS ? (int)limit.rlim_cur - TREE_SPARE_FDS : (int)limit.rlim_cur / 2;
+		tree->fd_end = limit.rlim_cur > 2 * TREE_SPARE_FDS ? (int)limit.rlim_cur - TREE_SPARE_FDS
+								   : (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;

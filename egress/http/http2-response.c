@@ -125,8 +125,8 @@ void http2_refuse(struct http2_stream *stream)
 
 /* ---- from the endpoint ---- */
 
-static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
-			      const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
+static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+			      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
 	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
 	struct http2_head *head;

@@ -170,8 +170,9 @@ static int wait_command(struct sink *sink, pid_t pid, uint64_t until_ns)
 		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
 			return sink_fail(sink, -errno, "its command cannot be waited for");
 		if (end.si_pid == pid)
-			return end.si_code == CLD_EXITED && !end.si_status ? 0
-									   : sink_fail(sink, -EIO, "its command failed");
+			return end.si_code == CLD_EXITED && !end.si_status
+				       ? 0
+				       : sink_fail(sink, -EIO, "its command failed");
 		if (io_now_ns() >= until_ns)
 			return sink_fail(sink, -ETIMEDOUT, "its command did not end within 10 seconds");
 		(void)nanosleep(&pause, NULL);

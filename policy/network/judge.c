@@ -1,4 +1,7 @@
-/* Judging endpoints and requests: a deny rule beats everything, else some rule must allow it. Neither allocates nor asks. */
+/*
+ * Judging endpoints and requests: a deny rule beats everything, else some rule must allow it. Neither allocates nor
+ * asks.
+ */
 #include <string.h>
 
 #include "policy/model.h"

@@ -1,6 +1,6 @@
 /*
- * What a policy says about the network: which endpoints exist for the program, and what may be asked of them. Pure, as all
- * of policy/: no resolving, no I/O. Names are canonical here (net_host_canonical); an address is a name of its own.
+ * What a policy says about the network: which endpoints exist for the program, and what may be asked of them. Pure, as
+ * all of policy/: no resolving, no I/O. Names are canonical here (net_host_canonical); an address is a name of its own.
  */
 #ifndef CALLGATE_POLICY_NETWORK_NET_H
 #define CALLGATE_POLICY_NETWORK_NET_H
@@ -70,12 +70,18 @@ struct net_verdict {
 	bool allow;
 	const struct net_rule *rule; /* allow: the first that matches, exact names before wildcards */
 	const char *label;           /* of the rule, allow or deny; NULL: none matches */
-	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted method_not_granted … */
+	/*
+	 * Static: granted no_rule denied_by_rule port_not_granted proto_not_granted method_not_granted path_not_granted
+	 * upgrade_not_granted.
+	 */
+	const char *reason;
 };
 
 /* Whether the name may resolve: some rule, at whatever port, and no deny rule of the whole name. */
 struct net_verdict policy_net_name(const struct policy *policy, const char *host);
-/* Whether there may be a connection (udp: datagrams) to it. host: canonical name, or an address as inet_ntop writes it. */
+/*
+ * Whether there may be a connection (udp: datagrams) to it. host: canonical name, or an address as inet_ntop writes it.
+ */
 struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp);
 /* Whether a deny rule names an address that a name was resolved to. A rule that allows is not looked for. */
 struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port);
@@ -122,9 +128,9 @@ bool net_secret_host(const struct net_secret *secret, const char *host);
 /* ---- text, used by the parser of policies and by what reads the program's bytes ---- */
 
 /*
- * Lower case, no trailing dot; refuses (-EINVAL) empty and over-long labels, "_", control characters, non-ASCII, userinfo,
- * zone ids and what looks like a number but is no address ("0x7f.1", "127.1"). An address is written as inet_ntop does,
- * without brackets. 0 or -EINVAL.
+ * Lower case, no trailing dot; refuses (-EINVAL) empty and over-long labels, "_", control characters, non-ASCII,
+ * userinfo, zone ids and what looks like a number but is no address ("0x7f.1", "127.1"). An address is written as
+ * inet_ntop does, without brackets. 0 or -EINVAL.
  */
 int net_host_canonical(const char *text, size_t len, char ret_host[NET_HOST_MAX]);
 /* The same for what people write in policies: IDNA to A-labels as well; *ret_why (static) says what is wrong. */
@@ -133,11 +139,11 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 bool net_host_matches(const char *pattern, const char *host);
 
 /*
- * Of a request target's path ("/a/%7eb/../c?q"): decodes what needs no encoding, upper-cases the rest's digits, removes dot
- * segments; the query is left out and *ret_query (may be NULL) points to its "?" in target or is NULL. This text is judged
- * and forwarded. An encoded "/" stays one (no "*" of a rule goes over it). -EINVAL: not absolute, control characters,
- * backslash, bad escapes, an encoded "\" or NUL, a "." segment that is encoded, however often, or ends at an encoded "/" or
- * ";", above the root, fragment; -ENAMETOOLONG.
+ * Of a request target's path ("/a/%7eb/../c?q"): decodes what needs no encoding, upper-cases the rest's digits, removes
+ * dot segments; the query is left out and *ret_query (may be NULL) points to its "?" in target or is NULL. This text is
+ * judged and forwarded. An encoded "/" stays one (no "*" of a rule goes over it). -EINVAL: not absolute, control
+ * characters, backslash, bad escapes, an encoded "\" or NUL, a "." segment that is encoded, however often, or ends at
+ * an encoded "/" or ";", above the root, fragment; -ENAMETOOLONG.
  */
 int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query);
 

@@ -1,4 +1,6 @@
-/* The compiled network of a policy from within: built by net-compile.c, judged by net-judge.c, printed by net-show.c. */
+/*
+ * The compiled network of a policy from within: built by net-compile.c, judged by net-judge.c, printed by net-show.c.
+ */
 #ifndef CALLGATE_POLICY_NETWORK_NETWORK_H
 #define CALLGATE_POLICY_NETWORK_NETWORK_H
 
@@ -98,10 +100,14 @@ struct policy_network {
 #define NET_PORTS_MAX 64
 #define NET_HTTP_MAX 256
 
-/* A pattern of request paths: "*" within a segment (as a whole one: not empty), a segment "**": any number, also none. */
+/*
+ * A pattern of request paths: "*" within a segment (as a whole one: not empty), a segment "**": any number, also none.
+ */
 bool net_path_matches(const char *pattern, const char *path);
 
-/* "api.test", "*.test", "**.test": canonical in ret_pattern. -EINVAL with what is wrong with it in *ret_why (static). */
+/*
+ * "api.test", "*.test", "**.test": canonical in ret_pattern. -EINVAL with what is wrong with it in *ret_why (static).
+ */
 int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why);
 /* Whether a pattern matches all that another one does, which may be a plain name. */
 bool net_pattern_covers(const char *pattern, const char *other);

@@ -1,6 +1,6 @@
 /*
- * The network of a compiled policy as bytes: callgate compiles it and callgate-egress, another executable, judges by it.
- * Both are of one version and run on one machine.
+ * The network of a compiled policy as bytes: callgate compiles it and callgate-egress, another executable, judges by
+ * it. Both are of one version and run on one machine.
  */
 #ifndef CALLGATE_POLICY_NETWORK_PACK_H
 #define CALLGATE_POLICY_NETWORK_PACK_H

@@ -56,8 +56,8 @@ static int canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 }
 
 /*
- * What resolvers and URL parsers (WHATWG "ends in a number") take for an IPv4 address in an unusual form: its last label
- * is all digits, or "0x" and hexadecimal digits.
+ * What resolvers and URL parsers (WHATWG "ends in a number") take for an IPv4 address in an unusual form: its last
+ * label is all digits, or "0x" and hexadecimal digits.
  */
 static bool looks_like_number(const char *host)
 {

@@ -20,9 +20,11 @@ static const struct policy_key keys[] = {
 	{"filesystem", "deny", KEY_PATHS, KEY_ID_DENY, "EACCES at and below a match, whatever else is granted"},
 	{"filesystem", "redirect", KEY_OBJECTS, KEY_ID_REDIRECT, "names that lead to another host place"},
 	{"filesystem.redirect[]", "from", KEY_PATH, KEY_ID_NONE, "name in the view"},
-	{"filesystem.redirect[]", "to", KEY_PATH, KEY_ID_NONE, "host place: @workdir/..., @scratch/... or a granted path"},
+	{"filesystem.redirect[]", "to", KEY_PATH, KEY_ID_NONE,
+	 "host place: @workdir/..., @scratch/... or a granted path"},
 	{"filesystem", "provide", KEY_PROVIDES, KEY_ID_PROVIDE, "files whose content the policy supplies"},
-	{"filesystem.provide{}", "from", KEY_STRING, KEY_ID_NONE, "file:PATH (relative to the policy), account:passwd or account:group"},
+	{"filesystem.provide{}", "from", KEY_STRING, KEY_ID_NONE,
+	 "file:PATH (relative to the policy), account:passwd or account:group"},
 	{"filesystem", "decoy", KEY_PATHS, KEY_ID_DECOY, "files with believable but made-up content"},
 
 	{"", "exec", KEY_OBJECT, KEY_ID_NONE, "limits on execution"},
@@ -44,18 +46,23 @@ static const struct policy_key keys[] = {
 	{"limits", "stderr", KEY_SIZE, KEY_ID_STDERR, "bytes shown; the rest is spilled and counted"},
 	{"limits", "audit", KEY_AMOUNT, KEY_ID_AUDIT_SIZE, "size of the audit log"},
 
-	{"", "network", KEY_NETWORK, KEY_ID_NETWORK, "which endpoints exist; \"none\": no network, whatever is extended"},
+	{"", "network", KEY_NETWORK, KEY_ID_NETWORK,
+	 "which endpoints exist; \"none\": no network, whatever is extended"},
 	{"network", "default", KEY_DEFAULT, KEY_ID_NETWORK, "what is not allowed is denied"},
-	{"network", "extends", KEY_STRINGS, KEY_ID_NET_EXTENDS, "profiles and files of which only the network is taken"},
+	{"network", "extends", KEY_STRINGS, KEY_ID_NET_EXTENDS,
+	 "profiles and files of which only the network is taken"},
 	{"network", "allow", KEY_OBJECTS, KEY_ID_NET_ALLOW, "endpoints that may be reached"},
-	{"network.allow[]", "host", KEY_STRING, KEY_ID_NONE, "name, *.NAME (one label), **.NAME (any number) or address"},
+	{"network.allow[]", "host", KEY_STRING, KEY_ID_NONE,
+	 "name, *.NAME (one label), **.NAME (any number) or address"},
 	{"network.allow[]", "port", KEY_PORTS, KEY_ID_NETWORK, "port or ports; 443 unless said"},
 	{"network.allow[]", "proto", KEY_PROTO, KEY_ID_NETWORK, "what is spoken there; by the port unless said"},
-	{"network.allow[]", "http", KEY_STRINGS, KEY_ID_NETWORK, "requests that may be made: METHOD,... /path; all unless said"},
+	{"network.allow[]", "http", KEY_STRINGS, KEY_ID_NETWORK,
+	 "requests that may be made: METHOD,... /path; all unless said"},
 	{"network.allow[]", "credential", KEY_OBJECT, KEY_ID_NONE, "header put into requests after they were allowed"},
 	{"network.allow[].credential", "header", KEY_STRING, KEY_ID_NONE, "its name"},
 	{"network.allow[].credential", "value", KEY_STRING, KEY_ID_NONE, "its value with {NAME} for a secret"},
-	{"network.allow[]", "any_body", KEY_BOOL, KEY_ID_NONE, "GET, HEAD, DELETE and OPTIONS may have content as well"},
+	{"network.allow[]", "any_body", KEY_BOOL, KEY_ID_NONE,
+	 "GET, HEAD, DELETE and OPTIONS may have content as well"},
 	{"network.allow[]", "private", KEY_BOOL, KEY_ID_NONE, "addresses that are not public may be connected to"},
 	{"network.allow[]", "dns", KEY_DNS, KEY_ID_NETWORK, "the answer the program gets for the name"},
 	{"network.allow[]", "max_bytes_up", KEY_AMOUNT, KEY_ID_NETWORK, "bytes the program may send"},
@@ -71,8 +78,10 @@ static const struct policy_key keys[] = {
 	{"network.deny[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why not"},
 	{"network", "listen", KEY_LISTEN, KEY_ID_NETWORK, "ports of the run's own loopback that may be listened at"},
 	{"network", "resolve", KEY_ADDRESSES, KEY_ID_NETWORK, "fixed addresses of names"},
-	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA, "PEM file of further roots to verify servers with"},
-	{"network", "proxy", KEY_PROXY, KEY_ID_NETWORK, "offer an HTTP and SOCKS5 proxy; \"env\": and name it in the environment"},
+	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA,
+	 "PEM file of further roots to verify servers with"},
+	{"network", "proxy", KEY_PROXY, KEY_ID_NETWORK,
+	 "offer an HTTP and SOCKS5 proxy; \"env\": and name it in the environment"},
 	{"network", "pool", KEY_OBJECT, KEY_ID_NONE, "networks that names' addresses are made up from"},
 	{"network.pool", "v4", KEY_STRING, KEY_ID_NET_POOL_V4, "198.18.0.0/15 unless said"},
 	{"network.pool", "v6", KEY_STRING, KEY_ID_NET_POOL_V6, "fd00:5a::/32 unless said"},
@@ -110,7 +119,8 @@ const struct policy_key *policy_keys(size_t *ret_count)
 const struct policy_key *policy_key_find(const char *section, const char *name)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].name[0] == name[0] && strcmp(keys[i].name, name) == 0 && strcmp(keys[i].section, section) == 0)
+		if (keys[i].name[0] == name[0] && strcmp(keys[i].name, name) == 0 &&
+		    strcmp(keys[i].section, section) == 0)
 			return &keys[i];
 	return NULL;
 }

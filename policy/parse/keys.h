@@ -19,7 +19,8 @@ enum key_type {
 	KEY_PATHS,    /* a list of strings: paths and globs */
 	KEY_OBJECTS,  /* a list of objects: their members are the rows with this section's name and "[]" */
 	KEY_TEXTS,    /* an object with any names and strings as values */
-	KEY_PROVIDES, /* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
+	/* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
+	KEY_PROVIDES,
 	KEY_LAYERS,   /* a list of strings: names of policy/parse/layer-names.h */
 	KEY_NETWORK,  /* an object (rows of its name) or "none" */
 	KEY_PORTS,    /* a port or a list of ports */
@@ -37,19 +38,46 @@ enum key_type {
 
 enum key_id {
 	KEY_ID_NONE, /* checked only */
-	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR,
-	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY, KEY_ID_EXEC_DENY,
-	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
+	KEY_ID_NAME,
+	KEY_ID_EXTENDS,
+	KEY_ID_WORKDIR,
+	KEY_ID_READ,
+	KEY_ID_WRITE,
+	KEY_ID_EXEC,
+	KEY_ID_DENY,
+	KEY_ID_REDIRECT,
+	KEY_ID_PROVIDE,
+	KEY_ID_DECOY,
+	KEY_ID_EXEC_DENY,
+	KEY_ID_ENV_PASS,
+	KEY_ID_ENV_SET,
 	/* as enum policy_limit */
-	KEY_ID_WALL, KEY_ID_CPU, KEY_ID_MEMORY, KEY_ID_PIDS, KEY_ID_OPEN_FILES, KEY_ID_FILE_SIZE, KEY_ID_DISK, KEY_ID_STDOUT,
-	KEY_ID_STDERR, KEY_ID_AUDIT_SIZE,
+	KEY_ID_WALL,
+	KEY_ID_CPU,
+	KEY_ID_MEMORY,
+	KEY_ID_PIDS,
+	KEY_ID_OPEN_FILES,
+	KEY_ID_FILE_SIZE,
+	KEY_ID_DISK,
+	KEY_ID_STDOUT,
+	KEY_ID_STDERR,
+	KEY_ID_AUDIT_SIZE,
 	KEY_ID_PROCESS_MAX,
-	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
+	KEY_ID_AUDIT_FILE,
+	KEY_ID_AUDIT_ALLOWED,
+	KEY_ID_AUDIT_COMPACT,
+	KEY_ID_AUDIT_FSTAT,
 	KEY_ID_REQUIRE,
 	KEY_ID_USER,
 	KEY_ID_NETWORK, /* parse-network.c, by type */
-	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
-	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4, KEY_ID_NET_POOL_V6,
+	KEY_ID_PHASE_SETUP,
+	KEY_ID_PHASE_RUN,
+	KEY_ID_NET_EXTENDS,
+	KEY_ID_NET_ALLOW,
+	KEY_ID_NET_DENY,
+	KEY_ID_NET_UPSTREAM_CA,
+	KEY_ID_NET_POOL_V4,
+	KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,
 };
 

@@ -230,8 +230,8 @@ static void compile(struct loader *loader)
 }
 
 /*
- * A phase is one more file behind all others. Where it says "none", that is the last word: what the command line allows is
- * for the other phase then, or --allow-host would undo the ratchet for whoever needs it to set up.
+ * A phase is one more file behind all others. Where it says "none", that is the last word: what the command line allows
+ * is for the other phase then, or --allow-host would undo the ratchet for whoever needs it to set up.
  */
 static bool load_phase(struct loader *loader, enum policy_phase phase)
 {
@@ -320,7 +320,8 @@ int policy_seal(struct policy *policy)
 /* What was peeked at, when that is good; its mistakes are found again, and told, by whoever loads. */
 static struct policy_draft *keep_draft(const struct loader *loader)
 {
-	struct policy_draft *draft = loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
+	struct policy_draft *draft =
+		loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
 
 	if (draft)
 		*draft = (struct policy_draft){*loader};

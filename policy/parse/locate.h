@@ -37,7 +37,10 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
  */
 size_t locate_print(const struct locate_path *path, char *out, size_t cap);
 
-/* Write behind the `used` bytes of out what fits there beside a NUL, which is the caller's, and return how many there are. */
+/*
+ * Write behind the `used` bytes of out what fits there beside a NUL, which is the caller's, and return how many there
+ * are.
+ */
 size_t locate_put(char *out, size_t used, size_t cap, const char *text);
 size_t locate_put_number(char *out, size_t used, size_t cap, size_t number);
 

@@ -230,7 +230,10 @@ static void take_resolve(struct parser *parser, const json_t *object)
 
 /* ---- the rest ---- */
 
-/* "198.18.0.0/15": a prefix of at least `least` and at most `most` bits, its other bits clear, of a network nobody owns. */
+/*
+ * "198.18.0.0/15": a prefix of at least `least` and at most `most` bits, its other bits clear, of a network nobody
+ * owns.
+ */
 static bool parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,
 			 unsigned *ret_bits)
 {

@@ -213,9 +213,9 @@ static void fail_syntax(struct parser *parser, const json_error_t *error)
 }
 
 /*
- * jansson's memory while it reads: of the policy's arena, which is given back as a whole. Of the thousand pieces of a text
- * none is freed by itself. jansson knows but one allocator, so nobody else may use it meanwhile: a policy is read before
- * there are threads.
+ * jansson's memory while it reads: of the policy's arena, which is given back as a whole. Of the thousand pieces of a
+ * text none is freed by itself. jansson knows but one allocator, so nobody else may use it meanwhile: a policy is read
+ * before there are threads.
  */
 static struct arena *json_arena;
 

@@ -14,8 +14,8 @@ bool policy_may_write(const struct policy *policy, const char *path);
 int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
 
 /*
- * True when what may be seen is whole trees: no rule denies reading anything (at all, or by now), and none grants names by
- * their form.
+ * True when what may be seen is whole trees: no rule denies reading anything (at all, or by now), and none grants names
+ * by their form.
  */
 bool policy_sees_whole(const struct policy *policy);
 

@@ -119,8 +119,8 @@ static const char *workdir_host(struct compiler *compiler, const char *name)
 }
 
 /*
- * Maps a canonical host path back into the workdir. The workdir's content may be the work of an earlier untrusted run: a
- * link in it must not turn "@workdir/out" into a grant for another place.
+ * Maps a canonical host path back into the workdir. The workdir's content may be the work of an earlier untrusted run:
+ * a link in it must not turn "@workdir/out" into a grant for another place.
  */
 static const char *workdir_name(struct compiler *compiler, const struct rule *rule, const char *host)
 {

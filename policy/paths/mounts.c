@@ -114,8 +114,8 @@ static bool same_content(const struct policy_mount *outer, const struct policy_m
 }
 
 /*
- * The innermost mount that holds this name, which follows the first `count` of them in their order; as index + 1, 0: none.
- * It is the last one, or one that holds that one: outer[] has which those are.
+ * The innermost mount that holds this name, which follows the first `count` of them in their order; as index + 1, 0:
+ * none. It is the last one, or one that holds that one: outer[] has which those are.
  */
 static size_t enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {

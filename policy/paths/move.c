@@ -161,7 +161,8 @@ static void progress_add(struct progress *progress, const struct rule *rule, con
 	if (rest) {
 		struct states states = {0};
 
-		if (rule->pattern) /* else it is about the directory itself and all below: no difference between names there */
+		/* else it is about the directory itself and all below: no difference between names there */
+		if (rule->pattern)
 			states = states_after(&rule->glob, rest);
 		merge_states(&progress->states, &states);
 		return;
@@ -329,8 +330,9 @@ static bool is_writable_outside(const struct policy *policy, const char *path)
 
 		if (mount->host && path_below(mount->host, path) && policy_may_write(policy, mount->virt))
 			return true;
-		if (rest && (snprintf(virt, sizeof(virt), "%s%s%s", mount->virt, *rest ? "/" : "", rest) >= (int)sizeof(virt) ||
-			     policy_may_write(policy, virt)))
+		if (rest &&
+		    (snprintf(virt, sizeof(virt), "%s%s%s", mount->virt, *rest ? "/" : "", rest) >= (int)sizeof(virt) ||
+		     policy_may_write(policy, virt)))
 			return true;
 	}
 	return false;

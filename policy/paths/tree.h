@@ -29,7 +29,9 @@ struct tree_node {
 	const struct rule *exec_deny;
 	size_t globs;
 	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
-	/* Mounts whose content is not what the enclosing mount shows at this name: rights do not come down into them. */
+	/*
+	 * Mounts whose content is not what the enclosing mount shows at this name: rights do not come down into them.
+	 */
 	bool border;
 	bool holds;               /* a grant is made here or below */
 	const struct rule **glob; /* rules with a pattern below this directory */

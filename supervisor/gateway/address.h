@@ -10,7 +10,9 @@
  */
 int egress_address_take(struct in_addr *ret_address, int *ret_fd);
 
-/* UDP and TCP sockets bound at a port of the address, the latter listening. port 0: the kernel's choice. 0 or -errno. */
+/*
+ * UDP and TCP sockets bound at a port of the address, the latter listening. port 0: the kernel's choice. 0 or -errno.
+ */
 int egress_address_bind(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port);
 /* One of them. */
 int egress_address_bind_one(struct in_addr address, uint16_t port, int type, uint16_t *ret_port);

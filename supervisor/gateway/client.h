@@ -30,7 +30,9 @@ void egress_client_free(struct egress_client *client);
 int egress_client_fd(const struct egress_client *client);
 /* EPOLLIN and, while messages are queued, EPOLLOUT: ask again after each event or tick. */
 unsigned egress_client_interest(const struct egress_client *client);
-/* Sends and reads what there is now, without waiting. Also for inet.h, so that a name given out a moment ago is known. */
+/*
+ * Sends and reads what there is now, without waiting. Also for inet.h, so that a name given out a moment ago is known.
+ */
 void egress_client_exchange(void *client);
 /*
  * Answers what has waited long enough or is waited for no more; milliseconds until it wants to be called again, -1:

@@ -261,19 +261,34 @@ static bool record_is_legal(const struct egress_client *client, const struct con
 		return false;
 	if (step == STEP_NAME && record->conn != 0)
 		return false;
-	return connection_permits(conn, step) && (!rules[step].destination || (conn && is_destination(client, conn, record)));
+	return connection_permits(conn, step) &&
+	       (!rules[step].destination || (conn && is_destination(client, conn, record)));
 }
 
 static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {
-		.event = event_name[record->event], .conn = record->conn, .port = record->port, .status = record->status,
-		.count = record->count, .host = record->host, .proto = record->proto, .real = record->real,
-		.dropped = record->dropped, .sni = record->sni, .alpn = record->alpn, .method = record->method,
-		.path = record->path, .credential = record->credential, .cause = record->cause,
-		.truncated = record->truncated != 0, .has_bytes = record->event == CONTROL_EVENT_CLOSE,
-		.bytes_up = record->bytes_up, .bytes_down = record->bytes_down, .dns_us = record->dns_us,
-		.connect_us = record->connect_us, .duration_us = record->duration_us};
+	struct audit_net net = {.event = event_name[record->event],
+				.conn = record->conn,
+				.port = record->port,
+				.status = record->status,
+				.count = record->count,
+				.host = record->host,
+				.proto = record->proto,
+				.real = record->real,
+				.dropped = record->dropped,
+				.sni = record->sni,
+				.alpn = record->alpn,
+				.method = record->method,
+				.path = record->path,
+				.credential = record->credential,
+				.cause = record->cause,
+				.truncated = record->truncated != 0,
+				.has_bytes = record->event == CONTROL_EVENT_CLOSE,
+				.bytes_up = record->bytes_up,
+				.bytes_down = record->bytes_down,
+				.dns_us = record->dns_us,
+				.connect_us = record->connect_us,
+				.duration_us = record->duration_us};
 
 	if (conn && record->event == CONTROL_EVENT_OPEN)
 		net.address = conn->address;
@@ -384,7 +399,8 @@ static int64_t record_outcome(const struct control_record *record)
 
 static uint64_t record_took_ns(const struct control_record *record)
 {
-	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) * NS_PER_US;
+	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) *
+	       NS_PER_US;
 }
 
 static void request_end(struct egress_client *client, struct request *request, const struct control_done *done)
@@ -486,7 +502,8 @@ static int record_take(struct egress_client *client, struct connection *conn, co
 	} else if (!record->allow && !is_told_again(conn, record)) {
 		if (is_denied(record)) {
 			record_denial(client, conn, record, slot);
-			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule, record);
+			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
+				  record);
 		}
 		record_list(client, record);
 		if (conn) {

@@ -1,4 +1,7 @@
-/* The guest's side of the network: what the run's programs talk to, in their network namespace or at an address of theirs. */
+/*
+ * The guest's side of the network: what the run's programs talk to, in their network namespace or at an address of
+ * theirs.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +59,8 @@ static int take_dns(struct egress_side *side, struct egress_guest *guest)
 }
 
 /*
- * A socket that is connected takes datagrams from that peer alone. This one's is itself, so for everybody else its port is
- * closed, and as long as it is there nobody can open it.
+ * A socket that is connected takes datagrams from that peer alone. This one's is itself, so for everybody else its port
+ * is closed, and as long as it is there nobody can open it.
  */
 static int make_sink(struct egress_guest *guest)
 {

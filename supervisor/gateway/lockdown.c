@@ -37,7 +37,10 @@ void confine_done(struct confine *confine)
 	confine->landlock_fd = -1;
 }
 
-/* Whatever is typed at the caller's terminal is the keeper's to act on; a signal from outside ends it, and so the network. */
+/*
+ * Whatever is typed at the caller's terminal is the keeper's to act on; a signal from outside ends it, and so the
+ * network.
+ */
 static void settle_signals(void)
 {
 	sigset_t none;

@@ -1,4 +1,6 @@
-/* What a process of the egress side is before it does anything: somebody without rights, files, signals or a way back. */
+/*
+ * What a process of the egress side is before it does anything: somebody without rights, files, signals or a way back.
+ */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
 #define CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
 
@@ -19,8 +21,9 @@ int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confi
 void confine_done(struct confine *confine);
 
 /*
- * Before it has anything of value: its own session, no capabilities, no core, nobody may look into it, dead when its parent dies; of
- * the environment only the NULL-ended `variables` are left, of the descriptors the `count` of keep. 0 or -errno.
+ * Before it has anything of value: its own session, no capabilities, no core, nobody may look into it, dead when its
+ * parent dies; of the environment only the NULL-ended `variables` are left, of the descriptors the `count` of keep. 0
+ * or -errno.
  */
 int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count);

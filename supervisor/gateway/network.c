@@ -11,11 +11,17 @@
 
 static int create_inet(struct supervise_network *network, struct sandbox *sandbox, const struct egress_guest *guest)
 {
-	const struct inet_options options = {.policy = sandbox->policy, .pool = network->pool, .own_netns = guest->own_netns,
-					     .loopback = guest->loopback, .listener_port = guest->listener_port,
-					     .dns_port = guest->dns_port, .sink_port = guest->sink_port,
-					     .egress = network->client, .catch_up = egress_client_exchange,
-					     .udp = egress_client_udp, .alive = egress_client_alive,
+	const struct inet_options options = {.policy = sandbox->policy,
+					     .pool = network->pool,
+					     .own_netns = guest->own_netns,
+					     .loopback = guest->loopback,
+					     .listener_port = guest->listener_port,
+					     .dns_port = guest->dns_port,
+					     .sink_port = guest->sink_port,
+					     .egress = network->client,
+					     .catch_up = egress_client_exchange,
+					     .udp = egress_client_udp,
+					     .alive = egress_client_alive,
 					     .refused = egress_client_refused};
 
 	return inet_create(&options, &sandbox->inet);

@@ -1,4 +1,6 @@
-/* Java does not look at the system's certificates: its own list is provided in place, wherever a Java may be started. */
+/*
+ * Java does not look at the system's certificates: its own list is provided in place, wherever a Java may be started.
+ */
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>

@@ -97,7 +97,10 @@ static bool is_real(const struct policy *policy, const char *host)
 	return false;
 }
 
-/* Every exact name that may resolve, so that it does without a query. Those that get real addresses are for egress to answer. */
+/*
+ * Every exact name that may resolve, so that it does without a query. Those that get real addresses are for egress to
+ * answer.
+ */
 static int add_hosts(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -129,7 +132,9 @@ static int add_names(const struct policy *policy, const struct pool *pool, struc
 
 /* ---- trust ---- */
 
-/* Directories on the way may be links, as /etc/ssl/certs is on Fedora. The last name is what is replaced, link or not. */
+/*
+ * Directories on the way may be links, as /etc/ssl/certs is on Fedora. The last name is what is replaced, link or not.
+ */
 static bool canonical(const char *path, char ret_path[PATH_MAX])
 {
 	const char *name = strrchr(path, '/');

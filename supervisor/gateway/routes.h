@@ -5,8 +5,8 @@
 #include "policy/network/net.h"
 
 /*
- * "ip route add local RANGE dev lo" for the policy's pool, and for addresses that it names as endpoints of datagrams. Needs
- * CAP_NET_ADMIN over the network namespace; IPv6 is left out where the kernel has none. 0 or -errno.
+ * "ip route add local RANGE dev lo" for the policy's pool, and for addresses that it names as endpoints of datagrams.
+ * Needs CAP_NET_ADMIN over the network namespace; IPv6 is left out where the kernel has none. 0 or -errno.
  */
 int egress_routes_add(const struct policy *policy);
 

@@ -1,7 +1,7 @@
 /*
  * Before anything else of a run whose policy has a network: callgate-egress (base/helper.h) is started and given the
- * policy's network, the certificates and the secrets, which the keeper then forgets. It forks the resolver and makes the
- * run's authority; only the authority's certificate comes back.
+ * policy's network, the certificates and the secrets, which the keeper then forgets. It forks the resolver and makes
+ * the run's authority; only the authority's certificate comes back.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_START_H
 #define CALLGATE_SUPERVISOR_GATEWAY_START_H
@@ -51,8 +51,10 @@ struct egress_side {
 	pid_t pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
-	int dns_fd[2];             /* UDP and TCP at own:53, bound while that was possible; -1: not. For runs without netns */
-	struct in_addr own;        /* loopback address of a run without a network namespace: 127.x.y.z, even; the next is its too */
+	/* UDP and TCP at own:53, bound while that was possible; -1: not. For runs without netns */
+	int dns_fd[2];
+	/* loopback address of a run without a network namespace: 127.x.y.z, even; the next is its too */
+	struct in_addr own;
 	int own_fd;                /* the keeper's: says that the pair is taken */
 	struct view_provide *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, Java's store … */
 	size_t provides;
@@ -62,12 +64,13 @@ struct egress_side {
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
 /* 0, also without a network (ret_side->active false); -errno with a message. egress_side_done releases. */
-int egress_start(const struct egress_start_options *options, struct egress_side *ret_side, struct policy_error *ret_error);
+int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
+		 struct policy_error *ret_error);
 /* In the keeper, once the supervisor is forked: closes what is the supervisor's, so that egress sees it end. */
 void egress_side_handed(struct egress_side *side);
 /*
- * In the keeper, when the supervisor is gone and before it waits for just any child: egress ends by itself in a moment, or is
- * killed. True unless it had failed before, which *ret_status (waitpid) tells more about.
+ * In the keeper, when the supervisor is gone and before it waits for just any child: egress ends by itself in a moment,
+ * or is killed. True unless it had failed before, which *ret_status (waitpid) tells more about.
  */
 bool egress_side_end(struct egress_side *side, int *ret_status);
 /* Releases what this process has of it. */
@@ -75,8 +78,8 @@ void egress_side_done(struct egress_side *side);
 
 /*
  * In the supervisor, in its namespaces and before it gives up its capabilities: local routes for the pool when it has a
- * network namespace of its own, then the sockets of the guest's side. They stay open here too: without a network namespace
- * nobody else of the host's may get at their ports, also when egress is dead.
+ * network namespace of its own, then the sockets of the guest's side. They stay open here too: without a network
+ * namespace nobody else of the host's may get at their ports, also when egress is dead.
  */
 struct egress_guest {
 	bool own_netns;
@@ -92,8 +95,8 @@ struct egress_guest {
 int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
 			struct egress_guest *ret_guest, const char **ret_step);
 /*
- * Provides resolv.conf(5). Its server is the address that replies come from where that is so at the usual port (musl compares),
- * else one that is led to it. datagrams: false where the program has no UDP. 0 or -ENOMEM.
+ * Provides resolv.conf(5). Its server is the address that replies come from where that is so at the usual port (musl
+ * compares), else one that is led to it. datagrams: false where the program has no UDP. 0 or -ENOMEM.
  */
 int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Duplicates of them to egress (CONTROL_GUEST), when the supervisor is there to stay. 0 or -errno. */

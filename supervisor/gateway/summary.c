@@ -139,11 +139,12 @@ static json_t *number_json(unsigned number)
 
 static json_t *entry_json(const struct entry *entry)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:I}", "host", text_json(entry->host), "port",
-			 number_json(entry->port), "method", text_json(entry->method), "path", text_json(entry->path),
-			 "status", number_json(entry->status), "bytes_up", (json_int_t)entry->bytes_up, "bytes_down",
-			 (json_int_t)entry->bytes_down, "decision", entry->allow ? "allow" : "deny", "rule",
-			 text_json(entry->rule), "reason", text_json(entry->reason), "count", (json_int_t)entry->count);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:I}", "host", text_json(entry->host),
+			 "port", number_json(entry->port), "method", text_json(entry->method), "path",
+			 text_json(entry->path), "status", number_json(entry->status), "bytes_up",
+			 (json_int_t)entry->bytes_up, "bytes_down", (json_int_t)entry->bytes_down, "decision",
+			 entry->allow ? "allow" : "deny", "rule", text_json(entry->rule), "reason",
+			 text_json(entry->reason), "count", (json_int_t)entry->count);
 }
 
 json_t *summary_json(const struct summary *summary, uint64_t *ret_unlisted)
@@ -176,15 +177,17 @@ void summary_advise(struct summary *summary, const char *host, const char *reaso
 
 json_t *summary_advice(const struct summary *summary)
 {
-	static const char advice[] =
-		"the program did not accept the certificate callgate made for this host: it pins one, or has a trust store of its "
-		"own. Let its TLS pass unopened: drop \"http\" and \"credential\" from the host's rules; or add the run's "
-		"authority, the file SSL_CERT_FILE names in its environment, to that store";
+	static const char advice[] = "the program did not accept the certificate callgate made for this host: it pins "
+				     "one, or has a trust store of its "
+				     "own. Let its TLS pass unopened: drop \"http\" and \"credential\" from the host's "
+				     "rules; or add the run's "
+				     "authority, the file SSL_CERT_FILE names in its environment, to that store";
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < summary->advices; i++)
-		(void)json_array_append_new(list, json_pack("{s:o, s:o, s:s}", "host", text_json(summary->advice[i].host),
-							    "reason", text_json(summary->advice[i].reason), "advice", advice));
+		(void)json_array_append_new(list, json_pack("{s:o, s:o, s:s}", "host",
+							    text_json(summary->advice[i].host), "reason",
+							    text_json(summary->advice[i].reason), "advice", advice));
 	return list;
 }
 
@@ -273,8 +276,8 @@ static void usage_set_meter(json_t *object, const char *name, uint64_t limit, ui
 {
 	if (limit)
 		(void)json_object_set_new(object, name,
-					  json_pack("{s:I, s:I, s:b}", "limit", (json_int_t)limit, "used", (json_int_t)used,
-						    "hit", (int)hit));
+					  json_pack("{s:I, s:I, s:b}", "limit", (json_int_t)limit, "used",
+						    (json_int_t)used, "hit", (int)hit));
 }
 
 static json_t *usage_rule_json(const struct net_rule *rule, const struct use *use)

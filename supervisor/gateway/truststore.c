@@ -70,7 +70,8 @@ static int put_all(struct buf *buf, const char *pem)
 		if (!der)
 			return -ENOMEM;
 		base64_decode_init(&decode);
-		if (base64_decode_update(&decode, &der_len, der, len, text) && base64_decode_final(&decode) && der_len > 0)
+		if (base64_decode_update(&decode, &der_len, der, len, text) && base64_decode_final(&decode) &&
+		    der_len > 0)
 			put_certificate(buf, (unsigned)++count, der, der_len);
 		pem = end;
 	}

@@ -31,8 +31,8 @@ static void kill_checked(pid_t pid, pid_t parent)
 }
 
 /*
- * Our own children, which are nobody else's to reap: their numbers are theirs. It takes a call each, and no look at every process
- * there is. Kernels that do not tell them (CONFIG_PROC_CHILDREN) leave them to the round after.
+ * Our own children, which are nobody else's to reap: their numbers are theirs. It takes a call each, and no look at
+ * every process there is. Kernels that do not tell them (CONFIG_PROC_CHILDREN) leave them to the round after.
  */
 static void kill_children(void)
 {

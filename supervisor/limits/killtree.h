@@ -5,9 +5,9 @@
 #include <sys/types.h>
 
 /*
- * Kills every descendant of the caller's with SIGKILL and reaps, again and again until none is left: what is forked meanwhile, or
- * handed to us by a dying parent, is met in the next round. 0, or -ETIMEDOUT when some still live after timeout_ms (a
- * task in uninterruptible sleep). Also reaps children that ended by themselves.
+ * Kills every descendant of the caller's with SIGKILL and reaps, again and again until none is left: what is forked
+ * meanwhile, or handed to us by a dying parent, is met in the next round. 0, or -ETIMEDOUT when some still live after
+ * timeout_ms (a task in uninterruptible sleep). Also reaps children that ended by themselves.
  * wait_flags: __WALL for who traces; 0 leaves alone what does not end with SIGCHLD, such as the custodian.
  */
 int killtree(unsigned timeout_ms, int wait_flags);

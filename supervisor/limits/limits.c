@@ -295,7 +295,10 @@ static void plan(struct limits *limits, uint64_t now_ns)
 static void look(struct limits *limits)
 {
 	read_cgroup(limits);
-	/* What has ended the run was seen in this very turn: another look at hundreds of processes would only let them live. */
+	/*
+	 * What has ended the run was seen in this very turn: another look at hundreds of processes would only let them
+	 * live.
+	 */
 	if (limits->ended == LIMIT_MAX && (limits->sample_memory || limits->sample_cpu || limits->sample_tasks))
 		read_sample(limits);
 	read_forks(limits);

@@ -1,7 +1,7 @@
 /*
- * What the run may use, measured while it runs: by control groups where the keeper could make them, else by sampling the
- * tree's processes. A limit that is hit either ends the run (cpu, memory, disk) or is felt by the program as natively
- * (pids: EAGAIN, open_files: EMFILE) and reported.
+ * What the run may use, measured while it runs: by control groups where the keeper could make them, else by sampling
+ * the tree's processes. A limit that is hit either ends the run (cpu, memory, disk) or is felt by the program as
+ * natively (pids: EAGAIN, open_files: EMFILE) and reported.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
 #define CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
@@ -57,8 +57,8 @@ int limits_create(const struct limits_options *options, pid_t root_pid, struct l
 void limits_free(struct limits *limits);
 
 /*
- * Looks at what is due. Returns what ended the run, which then stays the answer, or LIMIT_MAX. Cheap when nothing is due:
- * to be called at each turn of the loop.
+ * Looks at what is due. Returns what ended the run, which then stays the answer, or LIMIT_MAX. Cheap when nothing is
+ * due: to be called at each turn of the loop.
  */
 enum limit_kind limits_tick(struct limits *limits, uint64_t now_ns);
 
@@ -71,8 +71,8 @@ int limits_event_fd(const struct limits *limits);
 void limits_event(struct limits *limits);
 
 /*
- * The program was reaped (wait_status; 0 when it was not): the last look, before the rest of its tree is killed; a run that was
- * told to end has lost most of it by then. alone: there is no tree. Returns as limits_tick does.
+ * The program was reaped (wait_status; 0 when it was not): the last look, before the rest of its tree is killed; a run
+ * that was told to end has lost most of it by then. alone: there is no tree. Returns as limits_tick does.
  */
 enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone);
 
@@ -94,7 +94,9 @@ struct limit_meter *limits_meters(struct limits *limits);
 /* "cpu", "memory", …: as in the policy and the result. Static. */
 const char *limit_name(enum limit_kind kind);
 
-/* {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds. null: none, or not known. Owned. */
+/*
+ * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds. null: none, or not known. Owned.
+ */
 json_t *limits_json(const struct limit_meter *meters);
 
 #endif

@@ -22,8 +22,8 @@
 #define MEMORY_PER_DESCRIPTOR (UINT64_C(64) << 10)
 #define DESCRIPTORS_LEAST 1024
 /*
- * Queued signals and timers of all processes of a user count together, 0.3 kB each: the others need some, too. The kernel's own
- * limit grows with the machine's memory.
+ * Queued signals and timers of all processes of a user count together, 0.3 kB each: the others need some, too. The
+ * kernel's own limit grows with the machine's memory.
  */
 #define SIGNALS_MOST 16384
 #define OWN_TASKS 2 /* the supervisor and its watchdog are the same user's */

@@ -13,10 +13,12 @@
 struct sample_wanted {
 	pid_t root;             /* whose descendants are looked at; must be the caller, whose reaped children count */
 	bool alone;             /* it has none: only what it reaped is told */
-	uint64_t near_bytes;    /* memory beyond this is looked at closely: pages that processes share are counted once */
+	/* memory beyond this is looked at closely: pages that processes share are counted once */
+	uint64_t near_bytes;
 	uint64_t enough_bytes;  /* page tables beyond this are answer enough: what they map is not looked at */
 	uint64_t buffer_bytes;  /* what one descriptor can hold at most: with fewer nobody looks at them one by one */
-	uint64_t shared_bytes;  /* shared memory that has no page in any process: memfds, see syscalls/account/memfds.h */
+	/* shared memory that has no page in any process: memfds, see syscalls/account/memfds.h */
+	uint64_t shared_bytes;
 };
 
 /* What is remembered from one sample to the next. Zero at first; sampler_done releases it. */
@@ -31,8 +33,8 @@ void sampler_done(struct sampler *sampler);
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; no files, which the kernel takes back */
 	/*
-	 * Of the living, of what they reaped and of what the root reaped; or all that was seen, if that is more: children
-	 * whose parent ignores SIGCHLD leave their time to nobody.
+	 * Of the living, of what they reaped and of what the root reaped; or all that was seen, if that is more:
+	 * children whose parent ignores SIGCHLD leave their time to nobody.
 	 */
 	uint64_t cpu_ns;
 	uint64_t tasks;        /* threads */

@@ -1,7 +1,7 @@
 /*
- * Whether a new image is the approved one, the short way: for a program with a loader that was run by its own name, which nearly
- * all are. Three mappings of one file of /proc tell it (Linux 6.11), where the long way (trace-verify.c) opens two and looks
- * at a link. "No" only means that the long way has to be gone.
+ * Whether a new image is the approved one, the short way: for a program with a loader that was run by its own name,
+ * which nearly all are. Three mappings of one file of /proc tell it (Linux 6.11), where the long way (trace-verify.c)
+ * opens two and looks at a link. "No" only means that the long way has to be gone.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +18,10 @@
 
 #include "base/banned.h"
 
-/* A new stack ends in a pointer of zeros, and in front of that is the name the kernel used: bprm_mm_init() in fs/exec.c. */
+/*
+ * A new stack ends in a pointer of zeros, and in front of that is the name the kernel used: bprm_mm_init() in
+ * fs/exec.c.
+ */
 #define STACK_TAIL 8u
 
 static bool ask(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
@@ -37,9 +40,9 @@ static bool is_loader(int maps_fd, uint64_t pc, const struct exec_image *loader)
 }
 
 /*
- * Of the two files that a new image has, which are the program and its loader, the lower one. It is the program unless the
- * address space is laid out the other way round; as it is not the loader, it can be nothing else. Where mappings are not told by
- * the numbers that stat(2) tells (btrfs, overlayfs), it is never found to be the same.
+ * Of the two files that a new image has, which are the program and its loader, the lower one. It is the program unless
+ * the address space is laid out the other way round; as it is not the loader, it can be nothing else. Where mappings
+ * are not told by the numbers that stat(2) tells (btrfs, overlayfs), it is never found to be the same.
  */
 static bool is_program(int maps_fd, const struct exec_plan *plan)
 {

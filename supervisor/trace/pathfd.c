@@ -1,8 +1,8 @@
 /*
- * O_PATH descriptors. seccomp(2) injects none of them, sockets carry them: the task is given a socket with the descriptor
- * in its queue and, standing behind its open, is made to run recvmsg, dup3 and close by single steps. It then has the
- * lowest number, as from open(2). A chdir goes there by fchdir instead of the dup3: with registers only, where its directory
- * can be injected, because it may be read.
+ * O_PATH descriptors. seccomp(2) injects none of them, sockets carry them: the task is given a socket with the
+ * descriptor in its queue and, standing behind its open, is made to run recvmsg, dup3 and close by single steps. It
+ * then has the lowest number, as from open(2). A chdir goes there by fchdir instead of the dup3: with registers only,
+ * where its directory can be injected, because it may be read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,8 @@ static int64_t receive(struct errand *errand)
 		if (enters)
 			number = errand_run(errand, __NR_fchdir, received, 0, 0);
 		else
-			number = errand_run(errand, __NR_dup3, received, carrier, errand->pending->cloexec ? O_CLOEXEC : 0);
+			number = errand_run(errand, __NR_dup3, received, carrier,
+					    errand->pending->cloexec ? O_CLOEXEC : 0);
 		(void)errand_run(errand, __NR_close, received, 0, 0); /* fails only for a dead task */
 	}
 	if (number < 0 || enters)

@@ -48,7 +48,8 @@ struct pending {
 	uint64_t blob_addr;      /* 0: not written */
 	struct exec_plan *plan;  /* NULL: a descriptor. Owned */
 	bool maps;               /* the call is mmap: the carrier is the file to be mapped */
-	bool carries;            /* the call is an open with O_PATH or a chdir: a socket in the task holds its descriptor */
+	/* the call is an open with O_PATH or a chdir: a socket in the task holds its descriptor */
+	bool carries;
 	int carrier;             /* that socket's number there */
 	bool direct;             /* it is no socket: a chdir's directory itself */
 	bool cloexec;

@@ -19,7 +19,9 @@
 #define KERNEL_RESTARTSYS 512
 #define KERNEL_RESTART_LAST 516
 
-/* ---- ptrace(2) on a stopped task; a task that was killed meanwhile fails with ESRCH and reports its exit later ---- */
+/*
+ * ---- ptrace(2) on a stopped task; a task that was killed meanwhile fails with ESRCH and reports its exit later ----
+ */
 
 static void let_go(pid_t tid, int signal)
 {
@@ -85,7 +87,10 @@ static void record_kill(struct tracer *tracer, const struct pending *pending, pi
 	audit_end(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
-/* The entry of the only thread of a process that has any, when that is the leader: then it is the one that made the call. */
+/*
+ * The entry of the only thread of a process that has any, when that is the leader: then it is the one that made the
+ * call.
+ */
 static struct pending *lone_leader(const struct tracer *tracer, pid_t pid)
 {
 	struct pending *lone = NULL;
@@ -101,8 +106,8 @@ static struct pending *lone_leader(const struct tracer *tracer, pid_t pid)
 }
 
 /*
- * The event comes under the leader's pid, whichever thread made the call: the others are gone by now, and the entry moves
- * to the pid (ptrace(2), "execve(2) under ptrace").
+ * The event comes under the leader's pid, whichever thread made the call: the others are gone by now, and the entry
+ * moves to the pid (ptrace(2), "execve(2) under ptrace").
  */
 static struct pending *rekey(struct tracer *tracer, pid_t pid)
 {
@@ -116,7 +121,8 @@ static struct pending *rekey(struct tracer *tracer, pid_t pid)
 	pending = pending_find(tracer, (pid_t)former);
 	if (!pending)
 		return NULL;
-	pending->tid = -1; /* out of the way of those that are forgotten: the old leader's, and older calls of its own */
+	/* out of the way of those that are forgotten: the old leader's, and older calls of its own */
+	pending->tid = -1;
 	forget_thread(tracer, pid);
 	forget_thread(tracer, (pid_t)former);
 	pending->tid = pid;
@@ -239,8 +245,9 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 		result = arch_result(&regs);
 		if (result <= -KERNEL_RESTARTSYS && result >= -KERNEL_RESTART_LAST) {
 			/*
-			 * The kernel makes the call again by itself. ERESTARTSYS: the interrupt ended the wait for our answer
-			 * (Linux < 5.19); others: it ended an exec's wait for a lock, which may do better next time.
+			 * The kernel makes the call again by itself. ERESTARTSYS: the interrupt ended the wait for our
+			 * answer (Linux < 5.19); others: it ended an exec's wait for a lock, which may do better next
+			 * time.
 			 */
 			pending->patient = result == -KERNEL_RESTARTSYS;
 			pending->state = PENDING_REWOUND;

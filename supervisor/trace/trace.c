@@ -241,7 +241,8 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 		return r;
 	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
-		pending->slot.seq = 0; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
+		/* NOLINT(clang-analyzer-core*): begin takes -errno for 0. The dispatcher records */
+		pending->slot.seq = 0;
 		pending_drop(tracer, pending);
 		return r;
 	}
@@ -362,7 +363,8 @@ bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 	}
 	/* A handler's frame may have been put over it. Failing here, the kernel finds the same and says EFAULT. */
 	if (pending->blob_addr)
-		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes, pending->blob.len);
+		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
+				      pending->blob.len);
 	if (!pending->patient && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return false; /* dead: whatever is answered reaches nobody */
 	pending->state = PENDING_RUNNING;

@@ -18,7 +18,8 @@ void tracer_free(struct tracer *tracer);
  *
  *   OUTCOME_EXEC              its new image is verified at its stop (trace_event)
  *   OUTCOME_PATHFD, _MAP      it is interrupted, and made to take or to map a descriptor
- *   OUTCOME_FETCH             it is interrupted, sends its descriptor and makes its call again (trace_fetched). The call
+ *   OUTCOME_FETCH             it is interrupted, sends its descriptor and makes its call again (trace_fetched). The
+ *   call
  *                             has no record before that
  *
  * 0: the tracer responds, at once or when another thread's exec of the same process is over, and ends the record

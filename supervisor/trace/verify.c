@@ -75,8 +75,8 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64
 }
 
 /*
- * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what tells
- * an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
+ * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what
+ * tells an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
  */
 static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {

@@ -92,8 +92,8 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 	return true;
 }
 
-int changes_report(struct changes *changes, const struct view *view, void (*each)(void *ctx, const struct change *change),
-		   void *ctx)
+int changes_report(struct changes *changes, const struct view *view,
+		   void (*each)(void *ctx, const struct change *change), void *ctx)
 {
 	_cleanup_free_ struct touched **sorted = NULL;
 	struct budget left = {.bytes = CHANGES_HASH_TOTAL_BYTES};

@@ -29,7 +29,8 @@ static struct touched **find_slot(struct touched **slot, size_t slots, uint64_t 
 {
 	size_t at = hash & (slots - 1);
 
-	while (slot[at] && !(slot[at]->hash == hash && slot[at]->path_len == len && memcmp(slot[at]->path, path, len) == 0))
+	while (slot[at] &&
+	       !(slot[at]->hash == hash && slot[at]->path_len == len && memcmp(slot[at]->path, path, len) == 0))
 		at = (at + 1) & (slots - 1);
 	return &slot[at];
 }
@@ -134,7 +135,8 @@ static int changes_add(struct changes *changes, const struct place *place, const
 
 /* ---- names of renamed directories ---- */
 
-static struct spot *spot_new(const struct mount *mount, size_t rest, const char *head, size_t head_len, const char *tail)
+static struct spot *spot_new(const struct mount *mount, size_t rest, const char *head, size_t head_len,
+			     const char *tail)
 {
 	size_t tail_len = strlen(tail);
 	struct spot *spot = malloc(sizeof(*spot) + head_len + tail_len + 1);
@@ -298,7 +300,8 @@ static int relocate(struct move *move, const struct place *from, const struct pl
 
 	if (!spot_below(move->to, from))
 		return 0;
-	now = spot_new(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len, move->to->path + from->virt_len);
+	now = spot_new(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
+		       move->to->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
 	free(move->to);
@@ -374,7 +377,8 @@ static int record_move(struct changes *changes, const struct place *from, const 
 	return r < 0 ? r : 0;
 }
 
-void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir, bool to_dir)
+void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+		   bool to_dir)
 {
 	bool reported = changes_reported(from->mount) || changes_reported(to->mount);
 

@@ -39,13 +39,14 @@ int changes_touch(struct changes *changes, const struct place *place);
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a
  * directory. to_dir: with RENAME_EXCHANGE, the one that was at `to` is. A failure is counted as unlisted.
  */
-void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir, bool to_dir);
+void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+		   bool to_dir);
 
 /* Touches that exceeded CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */
 uint64_t changes_unlisted(const struct changes *changes);
 
 /* Calls `each` for every changed path, in path order; the change is valid during the call. 0 or -errno. */
-int changes_report(struct changes *changes, const struct view *view, void (*each)(void *ctx, const struct change *change),
-		   void *ctx);
+int changes_report(struct changes *changes, const struct view *view,
+		   void (*each)(void *ctx, const struct change *change), void *ctx);
 
 #endif

@@ -159,7 +159,8 @@ static char *suggest_endpoint(const struct call *call)
 	const char *reason = call->decision.reason ? call->decision.reason : "";
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (call->row->intent == INTENT_SERVE || (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+	if (call->row->intent == INTENT_SERVE ||
+	    (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
 		return NULL;
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
@@ -183,7 +184,8 @@ char *denial_suggest(const struct call *call)
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
 		return buf_take(&buf);
 	}
-	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 && strcmp(reason, "not_executable") != 0)
+	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
+	    strcmp(reason, "not_executable") != 0)
 		return NULL;
 	if (mount->flags & MOUNT_REDIRECT)
 		path = redirect_grant(mount, exec);

@@ -228,8 +228,8 @@ static void map_shared(struct call *call)
 }
 
 /*
- * Notified only where memory is sampled, for shared anonymous memory, huge pages, and types that allow_mmap_sampled does not
- * know (MAP_DROPPABLE: private). MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
+ * Notified only where memory is sampled, for shared anonymous memory, huge pages, and types that allow_mmap_sampled
+ * does not know (MAP_DROPPABLE: private). MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
  */
 void sys_mmap(struct call *call)
 {

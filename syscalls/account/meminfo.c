@@ -55,8 +55,8 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 		if (text[line] == '\n')
 			line++;
 		if (key < line && limited_value(text, key, &memory, &kb))
-			len = snprintf(out, size, "%.*s:%*s%11llu kB\n", (int)key, text, key < 12 ? (int)(12 - key) : 0, "",
-				       (unsigned long long)kb);
+			len = snprintf(out, size, "%.*s:%*s%11llu kB\n", (int)key, text, key < 12 ? (int)(12 - key) : 0,
+				       "", (unsigned long long)kb);
 		else
 			len = snprintf(out, size, "%.*s", (int)line, text);
 		if (len < 0 || (size_t)len >= size)

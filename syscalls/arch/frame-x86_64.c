@@ -39,7 +39,8 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
 	if (got < 0 && page > first) { /* the call is on the first page of a mapping */
 		ret_code->begin = (size_t)(page - first);
-		got = guest->read(tid, page, ret_code->byte + ret_code->begin, sizeof(ret_code->byte) - ret_code->begin);
+		got = guest->read(tid, page, ret_code->byte + ret_code->begin,
+				  sizeof(ret_code->byte) - ret_code->begin);
 	}
 	if (got < 0)
 		return (int)got;
@@ -91,7 +92,8 @@ static uint64_t follow(const struct memory_ops *guest, pid_t tid, uint64_t addr)
 		return relative(addr + at + 5, &stub[at + 1]);
 	if (stub[at] != 0xff || stub[at + 1] != 0x25 || at + 6 > sizeof(stub))
 		return addr;
-	return memory_copy_in(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr : target;
+	return memory_copy_in(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr
+													       : target;
 }
 
 /* The function that is called by the instruction before `back`, and the instruction's length; 0: unknown. */
@@ -144,7 +146,8 @@ static int number_from_caller(const struct memory_ops *guest, pid_t tid, const s
 
 /* ---- */
 
-static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame, const struct insn_code *code)
+static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+			const struct insn_code *code)
 {
 	/* All but the result, and the registers that syscall clobbers. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};

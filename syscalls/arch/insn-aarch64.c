@@ -55,7 +55,8 @@ static uint32_t writes(uint32_t word)
 		return 0;
 	if ((word & 0x1c000000) == 0x10000000 || (word & 0x0e000000) == 0x0a000000) /* data processing */
 		return first;
-	if ((word & 0x0a000000) == 0x08000000) /* loads and stores; a pair has two, both forms may write the base back */
+	/* loads and stores; a pair has two, both forms may write the base back */
+	if ((word & 0x0a000000) == 0x08000000)
 		return first | base | ((word & 0x38000000) == 0x28000000 ? second : 0);
 	return ALL;
 }
@@ -88,8 +89,8 @@ static bool entered_from_elsewhere(const struct insn_code *code, size_t from)
 	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
 		int64_t target;
 
-		if (branch_target(word_at(code, at), at, &target) && target > (int64_t)from && target <= (int64_t)INSN_BEFORE &&
-		    (at < from || at > INSN_BEFORE))
+		if (branch_target(word_at(code, at), at, &target) && target > (int64_t)from &&
+		    target <= (int64_t)INSN_BEFORE && (at < from || at > INSN_BEFORE))
 			return true;
 	}
 	return false;
@@ -112,7 +113,8 @@ bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct
 			return false;
 		if (is_constant(word, reg, ret_value))
 			return true;
-		if (!is_copy(word, reg, &from) || written & BIT(from) || (from != REGISTER_ZERO && !(held->same & BIT(from))))
+		if (!is_copy(word, reg, &from) || written & BIT(from) ||
+		    (from != REGISTER_ZERO && !(held->same & BIT(from))))
 			return false;
 		*ret_value = from == REGISTER_ZERO ? 0 : is_wide ? held->reg[from] : (uint32_t)held->reg[from];
 		return true;

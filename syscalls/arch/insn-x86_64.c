@@ -219,7 +219,8 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 	case 0xd1: case 0xd3: /* shifts */
 		return modrm(decoder) && writes_rm(decoder, ret);
 	case 0xf7: /* not, neg */
-		return modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) && writes_rm(decoder, ret);
+		return modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
+		       writes_rm(decoder, ret);
 	default:
 		break;
 	}
@@ -277,7 +278,8 @@ static bool takes_modrm(uint8_t op)
  */
 static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 {
-	uint8_t before = at > code->begin ? code->byte[at - 1] : 0, earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
+	uint8_t before = at > code->begin ? code->byte[at - 1] : 0,
+		earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
 
 	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* the offset of a short jump */
 		return false;
@@ -296,7 +298,8 @@ static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned
 	struct instruction setting, later;
 	uint32_t writes = 0;
 
-	if (!insn_decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) || setting.to != reg)
+	if (!insn_decode(&code->byte[at], end - at, &setting) || !(setting.sets_value || setting.copies) ||
+	    setting.to != reg)
 		return false;
 	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
 		if (!insn_decode(&code->byte[next_at], end - next_at, &later))

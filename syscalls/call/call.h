@@ -91,7 +91,8 @@ enum outcome_kind {
 	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then its number is the response */
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* execve.h: verified after CONTINUE, or rewound and run again with other arguments */
-	OUTCOME_PATHFD,   /* fd is an O_PATH descriptor, which seccomp cannot inject: the tracer does; chdir: goes there */
+	/* fd is an O_PATH descriptor, which seccomp cannot inject: the tracer does; chdir: goes there */
+	OUTCOME_PATHFD,
 	OUTCOME_MAP,      /* mmap(2): the tracer has fd mapped where memory without a file was asked for (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
@@ -131,7 +132,8 @@ struct call {
 	int text_error; /* -errno of the copy, as in call_path */
 	bool committed; /* the decision is on record */
 	bool no_wait;   /* an open that was restarted after a signal: EINTR instead of waiting (interrupted.h) */
-	bool again;     /* restarted after OUTCOME_FETCH: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	/* restarted after OUTCOME_FETCH: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	bool again;
 	int fetched;
 	struct policy_decision decision;
 	struct outcome outcome;

@@ -96,7 +96,9 @@ void call_record(const struct call *call, struct audit_record *ret_record)
 		record->resolved = call->place[0].virt;
 		record->resolved_len = call->place[0].virt_len;
 	}
-	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT ? call->place[0].mount->origin : NULL;
+	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT
+			       ? call->place[0].mount->origin
+			       : NULL;
 	record->net = call->net.host[0] ? &call->net.record : NULL;
 	record->verdict = call->decision.verdict;
 	record->rule = call->decision.rule;

@@ -83,7 +83,8 @@ static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *ph
 	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
 }
 
-static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *phdr, struct elf_facts *facts, bool *loads)
+static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Phdr *phdr, struct elf_facts *facts,
+			    bool *loads)
 {
 	int r;
 

@@ -107,8 +107,8 @@ int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)
 	void *page;
 	int r;
 
-	if (slot->image.ino == st->st_ino && slot->image.dev == st->st_dev && slot->ctime.tv_sec == st->st_ctim.tv_sec &&
-	    slot->ctime.tv_nsec == st->st_ctim.tv_nsec) {
+	if (slot->image.ino == st->st_ino && slot->image.dev == st->st_dev &&
+	    slot->ctime.tv_sec == st->st_ctim.tv_sec && slot->ctime.tv_nsec == st->st_ctim.tv_nsec) {
 		*ret_image = slot->image;
 		return 0;
 	}

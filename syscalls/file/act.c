@@ -69,7 +69,8 @@ static bool act_is_shown_elsewhere(const struct place *place, const struct polic
 {
 	char origin[PATH_MAX];
 
-	if (!place->mount || place->magic || place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
+	if (!place->mount || place->magic ||
+	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
 		return false;
 	if (view_host_path(place, origin) < 0)
 		return true;

@@ -135,7 +135,8 @@ static int link_check_source(struct call *call, int object)
 		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
 	decision = view_judge(call->sandbox->view, call->task, from, POLICY_WRITE);
 	if (decision.verdict == VERDICT_DENY)
-		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule, decision.reason);
+		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
+				   decision.reason);
 	/* Natively, too, devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);

@@ -92,7 +92,8 @@ static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsig
 static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
 {
 	const size_t from_len = pair->from_len, to_len = pair->to_len;
-	bool may = pair_append(pair->from, &pair->from_len, name, len) && pair_append(pair->to, &pair->to_len, name, len) &&
+	bool may = pair_append(pair->from, &pair->from_len, name, len) &&
+		   pair_append(pair->to, &pair->to_len, name, len) &&
 		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
 
 	pair->from[pair->from_len = from_len] = '\0';
@@ -146,7 +147,8 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 	if (file_holds_mount(call, from) || file_holds_mount(call, to))
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
-	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) && !policy_sees_whole(pair.policy))
+	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
+	    !policy_sees_whole(pair.policy))
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);

@@ -189,7 +189,8 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	if (!place->mount || place->magic || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
 		return false;
 	if (error == -ENOENT)
-		decision = policy_decide(view->policy, place->virt, (size_t)(strrchr(place->virt, '/') - place->virt), POLICY_READ);
+		decision = policy_decide(view->policy, place->virt, (size_t)(strrchr(place->virt, '/') - place->virt),
+					 POLICY_READ);
 	else
 		decision = view_judge(view, call->task, place, POLICY_READ);
 	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
@@ -231,7 +232,8 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 
 	if (!number) /* exe, cwd: no descriptor, so no access */
 		return -EACCES;
-	if (fdinfo_read(holder, (int)strtol(number + strlen("/fd/"), NULL, 10), &held) < 0 || fdinfo_read(0, pin, &own) < 0)
+	if (fdinfo_read(holder, (int)strtol(number + strlen("/fd/"), NULL, 10), &held) < 0 ||
+	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
 	if (!fdinfo_same(&held, &own))
@@ -296,7 +298,8 @@ static int resolve_open(const struct call *call, const struct place *place, int 
  * The last step, on a judged place: opens it or, with a question, asks that. A descriptor, 0 for an answered question,
  * or -errno. With O_DIRECTORY the question is asked of a descriptor.
  */
-static int resolve_finish(const struct call *call, const struct place *place, int open_flags, const struct file_question *question)
+static int resolve_finish(const struct call *call, const struct place *place, int open_flags,
+			  const struct file_question *question)
 {
 	_cleanup_close_ int fd = -1;
 	const char *path;
@@ -324,8 +327,8 @@ static int resolve_walk(struct call *call, unsigned i, const char *base, unsigne
 }
 
 /* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
-static int resolve_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow, int open_flags,
-		      const struct file_question *question)
+static int resolve_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
+			  int open_flags, const struct file_question *question)
 {
 	struct place *place = &call->place[i];
 	int fd = -ELOOP;
@@ -361,7 +364,8 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 		fd = resolve_finish(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
-		if (!resolve_must_walk(fd) && !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
+		if (!resolve_must_walk(fd) &&
+		    !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
 		    !(place->mount->flags & MOUNT_PROC))
 			return resolve_fail(call, place, fd);
 	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG)
@@ -389,7 +393,8 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
 	}
 	if (path->null)
 		return call_fail(call, -EFAULT);
-	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC, question);
+	return resolve_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC,
+			    question);
 }
 
 /* ---- the directory of a last name ---- */

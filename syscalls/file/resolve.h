@@ -33,8 +33,8 @@ struct file_question {
 };
 
 /*
- * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after the
- * decision. 0: answered, the outcome is the caller's to set; -1: it is set.
+ * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after
+ * the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
 

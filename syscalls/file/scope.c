@@ -171,7 +171,8 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 	(void)snprintf(walk->at, PATH_MAX, "/");
 	if (absolute && !(walk->resolve & RESOLVE_IN_ROOT))
 		return 0;
-	r = view_start_dir(walk->call->sandbox->view, walk->call->task, path->dirfd, walk->root, sizeof(walk->root), &held);
+	r = view_start_dir(walk->call->sandbox->view, walk->call->task, path->dirfd, walk->root, sizeof(walk->root),
+			   &held);
 	if (r < 0)
 		return r;
 	memcpy(walk->at, walk->root, (size_t)r + 1);

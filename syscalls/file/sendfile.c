@@ -67,11 +67,13 @@ static void sendfile_free(struct call_work *work)
  * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a
  * disk, a server, FUSE), which only a deadly signal ends. With `wait` it may block.
  */
-static bool sendfile_copy(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait, int *ret_error)
+static bool sendfile_copy(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
+			  int *ret_error)
 {
 	*ret_error = 0;
 	while (sending->left > 0) {
-		struct iovec part = {bytes, sending->left < SENDFILE_CHUNK_BYTES ? sending->left : SENDFILE_CHUNK_BYTES};
+		struct iovec part = {bytes,
+				     sending->left < SENDFILE_CHUNK_BYTES ? sending->left : SENDFILE_CHUNK_BYTES};
 		ssize_t got = preadv2(sending->from_fd, &part, 1, sending->at, wait ? 0 : RWF_NOWAIT), sent;
 		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -103,7 +105,9 @@ static int sendfile_put_offset(const struct sending *sending)
 		return lseek(sending->from_fd, sending->at, SEEK_SET) < 0 ? -errno : 0;
 	if (ioctl(sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &sending->id) < 0)
 		return -EINTR;
-	return memory_copy_out(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0 ? -EFAULT : 0;
+	return memory_copy_out(sandbox->guest, sending->tid, sending->pointer, &sending->at, sizeof(sending->at)) < 0
+		       ? -EFAULT
+		       : 0;
 }
 
 /* Stores the offset. Returns what the call returns. */
@@ -142,8 +146,14 @@ static int sendfile_begin(const struct call *call, int from_fd, struct sending *
 		at = lseek(from_fd, 0, SEEK_CUR);
 	if (at < 0 || at > INT64_MAX - (off_t)count)
 		return -EINVAL;
-	*sending = (struct sending){.work = {.run = sendfile_run, .free = sendfile_free}, .sandbox = call->sandbox, .id = call->id,
-				    .tid = call->tid, .tgid = call->task->tgid, .from_fd = from_fd, .at = at, .left = count,
+	*sending = (struct sending){.work = {.run = sendfile_run, .free = sendfile_free},
+				    .sandbox = call->sandbox,
+				    .id = call->id,
+				    .tid = call->tid,
+				    .tgid = call->task->tgid,
+				    .from_fd = from_fd,
+				    .at = at,
+				    .left = count,
 				    .pointer = call->arg[2]};
 	return 0;
 }

@@ -38,7 +38,8 @@ static int statx_ask(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct statx_question *question = ctx;
 
-	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask, &question->status) < 0)
+	if (syscall(SYS_statx, dirfd, path, at_flags | AT_NO_AUTOMOUNT | (int)question->flags, question->mask,
+		    &question->status) < 0)
 		return -errno;
 	question->by_name = dirfd == question->nolinks_fd;
 	return 0;

@@ -99,7 +99,8 @@ static bool allocate_check(struct call *call, int pin, struct stat *status)
 		return true; /* a file in memory is counted elsewhere */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_past_limit(call, status, end)) &&
-		       disk_admit(call, allocate_growth(status, mode, offset, len)) == 0 && disk_watch(call, pin, false) == 0;
+		       disk_admit(call, allocate_growth(status, mode, offset, len)) == 0 &&
+		       disk_watch(call, pin, false) == 0;
 	return false;
 }
 

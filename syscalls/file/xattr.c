@@ -92,8 +92,8 @@ static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
 /*
  * Copies the new value from the program. In the order of setxattr_copy() in fs/xattr.c, before the path is looked at.
  */
-static int xattr_copy(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size, unsigned flags,
-		      void **ret_value)
+static int xattr_copy(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
+		      unsigned flags, void **ret_value)
 {
 	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE))
 		return call_fail(call, -EINVAL);
@@ -116,7 +116,8 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	if (xattr_copy(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 || file_commit(call, 0) < 0)
+	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 ||
+	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
 	if (file_outcome_error(call) == 0)

@@ -38,7 +38,8 @@ static int find_peer(struct call *call, int node)
 	}
 	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
-		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0); /* a duplicate: the list may close its own while a thread waits */
+		/* a duplicate: the list may close its own while a thread waits */
+		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
 		if (peer < 0)
 			call_fail(call, -EAGAIN);
 	} else if (S_ISSOCK(st.st_mode) && sockets_alive(node))

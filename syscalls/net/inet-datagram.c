@@ -185,7 +185,8 @@ static int datagram_prepare(const struct inet *inet, const struct inet_socket *s
 		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* the send fails if this did */
+		/* If this fails, the send fails. */
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	return 0;
 }
 

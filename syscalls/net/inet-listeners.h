@@ -14,7 +14,8 @@
 #include "syscalls/net/inet-address.h"
 
 #define INET_LISTENERS_MAX 1024 /* at a time */
-#define INET_LINGER_MAX 256     /* nonblocking connects whose SYN was dropped by a full backlog: the kernel repeats it */
+/* nonblocking connects whose SYN was dropped by a full backlog: the kernel repeats it */
+#define INET_LINGER_MAX 256
 
 struct inet_listeners;
 

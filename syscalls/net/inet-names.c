@@ -97,7 +97,8 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 	struct inet_address bound = {.family = AF_UNSPEC};
 
 	if (inet_bound(socket, &bound) == 0 && bound.port)
-		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own, peer);
+		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own,
+			       peer);
 }
 
 /* Without an entry: the run's loopback, and the source of datagrams to a synthetic address, which is that address. */

@@ -13,7 +13,8 @@ struct inet_endpoint {
 	char host[NET_HOST_MAX];
 	uint16_t port;
 	int fd;                 /* owned; egress has a duplicate */
-	int guard_fd;           /* owned; on a shared loopback: reserves the port at all other addresses (inet-fence.h) */
+	/* owned; on a shared loopback: reserves the port at all other addresses (inet-fence.h) */
+	int guard_fd;
 	struct inet_address at; /* where datagrams for the endpoint are sent */
 };
 

@@ -22,12 +22,14 @@ struct inet;
 struct inet_options {
 	const struct policy *policy;
 	struct pool *pool;       /* borrowed */
-	bool own_netns;          /* the run has a network namespace: it is alone on its loopback, and the pool is local */
+	/* the run has a network namespace: it is alone on its loopback, and the pool is local */
+	bool own_netns;
 	struct in_addr loopback; /* see struct egress_guest */
 	uint16_t listener_port, dns_port, sink_port;
 	void *egress; /* passed to the functions below */
 	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
-	int (*udp)(void *egress, const struct control_connect *endpoint, int fd); /* hands egress an endpoint's socket */
+	/* hands egress an endpoint's socket */
+	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
 	bool (*alive)(const void *egress); /* false: everything is refused, ENETDOWN "egress_failed" */
 	/* Reports a refusal for the result. Texts are copied; rule may be NULL. */
 	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);

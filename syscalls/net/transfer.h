@@ -5,7 +5,8 @@
 #include "syscalls/net/message.h"
 
 #define TRANSFER_DATAGRAM_MAX (512u * 1024) /* bytes; larger datagrams are EMSGSIZE. UDP's are smaller anyway */
-#define TRANSFER_NOW_MAX (1u << 20)         /* bytes of a stream that are sent before other notifications get their turn */
+/* bytes of a stream that are sent before other notifications get their turn */
+#define TRANSFER_NOW_MAX (1u << 20)
 
 struct transfer {
 	struct message *message;           /* emptied: transfer_send() takes the content */

@@ -1,4 +1,7 @@
-/* Apart from table.c, so that whoever only asks about rows does not link every handler: callgate-egress, the unit tests. */
+/*
+ * Apart from table.c, so that whoever only asks about rows does not link every handler: callgate-egress, the unit
+ * tests.
+ */
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"

@@ -60,8 +60,8 @@ static const struct syscall_row rows[] = {
 };
 
 /*
- * number -> row->place. Numbers the architecture lacks get a slot of their own above NR_MAX, so that every slot is named
- * once: a number listed twice is a warning here (-Woverride-init, an error in ./check).
+ * number -> row->place. Numbers the architecture lacks get a slot of their own above NR_MAX, so that every slot is
+ * named once: a number listed twice is a warning here (-Woverride-init, an error in ./check).
  */
 #define EACH(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
 static const uint16_t places[NR_MAX + PLACES] = {

@@ -14,8 +14,11 @@ struct call;
 
 enum row_class {
 	ROW_NATIVE, /* the filter allows it, always: it grants nothing that is judged */
-	ROW_FILTER, /* the filter allows it when its registers match row->allow; otherwise notified, recorded and refused
-		       with row->error, or given to its handler when there is one */
+	/*
+	 * the filter allows it when its registers match row->allow; otherwise notified, recorded and refused with
+	 * row->error, or given to its handler when there is one
+	 */
+	ROW_FILTER,
 	ROW_NOTIFY, /* always notified; its handler acts */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
 	ROW_PRIVATE, /* as ROW_NATIVE in an ipc namespace of the run's own, else as ROW_REFUSE */
@@ -24,14 +27,15 @@ enum row_class {
 };
 
 /*
- * What a verdict rests on. Only BASIS_REGS rows may CONTINUE, and some others where something else bounds what they do; the
- * dispatcher itself refuses it for the rest.
+ * What a verdict rests on. Only BASIS_REGS rows may CONTINUE, and some others where something else bounds what they do;
+ * the dispatcher itself refuses it for the rest.
  */
 enum row_basis {
 	BASIS_REGS,
 	BASIS_MEMORY,
 	BASIS_EXEC, /* CONTINUE, then verified at PTRACE_EVENT_EXEC before the image runs an instruction */
-	BASIS_NETNS, /* memory; CONTINUE only where that cannot matter: without internet sockets, or in a network namespace */
+	/* memory; CONTINUE only where that cannot matter: without internet sockets, or in a network namespace */
+	BASIS_NETNS,
 	BASIS_MOUNTNS, /* memory; CONTINUE only where the kernel's names are the view's, in a mount namespace */
 };
 
@@ -42,7 +46,9 @@ enum row_eintr {
 	EINTR_MAY,   /* it may wait: left as it is */
 };
 
-/* What a refused call was after, where its arguments do not tell. It serves the wording alone: no verdict rests on it. */
+/*
+ * What a refused call was after, where its arguments do not tell. It serves the wording alone: no verdict rests on it.
+ */
 enum row_intent {
 	INTENT_NONE,    /* of a path: to change what it names, unless its open flags say otherwise */
 	INTENT_LOOK,    /* only to look at what a path names */
@@ -55,18 +61,24 @@ enum row_intent {
 
 /* What differs from run to run and decides about what is native. None: the strictest. */
 enum run_trait {
-	RUN_OWN_IPC = 1 << 0,   /* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
-	RUN_FSTAT = 1 << 1,     /* newfstatat and statx of what is to be a descriptor are native: see view_matches_kernel */
+	/* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
+	RUN_OWN_IPC = 1 << 0,
+	/* newfstatat and statx of what is to be a descriptor are native: see view_matches_kernel */
+	RUN_FSTAT = 1 << 1,
 	RUN_TERMINAL = 1 << 2,  /* --tty: modes, size and foreground group of the run's own terminal may be set */
 	RUN_FORKS = 1 << 3,     /* nothing else bounds the number of processes: what makes one is judged */
-	RUN_MEMORY = 1 << 4,    /* nothing else bounds memory: what gets some that no process shows is judged (memfds.h) */
+	/* nothing else bounds memory: what gets some that no process shows is judged (memfds.h) */
+	RUN_MEMORY = 1 << 4,
 	RUN_DISK = 1 << 5,      /* what is added to the disk is counted: fallocate is judged */
 	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be made */
 	RUN_UDP = 1 << 7,       /* UDP sockets likewise, in a network namespace of the run's own: see net/socket.c */
-	RUN_MESSAGES = 1 << 8,  /* sendmsg and sendmmsg, in which an address may be, are judged: always, but see descriptor.h */
+	/* sendmsg and sendmmsg, in which an address may be, are judged: always, but see descriptor.h */
+	RUN_MESSAGES = 1 << 8,
 	RUN_LISTENERS = 1 << 9, /* without a network namespace of its own: shutdown and some options are judged */
-	RUN_PINNED = 1 << 10,   /* CPU masks may be ours for a moment: calls that show or set one are notified (cpu/cpu.h) */
-	RUN_RESTART = 1 << 11,  /* rt_sigreturn is notified: calls that a signal interrupted are run again (interrupted.h) */
+	/* CPU masks may be ours for a moment: calls that show or set one are notified (cpu/cpu.h) */
+	RUN_PINNED = 1 << 10,
+	/* rt_sigreturn is notified: calls that a signal interrupted are run again (interrupted.h) */
+	RUN_RESTART = 1 << 11,
 };
 
 /* callgate's own processes, by the filter they are under (confine/selffilter.h). */
@@ -152,7 +164,8 @@ struct syscall_row {
 		const char *name;
 	} arg[6];
 	uint16_t place; /* in the table, from 1; 0: a row that is not of it */
-	bool told; /* where judged_in makes it notified, registers that match `allow` are let pass, unjudged and unrecorded */
+	/* where judged_in makes it notified, registers that match `allow` are let pass, unjudged and unrecorded */
+	bool told;
 };
 
 /* All rows, in the order of syscalls.def. */

@@ -30,7 +30,9 @@
 /* Code comes from the files that were mapped at the start, and from nowhere else. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
-/* The calls on the listener first, since each notification makes them; of new processes; what isatty(3) and --tty ask. */
+/*
+ * The calls on the listener first, since each notification makes them; of new processes; what isatty(3) and --tty ask.
+ */
 static const struct row_term ioctls[] = {
 	ONE(IS(1, FIONREAD)), /* what is in pipes, sockets and inotify descriptors: supervisor/limits/held.c */
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
@@ -52,14 +54,24 @@ static const struct row_term threads[] = {
 /* What trace.h does to processes of the run. */
 #define REQUEST(request) ONE(WHOLE(0, request))
 static const struct row_term requests[] = {
-	REQUEST(PTRACE_SEIZE), REQUEST(PTRACE_CONT), REQUEST(PTRACE_DETACH), REQUEST(PTRACE_INTERRUPT), REQUEST(PTRACE_LISTEN),
-	REQUEST(PTRACE_GETREGSET), REQUEST(PTRACE_SETREGSET), REQUEST(PTRACE_GETEVENTMSG), REQUEST(PTRACE_GETSIGMASK),
-	REQUEST(PTRACE_SETSIGMASK), REQUEST(PTRACE_SINGLESTEP), REQUEST(PTRACE_POKEDATA), END,
+	REQUEST(PTRACE_SEIZE),
+	REQUEST(PTRACE_CONT),
+	REQUEST(PTRACE_DETACH),
+	REQUEST(PTRACE_INTERRUPT),
+	REQUEST(PTRACE_LISTEN),
+	REQUEST(PTRACE_GETREGSET),
+	REQUEST(PTRACE_SETREGSET),
+	REQUEST(PTRACE_GETEVENTMSG),
+	REQUEST(PTRACE_GETSIGMASK),
+	REQUEST(PTRACE_SETSIGMASK),
+	REQUEST(PTRACE_SINGLESTEP),
+	REQUEST(PTRACE_POKEDATA),
+	END,
 };
 
 /* The resolver loads modules of nsswitch.conf(5): code from files, which are never writable at the same time. */
-static const struct row_term no_exec_but_files[] = {ONE(NONE(2, PROT_EXEC)),
-						    {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
+static const struct row_term no_exec_but_files[] = {
+	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
 /* By family, kind without its flags, protocol. */
@@ -82,8 +94,11 @@ const struct self_terms self_mmap[] = {{EVERYONE, no_exec}, {SELF_RESOLVER, no_e
 const struct self_terms self_mprotect[] = {{EVERYONE | SELF_RESOLVER, no_exec}, {0, NULL}};
 const struct self_terms self_clone[] = {{SELF_SUPERVISOR | SELF_RESOLVER, threads}, {0, NULL}};
 const struct self_terms self_ptrace[] = {{SELF_SUPERVISOR, requests}, {0, NULL}};
-const struct self_terms self_ioctl[] = {{SELF_KEEPER | SELF_SUPERVISOR, ioctls}, {SELF_EGRESS | SELF_RESOLVER, bytes_waiting}, {0, NULL}};
+const struct self_terms self_ioctl[] = {
+	{SELF_KEEPER | SELF_SUPERVISOR, ioctls}, {SELF_EGRESS | SELF_RESOLVER, bytes_waiting}, {0, NULL}};
 const struct self_terms self_unshare[] = {{SELF_SUPERVISOR, own_umask}, {0, NULL}};
 const struct self_terms self_socketpair[] = {{SELF_SUPERVISOR, unix_sockets}, {0, NULL}};
-const struct self_terms self_socket[] = {
-	{SELF_SUPERVISOR, unix_sockets}, {SELF_EGRESS | SELF_NETWORK, inet_sockets}, {SELF_RESOLVER, resolver_sockets}, {0, NULL}};
+const struct self_terms self_socket[] = {{SELF_SUPERVISOR, unix_sockets},
+					 {SELF_EGRESS | SELF_NETWORK, inet_sockets},
+					 {SELF_RESOLVER, resolver_sockets},
+					 {0, NULL}};

@@ -15,7 +15,10 @@
 const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 
-/* TCP and UDP, nothing else: an unbound and unconnected socket grants nothing; but see inet-fence.h. Above type only the two known flags. */
+/*
+ * TCP and UDP, nothing else: an unbound and unconnected socket grants nothing; but see inet-fence.h. Above type only
+ * the two known flags.
+ */
 #define TYPE_ALL (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 #define INET(family, type, protocol) THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
 
@@ -117,9 +120,10 @@ const struct row_term allow_getsockopt_inet[] = {
 };
 
 /*
- * Left out above all: SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND, IP_OPTIONS, multicast (other ways
- * out), SO_REUSEPORT (shares the run's ports with outsiders of the same user), TCP_FASTOPEN, TCP_FASTOPEN_CONNECT (a connect
- * that is none), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (another family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
+ * Left out above all: SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND, IP_OPTIONS, multicast (other
+ * ways out), SO_REUSEPORT (shares the run's ports with outsiders of the same user), TCP_FASTOPEN, TCP_FASTOPEN_CONNECT
+ * (a connect that is none), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (another family), SO_ATTACH_*,
+ * SO_PASSRIGHTS, SO_PASSPIDFD.
  */
 const struct row_term allow_setsockopt_inet[] = {
 	OPTION(SO_BROADCAST), /* sends to such an address are refused */

@@ -1,4 +1,7 @@
-/* What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. Those of sockets: terms-sockets.c. */
+/*
+ * What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. Those of sockets:
+ * terms-sockets.c.
+ */
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -97,9 +100,9 @@ const struct row_term allow_ioctl[] = {
 };
 
 /*
- * With a terminal of the run's own, which is all the terminal there is: modes, size, foreground group (job control), and
- * what tcflush, tcflow, tcdrain and tcsendbreak are made of. Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line
- * disciplines), TIOCSCTTY and TIOCNOTTY (it has the terminal already).
+ * With a terminal of the run's own, which is all the terminal there is: modes, size, foreground group (job control),
+ * and what tcflush, tcflow, tcdrain and tcsendbreak are made of. Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD
+ * (line disciplines), TIOCSCTTY and TIOCNOTTY (it has the terminal already).
  */
 const struct row_term allow_ioctl_terminal[] = {
 	ONE(IS(1, TCSETS)),
@@ -122,9 +125,9 @@ const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PA
 const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
 /*
- * C libraries' fstat, where the kernel shows the program no more than the view does. The path is in memory: a program may pass
- * one that is not empty, and then sees what the kernel sees, unrecorded. Only with a descriptor and no other flag, which is
- * all that fstat takes: relative to the cwd, and links themselves, stay judged.
+ * C libraries' fstat, where the kernel shows the program no more than the view does. The path is in memory: a program
+ * may pass one that is not empty, and then sees what the kernel sees, unrecorded. Only with a descriptor and no other
+ * flag, which is all that fstat takes: relative to the cwd, and links themselves, stay judged.
  */
 #define DESCRIPTOR(n) MASKED(n, 0x80000000, 0)
 const struct row_term allow_newfstatat_fd[] = {BOTH(DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
@@ -145,8 +148,9 @@ const struct row_term allow_clone[] = {
 };
 
 /*
- * Where memory is sampled: who waits for a vforked child has its memory in common with it (limits/sample.c: borrows). Only
- * threads have descriptors in common: locks belong to these, and /proc/locks may hide one whose process is gone (account/locks.c).
+ * Where memory is sampled: who waits for a vforked child has its memory in common with it (limits/sample.c: borrows).
+ * Only threads have descriptors in common: locks belong to these, and /proc/locks may hide one whose process is gone
+ * (account/locks.c).
  */
 #define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
 const struct row_term allow_clone_sampled[] = {
@@ -247,7 +251,10 @@ const struct row_term allow_prctl[] = {
 	END,
 };
 
-/* Not where memory is sampled, and launch.c has set it: of a huge page of which one is still mapped, samples see that one. */
+/*
+ * Not where memory is sampled, and launch.c has set it: of a huge page of which one is still mapped, samples see that
+ * one.
+ */
 const struct row_term allow_prctl_huge[] = {ONE(IS(0, PR_SET_THP_DISABLE)), END};
 
 /* ---- on itself: pid 0 ---- */

@@ -1,6 +1,8 @@
 /*
- * How tables of terms (struct row_term) are written. An int or unsigned is compared in its low word, as the kernel takes it: a
- * 64-bit comparison is passed by with a high bit set (CVE-2019-7303, CVE-2019-10063). A pointer or long is compared whole.
+ * How tables of terms (struct row_term) are written. An int or unsigned is compared in its low word, as the kernel
+ * takes it: a
+ * 64-bit comparison is passed by with a high bit set (CVE-2019-7303, CVE-2019-10063). A pointer or long is compared
+ * whole.
  */
 #ifndef CALLGATE_SYSCALLS_TABLE_TERMS_H
 #define CALLGATE_SYSCALLS_TABLE_TERMS_H

@@ -1,8 +1,9 @@
 /*
- * attack-fuzz SECONDS SEED [THREADS [CANARY…]]: calls the kernel with numbers and arguments drawn at random, from several
- * threads, and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must not notice:
- * it ends with 0 when the time is over, however often a child was killed by what it asked for. CANARY: what is outside and
- * to be found by chance: a directory, a process, a TCP and a UDP port, an abstract unix name, the path of a unix socket.
+ * attack-fuzz SECONDS SEED [THREADS [CANARY…]]: calls the kernel with numbers and arguments drawn at random, from
+ * several threads, and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must
+ * not notice: it ends with 0 when the time is over, however often a child was killed by what it asked for. CANARY: what
+ * is outside and to be found by chance: a directory, a process, a TCP and a UDP port, an abstract unix name, the path
+ * of a unix socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,25 +53,63 @@ static struct {
 } canary;
 
 static const char *const paths[] = {
-	canary.file, canary.new_file, canary.link,
-	".", "..", "/", "a", "b", "d", "d/a", "link", "loop", "fifo", "/proc", "/proc/self", "/proc/self/fd/3", "/proc/self/fd/9",
-	"/proc/thread-self/cwd", "/proc/self/exe", "/proc/self/root/etc", "/proc/1/environ", "/dev/null", "/dev/tty", "/dev/fd/5",
-	"/etc/passwd", "/etc/shadow", "/tmp/x", "/tmp/../root", "/usr/lib", "/usr/bin/true", "/lib64", "d/../../..", "./././a/",
-	"//a//b", "", "a/", "d/.", "link/..", "/dev/shm/y", "/proc/self/task", "/proc/self/maps", "/nonexistent/x",
+	canary.file,
+	canary.new_file,
+	canary.link,
+	".",
+	"..",
+	"/",
+	"a",
+	"b",
+	"d",
+	"d/a",
+	"link",
+	"loop",
+	"fifo",
+	"/proc",
+	"/proc/self",
+	"/proc/self/fd/3",
+	"/proc/self/fd/9",
+	"/proc/thread-self/cwd",
+	"/proc/self/exe",
+	"/proc/self/root/etc",
+	"/proc/1/environ",
+	"/dev/null",
+	"/dev/tty",
+	"/dev/fd/5",
+	"/etc/passwd",
+	"/etc/shadow",
+	"/tmp/x",
+	"/tmp/../root",
+	"/usr/lib",
+	"/usr/bin/true",
+	"/lib64",
+	"d/../../..",
+	"./././a/",
+	"//a//b",
+	"",
+	"a/",
+	"d/.",
+	"link/..",
+	"/dev/shm/y",
+	"/proc/self/task",
+	"/proc/self/maps",
+	"/nonexistent/x",
 };
 
 /*
  * Calls that get somewhere only with arguments of the right kind: those of the syscall table's rows, and some that are
- * native and so have none there. d is a directory's descriptor, p a path, s a short text, b a buffer, f flags, m a mode, n a
- * number, i a descriptor, t a pid, a an address, l an address's length, v a message with an address, F a socket's family, T
- * its type.
+ * native and so have none there. d is a directory's descriptor, p a path, s a short text, b a buffer, f flags, m a
+ * mode, n a number, i a descriptor, t a pid, a an address, l an address's length, v a message with an address, F a
+ * socket's family, T its type.
  */
 struct shaped {
 	long nr;
 	char shape[7];
 };
 static struct shaped shaped[512] = {
-	{SYS_fchdir, "i"}, {SYS_close, "i"}, {SYS_dup3, "iin"}, {SYS_inotify_init1, "n"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
+	{SYS_fchdir, "i"},        {SYS_close, "i"},        {SYS_dup3, "iin"},
+	{SYS_inotify_init1, "n"}, {SYS_getdents64, "ibn"}, {SYS_ftruncate, "in"},
 };
 static size_t shaped_count;
 static long numbers; /* above the highest of the table */
@@ -80,7 +119,8 @@ static char shape_of_socket(const char *name)
 	static const struct {
 		const char *name;
 		char shape;
-	} arguments[] = {{"addr", 'a'}, {"addrlen", 'l'}, {"msg", 'v'}, {"msgvec", 'v'}, {"domain", 'F'}, {"type", 'T'}};
+	} arguments[] = {{"addr", 'a'},   {"addrlen", 'l'}, {"msg", 'v'},
+			 {"msgvec", 'v'}, {"domain", 'F'},  {"type", 'T'}};
 
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
 		if (strcmp(name, arguments[i].name) == 0)
@@ -91,9 +131,9 @@ static char shape_of_socket(const char *name)
 static char shape_of(const struct syscall_row *row, unsigned i)
 {
 	static const char kinds[ARG_KIND_MAX] = {
-		[ARG_DIRFD] = 'd', [ARG_FD] = 'i', [ARG_PATH] = 'p', [ARG_PATH_NULL] = 'p', [ARG_TEXT] = 's', [ARG_OPENFLAGS] = 'f',
-		[ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f', [ARG_MODE] = 'm', [ARG_INT] = 'n', [ARG_UINT] = 'n', [ARG_PID] = 't',
-		[ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n', [ARG_PTR] = 'b',
+		[ARG_DIRFD] = 'd',     [ARG_FD] = 'i',      [ARG_PATH] = 'p',   [ARG_PATH_NULL] = 'p', [ARG_TEXT] = 's',
+		[ARG_OPENFLAGS] = 'f', [ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f',  [ARG_MODE] = 'm',      [ARG_INT] = 'n',
+		[ARG_UINT] = 'n',      [ARG_PID] = 't',     [ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n',      [ARG_PTR] = 'b',
 	};
 	bool net = row->intent == INTENT_NET || row->intent == INTENT_SERVE;
 	char shape = net && row->arg[i].name ? shape_of_socket(row->arg[i].name) : 0;
@@ -193,21 +233,27 @@ static uint64_t shaped_argument(uint64_t *state, char kind, char text[PATH_MAX +
 	case 'b':
 		return next(state) % 8 ? (uint64_t)(uintptr_t)area + (next(state) % 32) * 8 : any_pointer(state);
 	case 'f':
-		return next(state) % 2 ? UINT64_C(1) << next(state) % 24 | next(state) % 4 : next(state) & next(state) & 0x7fffff;
+		return next(state) % 2 ? UINT64_C(1) << next(state) % 24 | next(state) % 4
+				       : next(state) & next(state) & 0x7fffff;
 	case 'm':
 		return next(state) % 4 ? 0700 : next(state) & 0xffff;
 	case 'i':
 		return next(state) % 24;
 	case 'a':
-		return (uint64_t)(uintptr_t)&canary.address[next(state) % (sizeof(canary.address) / sizeof(canary.address[0]))].to;
+		return (uint64_t)(uintptr_t)&canary
+			.address[next(state) % (sizeof(canary.address) / sizeof(canary.address[0]))]
+			.to;
 	case 'l':
 		return canary.address[next(state) % (sizeof(canary.address) / sizeof(canary.address[0]))].len;
 	case 'v':
-		return (uint64_t)(uintptr_t)&canary.message[next(state) % (sizeof(canary.message) / sizeof(canary.message[0]))];
+		return (uint64_t)(uintptr_t)&canary
+			.message[next(state) % (sizeof(canary.message) / sizeof(canary.message[0]))];
 	case 'F':
-		return (const uint64_t[]){AF_UNIX, AF_INET, AF_INET6, 0}[next(state) % 4] | (next(state) % 16 ? 0 : next(state) % 50);
+		return (const uint64_t[]){AF_UNIX, AF_INET, AF_INET6, 0}[next(state) % 4] |
+		       (next(state) % 16 ? 0 : next(state) % 50);
 	case 'T':
-		return (next(state) % 4 ? 1 + next(state) % 2 : next(state) % 8) | (next(state) % 4 ? 0 : (uint64_t)SOCK_NONBLOCK);
+		return (next(state) % 4 ? 1 + next(state) % 2 : next(state) % 8) |
+		       (next(state) % 4 ? 0 : (uint64_t)SOCK_NONBLOCK);
 	case 't':
 		if (canary.pid && next(state) % 3 == 0)
 			return (uint64_t)canary.pid;
@@ -235,16 +281,77 @@ static long any_call(uint64_t *state, uint64_t arg[6], char text[6][PATH_MAX + 1
 static bool is_dull(long nr)
 {
 	static const long dull[] = {
-		SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_munmap, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise,
-		SYS_futex, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_clock_nanosleep, SYS_nanosleep, SYS_ppoll, SYS_pselect6,
-		SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_recvfrom, SYS_wait4, SYS_waitid, SYS_epoll_pwait, SYS_accept,
-		SYS_accept4, SYS_flock, SYS_clone, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_write, SYS_writev,
-		SYS_mlockall, SYS_sync, SYS_syncfs, SYS_setrlimit, SYS_seccomp, SYS_landlock_restrict_self, SYS_restart_syscall,
-		SYS_set_robust_list, SYS_rseq, SYS_set_tid_address, SYS_setitimer, SYS_timer_settime, SYS_timer_create, SYS_shmdt,
-		SYS_pkey_mprotect, SYS_mbind, SYS_close_range, SYS_setsid, SYS_unshare, SYS_personality, SYS_capset, SYS_umask,
-		SYS_splice, SYS_tee, SYS_vmsplice, __SNR_futex_waitv, __SNR_futex_wake, __SNR_futex_wait, __SNR_futex_requeue,
+		SYS_exit,
+		SYS_exit_group,
+		SYS_rt_sigreturn,
+		SYS_munmap,
+		SYS_mmap,
+		SYS_mprotect,
+		SYS_mremap,
+		SYS_brk,
+		SYS_madvise,
+		SYS_futex,
+		SYS_rt_sigsuspend,
+		SYS_rt_sigtimedwait,
+		SYS_clock_nanosleep,
+		SYS_nanosleep,
+		SYS_ppoll,
+		SYS_pselect6,
+		SYS_read,
+		SYS_readv,
+		SYS_pread64,
+		SYS_preadv,
+		SYS_recvfrom,
+		SYS_wait4,
+		SYS_waitid,
+		SYS_epoll_pwait,
+		SYS_accept,
+		SYS_accept4,
+		SYS_flock,
+		SYS_clone,
+		SYS_rt_sigaction,
+		SYS_rt_sigprocmask,
+		SYS_sigaltstack,
+		SYS_write,
+		SYS_writev,
+		SYS_mlockall,
+		SYS_sync,
+		SYS_syncfs,
+		SYS_setrlimit,
+		SYS_seccomp,
+		SYS_landlock_restrict_self,
+		SYS_restart_syscall,
+		SYS_set_robust_list,
+		SYS_rseq,
+		SYS_set_tid_address,
+		SYS_setitimer,
+		SYS_timer_settime,
+		SYS_timer_create,
+		SYS_shmdt,
+		SYS_pkey_mprotect,
+		SYS_mbind,
+		SYS_close_range,
+		SYS_setsid,
+		SYS_unshare,
+		SYS_personality,
+		SYS_capset,
+		SYS_umask,
+		SYS_splice,
+		SYS_tee,
+		SYS_vmsplice,
+		__SNR_futex_waitv,
+		__SNR_futex_wake,
+		__SNR_futex_wait,
+		__SNR_futex_requeue,
 #ifdef SYS_pause
-		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_fork, SYS_vfork, SYS_alarm, SYS_arch_prctl,
+		SYS_pause,
+		SYS_poll,
+		SYS_select,
+		SYS_epoll_wait,
+		SYS_fork,
+		SYS_vfork,
+		SYS_alarm,
+		SYS_arch_prctl,
 #endif
 	};
 
@@ -267,7 +374,10 @@ static void *fuzz(void *seed)
 			continue;
 		if (nr == SYS_prctl && (uint32_t)arg[0] == 22) /* PR_SET_SECCOMP, strict: no exit any more */
 			continue;
-		/* Its parent is not to be killed or stopped, and of itself only what it asks for: the canary may be tried. */
+		/*
+		 * Its parent is not to be killed or stopped, and of itself only what it asks for: the canary may be
+		 * tried.
+		 */
 		if (canary.pid && (pid_t)arg[0] == canary.pid)
 			;
 		else if (nr == SYS_kill || nr == SYS_tkill || nr == SYS_rt_sigqueueinfo || nr == SYS_pidfd_send_signal)
@@ -318,8 +428,8 @@ static void add_address(const void *to, socklen_t len)
 
 	memcpy(&canary.address[i].to, to, len);
 	canary.address[i].len = len;
-	canary.message[i] = (struct msghdr){.msg_name = &canary.address[i].to, .msg_namelen = len, .msg_iov = &canary.text,
-					    .msg_iovlen = 1};
+	canary.message[i] = (struct msghdr){
+		.msg_name = &canary.address[i].to, .msg_namelen = len, .msg_iov = &canary.text, .msg_iovlen = 1};
 }
 
 /* A path, or an abstract name. */
@@ -343,7 +453,8 @@ static void find_canary(char **arg)
 	canary.text = (struct iovec){.iov_base = area, .iov_len = 16};
 	(void)snprintf(canary.file, sizeof(canary.file), "%s/canary", arg ? arg[0] : "/nonexistent");
 	(void)snprintf(canary.new_file, sizeof(canary.new_file), "%s/new", arg ? arg[0] : "/nonexistent");
-	(void)snprintf(canary.link, sizeof(canary.link), "/proc/self/cwd/../%s/canary", arg ? strrchr(arg[0], '/') : "");
+	(void)snprintf(canary.link, sizeof(canary.link), "/proc/self/cwd/../%s/canary",
+		       arg ? strrchr(arg[0], '/') : "");
 	canary.pid = arg ? (pid_t)strtol(arg[1], NULL, 10) : 0;
 	four.sin_port = htons((uint16_t)(arg ? strtoul(arg[2], NULL, 10) : 9));
 	add_address(&four, sizeof(four));

@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
 		if (strcmp(argv[1], attacks[i].name) == 0 && argc - 2 == attacks[i].args)
 			return attacks[i].run(argv + 2);
-	fputs("usage: cases-attack crowd COUNT | reopen FILE SECONDS | script APPROVED REFUSED | storm | wander\n", stderr);
+	fputs("usage: cases-attack crowd COUNT | reopen FILE SECONDS | script APPROVED REFUSED | storm | wander\n",
+	      stderr);
 	return 2;
 }

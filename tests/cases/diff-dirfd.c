@@ -77,8 +77,8 @@ static const struct op {
 
 enum { KIND_MAX = 14 };
 static const char *const kinds[KIND_MAX] = {
-	"cwd", "dir", "dir-opath", "minus-one", "not-open", "file", "file-rw", "file-opath", "link-opath", "deleted-dir",
-	"deleted-file", "pipe", "renamed-dir", "noaccess-dir",
+	"cwd",        "dir",        "dir-opath",   "minus-one",    "not-open", "file",        "file-rw",
+	"file-opath", "link-opath", "deleted-dir", "deleted-file", "pipe",     "renamed-dir", "noaccess-dir",
 };
 
 /* A second descriptor to close in *ret_other (the pipe's far end). */
@@ -161,10 +161,19 @@ static bool named(const char *name, const char *const *list)
  */
 static bool deviates(const struct op *op, const char *kind, const char *shape)
 {
-	static const char *const by_fd[] = {"fchmod", "fchown", "fsetxattr", "fgetxattr", "flistxattr", "fremovexattr",
-					    "ftruncate", "utimensat-null-path", "futimesat-null-path", "listxattrat-empty", NULL};
-	static const char *const nameless[] = {"fchmodat2-empty", "fchownat-empty", "utimensat-empty", "openat-file-as-dir-dot",
-					       NULL};
+	static const char *const by_fd[] = {"fchmod",
+					    "fchown",
+					    "fsetxattr",
+					    "fgetxattr",
+					    "flistxattr",
+					    "fremovexattr",
+					    "ftruncate",
+					    "utimensat-null-path",
+					    "futimesat-null-path",
+					    "listxattrat-empty",
+					    NULL};
+	static const char *const nameless[] = {"fchmodat2-empty", "fchownat-empty", "utimensat-empty",
+					       "openat-file-as-dir-dot", NULL};
 	static const char *const by_null[] = {"utimensat", "futimesat", NULL};
 	static const char *const upwards[] = {"dot", "up", "up-file", NULL};
 
@@ -173,8 +182,9 @@ static bool deviates(const struct op *op, const char *kind, const char *shape)
 		return named(op->name, by_fd);
 	if (!strcmp(kind, "noaccess-dir"))
 		return named(shape, upwards) || !strcmp(shape, "name-256");
-	return !strcmp(kind, "deleted-dir") && (named(shape, upwards) || named(op->name, by_fd) || named(op->name, nameless) ||
-						(named(op->name, by_null) && !strcmp(shape, "null")));
+	return !strcmp(kind, "deleted-dir") &&
+	       (named(shape, upwards) || named(op->name, by_fd) || named(op->name, nameless) ||
+		(named(op->name, by_null) && !strcmp(shape, "null")));
 }
 
 static void run(const struct op *op, int kind, const struct diff_shape *shape)
@@ -230,7 +240,8 @@ void diff_group_dirfd(void)
 			for (size_t p = 0; p < sizeof(paths) / sizeof(paths[0]); p++) {
 				bool leaves = k == 0 && paths[p].text && !strncmp(paths[p].text, "..", 2);
 
-				if (diff_in_part(o + (size_t)k + p) && !leaves && !deviates(&ops[o], kinds[k], paths[p].name))
+				if (diff_in_part(o + (size_t)k + p) && !leaves &&
+				    !deviates(&ops[o], kinds[k], paths[p].name))
 					run(&ops[o], k, &paths[p]);
 			}
 		}

@@ -140,7 +140,8 @@ static void run_signals(void)
 		if (fd >= 0) {
 			char buf[32];
 
-			diff_ret(read((int)fd, buf, sizeof(buf))); /* before it is closed: else the child gets SIGPIPE */
+			/* before it is closed: else the child gets SIGPIPE */
+			diff_ret(read((int)fd, buf, sizeof(buf)));
 			(void)close((int)fd); /* the case is over */
 		}
 		if (pid > 0)

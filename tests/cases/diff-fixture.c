@@ -43,7 +43,9 @@ static void put_link(const char *target, const char *path)
 		diff_die(path);
 }
 
-/* 41 links in a row, one more than the kernel follows. They stay outside of what is compared: nothing can change them. */
+/*
+ * 41 links in a row, one more than the kernel follows. They stay outside of what is compared: nothing can change them.
+ */
 static void put_link_chain(void)
 {
 	char from[32], to[32];
@@ -106,7 +108,10 @@ static void fill(void)
 	put_link("loopb", "loopa");
 	put_link_chain();
 	put_link("../links/l39", "l40");
-	/* Half as many: a lookup that starts over without RCU goes on counting, so 40 are at times too many for the kernel. */
+	/*
+	 * Half as many: a lookup that starts over without RCU goes on counting, so 40 are at times too many for the
+	 * kernel.
+	 */
 	put_link("../links/l18", "l19");
 	if (mkfifo("fifo", 0644) < 0 || mknod("sock", S_IFSOCK | 0644, 0) < 0)
 		diff_die("fifo and socket");

@@ -61,9 +61,15 @@ static void run_chown(void)
 static void run_times(void)
 {
 	static const struct timespec sets[][2] = {
-		{{900000000, 5}, {910000000, 6}},	{{0, UTIME_NOW}, {910000000, 6}}, {{900000000, 5}, {0, UTIME_NOW}},
-		{{0, UTIME_OMIT}, {910000000, 6}},	{{900000000, 5}, {0, UTIME_OMIT}}, {{0, UTIME_NOW}, {0, UTIME_OMIT}},
-		{{0, UTIME_NOW}, {0, UTIME_NOW}},	{{-1, 0}, {910000000, 0}},	  {{0, -1}, {910000000, 0}},
+		{{900000000, 5}, {910000000, 6}},
+		{{0, UTIME_NOW}, {910000000, 6}},
+		{{900000000, 5}, {0, UTIME_NOW}},
+		{{0, UTIME_OMIT}, {910000000, 6}},
+		{{900000000, 5}, {0, UTIME_OMIT}},
+		{{0, UTIME_NOW}, {0, UTIME_OMIT}},
+		{{0, UTIME_NOW}, {0, UTIME_NOW}},
+		{{-1, 0}, {910000000, 0}},
+		{{0, -1}, {910000000, 0}},
 		{{900000000, 999999999}, {910000000, 1000000000}},
 		{{77, UTIME_OMIT}, {77, UTIME_OMIT}},
 	};
@@ -130,7 +136,8 @@ static void run_xattr_values(void)
 	for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) {
 		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
 			diff_begin("setxattr %s %s", sets[s].name, names[n]);
-			diff_ret(RAW(__SNR_setxattr, P(names[n]), P(sets[s].attr), P(sets[s].value), sets[s].size, sets[s].flags));
+			diff_ret(RAW(__SNR_setxattr, P(names[n]), P(sets[s].attr), P(sets[s].value), sets[s].size,
+				     sets[s].flags));
 			diff_ret(RAW(__SNR_lsetxattr, P(names[n]), P(sets[s].attr), P(sets[s].value), sets[s].size,
 				     sets[s].flags));
 			diff_end(true);
@@ -180,9 +187,14 @@ static void run_xattrat(void)
 	for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
 		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
 			diff_begin("xattrat flags%zu '%s'", f, names[n]);
-			diff_ret(RAW(__SNR_setxattrat, AT_FDCWD, P(names[n]), flags[f], P("user.at"), P(&set), sizeof(set)));
-			diff_ret(RAW(__SNR_getxattrat, AT_FDCWD, P(names[n]), flags[f], P("user.at"), P(&get), sizeof(get)));
-			/* with an empty path these two, unlike the others, refuse AT_FDCWD: an oddity nobody can rely on */
+			diff_ret(RAW(__SNR_setxattrat, AT_FDCWD, P(names[n]), flags[f], P("user.at"), P(&set),
+				     sizeof(set)));
+			diff_ret(RAW(__SNR_getxattrat, AT_FDCWD, P(names[n]), flags[f], P("user.at"), P(&get),
+				     sizeof(get)));
+			/*
+			 * with an empty path these two, unlike the others, refuse AT_FDCWD: an oddity nobody can rely
+			 * on
+			 */
 			if (*names[n] || flags[f] != AT_EMPTY_PATH) {
 				diff_ret(RAW(__SNR_listxattrat, AT_FDCWD, P(names[n]), flags[f], P(out), sizeof(out)));
 				diff_ret(RAW(__SNR_removexattrat, AT_FDCWD, P(names[n]), flags[f], P("user.one")));
@@ -192,7 +204,8 @@ static void run_xattrat(void)
 	}
 	for (long size = 0; size < 40; size += 8) {
 		diff_begin("setxattrat struct size %ld", size);
-		diff_ret(RAW(__SNR_setxattrat, AT_FDCWD, P("file"), 0, P("user.at"), P(&set), size == 32 ? 4097 : size));
+		diff_ret(
+			RAW(__SNR_setxattrat, AT_FDCWD, P("file"), 0, P("user.at"), P(&set), size == 32 ? 4097 : size));
 		diff_end(true);
 	}
 }
@@ -295,7 +308,8 @@ static void run_truncate(void)
 
 static void run_access(void)
 {
-	static const char *const names[] = {"file", "ro", "noacc", "dir", "rodir", "nodir", "lfile", "dangling", "rodir/x"};
+	static const char *const names[] = {"file",  "ro",    "noacc",    "dir",    "rodir",
+					    "nodir", "lfile", "dangling", "rodir/x"};
 
 	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
 		for (long mode = -1; mode <= 8; mode++) {

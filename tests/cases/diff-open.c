@@ -1,4 +1,7 @@
-/* What open does beside the path: flags, modes and umask, descriptor numbers, a full table, O_TMPFILE; openat2's struct. */
+/*
+ * What open does beside the path: flags, modes and umask, descriptor numbers, a full table, O_TMPFILE; openat2's
+ * struct.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -35,11 +38,36 @@ static void run_flags(void)
 {
 	/* the odd ones that nobody sends on purpose, alone and together */
 	static const long flags[] = {
-		O_SYNC, O_DSYNC, O_NONBLOCK, O_NOATIME, O_DIRECT, O_ASYNC, O_NOCTTY, O_CLOEXEC, O_LARGEFILE,
-		O_RDWR | O_TRUNC | O_APPEND, O_TRUNC, O_EXCL, O_CREAT | O_EXCL | O_TRUNC | O_RDWR, O_CREAT | O_DIRECTORY,
-		O_RDWR | O_DIRECTORY, O_WRONLY | O_PATH, O_PATH | O_CREAT, O_PATH | O_TRUNC, O_PATH | O_CLOEXEC,
-		020000000 /* __O_TMPFILE alone */, O_TMPFILE, O_TMPFILE | O_RDONLY, O_TMPFILE | O_CREAT | O_RDWR,
-		1L << 30, 1L << 31, (1L << 32) | O_RDONLY, 3, 3 | O_CREAT, O_ACCMODE | O_TRUNC, 0x7fffffff,
+		O_SYNC,
+		O_DSYNC,
+		O_NONBLOCK,
+		O_NOATIME,
+		O_DIRECT,
+		O_ASYNC,
+		O_NOCTTY,
+		O_CLOEXEC,
+		O_LARGEFILE,
+		O_RDWR | O_TRUNC | O_APPEND,
+		O_TRUNC,
+		O_EXCL,
+		O_CREAT | O_EXCL | O_TRUNC | O_RDWR,
+		O_CREAT | O_DIRECTORY,
+		O_RDWR | O_DIRECTORY,
+		O_WRONLY | O_PATH,
+		O_PATH | O_CREAT,
+		O_PATH | O_TRUNC,
+		O_PATH | O_CLOEXEC,
+		020000000 /* __O_TMPFILE alone */,
+		O_TMPFILE,
+		O_TMPFILE | O_RDONLY,
+		O_TMPFILE | O_CREAT | O_RDWR,
+		1L << 30,
+		1L << 31,
+		(1L << 32) | O_RDONLY,
+		3,
+		3 | O_CREAT,
+		O_ACCMODE | O_TRUNC,
+		0x7fffffff,
 	};
 	static const char *const names[] = {"file", "missing", "dir", "lfile", "dangling", "fifo", "ro"};
 
@@ -164,8 +192,10 @@ static void run_resolve(void)
 		{"huge", 1ULL << 40},
 	};
 	static const char *const paths[] = {
-		"file", "missing", "dir/sub", "dir/../file", "..", "../c/file", "lfile", "ldir/sub", "ltarget/../file", "labs",
-		"dangling", "loop", "/file", "/dir/sub", "/../file", "file/", "dir/", "", "/proc/self/exe", "/dev/null",
+		"file",      "missing", "dir/sub",  "dir/../file",     "..",
+		"../c/file", "lfile",   "ldir/sub", "ltarget/../file", "labs",
+		"dangling",  "loop",    "/file",    "/dir/sub",        "/../file",
+		"file/",     "dir/",    "",         "/proc/self/exe",  "/dev/null",
 	};
 
 	for (size_t r = 0; r < sizeof(resolve) / sizeof(resolve[0]); r++) {

@@ -134,7 +134,11 @@ static const struct op ops[] = {
 	{"mknodat-dir", __SNR_mknodat, {CWD, A_PATH, S_IFDIR | 0700, 0}, SHOW_RET, true},
 	{"inotify", __SNR_inotify_add_watch, {A_INOTIFY, A_PATH, IN_MODIFY}, SHOW_RET, false},
 	{"inotify-onlydir", __SNR_inotify_add_watch, {A_INOTIFY, A_PATH, IN_CREATE | IN_ONLYDIR}, SHOW_RET, false},
-	{"inotify-dontfollow", __SNR_inotify_add_watch, {A_INOTIFY, A_PATH, IN_ATTRIB | IN_DONT_FOLLOW}, SHOW_RET, false},
+	{"inotify-dontfollow",
+	 __SNR_inotify_add_watch,
+	 {A_INOTIFY, A_PATH, IN_ATTRIB | IN_DONT_FOLLOW},
+	 SHOW_RET,
+	 false},
 	{"symlink-target", __SNR_symlink, {A_PATH, A_NEW}, SHOW_RET, true},
 	{"symlink-at", __SNR_symlinkat, {P("file"), CWD, A_PATH}, SHOW_RET, true},
 	{"symlink-empty-target", __SNR_symlink, {P(""), A_PATH}, SHOW_RET, true},
@@ -228,7 +232,8 @@ static void run(const struct op *op, const struct diff_shape *shape, const char 
 /* A blocking open is done again on the pinned object, without O_NOFOLLOW: see diff-deviations.txt. */
 static bool deviates(const struct op *op, const struct diff_shape *shape)
 {
-	return op->nr == __SNR_openat && op->arg[2] & O_NOFOLLOW && !(op->arg[2] & O_PATH) && !strcmp(shape->name, "fifo");
+	return op->nr == __SNR_openat && op->arg[2] & O_NOFOLLOW && !(op->arg[2] & O_PATH) &&
+	       !strcmp(shape->name, "fifo");
 }
 
 static void run_all(bool (*wanted)(const struct diff_shape *shape))

@@ -35,8 +35,13 @@ static void run_fd_links(void)
 		const char *path;
 		int flags;
 	} files[] = {
-		{"file", "file", O_RDONLY},	 {"rw", "file", O_RDWR},	{"dir", "dir", O_RDONLY},
-		{"through-link", "ldir/sub", O_RDONLY}, 		{"opath", "file", O_PATH},	 {"deep", "ltarget/../file", O_RDONLY}, {"created", "new", O_RDWR | O_CREAT},
+		{"file", "file", O_RDONLY},
+		{"rw", "file", O_RDWR},
+		{"dir", "dir", O_RDONLY},
+		{"through-link", "ldir/sub", O_RDONLY},
+		{"opath", "file", O_PATH},
+		{"deep", "ltarget/../file", O_RDONLY},
+		{"created", "new", O_RDWR | O_CREAT},
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

@@ -145,8 +145,8 @@ static void symlink_target(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		char got[32] = "";
 
-		if (symlink(shared, "sym") < 0 || readlink("sym", got, sizeof(got)) != 8 || strncmp(got, "target-", 7) ||
-		    (got[7] != 'a' && got[7] != 'b') || unlink("sym") < 0)
+		if (symlink(shared, "sym") < 0 || readlink("sym", got, sizeof(got)) != 8 ||
+		    strncmp(got, "target-", 7) || (got[7] != 'a' && got[7] != 'b') || unlink("sym") < 0)
 			odd++;
 	}
 	finish(thread);
@@ -159,7 +159,8 @@ static void *swap(void *arg)
 {
 	(void)arg; /* nothing to say */
 	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-		(void)renameat2(AT_FDCWD, "swap-dir", AT_FDCWD, "swap-link", RENAME_EXCHANGE); /* either name may lead */
+		/* either name may lead */
+		(void)renameat2(AT_FDCWD, "swap-dir", AT_FDCWD, "swap-link", RENAME_EXCHANGE);
 	}
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * The differential test: thousands of small, numbered system calls whose outcome (value, errno, what changed in the tree)
- * is one line each. It runs natively and inside callgate; the two outputs must be the same, byte for byte.
+ * The differential test: thousands of small, numbered system calls whose outcome (value, errno, what changed in the
+ * tree) is one line each. It runs natively and inside callgate; the two outputs must be the same, byte for byte.
  */
 #ifndef CALLGATE_TESTS_CASES_DIFF_H
 #define CALLGATE_TESTS_CASES_DIFF_H
@@ -18,8 +18,8 @@
 /* ---- running and reporting (diff-main.c) ---- */
 
 /*
- * Whether the case at this place of a group that tries everything with everything is to be run: sum is the sum of its indices, so
- * that every part (--part K/N) has each row and each column.
+ * Whether the case at this place of a group that tries everything with everything is to be run: sum is the sum of its
+ * indices, so that every part (--part K/N) has each row and each column.
  */
 bool diff_in_part(size_t sum);
 /* Starts a case: its name, the fixture fresh and the cwd in it. */

@@ -1,6 +1,6 @@
 /*
- * What a program can do to whoever steps it over a call of its own: cases-exec CASE [ARG…]. Prints what it got, which is
- * the same natively.
+ * What a program can do to whoever steps it over a call of its own: cases-exec CASE [ARG…]. Prints what it got, which
+ * is the same natively.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -330,7 +330,10 @@ static int attack_exec(char **arg)
 	return 0;
 }
 
-/* ---- rewrite SCRIPT GOOD BAD: the interpreter of a script is rewritten, and texts on the stack, while it is executed ---- */
+/*
+ * ---- rewrite SCRIPT GOOD BAD: the interpreter of a script is rewritten, and texts on the stack, while it is executed
+ * ----
+ */
 
 struct flip {
 	const char *path;

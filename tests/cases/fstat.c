@@ -1,6 +1,7 @@
 /*
- * fstat as C libraries do it, and what can be made of it: for each DIR PATH of the arguments what newfstatat and statx say with
- * AT_EMPTY_PATH and the descriptor of DIR ("-": 0), and what a plain stat says that has no such flag. A line each:
+ * fstat as C libraries do it, and what can be made of it: for each DIR PATH of the arguments what newfstatat and statx
+ * say with AT_EMPTY_PATH and the descriptor of DIR ("-": 0), and what a plain stat says that has no such flag. A line
+ * each:
  *
  *   NEWFSTATAT STATX PLAIN DIR PATH      "INODE:MODE", or an errno
  */

@@ -1,6 +1,6 @@
 /*
- * Memory that no process shows, or not under its own name: gets some in one way until something stops it, holds it for a
- * moment, and says how much it had.
+ * Memory that no process shows, or not under its own name: gets some in one way until something stops it, holds it for
+ * a moment, and says how much it had.
  *
  *   cases-hoard WAY MIB
  */
@@ -131,7 +131,8 @@ static int shared_relay(long mib)
 
 static int huge_pages(long mib)
 {
-	char *at = mmap(NULL, (size_t)mib * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	char *at =
+		mmap(NULL, (size_t)mib * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
 	if (at == MAP_FAILED)
 		return complain("mmap");
@@ -629,7 +630,8 @@ static int events(long mib)
 		if (fd < 0 || inotify_add_watch(fd, "watched", IN_MODIFY) < 0)
 			return complain("inotify");
 	}
-	int one = open(name[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600), other = open(name[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int one = open(name[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600),
+	    other = open(name[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	for (int i = 0; i < 8200; i++)
 		if (pwrite(one, "", 1, 0) < 0 || pwrite(other, "", 1, 0) < 0)
@@ -681,7 +683,8 @@ static int relocks(long mib)
 	int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	for (long i = 0; i < mib * 5000; i++) {
-		struct flock lock = {.l_type = i % 2 ? F_UNLCK : F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 9};
+		struct flock lock = {
+			.l_type = i % 2 ? F_UNLCK : F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 9};
 
 		if (fcntl(fd, i % 3 ? F_SETLKW : F_SETLK, &lock) < 0)
 			return complain("fcntl");
@@ -756,17 +759,42 @@ static const struct {
 	const char *name;
 	int (*run)(long mib);
 } ways[] = {
-	{"shared-cut", shared_cut}, {"shared-split", shared_split}, {"shared-relay", shared_relay},
-	{"dev-zero", dev_zero},     {"dev-zero-again", dev_zero_again}, {"huge-pages", huge_pages}, {"huge-cut", huge_cut},
-	{"leaderless", leaderless}, {"borrowers", borrowers},       {"vmsplice", vmspliced},
-	{"splice", spliced},        {"sendfile", sent},             {"wide-pipe", wide_pipe},
-	{"pipes", pipes},           {"sockets", sockets},           {"wide-socket", wide_socket}, {"under-way", under_way},
-	{"areas", areas},           {"files", files},               {"threads", threads},
-	{"locks", locks}, {"file-locks", file_locks}, {"relocks", relocks}, {"locks-left", locks_left},
-	{"eventfds", event_fds},    {"signals", signals},           {"timers", timers},
-	{"packets", packets},       {"backlog", backlog},           {"unshare", unshared},
-	{"unshare-range", unshared_range}, {"waited-for", waited_for}, {"epolls", epolls}, {"events", events},
-	{"tmpfs", tmpfs},           {"shm", shm},
+	{"shared-cut", shared_cut},
+	{"shared-split", shared_split},
+	{"shared-relay", shared_relay},
+	{"dev-zero", dev_zero},
+	{"dev-zero-again", dev_zero_again},
+	{"huge-pages", huge_pages},
+	{"huge-cut", huge_cut},
+	{"leaderless", leaderless},
+	{"borrowers", borrowers},
+	{"vmsplice", vmspliced},
+	{"splice", spliced},
+	{"sendfile", sent},
+	{"wide-pipe", wide_pipe},
+	{"pipes", pipes},
+	{"sockets", sockets},
+	{"wide-socket", wide_socket},
+	{"under-way", under_way},
+	{"areas", areas},
+	{"files", files},
+	{"threads", threads},
+	{"locks", locks},
+	{"file-locks", file_locks},
+	{"relocks", relocks},
+	{"locks-left", locks_left},
+	{"eventfds", event_fds},
+	{"signals", signals},
+	{"timers", timers},
+	{"packets", packets},
+	{"backlog", backlog},
+	{"unshare", unshared},
+	{"unshare-range", unshared_range},
+	{"waited-for", waited_for},
+	{"epolls", epolls},
+	{"events", events},
+	{"tmpfs", tmpfs},
+	{"shm", shm},
 };
 
 _Noreturn static void finish(int result)

@@ -1,6 +1,7 @@
 /*
- * cases-inet [udp | streams]: internet sockets on loopback, every call as natively: what it prints must be the same natively and inside
- * of a run whose policy lets it listen. Ports differ, and are printed as what they have to do with each other.
+ * cases-inet [udp | streams]: internet sockets on loopback, every call as natively: what it prints must be the same
+ * natively and inside of a run whose policy lets it listen. Ports differ, and are printed as what they have to do with
+ * each other.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -132,7 +133,8 @@ static int listener(int domain, const char *text, uint16_t *ret_port)
 static void exchange(int a, int b)
 {
 	char bytes[64] = "";
-	struct iovec parts[] = {{.iov_base = (char[]){"hello "}, .iov_len = 6}, {.iov_base = (char[]){"there"}, .iov_len = 5}};
+	struct iovec parts[] = {{.iov_base = (char[]){"hello "}, .iov_len = 6},
+				{.iov_base = (char[]){"there"}, .iov_len = 5}};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	struct mmsghdr many[2] = {{.msg_hdr = message}, {.msg_hdr = message}};
 	union address other;
@@ -293,9 +295,11 @@ static void pass(int type)
 	struct iovec part = {.iov_base = (char[]){"!!"}, .iov_len = 2};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
 				 .msg_controllen = CMSG_SPACE(2 * sizeof(int))};
-	struct msghdr received = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &got, .msg_controllen = sizeof(got)};
+	struct msghdr received = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &got, .msg_controllen = sizeof(got)};
 	int pair[2], sent[2], fds[2] = {-1, -1};
-	struct ucred claim = {.pid = 1, .uid = getuid(), .gid = getgid()}; /* other ids may be unknown to a user namespace */
+	/* other ids may be unknown to a user namespace */
+	struct ucred claim = {.pid = 1, .uid = getuid(), .gid = getgid()};
 	struct cmsghdr *item = &control.header;
 	char byte = 0;
 
@@ -468,7 +472,8 @@ static void option(int fd, const char *kind, int level, int name)
 		const struct {
 			const char *name;
 			const char *at;
-		} value[] = {{"1", page}, {"0", page + 8}, {"NULL", NULL}, {"nowhere", (char *)8}, {"an end", page + 4095}};
+		} value[] = {
+			{"1", page}, {"0", page + 8}, {"NULL", NULL}, {"nowhere", (char *)8}, {"an end", page + 4095}};
 
 		for (size_t k = 0; k < sizeof(value) / sizeof(value[0]); k++) {
 			printf("%s, option %d of %d, length %d of %s", kind, name, level, lengths[i], value[k].name);

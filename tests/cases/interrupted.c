@@ -2,7 +2,8 @@
  * Calls that natively no signal ends with EINTR, under timers whose handlers lack SA_RESTART; and calls that it ends.
  *
  *   interrupted storm CALLS USEC plain|nested|altstack|threads   here; prints counts, 1: some were wrong
- *   interrupted beside CALLS USEC                                where some cannot be told apart; the others are not wrong
+ *   interrupted beside CALLS USEC                                where some cannot be told apart; the others are not
+ *   wrong
  *   interrupted waits                                            each has to end with EINTR
  *   interrupted forge COUNT                                      returns from handlers by forged frames
  *   tool                                                         prints by which name it was executed

@@ -1,7 +1,7 @@
 /*
  * What ends when the last descriptor of an open file description is closed has ended when close(2) returns. In each of
- * the tries something is opened and closed, and then looked at through another description, with no call in between that
- * callgate would have to judge. One line a kind: how many tries it had not ended in.
+ * the tries something is opened and closed, and then looked at through another description, with no call in between
+ * that callgate would have to judge. One line a kind: how many tries it had not ended in.
  *
  *     cases-last-close TRIES BUSY [watch] [backlog]
  *
@@ -230,7 +230,10 @@ static void lock_all(int tries)
 	static const struct {
 		const char *what;
 		int (*opened)(void);
-	} ways[] = {{"open", by_open}, {"open with O_CREAT", by_create}, {"openat2", by_openat2}, {"/proc/self/fd", by_link},
+	} ways[] = {{"open", by_open},
+		    {"open with O_CREAT", by_create},
+		    {"openat2", by_openat2},
+		    {"/proc/self/fd", by_link},
 		    {"a directory", by_directory}};
 	int file = need(by_create(), "file"), dir;
 
@@ -314,7 +317,8 @@ static void socket_all(int tries)
 static void backlog(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
-	int listener = need(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"), client[BACKLOG_TRIES] = {0}, last = 0;
+	int listener = need(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"), client[BACKLOG_TRIES] = {0},
+	    last = 0;
 	struct pollfd ready = {.events = POLLOUT};
 	socklen_t len = sizeof(at);
 	int peer = -1;
@@ -324,7 +328,8 @@ static void backlog(void)
 	need(listen(listener, 0), "listen");
 	need(getsockname(listener, (struct sockaddr *)&at, &len), "getsockname");
 	for (int waits = 1; waits && last < BACKLOG_TRIES; last++) {
-		ready.fd = client[last] = need(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
+		ready.fd = client[last] =
+			need(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
 		if (connect(ready.fd, (const struct sockaddr *)&at, sizeof(at)) < 0 && errno != EINPROGRESS)
 			fail("connect");
 		waits = poll(&ready, 1, 50);

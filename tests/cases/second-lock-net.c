@@ -78,7 +78,8 @@ static int connect_unix(const char *name, bool abstract)
 	if (len + 1 >= sizeof(to.sun_path))
 		return -1;
 	memcpy(to.sun_path + abstract, name, len);
-	ret = connect(fd, (const struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + abstract + len));
+	ret = connect(fd, (const struct sockaddr *)&to,
+		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + abstract + len));
 	(void)close(fd);
 	return ret;
 }

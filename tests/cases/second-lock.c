@@ -128,8 +128,9 @@ static void try_reopen(const char *path)
 
 void try_files(const struct second_lock *lock)
 {
-	static const char *const readable[] = {"/etc/passwd", "/etc/os-release", "/proc/self/environ", "/proc/self/mem",
-					       "/proc/self/maps", "/proc/version", "/dev/null", "/dev/zero", "/dev/urandom"};
+	static const char *const readable[] = {"/etc/passwd",    "/etc/os-release", "/proc/self/environ",
+					       "/proc/self/mem", "/proc/self/maps", "/proc/version",
+					       "/dev/null",      "/dev/zero",       "/dev/urandom"};
 	static const char *const listed[] = {"/", "/etc", "/usr/lib", "/proc", "/proc/self/fd", "/dev", "/sys", "/tmp"};
 	const char *const dirs[] = {lock->outside, lock->work, lock->home, "/tmp", "/var/tmp", "/dev/shm"};
 	char path[PATH_MAX];

@@ -53,8 +53,8 @@ int threat_spoof(char **arg)
 }
 
 /*
- * alias READONLY LOCKED: READONLY is a file that may only be read; LOCKED is a directory with a file "secret" that a rule
- * denies. Neither gets a second name that may do more.
+ * alias READONLY LOCKED: READONLY is a file that may only be read; LOCKED is a directory with a file "secret" that a
+ * rule denies. Neither gets a second name that may do more.
  */
 int threat_alias(char **arg)
 {
@@ -121,8 +121,8 @@ static void no_way(const char *from, const char *to)
 /* Names that a rule denies and that are not there yet. In the workdir, which is empty. */
 static void appear(void)
 {
-	static const char *const dirs[] = {"x",	  "x/hooks", "y",   "y/a", "q", "q/p", "q/p/priv", "z", "z/hg", "z/hg/store",
-					   "src", "m",	     "m/n", "w",   NULL};
+	static const char *const dirs[] = {"x",    "x/hooks",    "y",   "y/a", "q",   "q/p", "q/p/priv", "z",
+					   "z/hg", "z/hg/store", "src", "m",   "m/n", "w",   NULL};
 	int fd;
 
 	tree(dirs);
@@ -156,7 +156,10 @@ static void appear(void)
 	/* out of a directory below which a glob denies names */
 	threat_refused("symlink out of src", symlink("../m/n", "src/out"), EACCES);
 	threat_refused("symlink out of src", symlink("no/../../m", "src/out"), EACCES);
-	/* what a redirect shows is judged by its target's name as well, so that one stays: else this would be later/secret */
+	/*
+	 * what a redirect shows is judged by its target's name as well, so that one stays: else this would be
+	 * later/secret
+	 */
 	threat_refused("a redirect's target", rename("target", "later"), EBUSY);
 	threat_refused("a redirect's target", renameat2(AT_FDCWD, "target", AT_FDCWD, "x", RENAME_EXCHANGE), EBUSY);
 	threat_refused("a redirect's target", rename("above", "later"), EBUSY);
@@ -215,7 +218,8 @@ int threat_carried(char **arg)
 	no_way("src/m", "old");
 	threat_works("the same names are denied there", rename("p", "p2") == 0 ? rename("p2", "p") : -1);
 	threat_works("the same names are denied there", rename("z", "z2") == 0 ? rename("z2", "z") : -1);
-	threat_works("the same names are denied there", rename("src/m", "src/m2") == 0 ? rename("src/m2", "src/m") : -1);
+	threat_works("the same names are denied there",
+		     rename("src/m", "src/m2") == 0 ? rename("src/m2", "src/m") : -1);
 	return threat_result();
 }
 
@@ -261,9 +265,12 @@ int threat_environ(char **arg)
 static void leaves_of(const char *pid, bool own)
 {
 	static const char *const leaves[] = {
-		"mem", "environ", "root/etc/shadow", "cwd/.", "exe", "map_files", "fd/0", "ns/user", "ns/net", "maps", "status",
-		"stack", "syscall", "auxv", "pagemap", "clear_refs", "oom_score_adj", "setgroups", "uid_map", "attr/current",
-		"task", "fdinfo/0", "mountinfo", "net/tcp", "coredump_filter", "timerslack_ns",
+		"mem",           "environ",       "root/etc/shadow", "cwd/.",   "exe",
+		"map_files",     "fd/0",          "ns/user",         "ns/net",  "maps",
+		"status",        "stack",         "syscall",         "auxv",    "pagemap",
+		"clear_refs",    "oom_score_adj", "setgroups",       "uid_map", "attr/current",
+		"task",          "fdinfo/0",      "mountinfo",       "net/tcp", "coredump_filter",
+		"timerslack_ns",
 	};
 	/* of one's own, what neither shows the host nor changes anything about the process may be served */
 	static const char *const never[] = {"mem", "map_files/.", "ns/user", "ns/net", "stack", "pagemap", "clear_refs",
@@ -368,7 +375,8 @@ int threat_setid(char **arg)
 	for (mode_t bits = 02000; bits <= 06000; bits += 02000) {
 		threat_refused("open", open("new", O_WRONLY | O_CREAT | O_EXCL, bits | 0755), EPERM);
 		threat_refused("creat", syscall(SYS_openat, AT_FDCWD, "new", O_CREAT | O_TRUNC, bits | 0755), EPERM);
-		threat_refused("openat2", syscall(SYS_openat2, AT_FDCWD, "new", ((uint64_t[]){O_CREAT | O_RDWR, bits, 0}), 24),
+		threat_refused("openat2",
+			       syscall(SYS_openat2, AT_FDCWD, "new", ((uint64_t[]){O_CREAT | O_RDWR, bits, 0}), 24),
 			       EPERM);
 		threat_refused("mkdir", mkdir("dir", bits | 0755), EPERM);
 		threat_refused("mknod", mknod("node", S_IFREG | bits | 0755, 0), EPERM);
@@ -441,9 +449,18 @@ int threat_full(char **arg)
 int threat_names(char **arg)
 {
 	static const char *const names[] = {
-		"/odd/new\nline", "/odd/cr\rlf\n{\"seq\":1}", "/odd/\x1b[2J\x1b[31mred", "/odd/\xff\xfe\x80invalid",
-		"/odd/quote\"and\\slash", "/odd/tab\tnull", "/odd/\xe2\x80\xaeright-to-left", "/odd/\x7f\x01", "/odd/\xed\xa0\x80half",
-		"/odd/\xf4\x90\x80\x80high", "/odd/\xc0\xaf", "/odd/,\n\"verdict\":\"allow\"",
+		"/odd/new\nline",
+		"/odd/cr\rlf\n{\"seq\":1}",
+		"/odd/\x1b[2J\x1b[31mred",
+		"/odd/\xff\xfe\x80invalid",
+		"/odd/quote\"and\\slash",
+		"/odd/tab\tnull",
+		"/odd/\xe2\x80\xaeright-to-left",
+		"/odd/\x7f\x01",
+		"/odd/\xed\xa0\x80half",
+		"/odd/\xf4\x90\x80\x80high",
+		"/odd/\xc0\xaf",
+		"/odd/,\n\"verdict\":\"allow\"",
 	};
 
 	(void)arg; /* takes none */

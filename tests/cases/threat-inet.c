@@ -1,6 +1,6 @@
 /*
- * Threats 34-38 in a run that has a network: the sockets there are, at an outsider's ports, in every form of an address and
- * by every call that takes one; with addresses that change while they are looked at.
+ * Threats 34-38 in a run that has a network: the sockets there are, at an outsider's ports, in every form of an address
+ * and by every call that takes one; with addresses that change while they are looked at.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,8 @@ static void options(int fd)
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		threat_refused("an option", setsockopt(fd, options[i][0], options[i][1], &on, sizeof(on)), ENOPROTOOPT);
-		threat_refused("an option", syscall(SYS_setsockopt, fd, options[i][0] | 1L << 40, options[i][1] | 1L << 40, &on, 4),
+		threat_refused("an option",
+			       syscall(SYS_setsockopt, fd, options[i][0] | 1L << 40, options[i][1] | 1L << 40, &on, 4),
 			       ENOPROTOOPT);
 	}
 }
@@ -123,7 +124,8 @@ static void send_to(int fd, const union address *address, socklen_t len, int fla
 	threat_tries(sendmsg(fd, &message.msg_hdr, QUIET | flags));
 	threat_tries(sendmmsg(fd, &message, 1, QUIET | flags));
 	if (flags & MSG_FASTOPEN) {
-		threat_refused("fast open", sendto(fd, text, sizeof(text), QUIET | flags, &address->any, len), EOPNOTSUPP);
+		threat_refused("fast open", sendto(fd, text, sizeof(text), QUIET | flags, &address->any, len),
+			       EOPNOTSUPP);
 		threat_refused("fast open", sendmsg(fd, &message.msg_hdr, QUIET | flags), EOPNOTSUPP);
 		threat_refused("fast open", sendmmsg(fd, &message, 1, QUIET | flags), EOPNOTSUPP);
 	}
@@ -144,7 +146,8 @@ static void try_datagrams(int domain, const union address *address, socklen_t le
 
 static void try_all(in_port_t tcp, in_port_t udp)
 {
-	static const uint32_t v4[] = {0, 0x7f000001, 0x7f000002, 0x7fffffff, 0xffffffff, 0xe0000001, 0xc6120001, 0xc612ffff};
+	static const uint32_t v4[] = {0,          0x7f000001, 0x7f000002, 0x7fffffff,
+				      0xffffffff, 0xe0000001, 0xc6120001, 0xc612ffff};
 	static const int domains[] = {AF_INET, AF_INET6};
 
 	for (size_t i = 0; i < sizeof(v4) / sizeof(v4[0]); i++)
@@ -219,7 +222,8 @@ static void race(void *(*other)(void *), void *argument, int fd)
 static void races(in_port_t tcp, in_port_t udp)
 {
 	in_port_t dns_or[2] = {htons(53), udp}, tcp_or[2] = {htons(53), tcp};
-	int datagrams = with_flags(AF_INET, SOCK_DGRAM, 0), stream = with_flags(AF_INET, SOCK_STREAM, 0), pair[2], both[2];
+	int datagrams = with_flags(AF_INET, SOCK_DGRAM, 0), stream = with_flags(AF_INET, SOCK_STREAM, 0), pair[2],
+	    both[2];
 
 	(void)make(&flipping, 0, INADDR_LOOPBACK, udp);
 	if (datagrams >= 0)

@@ -24,7 +24,10 @@ static long int80(long nr, const void *a, long b)
 {
 	long ret;
 
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(nr), "b"(a), "c"(b), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(nr), "b"(a), "c"(b), "d"(0)
+			 : "memory", "r8", "r9", "r10", "r11");
 	return ret;
 }
 
@@ -89,7 +92,8 @@ int threat_highbits(char **arg)
 			for (int fd = 0; fd < 3; fd++)
 				threat_refused("ioctl", syscall(SYS_ioctl, fd, ioctls[i] | high[h], &byte), 0);
 		for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
-			threat_refused("socket", syscall(SYS_socket, (unsigned long)domains[i] | high[h], SOCK_DGRAM, 0), 0);
+			threat_refused("socket",
+				       syscall(SYS_socket, (unsigned long)domains[i] | high[h], SOCK_DGRAM, 0), 0);
 		threat_refused("prctl dumpable", syscall(SYS_prctl, 4 | high[h], 0, 0, 0, 0), 0);
 		threat_refused("prctl mm", syscall(SYS_prctl, 35 | high[h], 1, 0, 0, 0), 0);
 		threat_refused("clone", syscall(SYS_clone, 0x10000000UL | 17 | high[h], 0, 0, 0, 0), EPERM);
@@ -115,7 +119,8 @@ int threat_refusals(char **arg)
 
 	(void)arg; /* takes none */
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].nr >= 0 && (rows[i].class == ROW_REFUSE || rows[i].class == ROW_QUIET) && !is_probe(&rows[i]))
+		if (rows[i].nr >= 0 && (rows[i].class == ROW_REFUSE || rows[i].class == ROW_QUIET) &&
+		    !is_probe(&rows[i]))
 			threat_refused(rows[i].name, syscall(rows[i].nr, 0, 0, 0, 0, 0, 0), rows[i].error);
 	return threat_result();
 }

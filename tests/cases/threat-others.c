@@ -140,13 +140,15 @@ int threat_handles(char **arg)
 	int mount;
 
 	(void)arg; /* takes none */
-	threat_refused("name_to_handle_at", syscall(SYS_name_to_handle_at, AT_FDCWD, ".", &handle, &mount, 0), EOPNOTSUPP);
+	threat_refused("name_to_handle_at", syscall(SYS_name_to_handle_at, AT_FDCWD, ".", &handle, &mount, 0),
+		       EOPNOTSUPP);
 	threat_refused("name_to_handle_at fd", syscall(SYS_name_to_handle_at, 0, "", &handle, &mount, AT_EMPTY_PATH),
 		       EOPNOTSUPP);
 	for (int fd = -10000; fd > -10010; fd--) {
 		handle.bytes = 8;
 		handle.type = 0xfe;
-		threat_refused2("open_by_handle_at", syscall(SYS_open_by_handle_at, fd, &handle, O_RDONLY), EPERM, EOPNOTSUPP);
+		threat_refused2("open_by_handle_at", syscall(SYS_open_by_handle_at, fd, &handle, O_RDONLY), EPERM,
+				EOPNOTSUPP);
 	}
 	return threat_result();
 }
@@ -167,7 +169,8 @@ int threat_sigkill(char **arg)
 				if (chdir("mine") < 0)
 					_exit(1);
 				for (;;) {
-					(void)close(open("theirs", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* only load */
+					/* only load */
+					(void)close(open("theirs", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 					(void)unlink("theirs");
 					(void)rename("theirs", "moved");
 				}

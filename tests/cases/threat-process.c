@@ -236,12 +236,14 @@ int threat_nested(char **arg)
 {
 	int fd;
 
-	threat_refused("a second listener", filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, SYS_openat, SECCOMP_RET_USER_NOTIF), 0);
+	threat_refused("a second listener",
+		       filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, SYS_openat, SECCOMP_RET_USER_NOTIF), 0);
 	threat_works("a filter that allows", filter(0, SYS_getppid, SECCOMP_RET_ALLOW));
 	threat_works("a filter that traces", filter(0, SYS_open, SECCOMP_RET_TRACE));
 	fd = open(arg[0], O_RDONLY);
 	threat_refused("open of a secret under a nested filter", fd, ENOENT);
-	threat_refused("open that is to be traced", syscall(SYS_open, arg[0], O_RDONLY), ENOENT); /* the notification wins */
+	/* the notification wins */
+	threat_refused("open that is to be traced", syscall(SYS_open, arg[0], O_RDONLY), ENOENT);
 	threat_works("a filter that fails", filter(0, SYS_openat, SECCOMP_RET_ERRNO | EXDEV));
 	threat_refused("its errno", open("x", O_RDONLY), EXDEV);
 	threat_refused("mkdir outside", mkdir("/outside", 0700), 0);
@@ -315,7 +317,8 @@ int threat_core(char **arg)
 	threat_works("no core", setrlimit(RLIMIT_CORE, &none));
 	threat_works("no core by prlimit", prlimit(0, RLIMIT_CORE, &none, &limit));
 	threat_works("no core by prlimit of itself", prlimit(getpid(), RLIMIT_CORE, &none, NULL));
-	if (limit.rlim_cur > 1 || getrlimit(RLIMIT_CORE, &now) < 0 || now.rlim_cur != limit.rlim_cur || now.rlim_max > 1)
+	if (limit.rlim_cur > 1 || getrlimit(RLIMIT_CORE, &now) < 0 || now.rlim_cur != limit.rlim_cur ||
+	    now.rlim_max > 1)
 		threat_got("another core limit");
 	pid = fork();
 	if (pid == 0)

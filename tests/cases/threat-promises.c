@@ -1,6 +1,6 @@
 /*
- * What a program restricts itself by: it must hold for what is performed for it as well, or be refused. Each function is a row
- * of doc/security.md, "What a program restricts itself by".
+ * What a program restricts itself by: it must hold for what is performed for it as well, or be refused. Each function
+ * is a row of doc/security.md, "What a program restricts itself by".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 #include "base/banned.h"
 
 /*
- * landlock PATH: the program locks itself out of everything, and then opens PATH. Also run with a filter that lets all pass, so
- * it takes no refusal for granted.
+ * landlock PATH: the program locks itself out of everything, and then opens PATH. Also run with a filter that lets all
+ * pass, so it takes no refusal for granted.
  */
 static void landlock(const char *path)
 {
@@ -38,7 +38,8 @@ static void landlock(const char *path)
 
 	threat_refused("Landlock's version", version, EOPNOTSUPP);
 	threat_refused("a ruleset", ruleset, EOPNOTSUPP);
-	threat_refused("a rule", syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0), EOPNOTSUPP);
+	threat_refused("a rule", syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0),
+		       EOPNOTSUPP);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) == 0)
 		threat_refused("open behind its own lock", open(path, O_RDONLY), EACCES);
 	else
@@ -130,7 +131,8 @@ static void openat2_limits(const char *path)
 
 	threat_refused("RESOLVE_BENEATH", syscall(SYS_openat2, AT_FDCWD, path, &beneath, sizeof(beneath)), EXDEV);
 	threat_works("symlink", symlink(path, "promise-link"));
-	threat_refused("RESOLVE_NO_SYMLINKS", syscall(SYS_openat2, AT_FDCWD, "promise-link", &straight, sizeof(straight)), ELOOP);
+	threat_refused("RESOLVE_NO_SYMLINKS",
+		       syscall(SYS_openat2, AT_FDCWD, "promise-link", &straight, sizeof(straight)), ELOOP);
 	threat_refused("O_NOFOLLOW", open("promise-link", O_RDONLY | O_NOFOLLOW), ELOOP);
 	(void)unlink("promise-link");
 }
@@ -194,7 +196,8 @@ static void no_lsm(const char *path)
 int threat_promises(char **arg)
 {
 	static void (*const all[])(const char *path) = {
-		landlock, size_limit, descriptor_limit, queue_limit, mask, openat2_limits, seals, memory, not_offered, no_lsm,
+		landlock,       size_limit, descriptor_limit, queue_limit, mask,
+		openat2_limits, seals,      memory,           not_offered, no_lsm,
 	};
 	bool hold = true;
 

@@ -142,8 +142,8 @@ static void *list_descriptor(void *arg)
 }
 
 /*
- * list-chdir SECONDS DIR: only globs grant in DIR, which has an entry that is called hidden. A chdir to it, by names that
- * mean another directory to the supervisor, is watched by a thread for descriptors that come and go.
+ * list-chdir SECONDS DIR: only globs grant in DIR, which has an entry that is called hidden. A chdir to it, by names
+ * that mean another directory to the supervisor, is watched by a thread for descriptors that come and go.
  */
 int threat_list_chdir(char **arg)
 {
@@ -179,7 +179,8 @@ int threat_memory(char **arg)
 	threat_refused("stat into a PROT_NONE page", syscall(SYS_newfstatat, AT_FDCWD, ".", page, 0), EFAULT);
 	mprotect(page, 4096, PROT_READ);
 	threat_refused("stat into a read-only page", syscall(SYS_newfstatat, AT_FDCWD, ".", page, 0), EFAULT);
-	threat_refused("readlink into a read-only page", syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", page, 64), EFAULT);
+	threat_refused("readlink into a read-only page", syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", page, 64),
+		       EFAULT);
 	threat_refused("getcwd into a read-only page", syscall(SYS_getcwd, page, 4096), EFAULT);
 	if (memcmp(before, page, sizeof(before)) != 0)
 		threat_got("a read-only page written");
@@ -254,7 +255,8 @@ int threat_swap(char **arg)
 	(void)close(open("real/secret", O_WRONLY | O_CREAT, 0600)); /* empty ones with the outside's names */
 	(void)close(open("inner/secret", O_WRONLY | O_CREAT, 0600));
 	threat_works("symlink", symlink(arg[1], "link"));
-	if (pthread_create(&thread[0], NULL, exchange, pair) != 0 || pthread_create(&thread[1], NULL, relink, arg + 1) != 0 ||
+	if (pthread_create(&thread[0], NULL, exchange, pair) != 0 ||
+	    pthread_create(&thread[1], NULL, relink, arg + 1) != 0 ||
 	    pthread_create(&thread[2], NULL, move_about, NULL) != 0)
 		return 2;
 	while (threat_now() < end) {

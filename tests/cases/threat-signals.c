@@ -81,7 +81,10 @@ static unsigned long work(int id, double end, bool never)
 			threat_missed("open: %s", strerrorname_np(errno));
 		if (fd >= 0)
 			(void)close(fd); /* nothing written */
-		/* done twice it says EEXIST or ENOENT; interrupted before it was seen it was not done and can be repeated */
+		/*
+		 * done twice it says EEXIST or ENOENT; interrupted before it was seen it was not done and can be
+		 * repeated
+		 */
 		while (mkdir(dir, 0700) < 0)
 			if (never || errno != EINTR) {
 				threat_missed("mkdir: %s", strerrorname_np(errno));

@@ -118,9 +118,11 @@ int threat_messages(char **arg)
 	int pair[2];
 
 	for (unsigned long high = 0; high <= HIGH; high += HIGH) {
-		threat_refused("a datagram pair", syscall(SYS_socketpair, AF_UNIX | high, SOCK_DGRAM | high, 0, pair), EACCES);
+		threat_refused("a datagram pair", syscall(SYS_socketpair, AF_UNIX | high, SOCK_DGRAM | high, 0, pair),
+			       EACCES);
 		threat_refused("a datagram socket", syscall(SYS_socket, AF_UNIX | high, SOCK_DGRAM | high, 0), EACCES);
-		threat_refused("a raw one, which is the same", syscall(SYS_socket, AF_UNIX | high, SOCK_RAW, 0), EACCES);
+		threat_refused("a raw one, which is the same", syscall(SYS_socket, AF_UNIX | high, SOCK_RAW, 0),
+			       EACCES);
 	}
 	pair[0] = socket(AF_UNIX, SOCK_DGRAM, 0); /* not inside: then the canary shows that it would hear */
 	if (pair[0] >= 0)

@@ -194,12 +194,13 @@ static void tell_name(int fd)
 }
 
 /*
- * The kernel binds a socket with SO_PASSCRED to an abstract name by itself, in a connect that fails (way 0) and in one that
- * succeeds, and in a send of a pair's (ways 1 and 2); nobody may get at it by that.
+ * The kernel binds a socket with SO_PASSCRED to an abstract name by itself, in a connect that fails (way 0) and in one
+ * that succeeds, and in a send of a pair's (ways 1 and 2); nobody may get at it by that.
  */
 static void be_bound(int type, int way)
 {
-	int listener = bind_path("own", type), other = bind_path("other", SOCK_STREAM + SOCK_SEQPACKET - type), pair[2] = {socket(AF_UNIX, type, 0), -1}, fd;
+	int listener = bind_path("own", type), other = bind_path("other", SOCK_STREAM + SOCK_SEQPACKET - type),
+	    pair[2] = {socket(AF_UNIX, type, 0), -1}, fd;
 	union address address;
 	struct pollfd ready;
 
@@ -212,7 +213,8 @@ static void be_bound(int type, int way)
 	set_options(fd);
 	threat_refused("listen after every option", listen(fd, 5), EINVAL);
 	if (way == 0)
-		threat_refused("connect to another type", connect(fd, &address.any, unix_address(&address, "other")), EPROTOTYPE);
+		threat_refused("connect to another type", connect(fd, &address.any, unix_address(&address, "other")),
+			       EPROTOTYPE);
 	else if (way == 1)
 		threat_works("connect", connect(fd, &address.any, unix_address(&address, "own")));
 	else if (type == SOCK_SEQPACKET)

@@ -68,7 +68,10 @@ static void remove_dir(void)
 	(void)rmdir(dir);
 }
 
-/* The file that is read: a real one with a name, because recovery follows no link; new each time, see ext4(5) auto_da_alloc. */
+/*
+ * The file that is read: a real one with a name, because recovery follows no link; new each time, see ext4(5)
+ * auto_da_alloc.
+ */
 static int input_file(const uint8_t *data, size_t size)
 {
 	int fd;

@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answer_it(&query, 0, "");
 	answer_it(&query, DNS_ANSWERS_MAX, "");
 	answer_it(&query, SIZE_MAX, "");
-	answer_it(&query, 0, query.plain && net_host_canonical(query.name, strlen(query.name), host) == 0 ? host : "a.b");
+	answer_it(&query, 0,
+		  query.plain && net_host_canonical(query.name, strlen(query.name), host) == 0 ? host : "a.b");
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * hello_parse: whom a TLS connection is for is read from the program's bytes, and the server reads them too. OpenSSL is asked
- * for its opinion: what is let through must name the same server there.
+ * hello_parse: whom a TLS connection is for is read from the program's bytes, and the server reads them too. OpenSSL is
+ * asked for its opinion: what is let through must name the same server there.
  */
 #include <errno.h>
 #include <openssl/err.h>

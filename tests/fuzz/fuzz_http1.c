@@ -1,7 +1,7 @@
 /*
- * HTTP/1 messages as a program or a server may send them. What is accepted is written anew, as mode_http1 does, and that
- * must leave nobody a choice: a second reader that forgives everything (ends lines at LF, trims names, takes "_" for "-")
- * has to find the same length, coding and host in it, and ours to read it as the same message.
+ * HTTP/1 messages as a program or a server may send them. What is accepted is written anew, as mode_http1 does, and
+ * that must leave nobody a choice: a second reader that forgives everything (ends lines at LF, trims names, takes "_"
+ * for "-") has to find the same length, coding and host in it, and ours to read it as the same message.
  * Input: a byte (1: a response, 2: to HEAD, 4: read byte by byte), then the message.
  */
 #include <errno.h>
@@ -98,7 +98,8 @@ static void check_lines(const char *text, size_t len)
 /* Whether a field may stand in a message that is sent on, and how often. */
 static void check_name(const char *name, size_t len, bool response, unsigned seen[4])
 {
-	static const char *const never[] = {"te", "trailer", "upgrade", "keep-alive", "proxy-connection", "http2-settings", "alt-svc"};
+	static const char *const never[] = {
+		"te", "trailer", "upgrade", "keep-alive", "proxy-connection", "http2-settings", "alt-svc"};
 	static const char *const once[4] = {"host", "content-length", "transfer-encoding", "connection"};
 
 	promise(len > 0 && strspn(name, REQUEST_TOKEN) >= len);

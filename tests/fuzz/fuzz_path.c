@@ -1,7 +1,7 @@
 /*
  * Paths through a view that shows one host directory as "/" in pieces — mounts and links of its own standing where the
- * same directories and links are — so that the kernel's RESOLVE_IN_ROOT is the oracle: the same object, or the same error.
- * Input: a byte for base and flags, then the path.
+ * same directories and links are — so that the kernel's RESOLVE_IN_ROOT is the oracle: the same object, or the same
+ * error. Input: a byte for base and flags, then the path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +58,15 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 static char host[] = "/tmp/fuzz-path-XXXXXX";
 static const char *const dirs[] = {"usr", "usr/lib", "d", "d/e", "d/e/f", "a"};
 static const char *const files[] = {"usr/lib/x", "d/file", "d/e/f/x", "x", "a/b"};
-static const char *const links[][2] = {{"lib", "usr/lib"}, {"d/up", "../a"}, {"d/top", "/d/e"}, {"loop", "loop"}, {"d/e/out", "../../../../x"},
-				       {"dangling", "nowhere"}, {"chain", "d/top/f/.."}, {"a/l", "/lib/x"}, {"slash", "d/"}};
+static const char *const links[][2] = {{"lib", "usr/lib"},
+				       {"d/up", "../a"},
+				       {"d/top", "/d/e"},
+				       {"loop", "loop"},
+				       {"d/e/out", "../../../../x"},
+				       {"dangling", "nowhere"},
+				       {"chain", "d/top/f/.."},
+				       {"a/l", "/lib/x"},
+				       {"slash", "d/"}};
 static struct view view;
 static int root_fd = -1;
 

@@ -129,8 +129,9 @@ static void same_verdict(struct net_verdict one, struct net_verdict two)
 
 static void compare_network(const struct policy *a, const struct policy *b)
 {
-	static const char *const hosts[] = {"api.test.example", "a.test", "b.test", "x.c.test", "db.test", "evil.example", "x.w.example",
-					    "a.xn--bcher-kva.example", "10.0.0.1", "::1"};
+	static const char *const hosts[] = {
+		"api.test.example",        "a.test",   "b.test", "x.c.test", "db.test", "evil.example", "x.w.example",
+		"a.xn--bcher-kva.example", "10.0.0.1", "::1"};
 	static const unsigned ports[] = {0, 1, 22, 53, 80, 443, 5432, 8000, 8443, 65535};
 	static const char *const targets[] = {"/", "/a", "/chat", "/repos/a/x/b"};
 
@@ -139,12 +140,15 @@ static void compare_network(const struct policy *a, const struct policy *b)
 		same_verdict(policy_net_name(a, hosts[i]), policy_net_name(b, hosts[i]));
 		for (size_t j = 0; j < sizeof(ports) / sizeof(ports[0]); j++) {
 			same_verdict(policy_net_listen(a, ports[j]), policy_net_listen(b, ports[j]));
-			promise(policy_net_intercepts(a, hosts[i], ports[j]) == policy_net_intercepts(b, hosts[i], ports[j]));
+			promise(policy_net_intercepts(a, hosts[i], ports[j]) ==
+				policy_net_intercepts(b, hosts[i], ports[j]));
 			for (unsigned k = 0; k < 8; k++) {
 				same_verdict(policy_net_connect(a, hosts[i], ports[j], k % 2),
 					     policy_net_connect(b, hosts[i], ports[j], k % 2));
-				same_verdict(policy_net_request(a, hosts[i], ports[j], k % 2 ? "GET" : "POST", targets[k / 2], k % 3 == 0),
-					     policy_net_request(b, hosts[i], ports[j], k % 2 ? "GET" : "POST", targets[k / 2], k % 3 == 0));
+				same_verdict(policy_net_request(a, hosts[i], ports[j], k % 2 ? "GET" : "POST",
+								targets[k / 2], k % 3 == 0),
+					     policy_net_request(b, hosts[i], ports[j], k % 2 ? "GET" : "POST",
+								targets[k / 2], k % 3 == 0));
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 /*
- * What is said to the proxies: targets and authorities, SOCKS messages. Whatever is accepted is a canonical name or address
- * that reads the same when written out.
+ * What is said to the proxies: targets and authorities, SOCKS messages. Whatever is accepted is a canonical name or
+ * address that reads the same when written out.
  * Input: a byte (0: "authority", 1: an HTTP head, 2: SOCKS greeting and request, 3: a path), then text.
  */
 #include <errno.h>
@@ -47,7 +47,8 @@ static void check_path(const char *text, size_t len)
 	if (net_path_normalise(text, len, path, &query) != 0)
 		return;
 	promise(path[0] == '/' && strlen(path) < NET_PATH_MAX);
-	promise(!strstr(path, "/../") && !strstr(path, "/./") && !strchr(path, '?') && !strchr(path, '#') && !strchr(path, ' '));
+	promise(!strstr(path, "/../") && !strstr(path, "/./") && !strchr(path, '?') && !strchr(path, '#') &&
+		!strchr(path, ' '));
 	promise(!query || (query >= text && query < text + len && *query == '?'));
 	promise(net_path_normalise(path, strlen(path), again, NULL) == 0);
 	promise(strcmp(path, again) == 0);

@@ -34,7 +34,8 @@
 #define PATIENCE_MS 30000
 
 static const char policy_text[] =
-	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\", \"max_bytes_down\": \"1K\", \"requests_per_minute\": 60}, {\"host\": \"*.wild.test\", \"dns\": \"real\"}]}}";
+	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\", \"max_bytes_down\": \"1K\", "
+	"\"requests_per_minute\": 60}, {\"host\": \"*.wild.test\", \"dns\": \"real\"}]}}";
 
 uint64_t client_rig_now_ms(void)
 {
@@ -118,7 +119,9 @@ static void become_program(int (*program)(void), int outcome_fd, volatile int *s
 			       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &filter);
 	if (shared[0] < 0 || unshare(CLONE_FILES) < 0)
 		_exit(98);
-	/* Nothing of the rig's may be held open here; the first is the program's standard input, which it does not use. */
+	/*
+	 * Nothing of the rig's may be held open here; the first is the program's standard input, which it does not use.
+	 */
 	if (dup2(outcome_fd, 0) < 0 || close_range(3, ~0u, 0) < 0)
 		_exit(96);
 	shared[1] = 1;
@@ -187,8 +190,8 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 void client_rig_step(struct client_rig *rig)
 {
 	int wait = egress_client_tick(rig->client);
-	struct pollfd poller[] = {
-		{.fd = egress_client_fd(rig->client), .events = POLLIN}, {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
+	struct pollfd poller[] = {{.fd = egress_client_fd(rig->client), .events = POLLIN},
+				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;
 
 	if (egress_client_interest(rig->client) & POLLOUT)
@@ -319,7 +322,8 @@ json_t *client_rig_log(struct client_rig *rig, const char *event)
 
 	if (!rig->log_ended) {
 		ck_assert_int_eq(audit_close(rig->sandbox.audit, &trailer), 0);
-		ck_assert_int_eq(audit_open(NULL, &header, &rig->sandbox.audit), 0); /* for what comes later: only counted */
+		/* for what comes later: only counted */
+		ck_assert_int_eq(audit_open(NULL, &header, &rig->sandbox.audit), 0);
 		rig->log_ended = true;
 	}
 	ck_assert_int_eq(audit_reader_open(rig->log, &reader), 0);

@@ -322,7 +322,8 @@ int erig_connect(struct egress_rig *rig, const char *host, uint16_t port)
 
 void erig_cancel(struct egress_rig *rig, uint64_t conn)
 {
-	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = conn}};
+	const struct control_message message = {
+		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = conn}};
 
 	say(rig, &message, NULL, 0);
 }
@@ -434,7 +435,8 @@ struct egress_rig *erig_start_with(const char *policy_json, const struct erig_op
 	if (rig_load(&rig->policy_rig, policy_json, NULL, &rig->policy) < 0)
 		ck_abort_msg("policy: %s", rig->policy_rig.errors.count ? rig->policy_rig.errors.item[0].text : "?");
 	rig->own.sin_family = AF_INET;
-	ck_assert_int_eq(inet_pton(AF_INET, options->own_address ? options->own_address : "127.0.0.1", &rig->own.sin_addr), 1);
+	ck_assert_int_eq(
+		inet_pton(AF_INET, options->own_address ? options->own_address : "127.0.0.1", &rig->own.sin_addr), 1);
 	rig->end = &rig->first;
 	rig->silent = options->silent;
 	rig->ack_error = options->ack_error;
@@ -516,8 +518,9 @@ int erig_end(struct egress_rig *rig)
 	say(rig, &message, NULL, 0);
 	status = finish(rig);
 	for (uint64_t conn = 1; conn <= rig->last; conn++)
-		ck_assert_msg(erig_records(rig, conn, CONTROL_EVENT_CLOSE) == 1, "connection %llu has %zu close records",
-			      (unsigned long long)conn, erig_records(rig, conn, CONTROL_EVENT_CLOSE));
+		ck_assert_msg(erig_records(rig, conn, CONTROL_EVENT_CLOSE) == 1,
+			      "connection %llu has %zu close records", (unsigned long long)conn,
+			      erig_records(rig, conn, CONTROL_EVENT_CLOSE));
 	release(rig);
 	return status;
 }

@@ -1,7 +1,7 @@
 /*
  * An egress process of a test's own, with its resolver, and around it what the supervisor and the program would do: it
- * announces, answers records and collects them (in a thread), and connects sockets from announced source ports. Servers are
- * the test's. Everything fails the test that goes wrong; waiting ends after ERIG_WAIT_MS.
+ * announces, answers records and collects them (in a thread), and connects sockets from announced source ports. Servers
+ * are the test's. Everything fails the test that goes wrong; waiting ends after ERIG_WAIT_MS.
  *
  *     struct egress_rig *rig = erig_start("{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": 7, …
  *     int fd = erig_connect(rig, "a.test", 7);      the program's socket, blocking
@@ -73,7 +73,9 @@ struct control_done erig_done(struct egress_rig *rig, size_t index);
 /* The name an index was given to (CONTROL_NAME), or "" when it has not come. */
 const char *erig_name(struct egress_rig *rig, const char *host, struct control_name *ret_name);
 
-/* CONTROL_END, then the exit status (-signal when it was killed). Checks that each announced connection has one close. */
+/*
+ * CONTROL_END, then the exit status (-signal when it was killed). Checks that each announced connection has one close.
+ */
 int erig_end(struct egress_rig *rig);
 /* The supervisor dies instead. The exit status. */
 int erig_abandon(struct egress_rig *rig);

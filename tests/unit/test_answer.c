@@ -61,7 +61,8 @@ static void play(int rounds)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		_exit(99);
-	program->listener_fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	program->listener_fd =
+		(int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
 	for (int i = 0; i < rounds; i++) {
 		long result = syscall(SYS_getpriority, 0, 0);
 
@@ -146,7 +147,8 @@ START_TEST(test_nobody_waits)
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!answer_is_awaited(&answer));
-	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true), -EINTR);
+	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true),
+			 -EINTR);
 	answer_end(&answer, ANSWER_RESTART);
 	(void)audit_close(sandbox.audit, NULL);
 	(void)close(sandbox.listener_fd);

@@ -124,8 +124,8 @@ static void kill_once(unsigned run, uint64_t *torn_runs)
 	found = check_log(type, &torn);
 	*torn_runs += torn > 0;
 	/* One more may be there: on file, but the writer died before it could say so. */
-	ck_assert_msg(found == acknowledged || found == acknowledged + 1, "run %u: %llu acknowledged, %llu on file", run,
-		      (unsigned long long)acknowledged, (unsigned long long)found);
+	ck_assert_msg(found == acknowledged || found == acknowledged + 1, "run %u: %llu acknowledged, %llu on file",
+		      run, (unsigned long long)acknowledged, (unsigned long long)found);
 	ck_assert_int_eq(audit_recover(path, "killed"), 0);
 	ck_assert_uint_eq(check_log(type, &torn), found + 1);
 	ck_assert_str_eq(type, "trailer");

@@ -64,11 +64,28 @@ static char *only_line(struct audit *audit)
 /* The order of the manual. */
 START_TEST(test_all_fields)
 {
-	struct audit_net net = {.event = "request", .conn = 3, .port = 443, .status = 403, .count = 2, .host = "api.test",
-				.address = "198.18.0.16", .proto = "https", .real = "192.0.2.1:443", .dropped = "::1 loopback",
-				.sni = "api.test", .alpn = "h2", .method = "GET", .path = "/a?\xe2\x80\xa6",
-				.credential = "authorization: GH_TOKEN", .cause = "client", .truncated = true,
-				.has_bytes = true, .bytes_up = 1, .bytes_down = UINT64_MAX, .dns_us = 1, .connect_us = 1002,
+	struct audit_net net = {.event = "request",
+				.conn = 3,
+				.port = 443,
+				.status = 403,
+				.count = 2,
+				.host = "api.test",
+				.address = "198.18.0.16",
+				.proto = "https",
+				.real = "192.0.2.1:443",
+				.dropped = "::1 loopback",
+				.sni = "api.test",
+				.alpn = "h2",
+				.method = "GET",
+				.path = "/a?\xe2\x80\xa6",
+				.credential = "authorization: GH_TOKEN",
+				.cause = "client",
+				.truncated = true,
+				.has_bytes = true,
+				.bytes_up = 1,
+				.bytes_down = UINT64_MAX,
+				.dns_us = 1,
+				.connect_us = 1002,
 				.duration_us = 12345678};
 	struct audit *audit = open_log(true);
 	char *text, *at;
@@ -77,14 +94,15 @@ START_TEST(test_all_fields)
 	text = only_line(audit);
 	at = strstr(text, ",\"pid\":");
 	ck_assert_ptr_nonnull(at);
-	ck_assert_str_eq(at, ",\"pid\":7,\"ppid\":1,\"exe\":\"/usr/bin/curl\",\"event\":\"request\",\"conn\":3,"
-			     "\"host\":\"api.test\",\"port\":443,\"proto\":\"https\",\"address\":\"198.18.0.16\","
-			     "\"real\":\"192.0.2.1:443\",\"dropped\":\"::1 loopback\",\"sni\":\"api.test\",\"alpn\":\"h2\","
-			     "\"method\":\"GET\",\"path\":\"/a?\xe2\x80\xa6\",\"truncated\":true,"
-			     "\"credential\":\"authorization: GH_TOKEN\",\"status\":403,\"cause\":\"client\",\"count\":2,"
-			     "\"bytes_up\":1,\"bytes_down\":9223372036854775807,\"dns_ms\":0.001,\"connect_ms\":1.002,"
-			     "\"duration_ms\":12345.678,\"verdict\":\"allow\",\"effect\":\"performed\","
-			     "\"rule\":\"p.json: network.allow[0]\",\"ret\":  403              ,\"ns\":12            }");
+	ck_assert_str_eq(at,
+			 ",\"pid\":7,\"ppid\":1,\"exe\":\"/usr/bin/curl\",\"event\":\"request\",\"conn\":3,"
+			 "\"host\":\"api.test\",\"port\":443,\"proto\":\"https\",\"address\":\"198.18.0.16\","
+			 "\"real\":\"192.0.2.1:443\",\"dropped\":\"::1 loopback\",\"sni\":\"api.test\",\"alpn\":\"h2\","
+			 "\"method\":\"GET\",\"path\":\"/a?\xe2\x80\xa6\",\"truncated\":true,"
+			 "\"credential\":\"authorization: GH_TOKEN\",\"status\":403,\"cause\":\"client\",\"count\":2,"
+			 "\"bytes_up\":1,\"bytes_down\":9223372036854775807,\"dns_ms\":0.001,\"connect_ms\":1.002,"
+			 "\"duration_ms\":12345.678,\"verdict\":\"allow\",\"effect\":\"performed\","
+			 "\"rule\":\"p.json: network.allow[0]\",\"ret\":  403              ,\"ns\":12            }");
 	free(text);
 }
 END_TEST
@@ -113,7 +131,8 @@ static const char *const text_keys[] = {"host", "proto", "address", "real", "dro
 /* Each text as long as it may get and made of what escapes to the most bytes: nothing is lost, no line is added. */
 START_TEST(test_hostile_texts)
 {
-	static const char *const nasty[] = {"\xff", "\n{\"seq\":9}\n", "\x1b[2J", "\"", "\\", "\xc2\x85", "\xe2\x80\xa8", "\x7f"};
+	static const char *const nasty[] = {"\xff", "\n{\"seq\":9}\n", "\x1b[2J",      "\"",
+					    "\\",   "\xc2\x85",        "\xe2\x80\xa8", "\x7f"};
 	static char long_text[8192];
 	const char **text[11];
 	struct audit_net net = {.event = "request", .conn = 1};

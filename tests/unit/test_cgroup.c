@@ -1,6 +1,7 @@
 /*
- * Where control groups are looked for, and what is written to those of version 2: against made texts and a made directory,
- * since this machine's version 2 has none of the controllers. What the kernel refuses (EBUSY) cannot be made here.
+ * Where control groups are looked for, and what is written to those of version 2: against made texts and a made
+ * directory, since this machine's version 2 has none of the controllers. What the kernel refuses (EBUSY) cannot be made
+ * here.
  */
 #include <check.h>
 #include <errno.h>

@@ -25,7 +25,8 @@ static void set_up(void)
 	(void)io_remove_tree(AT_FDCWD, dir);
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	mount = (struct mount){.virt = virt, .virt_len = 5, .host = dir, .host_len = strlen(dir), .base = base, .fd = root};
+	mount = (struct mount){
+		.virt = virt, .virt_len = 5, .host = dir, .host_len = strlen(dir), .base = base, .fd = root};
 }
 
 static void tear_down(void)
@@ -142,7 +143,8 @@ START_TEST(test_directory_renamed)
 	put("a/one", "1");
 	put("a/sub/two", "2");
 	ck_assert_int_eq(move(changes, "a", "b", 0), 0);
-	expect(changes, "-a 0 \n-a/one 1 \n-a/sub 0 \n-a/sub/two 1 \n+b 0 \n+b/one 1 6b86\n+b/sub 0 \n+b/sub/two 1 d473\n");
+	expect(changes,
+	       "-a 0 \n-a/one 1 \n-a/sub 0 \n-a/sub/two 1 \n+b 0 \n+b/one 1 6b86\n+b/sub 0 \n+b/sub/two 1 d473\n");
 }
 END_TEST
 
@@ -283,7 +285,8 @@ static const char *name_of(unsigned number, char out[8])
 	else if (number < 12)
 		(void)snprintf(out, 8, "%c/%c", letter[(number - 3) / 3], letter[number % 3]);
 	else
-		(void)snprintf(out, 8, "%c/%c/%c", letter[(number - 12) / 9], letter[(number - 12) / 3 % 3], letter[number % 3]);
+		(void)snprintf(out, 8, "%c/%c/%c", letter[(number - 12) / 9], letter[(number - 12) / 3 % 3],
+			       letter[number % 3]);
 	return out;
 }
 
@@ -298,8 +301,9 @@ static void look(struct seen seen[RANDOM_NAMES])
 static bool differs(const struct stat *was, const struct stat *is)
 {
 	return was->st_ino != is->st_ino || was->st_mode != is->st_mode ||
-	       (!S_ISDIR(is->st_mode) && (was->st_size != is->st_size || memcmp(&was->st_mtim, &is->st_mtim, sizeof(is->st_mtim)) ||
-					  memcmp(&was->st_ctim, &is->st_ctim, sizeof(is->st_ctim))));
+	       (!S_ISDIR(is->st_mode) &&
+		(was->st_size != is->st_size || memcmp(&was->st_mtim, &is->st_mtim, sizeof(is->st_mtim)) ||
+		 memcmp(&was->st_ctim, &is->st_ctim, sizeof(is->st_ctim))));
 }
 
 static void random_act(struct changes *changes)
@@ -334,8 +338,10 @@ static void add_name(void *ctx, const struct change *change)
 {
 	char *text = ctx;
 
-	if (strlen(change->path + 6) <= strlen("a/b/c")) /* what was moved may be deeper than the names that are compared */
-		(void)snprintf(text + strlen(text), 1024 - strlen(text), "%c%s ", "+~-"[change->kind], change->path + 6);
+	/* what was moved may be deeper than the names that are compared */
+	if (strlen(change->path + 6) <= strlen("a/b/c"))
+		(void)snprintf(text + strlen(text), 1024 - strlen(text), "%c%s ", "+~-"[change->kind],
+			       change -> path + 6);
 }
 
 static int by_name(const void *one, const void *other)

@@ -192,7 +192,10 @@ START_TEST(test_tls_early)
 }
 END_TEST
 
-/* Half a record is nothing that can be read: whoever believed it were would ask again and again until the rest has come. */
+/*
+ * Half a record is nothing that can be read: whoever believed it were would ask again and again until the rest has
+ * come.
+ */
 START_TEST(test_tls_half)
 {
 	struct tls_rig rig;

@@ -55,7 +55,8 @@ START_TEST(test_every_combination)
 		for (int receiver = CONTROL_SUPERVISOR; receiver <= CONTROL_EGRESS; receiver++)
 			for (int phase = 0; phase < CONTROL_PHASE_MAX; phase++)
 				for (size_t fds = 0; fds <= CONTROL_FDS_MAX; fds++)
-					check_one(&expected[i], (enum control_side)receiver, (enum control_phase)phase, fds);
+					check_one(&expected[i], (enum control_side)receiver, (enum control_phase)phase,
+						  fds);
 }
 END_TEST
 

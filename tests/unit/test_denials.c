@@ -236,12 +236,14 @@ START_TEST(test_another_program_is_another_denial)
 }
 END_TEST
 
-/* Events of the network: the same one twice is one with a count, another reason is another, and none is a system call. */
+/*
+ * Events of the network: the same one twice is one with a count, another reason is another, and none is a system call.
+ */
 START_TEST(test_events)
 {
 	static char target[] = "GET api.test:443/x", no_rule[] = "no_rule", capped[] = "cap_rate";
-	struct denial event = {.seq = 3, .event = "request", .op = "net", .target = target, .reason = no_rule, .exe = git,
-			       .count = 2};
+	struct denial event = {
+		.seq = 3, .event = "request", .op = "net", .target = target, .reason = no_rule, .exe = git, .count = 2};
 	const struct denial *list;
 	uint64_t unlisted;
 	size_t count;
@@ -273,7 +275,8 @@ START_TEST(test_many_events)
 
 	for (int i = 0; i < DENIALS_MAX + 10; i++) {
 		char target[32];
-		struct denial event = {.event = "dns", .op = "net", .target = target, .reason = reason, .exe = git, .count = 5};
+		struct denial event = {
+			.event = "dns", .op = "net", .target = target, .reason = reason, .exe = git, .count = 5};
 
 		(void)snprintf(target, sizeof(target), "n%d.test", i);
 		denials_add_event(denials, &event);

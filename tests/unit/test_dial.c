@@ -25,16 +25,17 @@
 
 #define PATIENCE_MS 40000
 
-#define POLICY                                                                                                      \
-	"{\"network\": {\"allow\": [{\"host\": \"one.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"    \
-	" {\"host\": \"two.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                              \
-	" {\"host\": \"six.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                              \
-	" {\"host\": \"some.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                             \
-	" {\"host\": \"datagram.test\", \"port\": 7, \"proto\": \"udp\", \"private\": true},"                         \
-	" {\"host\": \"asked.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                            \
-	" {\"host\": \"public.test\", \"port\": 7, \"proto\": \"tcp\"}],"                                             \
-	" \"deny\": [{\"host\": \"127.0.0.9\"}],"                                                                     \
-	" \"resolve\": {\"one.test\": \"127.0.0.1\", \"two.test\": [\"127.0.0.2\", \"127.0.0.1\"], \"six.test\": \"::1\"," \
+#define POLICY                                                                                                     \
+	"{\"network\": {\"allow\": [{\"host\": \"one.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true}," \
+	" {\"host\": \"two.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                           \
+	" {\"host\": \"six.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                           \
+	" {\"host\": \"some.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                          \
+	" {\"host\": \"datagram.test\", \"port\": 7, \"proto\": \"udp\", \"private\": true},"                      \
+	" {\"host\": \"asked.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true},"                         \
+	" {\"host\": \"public.test\", \"port\": 7, \"proto\": \"tcp\"}],"                                          \
+	" \"deny\": [{\"host\": \"127.0.0.9\"}],"                                                                  \
+	" \"resolve\": {\"one.test\": \"127.0.0.1\", \"two.test\": [\"127.0.0.2\", \"127.0.0.1\"], \"six.test\": " \
+	"\"::1\","                                                                                                 \
 	" \"some.test\": [\"127.0.0.9\", \"127.0.0.1\"], \"datagram.test\": \"127.0.0.1\"}}}"
 
 static struct rig rig;
@@ -328,7 +329,8 @@ END_TEST
 START_TEST(slow_first_address)
 {
 	uint16_t port = 0;
-	int server = serve("127.0.0.1", &port, SOCK_STREAM, 8), fillers[3], hole = black_hole("127.0.0.2", port, fillers);
+	int server = serve("127.0.0.1", &port, SOCK_STREAM, 8), fillers[3],
+	    hole = black_hole("127.0.0.2", port, fillers);
 
 	dial("two.test", port);
 	ck_assert_uint_ge(result.connect_us, 200000);
@@ -341,7 +343,8 @@ END_TEST
 START_TEST(cancelled)
 {
 	uint16_t port = 0;
-	int server = serve("127.0.0.1", &port, SOCK_STREAM, 8), fillers[3], hole = black_hole("127.0.0.2", port, fillers);
+	int server = serve("127.0.0.1", &port, SOCK_STREAM, 8), fillers[3],
+	    hole = black_hole("127.0.0.2", port, fillers);
 	struct dial *under_way;
 
 	results = 0;

@@ -223,7 +223,8 @@ START_TEST(refused_messages)
 		uint8_t byte;
 		int error;
 	} row[] = {
-		{2, 0x80, -EINVAL},      {2, 0x08, -EOPNOTSUPP}, {2, 0x28, -EOPNOTSUPP}, /* answer, inverse query, update */
+		/* answer, inverse query, update */
+		{2, 0x80, -EINVAL},      {2, 0x08, -EOPNOTSUPP}, {2, 0x28, -EOPNOTSUPP},
 		{5, 0, -EBADMSG},        {5, 2, -EBADMSG},       {7, 1, -EBADMSG},       {9, 1, -EBADMSG},
 		{11, 0, -EBADMSG},       {11, 2, -EBADMSG},      {11, 9, -EBADMSG},      {12, 0xc0, -EBADMSG},
 		{12, 0x41, -EBADMSG},    {12, 2, -EBADMSG},      {14, 63, -EBADMSG},     {24, 1, -EBADMSG},

@@ -30,7 +30,8 @@ static void count(const char *limits)
 	size_t rules;
 
 	(void)snprintf(text, sizeof(text),
-		       "{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": 7, \"proto\": \"http\", %s}]}}", limits);
+		       "{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": 7, \"proto\": \"http\", %s}]}}",
+		       limits);
 	ck_assert_int_eq(rig_load(&policy_rig, text, NULL, &policy), 0);
 	ck_assert_int_eq(budgets_create(policy, &budgets), 0);
 	rule = policy_net_rules(policy, &rules);

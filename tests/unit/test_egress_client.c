@@ -1,4 +1,6 @@
-/* The supervisor's end of the line to egress: connects that wait, what egress may say and when, what a lying one gets. */
+/*
+ * The supervisor's end of the line to egress: connects that wait, what egress may say and when, what a lying one gets.
+ */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +64,8 @@ static int talks(void)
 	char answer[4] = "";
 
 	r = connect(fd, (const struct sockaddr *)&synthetic, sizeof(synthetic)) < 0 ? errno : 0;
-	if (r == 0 && (fcntl(fd, F_GETFL) & O_NONBLOCK || send(fd, "up", 2, 0) != 2 || recv(fd, answer, 4, MSG_WAITALL) != 4))
+	if (r == 0 &&
+	    (fcntl(fd, F_GETFL) & O_NONBLOCK || send(fd, "up", 2, 0) != 2 || recv(fd, answer, 4, MSG_WAITALL) != 4))
 		r = EIO;
 	(void)close(fd);
 	(void)usleep(200000);
@@ -99,7 +102,8 @@ static int shared_fd;
 static void *connect_shared(void *argument)
 {
 	(void)argument;
-	return (void *)(intptr_t)(connect(shared_fd, (const struct sockaddr *)&synthetic, sizeof(synthetic)) < 0 ? errno : 0);
+	return (void *)(intptr_t)(connect(shared_fd, (const struct sockaddr *)&synthetic, sizeof(synthetic)) < 0 ? errno
+														 : 0);
 }
 
 /* Two threads, one socket: what the two were told, smaller first. */
@@ -115,7 +119,8 @@ static int connects_twice(void)
 			return ENOMEM;
 	for (int i = 0; i < 2; i++)
 		(void)pthread_join(thread[i], &result[i]);
-	low = (long)(intptr_t)result[0] < (long)(intptr_t)result[1] ? (long)(intptr_t)result[0] : (long)(intptr_t)result[1];
+	low = (long)(intptr_t)result[0] < (long)(intptr_t)result[1] ? (long)(intptr_t)result[0]
+								    : (long)(intptr_t)result[1];
 	high = (long)(intptr_t)result[0] + (long)(intptr_t)result[1] - low;
 	return (int)(low * 1000 + high);
 }
@@ -409,7 +414,8 @@ static void lie_otherwise(struct control_message *message, uint64_t conn, int wh
 		*message = client_rig_message(CONTROL_DONE);
 		message->done.id = 1;
 	} else if (which < 13) {
-		static const char *const names[] = {"unapproved.test", "API.test", "", "b.wild.test", "a.wild.test", "a.wild.test"};
+		static const char *const names[] = {"unapproved.test", "API.test",    "",
+						    "b.wild.test",     "a.wild.test", "a.wild.test"};
 
 		*message = client_rig_message(CONTROL_NAME);
 		message->name.index = which < 10 ? 100 : UINT32_MAX;
@@ -749,7 +755,10 @@ static void play_end(uint64_t conn, bool closes)
 	struct pollfd line = {.fd = rig.egress_fd, .events = POLLIN};
 	struct control_message message;
 
-	/* Else it is not there yet, and the rig would move the client on, which writes into the log that our parent shares. */
+	/*
+	 * Else it is not there yet, and the rig would move the client on, which writes into the log that our parent
+	 * shares.
+	 */
 	(void)poll(&line, 1, 10000);
 	client_rig_expect(&rig, CONTROL_END, &message);
 	if (closes) {

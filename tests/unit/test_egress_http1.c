@@ -162,7 +162,8 @@ START_TEST(requests_are_recorded_and_forwarded_anew)
 	begin("");
 	say(program, "GET /a/%7Eb/../c?secret=1 HTTP/1.1\r\nhost:   A.Test:");
 	silent(upstream);
-	(void)snprintf(heard, sizeof(heard), "%u\r\nX-A:  one\ttwo  \r\nConnection: keep-alive, x-b\r\nX-B: gone\r\nKeep-Alive: 5\r\n\r\n",
+	(void)snprintf(heard, sizeof(heard),
+		       "%u\r\nX-A:  one\ttwo  \r\nConnection: keep-alive, x-b\r\nX-B: gone\r\nKeep-Alive: 5\r\n\r\n",
 		       port);
 	put(program, heard);
 	hear(upstream, "GET /a/c?secret=1 HTTP/1.1\r\nHost: @\r\nX-A: one\ttwo\r\n\r\n");
@@ -225,7 +226,8 @@ START_TEST(a_client_may_wait_for_continue)
 {
 	begin("");
 	say(program, "PUT /p HTTP/1.1\r\nHost: @\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
-	hear(upstream, "PUT /p HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n");
+	hear(upstream,
+	     "PUT /p HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n");
 	say(upstream, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
 	hear(program, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
 	say(program, "body");
@@ -302,7 +304,8 @@ END_TEST
 START_TEST(requests_sent_ahead_wait_for_their_turn)
 {
 	begin("");
-	say(program, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\nPOST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(program, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\nPOST /2 HTTP/1.1\r\nHost: @\r\nContent-Length: 3\r\n\r\nabcGET "
+		     "/3 HTTP/1.1\r\nHost: @\r\n\r\n");
 	hear(upstream, "GET /1 HTTP/1.1\r\nHost: @\r\n\r\n");
 	silent(upstream);
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1");
@@ -316,8 +319,9 @@ START_TEST(requests_sent_ahead_wait_for_their_turn)
 	(void)shutdown(program, SHUT_WR); /* and still hears the answer */
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_str_eq(heard, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2"
-				"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
+	ck_assert_str_eq(heard,
+			 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2"
+			 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n3");
 	ck_assert_int_eq(erig_done(rig, 2).result, 200);
 	end();
 }
@@ -380,8 +384,8 @@ START_TEST(big_bodies_arrive_whole)
 
 	begin("");
 	(void)snprintf(head, sizeof(head), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\n\r\n", port, framing);
-	(void)snprintf(anew, sizeof(anew), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\nConnection: close\r\n\r\n", port,
-		       framing);
+	(void)snprintf(anew, sizeof(anew), "POST /big HTTP/1.1\r\nHost: a.test:%u\r\n%s\r\nConnection: close\r\n\r\n",
+		       port, framing);
 	(void)snprintf(wrong, sizeof(wrong), "HTTP/1.1 200 OK\r\n%s\r\n\r\n", framing);
 	writer = fork();
 	if (writer == 0) {
@@ -445,8 +449,10 @@ static const struct refused refused[] = {
 	{"GET /../ok/1 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
 	{"GET /ok/\\..\\no HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
 	{"GET /ok/%00 HTTP/1.1\r\nHost: @\r\n\r\n", 400, "bad_request"},
-	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG", 400, "smuggling"},
-	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400, "smuggling"},
+	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG", 400,
+	 "smuggling"},
+	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400,
+	 "smuggling"},
 	{"POST /ok/1 HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400, "smuggling"},
 	{"GET /ok/1 HTTP/1.1\nHost: @\n\n", 400, "smuggling"},
 	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX: a\r\n b\r\n\r\n", 400, "smuggling"},
@@ -455,9 +461,12 @@ static const struct refused refused[] = {
 	{"GET /ok/1 HTTP/1.1\r\n\r\n", 400, "bad_request"},
 	{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "bad_request"},
 	{"\x16\x03\x01\x02", 400, "bad_request"},
-	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-HTTP-Method-Override: DELETE\r\nConnection: close\r\n\r\n", 403, "override_not_granted"},
-	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-Original-URL: /no\r\nConnection: close\r\n\r\n", 403, "override_not_granted"},
-	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nUpgrade: websocket\r\nConnection: upgrade, close\r\n\r\n", 403, "upgrade_not_granted"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-HTTP-Method-Override: DELETE\r\nConnection: close\r\n\r\n", 403,
+	 "override_not_granted"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nX-Original-URL: /no\r\nConnection: close\r\n\r\n", 403,
+	 "override_not_granted"},
+	{"GET /ok/1 HTTP/1.1\r\nHost: @\r\nUpgrade: websocket\r\nConnection: upgrade, close\r\n\r\n", 403,
+	 "upgrade_not_granted"},
 	{"GET /chat HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n", 403, "path_not_granted"},
 };
 
@@ -500,7 +509,8 @@ START_TEST(a_refusal_leaves_the_connection_where_it_can)
 	ck_assert_str_eq(request(0).path, "/no?…");
 	ck_assert_int_eq(request(1).allow, 1);
 	/* One with a body that nobody reads: told, not reset. */
-	say(program, "POST /no HTTP/1.1\r\nHost: @\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\nthe first of it");
+	say(program,
+	    "POST /no HTTP/1.1\r\nHost: @\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\nthe first of it");
 	ck_assert_int_eq(hear_all(program), 0);
 	hear_status(403, "path_not_granted");
 	end();
@@ -535,7 +545,8 @@ START_TEST(a_body_that_turns_bad_ends_everything)
 {
 	begin("");
 	say(program, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
-	hear(upstream, "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\n");
+	hear(upstream,
+	     "POST / HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\n");
 	say(program, "5;x=\"\r\nworld\r\n0\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
 	hear_status(400, "smuggling");
@@ -605,7 +616,8 @@ START_TEST(a_second_response_is_not_heard)
 	begin("");
 	say(program, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
 	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
-	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof");
+	say(upstream,
+	    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof");
 	ck_assert_int_eq(hear_all(program), 0);
 	ck_assert_str_eq(heard, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 	end();
@@ -708,7 +720,8 @@ START_TEST(a_server_may_decline_a_websocket)
 	begin(RULES);
 	say(program, "GET /chat HTTP/1.1\r\nHost: @\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
 	hear(upstream, "GET /chat HTTP/1.1\r\nHost: @\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
-	say(upstream, "HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n");
+	say(upstream,
+	    "HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n");
 	hear(program, "HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n");
 	end();
 }
@@ -717,7 +730,8 @@ END_TEST
 START_TEST(other_upgrades_are_not_passed_on)
 {
 	begin("");
-	say(program, "GET / HTTP/1.1\r\nHost: @\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n");
+	say(program, "GET / HTTP/1.1\r\nHost: @\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: "
+		     "h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n");
 	hear(upstream, "GET / HTTP/1.1\r\nHost: @\r\n\r\n");
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nUpgrade: h2c\r\n\r\n");
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -830,7 +844,8 @@ START_TEST(nothing_that_is_said_brings_it_down)
 	}
 	/* What was sent ahead of an end has its connection, too. */
 	say(program, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
-	while (!readable(upstream, 500) || recv(upstream, heard, 10, MSG_PEEK) != 10 || memcmp(heard, "GET /again", 10) != 0) {
+	while (!readable(upstream, 500) || recv(upstream, heard, 10, MSG_PEEK) != 10 ||
+	       memcmp(heard, "GET /again", 10) != 0) {
 		(void)close(upstream);
 		upstream = erig_accept(server);
 	}
@@ -843,7 +858,8 @@ END_TEST
 START_TEST(methods_without_a_body_get_none)
 {
 	static const char *const methods[] = {"GET", "HEAD", "DELETE", "OPTIONS", "get"};
-	static const char *const bodies[] = {"Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
+	static const char *const bodies[] = {"Content-Length: 5\r\n\r\nhello",
+					     "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"};
 	char text[256];
 
 	for (size_t i = 0; i < 2; i++) {
@@ -861,7 +877,8 @@ START_TEST(methods_without_a_body_get_none)
 	begin(", \"any_body\": true");
 	(void)snprintf(text, sizeof(text), "%s /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi", methods[_i]);
 	say(program, text);
-	(void)snprintf(text, sizeof(text), "%s /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", methods[_i]);
+	(void)snprintf(text, sizeof(text),
+		       "%s /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", methods[_i]);
 	hear(upstream, text);
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -874,7 +891,8 @@ END_TEST
 START_TEST(an_answer_to_a_body_is_not_the_next_requests)
 {
 	begin("");
-	say(program, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhiGET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	say(program,
+	    "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhiGET /again HTTP/1.1\r\nHost: @\r\n\r\n");
 	hear(upstream, "POST /a HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -908,10 +926,17 @@ END_TEST
 
 /* ---- names of fields ---- */
 
-static const char *const other_names[] = {"X_Original_URL: /no", "X.Original.URL: /no", "x_http-method~override: DELETE",
-					  "Script_Name: /no", "X-Forwarded_Host: b.test", "forwarded: host=b.test",
-					  "x-amz-copy-source: /no", "X_Ms_Copy_Source: https://b.test/no", "X-Goog-Copy-Source: no/no",
-					  "x-ms-rename-source: /no", "X-Copy-From: /no"};
+static const char *const other_names[] = {"X_Original_URL: /no",
+					  "X.Original.URL: /no",
+					  "x_http-method~override: DELETE",
+					  "Script_Name: /no",
+					  "X-Forwarded_Host: b.test",
+					  "forwarded: host=b.test",
+					  "x-amz-copy-source: /no",
+					  "X_Ms_Copy_Source: https://b.test/no",
+					  "X-Goog-Copy-Source: no/no",
+					  "x-ms-rename-source: /no",
+					  "X-Copy-From: /no"};
 
 START_TEST(an_override_by_another_spelling_is_one)
 {
@@ -930,7 +955,8 @@ END_TEST
 
 START_TEST(a_length_by_another_spelling_is_refused)
 {
-	static const char *const names[] = {"Content_Length: 5", "content.length: 5", "Transfer_Encoding: chunked", "Transfer+Encoding: x"};
+	static const char *const names[] = {"Content_Length: 5", "content.length: 5", "Transfer_Encoding: chunked",
+					    "Transfer+Encoding: x"};
 	char text[256];
 
 	begin(RULES);
@@ -948,9 +974,12 @@ START_TEST(honest_fields_pass)
 {
 	static const char fields[] =
 		"User-Agent: git/2.47\r\nAccept: */*\r\nGit-Protocol: version=2\r\nX_Forwarded_For: 1.2.3.4\r\n"
-		"X-Forwarded-Proto: https\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors\r\nnpm-session: 1\r\nnpm-command: ci\r\n"
-		"npm-scope: x\r\nx-amz-date: 1\r\nx-amz-content-sha256: 0\r\namz-sdk-request: attempt=1\r\nX-Amz-Target: a.b\r\n"
-		"grpc-timeout: 1S\r\ngrpc-accept-encoding: gzip\r\nX-Stainless-Lang: python\r\nOpenAI-Organization: x\r\n"
+		"X-Forwarded-Proto: https\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors\r\nnpm-session: "
+		"1\r\nnpm-command: ci\r\n"
+		"npm-scope: x\r\nx-amz-date: 1\r\nx-amz-content-sha256: 0\r\namz-sdk-request: "
+		"attempt=1\r\nX-Amz-Target: a.b\r\n"
+		"grpc-timeout: 1S\r\ngrpc-accept-encoding: gzip\r\nX-Stainless-Lang: python\r\nOpenAI-Organization: "
+		"x\r\n"
 		"X-GitHub-Api-Version: 1\r\nReferer: https://a.test/\r\nOrigin: https://a.test\r\nRange: bytes=0-1\r\n"
 		"If-None-Match: x\r\nCookie: a=b\r\nAuthorization: Bearer x\r\nX-Requested-With: XMLHttpRequest\r\n"
 		"traceparent: 00-0-0-0\r\nx-ms-version: 1\r\nX-Goog-Api-Client: x\r\nDepth: 1\r\nPriority: u=1\r\n\r\n";

@@ -1,4 +1,7 @@
-/* HTTP and SOCKS5 proxies in a whole egress process: the test is the program, the supervisor (egress-rig.h) and the servers. */
+/*
+ * HTTP and SOCKS5 proxies in a whole egress process: the test is the program, the supervisor (egress-rig.h) and the
+ * servers.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -95,7 +98,8 @@ static void hear_bytes(int fd, const void *bytes, size_t want)
 		got = read(fd, heard + len, want - len);
 		ck_assert_msg(got > 0, "ends after '%.*s'", (int)len, heard);
 		len += (size_t)got;
-		ck_assert_msg(memcmp(heard, bytes, len) == 0, "'%.*s' instead of '%s'", (int)len, heard, (const char *)bytes);
+		ck_assert_msg(memcmp(heard, bytes, len) == 0, "'%.*s' instead of '%s'", (int)len, heard,
+			      (const char *)bytes);
 	}
 }
 
@@ -249,10 +253,14 @@ static const struct refused refused[] = {
 	{"GET / HTTP/1.1\r\nHost: a.test:~\r\n\r\n", 400, "bad_request", false},
 	{"GET https://a.test:~/ok/1 HTTP/1.1\r\nHost: a.test:~\r\n\r\n", 400, "bad_request", false},
 	{"GET ftp://a.test:~/ok/1 HTTP/1.1\r\nHost: a.test:~\r\n\r\n", 400, "bad_request", false},
-	{"GET http://a.test:~/ok/1 HTTP/1.1\r\nHost: b.test:$\r\nConnection: close\r\n\r\n", 421, "host_mismatch", false},
-	{"GET http://u@a.test:~/ok/1 HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n", 421, "host_mismatch", false},
-	{"GET http://a.test:~/no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n", 403, "path_not_granted", false},
-	{"GET http://d.test:~/ HTTP/1.1\r\nHost: d.test:~\r\nConnection: close\r\n\r\n", 403, "proto_not_granted", false},
+	{"GET http://a.test:~/ok/1 HTTP/1.1\r\nHost: b.test:$\r\nConnection: close\r\n\r\n", 421, "host_mismatch",
+	 false},
+	{"GET http://u@a.test:~/ok/1 HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n", 421, "host_mismatch",
+	 false},
+	{"GET http://a.test:~/no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n", 403, "path_not_granted",
+	 false},
+	{"GET http://d.test:~/ HTTP/1.1\r\nHost: d.test:~\r\nConnection: close\r\n\r\n", 403, "proto_not_granted",
+	 false},
 	{"GET http://e.test/ HTTP/1.1\r\nHost: e.test\r\nConnection: close\r\n\r\n", 403, "no_rule", true},
 };
 
@@ -352,7 +360,8 @@ START_TEST(socks_in_one_go)
 	hear_bytes(program, "\x05\x00", 2);
 	hear_bytes(program, granted, sizeof(granted));
 	upstream = erig_accept(server);
-	say(program, "GET /no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n"); /* its rule speaks of requests */
+	/* its rule speaks of requests */
+	say(program, "GET /no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
 	ck_assert_ptr_nonnull(strstr(heard, "path_not_granted"));
 	(void)close(upstream);
@@ -366,7 +375,8 @@ START_TEST(a_synthetic_address_is_its_name)
 	uint8_t request[] = {5, 1, 0, 5, 1, 0, 1, 198, 18, 0, 0, 0, 0};
 	int upstream = -1;
 
-	for (uint8_t index = 16; index < 20 && upstream < 0; index++) { /* names are numbered in the order of the rules */
+	/* names are numbered in the order of the rules */
+	for (uint8_t index = 16; index < 20 && upstream < 0; index++) {
 		begin(CONTROL_PORT_SOCKS);
 		request[10] = index;
 		request[11] = (uint8_t)(port >> 8);

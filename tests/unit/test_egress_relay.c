@@ -399,7 +399,9 @@ static unsigned long ticks(void)
 	ck_assert_ptr_nonnull(file);
 	ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
 	(void)fclose(file);
-	ck_assert_int_eq(sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system), 2);
+	ck_assert_int_eq(sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+				&system),
+			 2);
 	return user + system;
 }
 
@@ -436,7 +438,9 @@ START_TEST(waiting_takes_no_processor)
 }
 END_TEST
 
-/* With few descriptors: the longest idle one goes, if it has been idle for some seconds; else the new one is refused. */
+/*
+ * With few descriptors: the longest idle one goes, if it has been idle for some seconds; else the new one is refused.
+ */
 START_TEST(at_the_limit_the_longest_idle_one_goes)
 {
 	const struct erig_options options = {.descriptors = 296}; /* a hundred connections */

@@ -1,4 +1,7 @@
-/* mode_tls in a whole egress process under its own filter: the test is the program and the server, each with its own TLS. */
+/*
+ * mode_tls in a whole egress process under its own filter: the test is the program and the server, each with its own
+ * TLS.
+ */
 #include <check.h>
 #include <errno.h>
 #include <openssl/err.h>

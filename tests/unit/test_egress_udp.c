@@ -45,7 +45,8 @@ static void end(void)
 
 static void send_to(int fd, const struct sockaddr_in *to, const char *text)
 {
-	ck_assert_int_eq(sendto(fd, text, strlen(text), 0, (const struct sockaddr *)to, sizeof(*to)), (int)strlen(text));
+	ck_assert_int_eq(sendto(fd, text, strlen(text), 0, (const struct sockaddr *)to, sizeof(*to)),
+			 (int)strlen(text));
 }
 
 static bool comes(int fd, int ms)

@@ -239,7 +239,8 @@ START_TEST(survives_noise)
 		struct elf_facts facts;
 
 		for (int flips = 0; flips < 4; flips++)
-			((unsigned char *)&noisy)[(unsigned)rand_r(&seed) % sizeof(noisy)] = (unsigned char)rand_r(&seed);
+			((unsigned char *)&noisy)[(unsigned)rand_r(&seed) % sizeof(noisy)] =
+				(unsigned char)rand_r(&seed);
 		if (inspect(&noisy, sizeof(noisy), &facts) == 0 && facts.dynamic)
 			ck_assert_uint_lt(strnlen(facts.interp, PATH_MAX), PATH_MAX);
 	}

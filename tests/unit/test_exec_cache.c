@@ -35,8 +35,9 @@ static void be_at(const char *virt)
 
 static void setup(void)
 {
-	static const char text[] = "{\"version\": 1, \"name\": \"t\", \"filesystem\": {\"read\": [\"/ro\"], \"exec\": [\"/ro\", \"/rw\"],"
-				   " \"write\": [\"/rw\"]}}";
+	static const char text[] =
+		"{\"version\": 1, \"name\": \"t\", \"filesystem\": {\"read\": [\"/ro\"], \"exec\": [\"/ro\", \"/rw\"],"
+		" \"write\": [\"/rw\"]}}";
 	static ino_t ino = 1000;
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
@@ -46,7 +47,8 @@ static void setup(void)
 	call->sandbox = &sandbox;
 	mount = (struct mount){.flags = 0};
 	be_at("/ro/program");
-	st = (struct stat){.st_dev = 5, .st_ino = ino++, .st_mode = 0100755, .st_size = 77, .st_mtim = {1, 2}, .st_ctim = {3, 4}};
+	st = (struct stat){
+		.st_dev = 5, .st_ino = ino++, .st_mode = 0100755, .st_size = 77, .st_mtim = {1, 2}, .st_ctim = {3, 4}};
 	facts = (struct elf_facts){.dynamic = true, .interp = LOADER};
 }
 

@@ -370,9 +370,9 @@ static void try_attempts(const struct attempt *list, size_t count)
 		if (row->nr >= 0)
 			ck_assert_msg(verdict(arch_audit(), (uint32_t)row->nr, attempt->arg) ==
 					      (attempt->native ? NATIVELY : NOTIFIED),
-				      "%s(%#llx, %#llx, %#llx, %#llx)", attempt->name, (unsigned long long)attempt->arg[0],
-				      (unsigned long long)attempt->arg[1], (unsigned long long)attempt->arg[2],
-				      (unsigned long long)attempt->arg[3]);
+				      "%s(%#llx, %#llx, %#llx, %#llx)", attempt->name,
+				      (unsigned long long)attempt->arg[0], (unsigned long long)attempt->arg[1],
+				      (unsigned long long)attempt->arg[2], (unsigned long long)attempt->arg[3]);
 	}
 }
 
@@ -611,9 +611,10 @@ END_TEST
 
 START_TEST(ipc_of_its_own_by_hand)
 {
-	static const char *const names[] = {"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semtimedop", "semctl",
-					    "msgget", "msgsnd", "msgrcv", "msgctl",
-					    "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr"};
+	static const char *const names[] = {"shmget",       "shmat",           "shmctl",     "shmdt",
+					    "semget",       "semop",           "semtimedop", "semctl",
+					    "msgget",       "msgsnd",          "msgrcv",     "msgctl",
+					    "mq_timedsend", "mq_timedreceive", "mq_notify",  "mq_getsetattr"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)row_named(names[i])->nr, NULL), NATIVELY);

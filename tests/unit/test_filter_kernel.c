@@ -73,7 +73,8 @@ static void sweep_native(void)
 
 		if (row && (row->class == ROW_NATIVE || (row->class == ROW_FILTER && ones_match(row))))
 			continue;
-		if (nr == 335 || nr == 336) /* uretprobe, uprobe: exempted by the kernel (seccomp.c: seccomp_uprobe_exception) */
+		/* uretprobe, uprobe: exempted by the kernel (seccomp.c: seccomp_uprobe_exception) */
+		if (nr == 335 || nr == 336)
 			continue;
 		if (row && row->class == ROW_QUIET)
 			want = row->error;
@@ -97,7 +98,10 @@ static long int80(long nr)
 {
 	long result;
 
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(nr), "b"(0), "c"(0), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(nr), "b"(0), "c"(0), "d"(0)
+			 : "memory", "r8", "r9", "r10", "r11");
 	return result;
 }
 

@@ -74,8 +74,11 @@ START_TEST(protections_hold)
 	char out[16] = {0};
 
 	ck_assert_int_eq(string_at(none, out, sizeof(out)), -EFAULT);
-	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), 0);
-	ck_assert_int_eq(memory_copy_out(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)), -EFAULT);
+	ck_assert_int_eq(memory_copy_in(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out, sizeof(out)),
+			 0);
+	ck_assert_int_eq(memory_copy_out(&memory_of_process, getpid(), (uint64_t)(uintptr_t)read_only, out,
+					 sizeof(out)),
+			 -EFAULT);
 }
 END_TEST
 

@@ -200,7 +200,8 @@ START_TEST(sound_requests_are_understood)
 {
 	struct http1_head head;
 
-	ck_assert_int_eq(request("GET /a?b=c HTTP/1.1\r\nHOST:\ta:1 \r\nx-Y:\r\nZ: \x80\xff one\ttwo  \r\n\r\nmore", &head), 0);
+	ck_assert_int_eq(
+		request("GET /a?b=c HTTP/1.1\r\nHOST:\ta:1 \r\nx-Y:\r\nZ: \x80\xff one\ttwo  \r\n\r\nmore", &head), 0);
 	ck_assert(is(head.method, head.method_len, "GET"));
 	ck_assert(is(head.target, head.target_len, "/a?b=c"));
 	ck_assert(is(head.host, head.host_len, "a:1"));
@@ -212,7 +213,9 @@ START_TEST(sound_requests_are_understood)
 	ck_assert_int_eq(head.framing, HTTP1_NO_BODY);
 	ck_assert(head.keep_alive && !head.has_length && !head.upgrade && !head.expects);
 
-	ck_assert_int_eq(request(POST "Content-Length: 0012\r\nExpect: 100-Continue\r\nConnection: x , CLOSE\r\n\r\n", &head), 0);
+	ck_assert_int_eq(request(POST "Content-Length: 0012\r\nExpect: 100-Continue\r\nConnection: x , CLOSE\r\n\r\n",
+				 &head),
+			 0);
 	ck_assert_int_eq(head.framing, HTTP1_LENGTH);
 	ck_assert_uint_eq(head.length, 12);
 	ck_assert(head.expects && !head.keep_alive);
@@ -243,7 +246,9 @@ START_TEST(only_a_websocket_is_an_upgrade)
 		{GET "Host: a\r\nUpgrade: WebSocket\r\nConnection: upgrade\r\n\r\n", true},
 		{GET WEBSOCKET "\r\n", false},
 		{GET "Host: a\r\nConnection: upgrade\r\n\r\n", false},
-		{GET "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n", false},
+		{GET
+		 "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+		 false},
 		{GET "Host: a\r\nConnection: upgrade\r\nUpgrade: websocket, h2c\r\n\r\n", false},
 		{GET WEBSOCKET "Upgrade: h2c\r\nConnection: upgrade\r\n\r\n", false},
 		{GET WEBSOCKET "Upgrade: websocket\r\nConnection: upgrade\r\n\r\n", false},
@@ -405,7 +410,8 @@ static const struct response responses[] = {
 	{"HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
 	{"HTTP/1.1 200 Sch\xf6n\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
 	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, false},
-	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1, true},
+	{"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n", "GET", 0, 200, HTTP1_LENGTH, 1,
+	 true},
 	{"HTTP/1.0 200 OK\r\n\r\n", "GET", 0, 200, HTTP1_UNTIL_CLOSE, 0, false},
 	/* refused */
 	{"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "GET", -EBADMSG, 0, 0, 0, false},
@@ -577,8 +583,11 @@ START_TEST(what_connection_names_stays_behind)
 {
 	struct http1_head head;
 
-	ck_assert_int_eq(request(GET "Host: a\r\nConnection: close, X-A\r\nx-a: 1\r\nConnection: x-b\r\nX-B: 2\r\nX-C: 3\r\n\r\n",
-				 &head), 0);
+	ck_assert_int_eq(
+		request(GET
+			"Host: a\r\nConnection: close, X-A\r\nx-a: 1\r\nConnection: x-b\r\nX-B: 2\r\nX-C: 3\r\n\r\n",
+			&head),
+		0);
 	ck_assert(!http1_field_passes(&head, &head.field[0], false)); /* is written anew */
 	ck_assert(!http1_field_passes(&head, &head.field[1], false));
 	ck_assert(!http1_field_passes(&head, &head.field[2], false));
@@ -591,7 +600,8 @@ END_TEST
 START_TEST(messages_are_written)
 {
 	_cleanup_buf_ struct buf out = {0};
-	const struct http1_head head = {.has_length = true, .length = 12, .status = 404, .phrase = "Gone?", .phrase_len = 5};
+	const struct http1_head head = {
+		.has_length = true, .length = 12, .status = 404, .phrase = "Gone?", .phrase_len = 5};
 	const struct field field = {.name = "X-AB", .name_len = 3, .value = "cde", .value_len = 2};
 	char size[HTTP1_CHUNK_HEAD];
 

@@ -1,4 +1,7 @@
-/* Addresses of internet sockets as the kernel reads them: held against what connect(2), bind(2), sendto(2) say here. Threat 38. */
+/*
+ * Addresses of internet sockets as the kernel reads them: held against what connect(2), bind(2), sendto(2) say here.
+ * Threat 38.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -39,8 +42,9 @@ static const char *show(const struct inet_address *address)
 
 	if (address->family == AF_UNSPEC)
 		return "none";
-	(void)inet_ntop(address->family, address->family == AF_INET ? (const void *)&address->v4 : (const void *)&address->v6,
-			host, sizeof(host));
+	(void)inet_ntop(address->family,
+			address->family == AF_INET ? (const void *)&address->v4 : (const void *)&address->v6, host,
+			sizeof(host));
 	(void)snprintf(text, sizeof(text), "%s %u", host, address->port);
 	return text;
 }

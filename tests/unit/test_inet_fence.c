@@ -48,7 +48,8 @@ static int unbound(int domain)
 
 static bool arrives(int from, int fd)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_port = htons(port_of(fd))};
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_port = htons(port_of(fd))};
 	char got;
 
 	ck_assert_int_eq((int)sendto(from, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to)), 1);
@@ -57,7 +58,8 @@ static bool arrives(int from, int fd)
 
 static bool arrives_v6(int fd)
 {
-	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = htons(port_of(fd))};
+	struct sockaddr_in6 to = {
+		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = htons(port_of(fd))};
 	int from = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char got;
 
@@ -68,7 +70,8 @@ static bool arrives_v6(int fd)
 
 static void check_family(int domain)
 {
-	int dns = sender(OWN), endpoint = sender(OWN), neighbour = sender(OWN), other = sender("127.0.0.1"), fd = unbound(domain);
+	int dns = sender(OWN), endpoint = sender(OWN), neighbour = sender(OWN), other = sender("127.0.0.1"),
+	    fd = unbound(domain);
 
 	inet = (struct inet){.options = {.dns_port = port_of(dns)}};
 	ck_assert_int_eq(inet_pton(AF_INET, OWN, &inet.options.loopback), 1);

@@ -1,4 +1,7 @@
-/* Where an address leads: names of the pool, what the policy names literally, the run's own loopback, nowhere. Threats 36, 38. */
+/*
+ * Where an address leads: names of the pool, what the policy names literally, the run's own loopback, nowhere. Threats
+ * 36, 38.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>

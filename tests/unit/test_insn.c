@@ -103,7 +103,8 @@ START_TEST(x86_64_functions)
 		int from, stack;
 	} all[] = {
 		{"4889f8 4889f7 4889d6 4889ca 4d89c2 4d89c8 4c8b4c2408 |", RDI, 0}, /* glibc's syscall(2) */
-		{"8b07 85c0 7510 4989fb 4889f0 4889d7 4c894c2408 |", 6, 0}, /* musl's, where a thread can be cancelled */
+		/* musl's, where a thread can be cancelled */
+		{"8b07 85c0 7510 4989fb 4889f0 4889d7 4c894c2408 |", 6, 0},
 		{"4883ec58 4889f8 4889742428 31d2 |", RDI, 0x58},
 		{"53 6a00 4154 4889f8 |", RDI, 24},
 		{"4889f7 4889f8 |", 6, 0},
@@ -123,8 +124,8 @@ START_TEST(x86_64_functions)
 			len++;
 		known = insn_x86_64_argument(&code.byte[INSN_BEFORE - len], len, RAX, &from, &stack);
 		ck_assert_msg(known == (all[i].from >= 0), "%s", all[i].code);
-		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu", all[i].code, from,
-			      stack);
+		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu",
+			      all[i].code, from, stack);
 	}
 }
 END_TEST
@@ -157,7 +158,8 @@ START_TEST(aarch64_first_arguments)
 			code.begin = INSN_BEFORE;
 		known = insn_aarch64_value(&code, 0, &held, &value);
 		ck_assert_msg(known == (all[i].value != -1), "%s", all[i].code);
-		ck_assert_msg(!known || (int64_t)value == all[i].value, "%s: %llx", all[i].code, (unsigned long long)value);
+		ck_assert_msg(!known || (int64_t)value == all[i].value, "%s: %llx", all[i].code,
+			      (unsigned long long)value);
 	}
 }
 END_TEST

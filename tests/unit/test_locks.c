@@ -93,7 +93,8 @@ END_TEST
 
 START_TEST(which_commands_count)
 {
-	ck_assert(locks_counts(F_SETLK) && locks_counts(F_SETLKW) && locks_counts(F_OFD_SETLK) && locks_counts(F_OFD_SETLKW));
+	ck_assert(locks_counts(F_SETLK) && locks_counts(F_SETLKW) && locks_counts(F_OFD_SETLK) &&
+		  locks_counts(F_OFD_SETLKW));
 	ck_assert(locks_counts(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
 	ck_assert(!locks_counts(F_GETLK) && !locks_counts(F_OFD_GETLK) && !locks_counts(F_DUPFD));
 }

@@ -17,61 +17,95 @@ struct pair {
 
 /* clang-format off */
 static const struct pair hosts[] = {
-	{"api.github.com", "api.github.com"}, {"API.GitHub.Com.", "api.github.com"}, {"localhost", "localhost"}, {"a", "a"},
-	{"xn--bcher-kva.example", "xn--bcher-kva.example"}, {"1.example", "1.example"}, {"a-b.c--d", "a-b.c--d"}, {"0x.example", "0x.example"},
-	{"", NULL}, {".", NULL}, {"a..b", NULL}, {".a", NULL}, {"a_b.c", NULL}, {"_dmarc.a", NULL}, {"a b", NULL}, {"a@b", NULL},
-	{"a:b", NULL}, {"a/b", NULL}, {"a%41", NULL}, {"a\r", NULL}, {"a\x7f", NULL}, {"b\xc3\xbc", NULL}, {"-a.b", NULL}, {"a-.b", NULL}, {"a.b-", NULL},
+	{"api.github.com", "api.github.com"}, {"API.GitHub.Com.", "api.github.com"}, {"localhost", "localhost"},
+	{"a", "a"},
+	{"xn--bcher-kva.example", "xn--bcher-kva.example"}, {"1.example", "1.example"}, {"a-b.c--d", "a-b.c--d"},
+	{"0x.example", "0x.example"},
+	{"", NULL}, {".", NULL}, {"a..b", NULL}, {".a", NULL}, {"a_b.c", NULL}, {"_dmarc.a", NULL}, {"a b", NULL},
+	{"a@b", NULL},
+	{"a:b", NULL}, {"a/b", NULL}, {"a%41", NULL}, {"a\r", NULL}, {"a\x7f", NULL}, {"b\xc3\xbc", NULL},
+	{"-a.b", NULL}, {"a-.b", NULL}, {"a.b-", NULL},
 	{"a*", NULL}, {"*.a", NULL}, {"a..", NULL}, {"a\\b", NULL}, {"a[b]", NULL},
-	{"192.0.2.1", "192.0.2.1"}, {"192.0.2.1.", "192.0.2.1"}, {"127.1", NULL}, {"0x7f.1", NULL}, {"2130706433", NULL}, {"0x7f000001", NULL},
-	{"0177.0.0.1", NULL}, {"192.0.2.256", NULL}, {"192.0.2.01", NULL}, {"1.2.3", NULL}, {"1.2.3.4.5", NULL}, {"a.0x1f", NULL}, {"a.0x", NULL}, {"a.9", NULL},
-	{"::1", "::1"}, {"[::1]", "::1"}, {"2001:DB8:0::1", "2001:db8::1"}, {"::ffff:192.0.2.1", "192.0.2.1"}, {"[::1", NULL}, {"[]", NULL},
-	{"fe80::1%eth0", NULL}, {"[fe80::1%25eth0]", NULL}, {"::1]", NULL}, {"1:2:3:4:5:6:7:8:9", NULL}, {"[192.0.2.1]", NULL}, {":", NULL}, {"[", NULL},
+	{"192.0.2.1", "192.0.2.1"}, {"192.0.2.1.", "192.0.2.1"}, {"127.1", NULL}, {"0x7f.1", NULL},
+	{"2130706433", NULL}, {"0x7f000001", NULL},
+	{"0177.0.0.1", NULL}, {"192.0.2.256", NULL}, {"192.0.2.01", NULL}, {"1.2.3", NULL}, {"1.2.3.4.5", NULL},
+	{"a.0x1f", NULL}, {"a.0x", NULL}, {"a.9", NULL},
+	{"::1", "::1"}, {"[::1]", "::1"}, {"2001:DB8:0::1", "2001:db8::1"}, {"::ffff:192.0.2.1", "192.0.2.1"},
+	{"[::1", NULL}, {"[]", NULL},
+	{"fe80::1%eth0", NULL}, {"[fe80::1%25eth0]", NULL}, {"::1]", NULL}, {"1:2:3:4:5:6:7:8:9", NULL},
+	{"[192.0.2.1]", NULL}, {":", NULL}, {"[", NULL},
 };
 
 static const struct pair written_hosts[] = {
-	{"B\xc3\xbc" "cher.example", "xn--bcher-kva.example"}, {"\xe4\xbe\x8b\xe3\x81\x88.\xe3\x83\x86\xe3\x82\xb9\xe3\x83\x88", "xn--r8jz45g.xn--zckzah"},
-	{"api\xe3\x80\x82test", "api.test"}, {"\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.1", NULL}, {"fa\xc3\x9f.de", "xn--fa-hia.de"},
-	{"a\xff", NULL}, {"https://api.test", NULL}, {"api.test/x", NULL}, {"user@api.test", NULL}, {"api_x.test", NULL}, {"127.1", NULL},
+	{"B\xc3\xbc" "cher.example", "xn--bcher-kva.example"},
+	{"\xe4\xbe\x8b\xe3\x81\x88.\xe3\x83\x86\xe3\x82\xb9\xe3\x83\x88", "xn--r8jz45g.xn--zckzah"},
+	{"api\xe3\x80\x82test", "api.test"}, {"\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.1", NULL},
+	{"fa\xc3\x9f.de", "xn--fa-hia.de"},
+	{"a\xff", NULL}, {"https://api.test", NULL}, {"api.test/x", NULL}, {"user@api.test", NULL},
+	{"api_x.test", NULL}, {"127.1", NULL},
 };
 
 static const struct pair paths[] = {
-	{"/", "/"}, {"/a/b", "/a/b"}, {"/a/./b", "/a/b"}, {"/a/../b", "/b"}, {"/a/b/..", "/a/"}, {"/a/.", "/a/"}, {"/a/b/../../c", "/c"}, {"/a//b", "/a//b"},
-	{"/a//../b", "/a/b"}, {"/%7euser/%41", "/~user/A"}, {"/a%2fb", "/a%2Fb"}, {"/@types%2fnode", "/@types%2Fnode"}, {"/a%3ab", "/a%3Ab"}, {"/a%2A", "/a%2A"},
-	{"/%c3%bc", "/%C3%BC"}, {"/\xc3\xbc", "/%C3%BC"}, {"/a{b}|\"<>^`", "/a%7Bb%7D%7C%22%3C%3E%5E%60"}, {"/a?b/../c", "/a"}, {"/?x=%zz", "/"}, {"/...", "/..."}, {"/..a", "/..a"},
+	{"/", "/"}, {"/a/b", "/a/b"}, {"/a/./b", "/a/b"}, {"/a/../b", "/b"}, {"/a/b/..", "/a/"}, {"/a/.", "/a/"},
+	{"/a/b/../../c", "/c"}, {"/a//b", "/a//b"},
+	{"/a//../b", "/a/b"}, {"/%7euser/%41", "/~user/A"}, {"/a%2fb", "/a%2Fb"}, {"/@types%2fnode", "/@types%2Fnode"},
+	{"/a%3ab", "/a%3Ab"}, {"/a%2A", "/a%2A"},
+	{"/%c3%bc", "/%C3%BC"}, {"/\xc3\xbc", "/%C3%BC"}, {"/a{b}|\"<>^`", "/a%7Bb%7D%7C%22%3C%3E%5E%60"},
+	{"/a?b/../c", "/a"}, {"/?x=%zz", "/"}, {"/...", "/..."}, {"/..a", "/..a"},
 	{"/.git", "/.git"}, {"/a.%2e", "/a.."}, {"/a%252eb/x", "/a%252eb/x"},
-	{"/job/a%252fb", "/job/a%252fb"}, {"/%c3%80%c0%af", "/%C3%80%C0%AF"}, {"/..a%3b", "/..a%3B"}, {"/a;b=c/d", "/a;b=c/d"},
-	{"", NULL}, {"a", NULL}, {"*", NULL}, {"?x", NULL}, {"/..", NULL}, {"/a/../..", NULL}, {"/../a", NULL}, {"/%2e%2e/a", NULL}, {"/a/%2e/b", NULL}, {"/.%2e/a", NULL},
-	{"/a\\b", NULL}, {"/a%5cb", NULL}, {"/a%00", NULL}, {"/a%0a", NULL}, {"/a%7f", NULL}, {"/a b", NULL}, {"/a\tb", NULL}, {"/a\x7f", NULL}, {"/a#b", NULL}, {"/a?b#c", NULL}, {"/a?b c", NULL},
-	{"/a%", NULL}, {"/a%4", NULL}, {"/a%4g", NULL}, {"/a%%41", NULL}, {"/x/..;/y", NULL}, {"/x/..%3b/y", NULL}, {"/x/.;a", NULL},
-	{"/%252e%252e/x", NULL}, {"/%252e/x", NULL}, {"/%25252e%25252e/x", NULL}, {"/%25%32%65%252e/x", NULL}, {"/x/..%252f..%252fy", NULL},
-	{"/x/..%255cy", NULL}, {"/%c0%ae%c0%ae/x", NULL}, {"/%c0%ae./x", NULL}, {"/..%253bx/y", NULL}, {"/..%2500/x", NULL},
-	{"/%e0%80%ae%e0%80%ae/x", NULL}, {"/%f0%80%80%ae./x", NULL}, {"/%f8%80%80%80%ae/x", NULL}, {"/%fc%80%80%80%80%ae./x", NULL},
-	{"/x/..%e0%80%afy", NULL}, {"/%25e0%2580%25ae/x", NULL}, {"/%e2%80%ae/x", "/%E2%80%AE/x"}, {"/%e0%a4%ae/x", "/%E0%A4%AE/x"},
-	{"/%f0%9f%80%ae", "/%F0%9F%80%AE"}, {"/%80%ae/x", "/%80%AE/x"}, {"/100%2525", "/100%2525"}, {"/bucket/a%252Fb%252f.c", "/bucket/a%252Fb%252f.c"},
+	{"/job/a%252fb", "/job/a%252fb"}, {"/%c3%80%c0%af", "/%C3%80%C0%AF"}, {"/..a%3b", "/..a%3B"},
+	{"/a;b=c/d", "/a;b=c/d"},
+	{"", NULL}, {"a", NULL}, {"*", NULL}, {"?x", NULL}, {"/..", NULL}, {"/a/../..", NULL}, {"/../a", NULL},
+	{"/%2e%2e/a", NULL}, {"/a/%2e/b", NULL}, {"/.%2e/a", NULL},
+	{"/a\\b", NULL}, {"/a%5cb", NULL}, {"/a%00", NULL}, {"/a%0a", NULL}, {"/a%7f", NULL}, {"/a b", NULL},
+	{"/a\tb", NULL}, {"/a\x7f", NULL}, {"/a#b", NULL}, {"/a?b#c", NULL}, {"/a?b c", NULL},
+	{"/a%", NULL}, {"/a%4", NULL}, {"/a%4g", NULL}, {"/a%%41", NULL}, {"/x/..;/y", NULL}, {"/x/..%3b/y", NULL},
+	{"/x/.;a", NULL},
+	{"/%252e%252e/x", NULL}, {"/%252e/x", NULL}, {"/%25252e%25252e/x", NULL}, {"/%25%32%65%252e/x", NULL},
+	{"/x/..%252f..%252fy", NULL},
+	{"/x/..%255cy", NULL}, {"/%c0%ae%c0%ae/x", NULL}, {"/%c0%ae./x", NULL}, {"/..%253bx/y", NULL},
+	{"/..%2500/x", NULL},
+	{"/%e0%80%ae%e0%80%ae/x", NULL}, {"/%f0%80%80%ae./x", NULL}, {"/%f8%80%80%80%ae/x", NULL},
+	{"/%fc%80%80%80%80%ae./x", NULL},
+	{"/x/..%e0%80%afy", NULL}, {"/%25e0%2580%25ae/x", NULL}, {"/%e2%80%ae/x", "/%E2%80%AE/x"},
+	{"/%e0%a4%ae/x", "/%E0%A4%AE/x"},
+	{"/%f0%9f%80%ae", "/%F0%9F%80%AE"}, {"/%80%ae/x", "/%80%AE/x"}, {"/100%2525", "/100%2525"},
+	{"/bucket/a%252Fb%252f.c", "/bucket/a%252Fb%252f.c"},
 	{"/@scope%2fname", "/@scope%2Fname"},
-	{"/x/..%2fy", NULL}, {"/x/a%2f..", NULL}, {"/x/a%2f..%2fb", NULL}, {"/x/%2e%2e%2fb", NULL}, {"/x/a%2f.%2fb", NULL},
+	{"/x/..%2fy", NULL}, {"/x/a%2f..", NULL}, {"/x/a%2f..%2fb", NULL}, {"/x/%2e%2e%2fb", NULL},
+	{"/x/a%2f.%2fb", NULL},
 };
 
 static const struct {
 	const char *pattern, *path;
 	bool match;
 } matches[] = {
-	{"/", "/", true}, {"/", "/a", false}, {"/a", "/a", true}, {"/a", "/a/", false}, {"/a", "/ab", false}, {"/**", "/", true}, {"/**", "/a/b", true},
-	{"/a/**", "/a", true}, {"/a/**", "/a/", true}, {"/a/**", "/a/b/c", true}, {"/a/**", "/ab", false}, {"/a/**", "/b/a/c", false},
-	{"/a/*", "/a/b", true}, {"/a/*", "/a/", false}, {"/a/*", "/a", false}, {"/a/*", "/a/b/c", false}, {"/*/b", "/a/b", true}, {"/*/b", "//b", false},
-	{"/a*", "/a", true}, {"/a*", "/abc", true}, {"/a*", "/abc/d", false}, {"/*.json", "/x.json", true}, {"/*.json", "/x.json.bak", false}, {"/*.json", "/a/x.json", false},
-	{"/a*b*c", "/aXbYbZc", true}, {"/a*b*c", "/aXbYbZ", false}, {"/**/b", "/b", true}, {"/**/b", "/a/b", true}, {"/**/b", "/a/c/b", true}, {"/**/b", "/ab", false}, {"/**/b", "/a/b/c", false},
-	{"/a/**/b", "/a/b", true}, {"/a/**/b", "/a/x/y/b", true}, {"/a/**/b", "/axb", false}, {"/a/**/b/*", "/a/b/b/c", true}, {"/a/**/b/**/c", "/a/b/c", true}, {"/a/**/b/**/c", "/a/x/b/y/c", true},
-	{"/a/**/b/**/c", "/a/x/c", false}, {"/*/x*y/**", "/q/xaay/z", true}, {"/*/x*y/**", "/q/r/xy", false}, {"/**/a*b", "/aXb/aY/aZb", true}, {"/**/a*b", "/aXb/aY", false},
-	{"/*", "/a%2Fb", false}, {"/a*", "/a%2Fb", false}, {"/**", "/a%2Fb", true}, {"/a%2Fb", "/a%2Fb", true}, {"/*%2Fb", "/a%2Fb", true}, {"/*", "/a%2A", true},
+	{"/", "/", true}, {"/", "/a", false}, {"/a", "/a", true}, {"/a", "/a/", false}, {"/a", "/ab", false},
+	{"/**", "/", true}, {"/**", "/a/b", true},
+	{"/a/**", "/a", true}, {"/a/**", "/a/", true}, {"/a/**", "/a/b/c", true}, {"/a/**", "/ab", false},
+	{"/a/**", "/b/a/c", false},
+	{"/a/*", "/a/b", true}, {"/a/*", "/a/", false}, {"/a/*", "/a", false}, {"/a/*", "/a/b/c", false},
+	{"/*/b", "/a/b", true}, {"/*/b", "//b", false},
+	{"/a*", "/a", true}, {"/a*", "/abc", true}, {"/a*", "/abc/d", false}, {"/*.json", "/x.json", true},
+	{"/*.json", "/x.json.bak", false}, {"/*.json", "/a/x.json", false},
+	{"/a*b*c", "/aXbYbZc", true}, {"/a*b*c", "/aXbYbZ", false}, {"/**/b", "/b", true}, {"/**/b", "/a/b", true},
+	{"/**/b", "/a/c/b", true}, {"/**/b", "/ab", false}, {"/**/b", "/a/b/c", false},
+	{"/a/**/b", "/a/b", true}, {"/a/**/b", "/a/x/y/b", true}, {"/a/**/b", "/axb", false},
+	{"/a/**/b/*", "/a/b/b/c", true}, {"/a/**/b/**/c", "/a/b/c", true}, {"/a/**/b/**/c", "/a/x/b/y/c", true},
+	{"/a/**/b/**/c", "/a/x/c", false}, {"/*/x*y/**", "/q/xaay/z", true}, {"/*/x*y/**", "/q/r/xy", false},
+	{"/**/a*b", "/aXb/aY/aZb", true}, {"/**/a*b", "/aXb/aY", false},
+	{"/*", "/a%2Fb", false}, {"/a*", "/a%2Fb", false}, {"/**", "/a%2Fb", true}, {"/a%2Fb", "/a%2Fb", true},
+	{"/*%2Fb", "/a%2Fb", true}, {"/*", "/a%2A", true},
 };
 
 static const struct {
 	const char *pattern, *host;
 	bool match;
 } names[] = {
-	{"a.test", "a.test", true}, {"a.test", "b.a.test", false}, {"*.a.test", "b.a.test", true}, {"*.a.test", "a.test", false}, {"*.a.test", "c.b.a.test", false},
-	{"*.a.test", "ba.test", false}, {"**.a.test", "b.a.test", true}, {"**.a.test", "c.b.a.test", true}, {"**.a.test", "a.test", false}, {"**.a.test", "xa.test", false},
+	{"a.test", "a.test", true}, {"a.test", "b.a.test", false}, {"*.a.test", "b.a.test", true},
+	{"*.a.test", "a.test", false}, {"*.a.test", "c.b.a.test", false},
+	{"*.a.test", "ba.test", false}, {"**.a.test", "b.a.test", true}, {"**.a.test", "c.b.a.test", true},
+	{"**.a.test", "a.test", false}, {"**.a.test", "xa.test", false},
 	{"192.0.2.1", "192.0.2.1", true}, {"*.a.test", "", false}, {"::1", "::1", true},
 };
 
@@ -79,20 +113,33 @@ static const struct {
 	const char *address, *kind; /* NULL: public */
 	char lifted_by;             /* 'p'rivate, 'n'amed, '-' */
 } addresses[] = {
-	{"8.8.8.8", NULL, 0}, {"1.1.1.1", NULL, 0}, {"100.63.255.255", NULL, 0}, {"100.128.0.0", NULL, 0}, {"172.15.255.255", NULL, 0}, {"172.32.0.0", NULL, 0}, {"198.17.255.255", NULL, 0}, {"198.20.0.0", NULL, 0},
-	{"223.255.255.255", NULL, 0}, {"2606:4700::1111", NULL, 0}, {"2a00:1450::1", NULL, 0}, {"2001:4860:4860::8888", NULL, 0},
-	{"10.0.0.1", "private", 'p'}, {"172.16.0.1", "private", 'p'}, {"172.31.255.255", "private", 'p'}, {"192.168.1.1", "private", 'p'}, {"100.64.0.1", "private", 'p'},
-	{"100.100.100.200", "metadata", '-'}, {"169.254.169.254", "metadata", '-'}, {"169.254.170.2", "metadata", '-'}, {"168.63.129.16", "metadata", '-'}, {"192.0.0.192", "metadata", '-'},
-	{"fd00:ec2::254", "metadata", '-'}, {"fd20:ce::254", "metadata", '-'}, {"169.254.1.1", "link_local", 'n'}, {"fe80::1", "link_local", 'n'}, {"127.0.0.1", "loopback", 'n'}, {"127.255.0.1", "loopback", 'n'},
-	{"::1", "loopback", 'n'}, {"0.0.0.0", "unspecified", '-'}, {"0.1.2.3", "unspecified", '-'}, {"::", "unspecified", '-'}, {"192.0.0.1", "reserved", 'n'}, {"192.0.2.1", "documentation", 'p'},
-	{"198.51.100.1", "documentation", 'p'}, {"203.0.113.1", "documentation", 'p'}, {"192.88.99.1", "reserved", 'n'}, {"198.18.0.1", "benchmark", 'p'}, {"198.19.255.255", "benchmark", 'p'},
-	{"224.0.0.1", "multicast", '-'}, {"239.255.255.255", "multicast", '-'}, {"240.0.0.1", "reserved", 'n'}, {"255.255.255.255", "broadcast", '-'}, {"ff02::1", "multicast", '-'},
-	{"fc00::1", "private", 'p'}, {"fd12::1", "private", 'p'}, {"fec0::1", "private", 'p'}, {"2001:db8::1", "documentation", 'p'}, {"3fff::1", "documentation", 'p'}, {"2001:10::1", "reserved", 'n'}, {"2001:2::1", "benchmark", 'p'},
+	{"8.8.8.8", NULL, 0}, {"1.1.1.1", NULL, 0}, {"100.63.255.255", NULL, 0}, {"100.128.0.0", NULL, 0},
+	{"172.15.255.255", NULL, 0}, {"172.32.0.0", NULL, 0}, {"198.17.255.255", NULL, 0}, {"198.20.0.0", NULL, 0},
+	{"223.255.255.255", NULL, 0}, {"2606:4700::1111", NULL, 0}, {"2a00:1450::1", NULL, 0},
+	{"2001:4860:4860::8888", NULL, 0},
+	{"10.0.0.1", "private", 'p'}, {"172.16.0.1", "private", 'p'}, {"172.31.255.255", "private", 'p'},
+	{"192.168.1.1", "private", 'p'}, {"100.64.0.1", "private", 'p'},
+	{"100.100.100.200", "metadata", '-'}, {"169.254.169.254", "metadata", '-'}, {"169.254.170.2", "metadata", '-'},
+	{"168.63.129.16", "metadata", '-'}, {"192.0.0.192", "metadata", '-'},
+	{"fd00:ec2::254", "metadata", '-'}, {"fd20:ce::254", "metadata", '-'}, {"169.254.1.1", "link_local", 'n'},
+	{"fe80::1", "link_local", 'n'}, {"127.0.0.1", "loopback", 'n'}, {"127.255.0.1", "loopback", 'n'},
+	{"::1", "loopback", 'n'}, {"0.0.0.0", "unspecified", '-'}, {"0.1.2.3", "unspecified", '-'},
+	{"::", "unspecified", '-'}, {"192.0.0.1", "reserved", 'n'}, {"192.0.2.1", "documentation", 'p'},
+	{"198.51.100.1", "documentation", 'p'}, {"203.0.113.1", "documentation", 'p'}, {"192.88.99.1", "reserved", 'n'},
+	{"198.18.0.1", "benchmark", 'p'}, {"198.19.255.255", "benchmark", 'p'},
+	{"224.0.0.1", "multicast", '-'}, {"239.255.255.255", "multicast", '-'}, {"240.0.0.1", "reserved", 'n'},
+	{"255.255.255.255", "broadcast", '-'}, {"ff02::1", "multicast", '-'},
+	{"fc00::1", "private", 'p'}, {"fd12::1", "private", 'p'}, {"fec0::1", "private", 'p'},
+	{"2001:db8::1", "documentation", 'p'}, {"3fff::1", "documentation", 'p'}, {"2001:10::1", "reserved", 'n'},
+	{"2001:2::1", "benchmark", 'p'},
 	{"100::1", "reserved", 'n'}, {"4000::1", "reserved", 'n'}, {"64:ff9b:1::1", "reserved", 'n'},
-	{"::ffff:8.8.8.8", NULL, 0}, {"::ffff:127.0.0.1", "loopback", 'n'}, {"::ffff:169.254.169.254", "metadata", '-'}, {"::10.0.0.1", "private", 'p'}, {"::8.8.8.8", NULL, 0}, {"::0.0.0.2", "unspecified", '-'},
-	{"64:ff9b::8.8.8.8", NULL, 0}, {"64:ff9b::10.0.0.1", "private", 'p'}, {"64:ff9b::169.254.169.254", "metadata", '-'}, {"::ffff:0:127.0.0.1", "loopback", 'n'},
+	{"::ffff:8.8.8.8", NULL, 0}, {"::ffff:127.0.0.1", "loopback", 'n'}, {"::ffff:169.254.169.254", "metadata", '-'},
+	{"::10.0.0.1", "private", 'p'}, {"::8.8.8.8", NULL, 0}, {"::0.0.0.2", "unspecified", '-'},
+	{"64:ff9b::8.8.8.8", NULL, 0}, {"64:ff9b::10.0.0.1", "private", 'p'},
+	{"64:ff9b::169.254.169.254", "metadata", '-'}, {"::ffff:0:127.0.0.1", "loopback", 'n'},
 	{"2002:7f00:1::1", "loopback", 'n'}, {"2002:808:808::1", NULL, 0}, {"2002:a9fe:a9fe::", "metadata", '-'},
-	{"2001:0:808:808:0:0:f7f7:f7f7", NULL, 0}, {"2001:0:808:808:0:0:80ff:fffe", "loopback", 'n'}, {"2001:0:a00:1:0:0:f7f7:f7f7", "private", 'p'},
+	{"2001:0:808:808:0:0:f7f7:f7f7", NULL, 0}, {"2001:0:808:808:0:0:80ff:fffe", "loopback", 'n'},
+	{"2001:0:a00:1:0:0:f7f7:f7f7", "private", 'p'},
 };
 /* clang-format on */
 
@@ -214,7 +261,8 @@ static struct sockaddr_storage address_of(const char *text)
 
 static void check_same(const char *text, const char *a, const char *b)
 {
-	ck_assert_msg((!a && !b) || (a && b && strcmp(a, b) == 0), "%s: %s, not %s", text, a ? a : "public", b ? b : "public");
+	ck_assert_msg((!a && !b) || (a && b && strcmp(a, b) == 0), "%s: %s, not %s", text, a ? a : "public",
+		      b ? b : "public");
 }
 
 START_TEST(test_address)
@@ -233,7 +281,8 @@ END_TEST
 
 START_TEST(test_address_text)
 {
-	struct sockaddr_storage mapped = address_of("::ffff:192.0.2.1"), v6 = address_of("2001:DB8::1"), v4 = address_of("192.0.2.1");
+	struct sockaddr_storage mapped = address_of("::ffff:192.0.2.1"), v6 = address_of("2001:DB8::1"),
+				v4 = address_of("192.0.2.1");
 	struct sockaddr other = {.sa_family = AF_UNIX};
 	char text[NET_ADDRESS_TEXT];
 

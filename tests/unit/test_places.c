@@ -30,7 +30,9 @@ static const struct {
 	{"bin/script", ""}, {"bin/env", ""}, {"bin/plain", ""},
 };
 
-/* "w" and "m" may be written but for w/denied, "g" where names end in ".log"; "ro" is the workdir of the second round. */
+/*
+ * "w" and "m" may be written but for w/denied, "g" where names end in ".log"; "ro" is the workdir of the second round.
+ */
 static const struct {
 	const char *path;
 	bool grant, content; /* permitted as such */
@@ -64,8 +66,13 @@ static char *resolve(void *ctx, const char *path)
 
 static struct policy *load_policy(struct cli_real *real, const char *workdir)
 {
-	const struct policy_host host = {.ctx = real, .load = load, .realpath = resolve, .home = "/root", .workdir = workdir,
-					 .workdir_virt_default = workdir, .scratch = "/nowhere"};
+	const struct policy_host host = {.ctx = real,
+					 .load = load,
+					 .realpath = resolve,
+					 .home = "/root",
+					 .workdir = workdir,
+					 .workdir_virt_default = workdir,
+					 .scratch = "/nowhere"};
 	const char *const names[] = {"./p.json", NULL};
 	struct policy_errors errors = {0};
 	struct policy *policy = NULL;
@@ -113,7 +120,8 @@ static void judge(const struct places *places, enum places_use use, const char *
 	ck_assert_msg(ret == (allowed ? 0 : -EPERM), "%s as %d: %d %s", path, use, ret, why.text);
 	ck_assert(allowed == !why.text[0]);
 	real = realpath(path, NULL);
-	ck_assert_msg(!allowed || (!found == !real && (!real || strcmp(found, real) == 0)), "%s: %s, not %s", path, found, real);
+	ck_assert_msg(!allowed || (!found == !real && (!real || strcmp(found, real) == 0)), "%s: %s, not %s", path,
+		      found, real);
 }
 
 START_TEST(test_ways)
@@ -178,14 +186,32 @@ static void write_text(const char *name, const char *before, const char *after)
 /* Of a secret's command: the words that a program may have written are found in whatever it stands. */
 START_TEST(test_commands)
 {
-	static const char *const good[] = {"cat %/o/key", "tool", "echo a=b; tool x", "", " ", "cat %/o/*", "~/tool -w/x",
-					   "cat %/w/denied", "w/tool", "./w/tool", "cat ~nobody/x $1 ${X:-y} $$ $", "cat $TOP/o/key",
-					   "cat \"%/my w/tool\"", "cat '", "cat \\", "%/bin/plain"};
-	static const char *const bad[] = {"%/w/tool", "%/./w/tool", "cat %/w/dir/file", "tool <%/w/tool", "tool|%/w/tool", "A=%/w/tool tool",
-					  "sh -c '%/w/tool'", "tool; %/w/tool", "`%/w/tool`", "$(%/w/tool)", "tool %/w/out/key", "cat\t%/w/in",
-					  "tool -C %/w", "tool %/w/none", "$TOP/w/tool", "${TOP}/w/tool", "\"$TOP\"/w/tool",
-					  "sh -c '. $TOP/w/tool'", "%/'w'/tool", "%/\"w\"/tool", "%/w\\/tool", "%/\\w/tool", "cat '%/w/it s'",
-					  "%/w/t*", "cat %/?/tool", "~/w/tool", "%/bin/script", "%/bin/env", "script", "env <x"};
+	static const char *const good[] = {"cat %/o/key",
+					   "tool",
+					   "echo a=b; tool x",
+					   "",
+					   " ",
+					   "cat %/o/*",
+					   "~/tool -w/x",
+					   "cat %/w/denied",
+					   "w/tool",
+					   "./w/tool",
+					   "cat ~nobody/x $1 ${X:-y} $$ $",
+					   "cat $TOP/o/key",
+					   "cat \"%/my w/tool\"",
+					   "cat '",
+					   "cat \\",
+					   "%/bin/plain"};
+	static const char *const bad[] = {"%/w/tool",         "%/./w/tool",       "cat %/w/dir/file",
+					  "tool <%/w/tool",   "tool|%/w/tool",    "A=%/w/tool tool",
+					  "sh -c '%/w/tool'", "tool; %/w/tool",   "`%/w/tool`",
+					  "$(%/w/tool)",      "tool %/w/out/key", "cat\t%/w/in",
+					  "tool -C %/w",      "tool %/w/none",    "$TOP/w/tool",
+					  "${TOP}/w/tool",    "\"$TOP\"/w/tool",  "sh -c '. $TOP/w/tool'",
+					  "%/'w'/tool",       "%/\"w\"/tool",     "%/w\\/tool",
+					  "%/\\w/tool",       "cat '%/w/it s'",   "%/w/t*",
+					  "cat %/?/tool",     "~/w/tool",         "%/bin/script",
+					  "%/bin/env",        "script",           "env <x"};
 	struct cli_real real = {0};
 	struct policy *policy;
 	struct places places;

@@ -16,19 +16,29 @@
 #include "base/banned.h"
 
 static const struct rig_file files[] = {
-	{"base", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"@workdir\"], \"redirect\": [{\"from\": \"/tmp\","
-		 "\"to\": \"@scratch/tmp\"}], \"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, \"/etc/motd\": \"a\"}},"
-		 "\"env\": {\"pass\": [\"LANG\", \"LC_*\", \"TZ\"], \"set\": {\"A\": \"1\", \"P\": \"@interpreter/bin:@workdir/b:/usr/bin\"}},"
+	{"base", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"@workdir\"], \"redirect\": "
+		 "[{\"from\": \"/tmp\","
+		 "\"to\": \"@scratch/tmp\"}], \"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, "
+		 "\"/etc/motd\": \"a\"}},"
+		 "\"env\": {\"pass\": [\"LANG\", \"LC_*\", \"TZ\"], \"set\": {\"A\": \"1\", \"P\": "
+		 "\"@interpreter/bin:@workdir/b:/usr/bin\"}},"
 		 "\"limits\": {\"wall\": \"90s\", \"stdout\": \"1K\"}, \"require\": [\"landlock\", \"landlock\"]}"},
-	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false, \"compact\": true, \"fstat\": true},"
+	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false, "
+		     "\"compact\": true, \"fstat\": true},"
 		     "\"require\": [\"namespaces\"]}"},
-	{"top.json", "{\"name\": \"top\", \"extends\": [\"mid.json\", \"base\"], \"workdir\": \"/job\", \"filesystem\": {\"redirect\":"
-		     "[{\"from\": \"/tmp\", \"to\": \"@workdir/.tmp\"}], \"read\": [\"/etc/passwd\"], \"provide\": {\"/etc/motd\": \"b\","
-		     "\"/usr/x\": {\"from\": \"file:./motd\"}}}, \"env\": {\"set\": {\"TZ\": \"UTC\", \"B\": \"x${SET}y$${Z}\"}, \"pass\": [\"A\"]},"
-		     "\"limits\": {\"wall\": \"1500ms\", \"stderr\": 7}, \"audit\": {\"file\": \"/var/log/${SET}/a\"}}"},
-	{"bounds.json", "{\"limits\": {\"wall\": 90, \"cpu\": \"1.5s\", \"memory\": \"512M\", \"pids\": 64, \"open_files\": \"256\", \"disk\": \"1G\","
+	{"top.json",
+	 "{\"name\": \"top\", \"extends\": [\"mid.json\", \"base\"], \"workdir\": \"/job\", \"filesystem\": "
+	 "{\"redirect\":"
+	 "[{\"from\": \"/tmp\", \"to\": \"@workdir/.tmp\"}], \"read\": [\"/etc/passwd\"], \"provide\": {\"/etc/motd\": "
+	 "\"b\","
+	 "\"/usr/x\": {\"from\": \"file:./motd\"}}}, \"env\": {\"set\": {\"TZ\": \"UTC\", \"B\": \"x${SET}y$${Z}\"}, "
+	 "\"pass\": [\"A\"]},"
+	 "\"limits\": {\"wall\": \"1500ms\", \"stderr\": 7}, \"audit\": {\"file\": \"/var/log/${SET}/a\"}}"},
+	{"bounds.json", "{\"limits\": {\"wall\": 90, \"cpu\": \"1.5s\", \"memory\": \"512M\", \"pids\": 64, "
+			"\"open_files\": \"256\", \"disk\": \"1G\","
 			"\"file_size\": \"100M\", \"stdout\": \"1M\", \"stderr\": 4096, \"audit\": \"2G\"}}"},
-	{"fewer.json", "{\"extends\": [\"bounds.json\"], \"limits\": {\"wall\": \"none\", \"memory\": \"none\", \"disk\": \"2G\"}, \"process\": {\"max\": 9}}"},
+	{"fewer.json", "{\"extends\": [\"bounds.json\"], \"limits\": {\"wall\": \"none\", \"memory\": \"none\", "
+		       "\"disk\": \"2G\"}, \"process\": {\"max\": 9}}"},
 	{"alike.json", "{\"process\": {\"max\": 9}, \"limits\": {\"pids\": \"9\"}}"},
 	{"./motd", "hello\n"},
 	{"binary.json", NULL},
@@ -106,9 +116,16 @@ END_TEST
 /* A later file says something else, or "none"; what it does not mention stays. */
 START_TEST(test_limits)
 {
-	const struct policy_limits all = {.wall_ns = 90000000000, .stdout_bytes = 1 << 20, .stderr_bytes = 4096,
-					  .cpu_ns = 1500000000, .memory_bytes = 512u << 20, .pids = 64, .open_files = 256,
-					  .file_size_bytes = 100u << 20, .disk_bytes = 1u << 30, .audit_bytes = 2ull << 30};
+	const struct policy_limits all = {.wall_ns = 90000000000,
+					  .stdout_bytes = 1 << 20,
+					  .stderr_bytes = 4096,
+					  .cpu_ns = 1500000000,
+					  .memory_bytes = 512u << 20,
+					  .pids = 64,
+					  .open_files = 256,
+					  .file_size_bytes = 100u << 20,
+					  .disk_bytes = 1u << 30,
+					  .audit_bytes = 2ull << 30};
 	struct policy_limits fewer = all;
 	struct rig rig = {0}, other = {0}, third = {0};
 	struct policy *policy = load(&rig, "bounds.json", NULL);
@@ -139,8 +156,10 @@ START_TEST(test_environment)
 	ck_assert_str_eq(env_of(policy, "TZ")->value, "UTC");
 	ck_assert_str_eq(env_of(policy, "B")->value, "x/srv/sety${Z}");
 	ck_assert_str_eq(env_of(policy, "P")->value, "/opt/venv/bin:/opt/py/bin:/job/b:/usr/bin");
-	ck_assert(policy_env_passes(policy, "LANG") && policy_env_passes(policy, "LC_ALL") && policy_env_passes(policy, "A"));
-	ck_assert(!policy_env_passes(policy, "TZ") && !policy_env_passes(policy, "LANGUAGE") && !policy_env_passes(policy, "LC"));
+	ck_assert(policy_env_passes(policy, "LANG") && policy_env_passes(policy, "LC_ALL") &&
+		  policy_env_passes(policy, "A"));
+	ck_assert(!policy_env_passes(policy, "TZ") && !policy_env_passes(policy, "LANGUAGE") &&
+		  !policy_env_passes(policy, "LC"));
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -150,9 +169,13 @@ START_TEST(test_command_line)
 {
 	static const char *const reads[] = {"/etc/motd", "/srv/*.csv", NULL}, *const writes[] = {"/tmp", NULL};
 	static const char *const execs[] = {"/bin/sh", NULL}, *const envs[] = {"A=${x}", "TERM", "Q=", NULL};
-	const struct policy_cli cli = {.read = reads, .write = writes, .exec = execs, .env = envs,
+	const struct policy_cli cli = {.read = reads,
+				       .write = writes,
+				       .exec = execs,
+				       .env = envs,
 				       .limits = {.wall_ns = 5, .stdout_bytes = 9, .pids = 7, .memory_bytes = 3},
-				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) | POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
+				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) |
+						       POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
 						       POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
 				       .required = LAYER_BIT(LAYER_CGROUPS)};
 	struct rig rig = {0};
@@ -178,7 +201,8 @@ END_TEST
 
 START_TEST(test_bad_command_line)
 {
-	static const char *const names[] = {"base", NULL}, *const reads[] = {"", "rel", NULL}, *const envs[] = {"=x", "A*=1", NULL};
+	static const char *const names[] = {"base", NULL}, *const reads[] = {"", "rel", NULL},
+				 *const envs[] = {"=x", "A*=1", NULL};
 	const struct policy_cli bad_env = {.env = envs}, bad_read = {.read = reads};
 	static const char *const relative[] = {"rel", NULL};
 	const struct policy_cli bad_path = {.read = relative};
@@ -200,7 +224,8 @@ END_TEST
 START_TEST(test_bad_files)
 {
 	static const char *const names[][2] = {{"a.json", NULL}, {"binary.json", NULL}, {"nope", NULL}};
-	static const char *const messages[] = {"b.json:1: extends[0]: \"a.json\" extends itself in a circle", "NUL byte", "no profile"};
+	static const char *const messages[] = {"b.json:1: extends[0]: \"a.json\" extends itself in a circle",
+					       "NUL byte", "no profile"};
 
 	for (size_t i = 0; i < 3; i++) {
 		struct rig rig = {.files = files};
@@ -250,14 +275,20 @@ START_TEST(test_mounts)
 	const struct policy_mount *mounts;
 	size_t count;
 
-	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\", \"/usr/share\", \"/usr/lib/*.so\", \"/a-b\", \"/a/b\", \"/a\","
-				  "\"/lib\", \"/q/*.txt\", \"/missing\"], \"write\": [\"@workdir\", \"@workdir/sub\", \"/usr/local\"],"
-				  "\"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}}", NULL, &policy), 0);
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"filesystem\": {\"read\": [\"/usr\", \"/usr/share\", \"/usr/lib/*.so\", \"/a-b\", "
+				  "\"/a/b\", \"/a\","
+				  "\"/lib\", \"/q/*.txt\", \"/missing\"], \"write\": [\"@workdir\", \"@workdir/sub\", "
+				  "\"/usr/local\"],"
+				  "\"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}}",
+				  NULL, &policy),
+			 0);
 	mounts = policy_mounts(policy, &count);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
 			ck_assert_msg(strncmp(mounts[j].virt, mounts[i].virt, strlen(mounts[i].virt)) != 0 ||
-				      mounts[j].virt[strlen(mounts[i].virt)] != '/', "%s after %s", mounts[i].virt, mounts[j].virt);
+					      mounts[j].virt[strlen(mounts[i].virt)] != '/',
+				      "%s after %s", mounts[i].virt, mounts[j].virt);
 	ck_assert_ptr_nonnull(mount_at(policy, "/usr"));
 	ck_assert_ptr_null(mount_at(policy, "/usr/share"));
 	ck_assert_ptr_null(mount_at(policy, "/usr/local"));
@@ -322,8 +353,11 @@ START_TEST(test_decoys_differ)
 	struct rig rig = {0};
 	struct policy *policy;
 
-	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"decoy\": [\"~/.aws/credentials\", \"/a/id_rsa\", \"/b/id_rsa\", \"/c/.env\", \"/d/any\"]}}",
-				  NULL, &policy), 0);
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"filesystem\": {\"decoy\": [\"~/.aws/credentials\", \"/a/id_rsa\", \"/b/id_rsa\", "
+				  "\"/c/.env\", \"/d/any\"]}}",
+				  NULL, &policy),
+			 0);
 	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/home/u/.aws/credentials")->text, "aws_secret_access_key = "));
 	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/a/id_rsa")->text, "-----END OPENSSH PRIVATE KEY-----"));
 	ck_assert_str_ne(mount_at(policy, "/a/id_rsa")->text, mount_at(policy, "/b/id_rsa")->text);
@@ -335,11 +369,18 @@ END_TEST
 
 START_TEST(test_lines)
 {
-	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": null,\n\n \"c\": [\n[],\n\"z\"]}}";
+	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": "
+				   "null,\n\n \"c\": [\n[],\n\"z\"]}}";
 	const struct locate_path cases[] = {
-		{{{"a", 0}, {"x", 0}}, 2}, {{{"a", 0}, {"b/", 0}}, 2}, {{{"a", 0}, {"c", 0}, {NULL, 1}}, 3}, {{{"nope", 0}}, 1},
-		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3}, {{{NULL, 0}}, 1}, {{{"a", 0}, {"c", 0}, {NULL, 0}}, 3},
-		{{{"a", 0}, {"c", 0}}, 2}, {{{"a", 0}, {"nope", 0}}, 2},
+		{{{"a", 0}, {"x", 0}}, 2},
+		{{{"a", 0}, {"b/", 0}}, 2},
+		{{{"a", 0}, {"c", 0}, {NULL, 1}}, 3},
+		{{{"nope", 0}}, 1},
+		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3},
+		{{{NULL, 0}}, 1},
+		{{{"a", 0}, {"c", 0}, {NULL, 0}}, 3},
+		{{{"a", 0}, {"c", 0}}, 2},
+		{{{"a", 0}, {"nope", 0}}, 2},
 	};
 	static const unsigned lines[] = {2, 3, 7, 1, 2, 1, 6, 5, 2};
 	char out[64];

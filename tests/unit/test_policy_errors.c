@@ -147,7 +147,8 @@ START_TEST(test_mistake)
 	ck_assert_uint_gt(rig.errors.count, 0);
 	for (size_t i = 0; i < rig.errors.count; i++) {
 		found |= strstr(rig.errors.item[i].text, mistake->message) != NULL;
-		ck_assert_msg(strncmp(rig.errors.item[i].text, "p.json:", 7) == 0, "no place: %s", rig.errors.item[i].text);
+		ck_assert_msg(strncmp(rig.errors.item[i].text, "p.json:", 7) == 0, "no place: %s",
+			      rig.errors.item[i].text);
 		ck_assert_ptr_null(strchr(rig.errors.item[i].text, '\n'));
 	}
 	ck_assert_msg(found, "%s\n gives: %s\n not: %s", mistake->text, rig.errors.item[0].text, mistake->message);
@@ -160,8 +161,10 @@ START_TEST(test_every_mistake_is_listed)
 	struct rig rig = {0};
 	struct policy *policy;
 
-	ck_assert_int_eq(rig_load(&rig, "{\"nme\": 1,\n\"version\": 3,\n\"filesystem\": {\"read\": [1, \"\"], \"wrrite\": []}}", NULL,
-				  &policy), -EINVAL);
+	ck_assert_int_eq(
+		rig_load(&rig, "{\"nme\": 1,\n\"version\": 3,\n\"filesystem\": {\"read\": [1, \"\"], \"wrrite\": []}}",
+			 NULL, &policy),
+		-EINVAL);
 	ck_assert_uint_eq(rig.errors.count, 5);
 	rig_done(&rig);
 }
@@ -215,12 +218,16 @@ START_TEST(test_too_many_rules)
 }
 END_TEST
 
-/* A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too). */
+/*
+ * A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too).
+ */
 START_TEST(test_damaged)
 {
-	static const char good[] = "{\"version\": 1, \"workdir\": \"/w\", \"filesystem\": {\"read\": [\"/usr\", \"${SET}/*.c\"], \"redirect\":"
-				   "[{\"from\": \"/tmp\", \"to\": \"@scratch/t\"}], \"provide\": {\"/e/\\u00e9\\n\": \"x\"}, \"deny\": "
-				   "[\"**/.env\"]}, \"env\": {\"set\": {\"A\": \"@workdir:b\"}}, \"limits\": {\"wall\": 1}}";
+	static const char good[] =
+		"{\"version\": 1, \"workdir\": \"/w\", \"filesystem\": {\"read\": [\"/usr\", \"${SET}/*.c\"], "
+		"\"redirect\":"
+		"[{\"from\": \"/tmp\", \"to\": \"@scratch/t\"}], \"provide\": {\"/e/\\u00e9\\n\": \"x\"}, \"deny\": "
+		"[\"**/.env\"]}, \"env\": {\"set\": {\"A\": \"@workdir:b\"}}, \"limits\": {\"wall\": 1}}";
 	static const char bytes[] = "{}[]\",:\\*@~$/\x01\xff" "0";
 	char text[sizeof(good)];
 

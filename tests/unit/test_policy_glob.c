@@ -118,8 +118,8 @@ START_TEST(test_like_naive)
 		ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
 		ck_assert_int_eq(glob_compile(&arena, pattern, true, &below), 0);
 		ck_assert_msg(glob_match(&glob, path, strlen(path)) == naive(pattern, path), "%s %s", pattern, path);
-		ck_assert_msg(glob_may_match_below(&glob, path, strlen(path)) == naive_below(pattern, path), "below %s %s",
-			      pattern, path);
+		ck_assert_msg(glob_may_match_below(&glob, path, strlen(path)) == naive_below(pattern, path),
+			      "below %s %s", pattern, path);
 		(void)snprintf(longer, sizeof(longer), "%s/**", pattern);
 		ck_assert_msg(glob_match(&below, path, strlen(path)) == naive(longer, path), "%s %s", longer, path);
 		ck_assert_msg(glob_match(&glob, "", 0) == naive(pattern, NULL), "%s and nothing", pattern);

@@ -65,13 +65,15 @@ START_TEST(test_shapes)
 		struct policy_move move;
 		struct policy *policy;
 
-		(void)snprintf(text, sizeof(text), "{\"filesystem\": {\"write\": [\"@workdir\", \"/data\", \"/home/u\"], \"deny\": [%s%s%s]}}",
-			       *shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
+		(void)snprintf(
+			text, sizeof(text),
+			"{\"filesystem\": {\"write\": [\"@workdir\", \"/data\", \"/home/u\"], \"deny\": [%s%s%s]}}",
+			*shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
 		policy = load(&rig, text);
 		policy_move_below(policy, shapes[i].from, shapes[i].to, &move);
 		for (size_t j = 0; move.kind == POLICY_MOVE_NAMED && j < move.count; j++)
-			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s", (int)move.name[j].len,
-				       move.name[j].name);
+			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s",
+				       (int)move.name[j].len, move.name[j].name);
 		ck_assert_msg(move.kind == shapes[i].kind && strcmp(names, shapes[i].names) == 0, "%zu: %s: %d %s", i,
 			      shapes[i].rule, (int)move.kind, names);
 		policy_free(policy);
@@ -131,7 +133,8 @@ START_TEST(test_links)
 		char text[512];
 		bool allowed;
 
-		(void)snprintf(text, sizeof(text), "{\"filesystem\": {\"write\": [\"@workdir\", \"/data\"], \"deny\": [\"%s\"]}}",
+		(void)snprintf(text, sizeof(text),
+			       "{\"filesystem\": {\"write\": [\"@workdir\", \"/data\"], \"deny\": [\"%s\"]}}",
 			       question[i].rule);
 		policy = load(&rig, text);
 		allowed = policy_link_allowed(policy, question[i].path, question[i].text, &rule);
@@ -187,8 +190,10 @@ static struct policy *random_policy(struct rig *rig)
 {
 	static const char *const names[] = {"base.json", "more.json", NULL};
 	static char base[256], more[4096];
-	static const char *const bases[] = {"\"write\": [\"@workdir\", \"/data\"]", "\"write\": [\"@workdir\", \"/home/u\"]",
-					    "\"write\": [\"/data\"], \"read\": [\"@workdir\"]", "\"read\": [\"/data\"]"};
+	static const char *const bases[] = {"\"write\": [\"@workdir\", \"/data\"]",
+					    "\"write\": [\"@workdir\", \"/home/u\"]",
+					    "\"write\": [\"/data\"], \"read\": [\"@workdir\"]",
+					    "\"read\": [\"/data\"]"};
 	const struct rig_file files[] = {{"base.json", base}, {"more.json", more}, {NULL, NULL}};
 	struct policy *policy = NULL;
 
@@ -279,8 +284,8 @@ START_TEST(test_oracle)
 				continue;
 			policy_move_below(policy, from, to, &move);
 			compare(policy, from, to, 0, true, found);
-			ck_assert_msg(found[1] == 0, "policy %u: %s to %s: %u of %u differences are not come to: %s", i, from,
-				      to, found[1], found[0], policy_show(policy));
+			ck_assert_msg(found[1] == 0, "policy %u: %s to %s: %u of %u differences are not come to: %s", i,
+				      from, to, found[1], found[0], policy_show(policy));
 			pairs++;
 			differ += found[0] > 0;
 			same += move.kind == POLICY_MOVE_SAME;

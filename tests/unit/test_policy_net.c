@@ -47,7 +47,8 @@ static struct policy *reload(struct policy *policy)
 	struct rig rig = {0};
 
 	ck_assert_ptr_nonnull(shown);
-	ck_assert_msg(rig_load(&rig, shown, NULL, &second) == 0, "%s\n%s", rig.errors.count ? rig.errors.item[0].text : "", shown);
+	ck_assert_msg(rig_load(&rig, shown, NULL, &second) == 0, "%s\n%s",
+		      rig.errors.count ? rig.errors.item[0].text : "", shown);
 	again = policy_show(second);
 	ck_assert_str_eq(again, shown);
 	free(again);
@@ -61,16 +62,19 @@ static struct policy *reload(struct policy *policy)
 
 static const char world[] =
 	"{'network': {'default': 'deny', 'allow': ["
-	"  {'host': 'api.test.example', 'http': ['GET,HEAD /repos/acme/**', 'POST /repos/acme/*/issues', 'WEBSOCKET /chat'],"
+	"  {'host': 'api.test.example', 'http': ['GET,HEAD /repos/acme/**', 'POST /repos/acme/*/issues', 'WEBSOCKET "
+	"/chat'],"
 	"   'credential': {'header': 'Authorization', 'value': 'Bearer {TOKEN}'}},"
 	"  {'host': 'open.example', 'port': [443, 8443], 'proto': 'https'},"
 	"  {'host': '*.one.example', 'max_requests': 5}, {'host': 'x.one.example', 'private': true},"
 	"  {'host': '**.deep.example', 'http': ['* /**']}, {'host': 'a.deep.example'},"
 	"  {'host': 'db.example', 'port': 5432}, {'host': 'db.example', 'port': 53, 'proto': 'udp'},"
-	"  {'host': 'plain.example', 'port': 80, 'http': ['GET /']}, {'host': 'secret.example'}, {'host': 'evil.example'},"
+	"  {'host': 'plain.example', 'port': 80, 'http': ['GET /']}, {'host': 'secret.example'}, {'host': "
+	"'evil.example'},"
 	"  {'host': 'half.example', 'port': [443, 8443], 'proto': 'https'},"
 	"  {'host': '127.0.0.1', 'port': 6379, 'private': true}, {'host': '2001:4860::1', 'port': 22}],"
-	" 'deny': [{'host': 'evil.example', 'reason': 'no'}, {'host': 'half.example', 'port': 8443}, {'host': '**.bad.deep.example'},"
+	" 'deny': [{'host': 'evil.example', 'reason': 'no'}, {'host': 'half.example', 'port': 8443}, {'host': "
+	"'**.bad.deep.example'},"
 	"          {'host': '198.51.100.7'}],"
 	" 'listen': [8000, '9000-9010', 0]},"
 	" 'secrets': {'TOKEN': {'from': 'env:T', 'hosts': ['api.test.example', '*.deep.example']},"
@@ -143,7 +147,8 @@ static void check_world(const struct policy *policy)
 		const struct connect_case *one = &connects[i];
 
 		check_verdict(policy_net_connect(policy, one->host, one->port, one->udp), one->reason, one->host);
-		ck_assert_msg(policy_net_intercepts(policy, one->host, one->port) == one->intercepted, "%s:%u", one->host, one->port);
+		ck_assert_msg(policy_net_intercepts(policy, one->host, one->port) == one->intercepted, "%s:%u",
+			      one->host, one->port);
 	}
 	for (int i = 0; i < COUNT(requests); i++)
 		check_verdict(policy_net_request(policy, requests[i].host, requests[i].port, requests[i].method,
@@ -152,7 +157,8 @@ static void check_world(const struct policy *policy)
 	for (int i = 0; i < COUNT(lookups); i++)
 		check_verdict(policy_net_name(policy, lookups[i].host), lookups[i].reason, lookups[i].host);
 	for (int i = 0; i < COUNT(listens); i++)
-		ck_assert_msg(policy_net_listen(policy, listens[i].port).allow == listens[i].allow, "%u", listens[i].port);
+		ck_assert_msg(policy_net_listen(policy, listens[i].port).allow == listens[i].allow, "%u",
+			      listens[i].port);
 }
 
 START_TEST(test_world)
@@ -230,11 +236,15 @@ END_TEST
 START_TEST(test_values)
 {
 	struct policy *policy = load_with(
-		"{'network': {'allow': [{'host': 'db.test', 'port': 5432, 'private': true, 'dns': 'real', 'max_bytes_up': '64K',"
+		"{'network': {'allow': [{'host': 'db.test', 'port': 5432, 'private': true, 'dns': 'real', "
+		"'max_bytes_up': '64K',"
 		" 'max_bytes_down': 5, 'max_bytes_per_second': '1M', 'max_connections': 3, 'reason': 'because'},"
-		" {'host': 'h.test', 'requests_per_minute': 60, 'max_requests': '7', 'max_bytes_up': 'none', 'any_body': true}],"
-		" 'resolve': {'DB.test': ['127.0.0.1', '::1'], 'h.test': '8.8.8.8'}, 'upstream_ca': './ca.pem', 'proxy': 'env',"
-		" 'pool': {'v4': '10.9.0.0/16'}}}", NULL);
+		" {'host': 'h.test', 'requests_per_minute': 60, 'max_requests': '7', 'max_bytes_up': 'none', "
+		"'any_body': true}],"
+		" 'resolve': {'DB.test': ['127.0.0.1', '::1'], 'h.test': '8.8.8.8'}, 'upstream_ca': './ca.pem', "
+		"'proxy': 'env',"
+		" 'pool': {'v4': '10.9.0.0/16'}}}",
+		NULL);
 	struct sockaddr_storage addresses[NET_ADDRESSES_MAX];
 	struct net_pool pool;
 	const struct net_rule *rules;
@@ -317,11 +327,15 @@ static bool reaches(const struct policy *policy, const char *host)
 
 START_TEST(test_extends)
 {
-	static const char parent[] = "{'network': {'allow': [{'host': 'a.test'}, {'host': 'c.test'}], 'deny': [{'host': 'd.test'}],"
-				     " 'resolve': {'a.test': '8.8.8.8'}, 'listen': [1]}}";
+	static const char parent[] =
+		"{'network': {'allow': [{'host': 'a.test'}, {'host': 'c.test'}], 'deny': [{'host': 'd.test'}],"
+		" 'resolve': {'a.test': '8.8.8.8'}, 'listen': [1]}}";
 	struct sockaddr_storage address;
-	struct policy *policy = load_files(parent, "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}, {'host': 'd.test'}],"
-						   " 'deny': [{'host': 'c.test'}], 'resolve': {'a.test': '8.8.4.4'}}}", NULL);
+	struct policy *policy =
+		load_files(parent,
+			   "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}, {'host': 'd.test'}],"
+			   " 'deny': [{'host': 'c.test'}], 'resolve': {'a.test': '8.8.4.4'}}}",
+			   NULL);
 
 	policy = reload(policy);
 	ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test"));
@@ -335,7 +349,8 @@ START_TEST(test_extends)
 	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "a.test"));
 	policy_free(policy);
 
-	policy = reload(load_files("{'network': 'none'}", "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}]}}", NULL));
+	policy = reload(load_files("{'network': 'none'}",
+				   "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}]}}", NULL));
 	ck_assert(reaches(policy, "b.test"));
 	policy_free(policy);
 }
@@ -371,7 +386,8 @@ START_TEST(test_command_line)
 		ck_assert_str_eq(found->from, "env:TOKEN");
 		ck_assert(net_secret_host(found, "h.test") && net_secret_host(found, "x.v.test"));
 		if (round == 0)
-			ck_assert_str_eq(policy_net_connect(policy, "b.test", 443, false).label, "command line: --allow-host b.test");
+			ck_assert_str_eq(policy_net_connect(policy, "b.test", 443, false).label,
+					 "command line: --allow-host b.test");
 		policy = reload(policy);
 	}
 	policy_free(policy);
@@ -386,15 +402,19 @@ END_TEST
 static const struct {
 	const char *text, *warning; /* NULL: none */
 } warnings[] = {
-	{"{'network': {'allow': [\n{'host': 'd1.cloudfront.net'}]}}", "p.json:2: network.allow[0]: warning: d1.cloudfront.net is served together"},
+	{"{'network': {'allow': [\n{'host': 'd1.cloudfront.net'}]}}",
+	 "p.json:2: network.allow[0]: warning: d1.cloudfront.net is served together"},
 	{"{'network': {'allow': [{'host': 'a.github.io'}]}}", "add \"http\" rules"},
 	{"{'network': {'allow': [{'host': '**.fastly.net'}]}}", "add \"http\" rules"},
 	{"{'network': {'allow': [{'host': 'd1.cloudfront.net', 'http': ['GET /**']}]}}", NULL},
 	{"{'network': {'allow': [{'host': 'd1.cloudfront.net', 'port': 22}]}}", NULL},
 	{"{'network': {'allow': [{'host': 'a.test'}]}}", NULL},
-	{"{'network': {'allow': [{'host': 'a.test'}], 'deny': [{'host': 'a.test'}]}}", "allows nothing: a deny rule beats it"},
-	{"{'network': {'resolve': {'a.test': '8.8.8.8'}}}", "network.resolve[\"a.test\"]: warning: no rule allows a.test"},
-	{"{'network': {}, 'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}", "secrets.A: warning: no rule allows a.test"},
+	{"{'network': {'allow': [{'host': 'a.test'}], 'deny': [{'host': 'a.test'}]}}",
+	 "allows nothing: a deny rule beats it"},
+	{"{'network': {'resolve': {'a.test': '8.8.8.8'}}}",
+	 "network.resolve[\"a.test\"]: warning: no rule allows a.test"},
+	{"{'network': {}, 'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}",
+	 "secrets.A: warning: no rule allows a.test"},
 	{"{'network': 'none', 'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}", NULL},
 };
 
@@ -482,9 +502,11 @@ START_TEST(test_mistake)
 	int ret = rig_load(&rig, json(mistake->text), NULL, &policy);
 
 	ck_assert_msg(ret < 0 && !policy, "%s is taken", mistake->text);
-	ck_assert_msg(rig.errors.count == 1, "%s:\n%s\n%s", mistake->text, rig.errors.item[0].text, rig.errors.count > 1 ? rig.errors.item[1].text : "");
+	ck_assert_msg(rig.errors.count == 1, "%s:\n%s\n%s", mistake->text, rig.errors.item[0].text,
+		      rig.errors.count > 1 ? rig.errors.item[1].text : "");
 	ck_assert_msg(strncmp(rig.errors.item[0].text, "p.json:", 7) == 0, "no place: %s", rig.errors.item[0].text);
-	ck_assert_msg(strstr(rig.errors.item[0].text, mistake->message) != NULL, "%s\n gives: %s\n not: %s", mistake->text, rig.errors.item[0].text, mistake->message);
+	ck_assert_msg(strstr(rig.errors.item[0].text, mistake->message) != NULL, "%s\n gives: %s\n not: %s",
+		      mistake->text, rig.errors.item[0].text, mistake->message);
 	rig_done(&rig);
 }
 END_TEST
@@ -492,15 +514,29 @@ END_TEST
 static const struct {
 	const char *host, *request, *secret, *message;
 } cli_mistakes[] = {
-	{"*.com", NULL, NULL, "command line: --allow-host *.com: would be the hosts of anybody"}, {"a.test:0", NULL, NULL, "no port from 1 to 65535"}, {"a.test:x", NULL, NULL, "no port from"}, {"", NULL, NULL, "is no host name"},
-	{"169.254.169.254:80", NULL, NULL, "never connected to (metadata)"}, {"a.test/x", NULL, NULL, "without a scheme or a path"}, {NULL, "a.test/x", NULL, "names no method and host"}, {NULL, "get a.test/x", NULL, "lower case"},
-	{NULL, "GET *.com/x", NULL, "command line: --allow GET *.com/x: would be"}, {NULL, "GET a.test/../x", NULL, "no request may have"}, {NULL, "GET a.test:99999/", NULL, "no port from"}, {NULL, NULL, "TOKEN", "is no variable and hosts"}, {NULL, NULL, "T-X@a.test", "is no variable"},
-	{NULL, NULL, "T@", "is no host name"}, {NULL, NULL, "T@a.test,", "is no host name"}, {NULL, NULL, "T@*.com", "anybody who registers"}, {"a.test:80", NULL, "T@a.test", "a.test is reached by http only"},
+	{"*.com", NULL, NULL, "command line: --allow-host *.com: would be the hosts of anybody"},
+	{"a.test:0", NULL, NULL, "no port from 1 to 65535"},
+	{"a.test:x", NULL, NULL, "no port from"},
+	{"", NULL, NULL, "is no host name"},
+	{"169.254.169.254:80", NULL, NULL, "never connected to (metadata)"},
+	{"a.test/x", NULL, NULL, "without a scheme or a path"},
+	{NULL, "a.test/x", NULL, "names no method and host"},
+	{NULL, "get a.test/x", NULL, "lower case"},
+	{NULL, "GET *.com/x", NULL, "command line: --allow GET *.com/x: would be"},
+	{NULL, "GET a.test/../x", NULL, "no request may have"},
+	{NULL, "GET a.test:99999/", NULL, "no port from"},
+	{NULL, NULL, "TOKEN", "is no variable and hosts"},
+	{NULL, NULL, "T-X@a.test", "is no variable"},
+	{NULL, NULL, "T@", "is no host name"},
+	{NULL, NULL, "T@a.test,", "is no host name"},
+	{NULL, NULL, "T@*.com", "anybody who registers"},
+	{"a.test:80", NULL, "T@a.test", "a.test is reached by http only"},
 };
 
 START_TEST(test_cli_mistake)
 {
-	const char *const hosts[] = {cli_mistakes[_i].host, NULL}, *const requests_[] = {cli_mistakes[_i].request, NULL};
+	const char *const hosts[] = {cli_mistakes[_i].host, NULL}, *const requests_[] = {cli_mistakes[_i].request,
+											 NULL};
 	const char *const secrets[] = {cli_mistakes[_i].secret, NULL};
 	const struct policy_cli cli = {.allow_host = hosts, .allow_request = requests_, .secret = secrets};
 	struct rig rig = {0};
@@ -543,7 +579,9 @@ START_TEST(test_too_many)
 }
 END_TEST
 
-/* A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too). */
+/*
+ * A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too).
+ */
 START_TEST(test_damaged)
 {
 	static const char bytes[] = "{}[]\",:\\*@.$/\x01\xff" "0";
@@ -572,12 +610,15 @@ END_TEST
 
 static const char everything[] =
 	"{\"version\": 1, \"network\": {\"allow\": ["
-	"{\"host\": \"api.test\", \"port\": [443, 8443], \"proto\": \"https\", \"http\": [\"GET,POST /a/*\", \"WEBSOCKET /chat\"], \"any_body\": true, \"private\": true,"
-	" \"credential\": {\"header\": \"Authorization\", \"value\": \"Bearer {TOKEN}\"}, \"max_requests\": 7, \"reason\": \"work\"},"
+	"{\"host\": \"api.test\", \"port\": [443, 8443], \"proto\": \"https\", \"http\": [\"GET,POST /a/*\", "
+	"\"WEBSOCKET /chat\"], \"any_body\": true, \"private\": true,"
+	" \"credential\": {\"header\": \"Authorization\", \"value\": \"Bearer {TOKEN}\"}, \"max_requests\": 7, "
+	"\"reason\": \"work\"},"
 	"{\"host\": \"**.wild.test\", \"dns\": \"real\", \"max_bytes_up\": 9},"
 	"{\"host\": \"192.0.2.7\", \"port\": 53, \"proto\": \"udp\", \"private\": true}],"
 	"\"deny\": [{\"host\": \"bad.wild.test\", \"reason\": \"bad\"}, {\"host\": \"api.test\", \"port\": 8443}],"
-	"\"listen\": [\"8000-8100\"], \"resolve\": {\"api.test\": [\"192.0.2.1\", \"2001:db8::1\"]}, \"proxy\": \"env\","
+	"\"listen\": [\"8000-8100\"], \"resolve\": {\"api.test\": [\"192.0.2.1\", \"2001:db8::1\"]}, \"proxy\": "
+	"\"env\","
 	"\"pool\": {\"v4\": \"10.99.0.0/16\"}},"
 	"\"secrets\": {\"TOKEN\": {\"from\": \"env:REAL\", \"hosts\": [\"api.test\", \"*.wild.test\"]}}}";
 
@@ -592,7 +633,8 @@ START_TEST(packed_and_unpacked)
 	const struct net_secret *secret;
 	size_t count;
 
-	ck_assert_msg(rig_load(&rig, everything, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
+	ck_assert_msg(rig_load(&rig, everything, NULL, &policy) == 0, "%s",
+		      rig.errors.count ? rig.errors.item[0].text : "");
 	ck_assert_int_eq(net_pack(policy, &buf), 0);
 	ck_assert_int_eq(net_unpack(buf.data, buf.len, &other), 0);
 	ck_assert_int_eq(net_pack(other, &again), 0);

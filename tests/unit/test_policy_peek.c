@@ -10,8 +10,9 @@
 #include "base/banned.h"
 
 static const struct rig_file files[] = {
-	{"base.json", "{\"name\": \"base\", \"user\": \"nobody:nogroup\", \"filesystem\": {\"read\": [\"/usr\"],"
-		      "\"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, \"/etc/motd\": {\"from\": \"file:/motd\"}}}}"},
+	{"base.json",
+	 "{\"name\": \"base\", \"user\": \"nobody:nogroup\", \"filesystem\": {\"read\": [\"/usr\"],"
+	 "\"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, \"/etc/motd\": {\"from\": \"file:/motd\"}}}}"},
 	{"over.json", "{\"name\": \"over\", \"extends\": [\"base.json\"], \"filesystem\": {\"deny\": [\"/usr/share\"]},"
 		      "\"phases\": {\"setup\": {\"network\": {\"extends\": [\"index.json\"]}}}}"},
 	{"index.json", "{\"network\": {\"allow\": [{\"host\": \"index.example\"}]}}"},

@@ -17,15 +17,19 @@ static const struct rig_file files[] = {
 		  "\"network\": {\"allow\": [{\"host\": \"index.example\", \"http\": [\"GET /simple/**\"]}]},"
 		  "\"phases\": {\"run\": {\"network\": {\"allow\": [{\"host\": \"never.example\"}]}}}}"},
 	{"more.json", "{\"extends\": [\"index\"], \"network\": {\"allow\": [{\"host\": \"more.example\"}]}}"},
-	{"base.json", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"exec\": [\"/bin/sh\"]}, \"limits\": {\"wall\": \"10s\"},"
-		      "\"env\": {\"pass\": [\"TOKEN\", \"LANG\"], \"set\": {\"A\": \"1\"}},"
-		      "\"secrets\": {\"S\": {\"from\": \"env:TOKEN\", \"hosts\": [\"index.example\"]}},"
-		      "\"phases\": {\"setup\": {\"network\": {\"extends\": [\"more.json\"]}, \"limits\": {\"wall\": \"600s\"},"
-		      "\"filesystem\": {\"write\": [\"@workdir\"]}, \"env\": {\"set\": {\"A\": \"2\"}}},"
-		      "\"run\": {\"network\": \"none\", \"filesystem\": {\"deny\": [\"/usr/share\"]}}}}"},
-	{"over.json", "{\"name\": \"over\", \"extends\": [\"base.json\"], \"network\": {\"allow\": [{\"host\": \"open.example\"}]},"
-		      "\"phases\": {\"setup\": {\"network\": {\"allow\": [{\"host\": \"over.example\"}]}}}}"},
-	{"reopened.json", "{\"extends\": [\"base.json\"], \"phases\": {\"run\": {\"network\": {\"extends\": [\"index\"]}}}}"},
+	{"base.json",
+	 "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"exec\": [\"/bin/sh\"]}, \"limits\": {\"wall\": "
+	 "\"10s\"},"
+	 "\"env\": {\"pass\": [\"TOKEN\", \"LANG\"], \"set\": {\"A\": \"1\"}},"
+	 "\"secrets\": {\"S\": {\"from\": \"env:TOKEN\", \"hosts\": [\"index.example\"]}},"
+	 "\"phases\": {\"setup\": {\"network\": {\"extends\": [\"more.json\"]}, \"limits\": {\"wall\": \"600s\"},"
+	 "\"filesystem\": {\"write\": [\"@workdir\"]}, \"env\": {\"set\": {\"A\": \"2\"}}},"
+	 "\"run\": {\"network\": \"none\", \"filesystem\": {\"deny\": [\"/usr/share\"]}}}}"},
+	{"over.json",
+	 "{\"name\": \"over\", \"extends\": [\"base.json\"], \"network\": {\"allow\": [{\"host\": \"open.example\"}]},"
+	 "\"phases\": {\"setup\": {\"network\": {\"allow\": [{\"host\": \"over.example\"}]}}}}"},
+	{"reopened.json",
+	 "{\"extends\": [\"base.json\"], \"phases\": {\"run\": {\"network\": {\"extends\": [\"index\"]}}}}"},
 	{"whole.json", "{\"extends\": [\"index\"], \"network\": {\"extends\": [\"index\"], \"listen\": [1]}}"},
 	{"both.json", "{\"extends\": [\"voided.json\"], \"network\": {\"extends\": [\"index\"]}}"},
 	{"voided.json", "{\"extends\": [\"index\"], \"network\": \"none\"}"},

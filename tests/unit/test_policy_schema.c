@@ -86,8 +86,9 @@ static void check_type(const struct policy_key *key, json_t *property)
 	else if (policy_key_words(key->type))
 		check_words(key->type, json_object_get(property, "enum"));
 	else if (key->type == KEY_NETWORK)
-		ck_assert_str_eq(json_string_value(at(json_array_get(json_object_get(property, "anyOf"), 0), "const", NULL)),
-				 "none");
+		ck_assert_str_eq(
+			json_string_value(at(json_array_get(json_object_get(property, "anyOf"), 0), "const", NULL)),
+			"none");
 	else if (key->type == KEY_OBJECTS)
 		ck_assert_str_eq(type, "array");
 	else

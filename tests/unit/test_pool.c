@@ -20,10 +20,11 @@ static void begin(const char *more)
 {
 	char text[1024];
 
-	(void)snprintf(text, sizeof(text),
-		       "{\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"b.test\"}, {\"host\": \"a.test\", "
-		       "\"port\": 22, \"proto\": \"tcp\"}, {\"host\": \"*.wild.test\"}, {\"host\": \"9.9.9.9\"}]%s}}",
-		       more);
+	(void)snprintf(
+		text, sizeof(text),
+		"{\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"b.test\"}, {\"host\": \"a.test\", "
+		"\"port\": 22, \"proto\": \"tcp\"}, {\"host\": \"*.wild.test\"}, {\"host\": \"9.9.9.9\"}]%s}}",
+		more);
 	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "?");
 	ck_assert_int_eq(pool_create(policy, &pool), 0);
 }

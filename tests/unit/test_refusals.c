@@ -122,8 +122,8 @@ static void tear_down(void)
 
 START_TEST(limits_of_members_only)
 {
-	static syscall_fn *const by_pid[] = {sys_prlimit64, sys_sched_setaffinity, sys_sched_setattr, sys_sched_setparam,
-					     sys_sched_setscheduler};
+	static syscall_fn *const by_pid[] = {sys_prlimit64, sys_sched_setaffinity, sys_sched_setattr,
+					     sys_sched_setparam, sys_sched_setscheduler};
 
 	for (size_t i = 0; i < sizeof(by_pid) / sizeof(by_pid[0]); i++) {
 		run(by_pid[i], OUTSIDER, 0, 0, 0);

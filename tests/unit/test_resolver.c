@@ -141,7 +141,9 @@ START_TEST(hosts_file)
 }
 END_TEST
 
-/* What is no name is not even tried; what is one and unknown would be asked of a name server, so it is not tried here. */
+/*
+ * What is no name is not even tried; what is one and unknown would be asked of a name server, so it is not tried here.
+ */
 START_TEST(no_name)
 {
 	ck_assert_int_eq(look_up("a b").answer.error, -ENOENT);

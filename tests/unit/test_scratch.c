@@ -88,7 +88,9 @@ START_TEST(test_sweep)
 }
 END_TEST
 
-/* TMPDIR may not be listed, and what has our name is not ours: the next run finds what a killed one left nevertheless. */
+/*
+ * TMPDIR may not be listed, and what has our name is not ours: the next run finds what a killed one left nevertheless.
+ */
 START_TEST(test_sweep_unlisted)
 {
 	struct scratch killed, scratch;
@@ -324,7 +326,10 @@ static void squat_open(void)
 
 static void (*const squats[])(void) = {squat_link, squat_dangling, squat_file, squat_open};
 
-/* In /tmp anybody may have made the directory, or a link of its name, first: then it is another one, the same for all runs. */
+/*
+ * In /tmp anybody may have made the directory, or a link of its name, first: then it is another one, the same for all
+ * runs.
+ */
 START_TEST(test_foreign_base)
 {
 	char others[PATH_MAX + 64], kept[PATH_MAX + 64];

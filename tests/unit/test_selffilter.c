@@ -1,4 +1,6 @@
-/* What keeper, supervisor, custodian, egress and resolver can still do, by the verdicts of their filters and by trying. */
+/*
+ * What keeper, supervisor, custodian, egress and resolver can still do, by the verdicts of their filters and by trying.
+ */
 #include <check.h>
 #include <errno.h>
 #include <linux/audit.h>
@@ -78,15 +80,18 @@ END_TEST
 /* By hand: what a hole in one of them would be used for first. */
 START_TEST(what_attackers_want_kills)
 {
-	static const char *const names[] = {"execve", "execveat", "fork", "vfork", "mount", "open_tree", "move_mount", "setns",
-					    "pivot_root", "chroot", "bpf", "userfaultfd", "io_uring_setup", "keyctl",
-					    "init_module", "kexec_load", "open_by_handle_at", "perf_event_open"};
+	static const char *const names[] = {
+		"execve",     "execveat",          "fork",           "vfork",      "mount",
+		"open_tree",  "move_mount",        "setns",          "pivot_root", "chroot",
+		"bpf",        "userfaultfd",       "io_uring_setup", "keyctl",     "init_module",
+		"kexec_load", "open_by_handle_at", "perf_event_open"};
 
 	for (size_t r = 0; r < ROLES; r++)
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 			int nr = row_named(names[i])->nr;
 
-			ck_assert_msg(nr < 0 || verdict(roles[r], arch_audit(), (uint32_t)nr, 0, 0, 0) == KILLED, "%s", names[i]);
+			ck_assert_msg(nr < 0 || verdict(roles[r], arch_audit(), (uint32_t)nr, 0, 0, 0) == KILLED, "%s",
+				      names[i]);
 		}
 }
 END_TEST

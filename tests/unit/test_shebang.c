@@ -1,4 +1,6 @@
-/* The "#!" parser against fixed cases and against the kernel itself: this program is the interpreter of what it writes. */
+/*
+ * The "#!" parser against fixed cases and against the kernel itself: this program is the interpreter of what it writes.
+ */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

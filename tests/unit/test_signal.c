@@ -132,7 +132,8 @@ END_TEST
 
 START_TEST(a_member_is_continued_where_the_kernel_bounds_signals)
 {
-	int to_outsider = (int)syscall(SYS_pidfd_open, outsider, 0), to_member = (int)syscall(SYS_pidfd_open, member, 0);
+	int to_outsider = (int)syscall(SYS_pidfd_open, outsider, 0),
+	    to_member = (int)syscall(SYS_pidfd_open, member, 0);
 
 	sandbox.signals_bounded = true;
 	run(sys_kill, UNSIGNED(member), SIGTERM, 0, 0);

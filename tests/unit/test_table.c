@@ -92,7 +92,8 @@ static void check_terms(const struct syscall_row *row)
 {
 	unsigned more = 0;
 
-	ck_assert_msg(row->allow != NULL && row->allow->count > 0, "%s allows nothing: then it is no FILTER", row->name);
+	ck_assert_msg(row->allow != NULL && row->allow->count > 0, "%s allows nothing: then it is no FILTER",
+		      row->name);
 	while (row->more && row->more[more].terms)
 		more++;
 	ck_assert_msg(more <= ROW_MORE_MAX, "%s: more terms than a filter's leaf has room for", row->name);
@@ -118,14 +119,17 @@ START_TEST(each_class_has_what_it_needs)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct syscall_row *row = &rows[i];
-		bool refused = row->class == ROW_REFUSE || row->class == ROW_PRIVATE || row->class == ROW_QUIET || row->class == ROW_FILTER;
+		bool refused = row->class == ROW_REFUSE || row->class == ROW_PRIVATE || row->class == ROW_QUIET ||
+			       row->class == ROW_FILTER;
 
 		ck_assert_int_lt(row->class, ROW_CLASS_MAX);
 		ck_assert_int_lt(row->intent, INTENT_MAX);
-		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->more && !row->told), "%s: traits", row->name);
+		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->more && !row->told), "%s: traits",
+			      row->name);
 		ck_assert_msg(!row->told || row->judged_in, "%s: told of what is never notified", row->name);
 		ck_assert_msg(!(row->self && row->self_terms), "%s: whatever the registers, and some", row->name);
-		ck_assert_msg(!(row->self & SELF_NEVER) || row->self == SELF_NEVER, "%s: never, and by some", row->name);
+		ck_assert_msg(!(row->self & SELF_NEVER) || row->self == SELF_NEVER, "%s: never, and by some",
+			      row->name);
 		ck_assert_msg((row->error > 0) == refused, "%s: errno", row->name);
 		ck_assert_msg((row->allow != NULL) == (row->class == ROW_FILTER), "%s: terms", row->name);
 		if (row->class == ROW_FILTER)
@@ -152,7 +156,8 @@ static void check_args(const struct syscall_row *row)
 		if (kind == ARG_TEXT)
 			texts++;
 		if (kind == ARG_DIRFD)
-			ck_assert_msg(i < 5 && (row->arg[i + 1].kind == ARG_PATH || row->arg[i + 1].kind == ARG_PATH_NULL),
+			ck_assert_msg(i < 5 && (row->arg[i + 1].kind == ARG_PATH ||
+						row->arg[i + 1].kind == ARG_PATH_NULL),
 				      "%s: a dirfd without its path", row->name);
 	}
 	/* struct call has room for two paths and one text; audit records for AUDIT_ARGS_MAX arguments. */
@@ -161,7 +166,8 @@ static void check_args(const struct syscall_row *row)
 	if (row->class == ROW_REFUSE || row->class == ROW_PRIVATE)
 		ck_assert_msg(paths + texts == 0, "%s: memory of a refused call is not worth reading", row->name);
 	if (paths + texts)
-		ck_assert_msg(row->basis != BASIS_REGS, "%s: a verdict on a copied text may not be continued", row->name);
+		ck_assert_msg(row->basis != BASIS_REGS, "%s: a verdict on a copied text may not be continued",
+			      row->name);
 }
 
 START_TEST(arguments_can_be_decoded_and_recorded)

@@ -1,4 +1,7 @@
-/* Whom the client's side of TLS believes, what the server's side shows, and that neither needs anything once locked down. */
+/*
+ * Whom the client's side of TLS believes, what the server's side shows, and that neither needs anything once locked
+ * down.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>

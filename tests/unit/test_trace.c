@@ -567,8 +567,9 @@ START_TEST(only_exec_is_left_to_the_kernel)
 		enum row_basis basis;
 		bool planned, may;
 	} expected[] = {
-		{BASIS_EXEC, true, true},    {BASIS_EXEC, false, false},  {BASIS_MOUNTNS, false, false},
-		{BASIS_MEMORY, false, false}, {BASIS_MEMORY, true, false}, {BASIS_NETNS, false, false}, {BASIS_REGS, false, false},
+		{BASIS_EXEC, true, true},     {BASIS_EXEC, false, false},  {BASIS_MOUNTNS, false, false},
+		{BASIS_MEMORY, false, false}, {BASIS_MEMORY, true, false}, {BASIS_NETNS, false, false},
+		{BASIS_REGS, false, false},
 	};
 
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {

@@ -65,10 +65,12 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 	unsigned rights = policy_rights(policy, path, len);
 
 	if (strcmp(path, "/etc/denied") == 0)
-		return (struct policy_decision){.verdict = VERDICT_DENY, .error = EACCES, .rule = "fake", .reason = "denied_by_rule"};
+		return (struct policy_decision){
+			.verdict = VERDICT_DENY, .error = EACCES, .rule = "fake", .reason = "denied_by_rule"};
 	if ((rights & want) == want)
 		return (struct policy_decision){.verdict = VERDICT_ALLOW, .rule = "fake"};
-	return (struct policy_decision){.verdict = VERDICT_DENY, .error = rights ? EROFS : ENOENT, .reason = "not_granted"};
+	return (struct policy_decision){
+		.verdict = VERDICT_DENY, .error = rights ? EROFS : ENOENT, .reason = "not_granted"};
 }
 
 /* ---- the host ---- */
@@ -107,7 +109,10 @@ static void make_link(const char *target, const char *dir, const char *name)
 	ck_assert_int_eq(symlink(target, path), 0);
 }
 
-/* Of the run: where nothing is granted, in place of what the policy provides, within a granted tree, and denied by a rule. */
+/*
+ * Of the run: where nothing is granted, in place of what the policy provides, within a granted tree, and denied by a
+ * rule.
+ */
 static const struct view_provide provides[] = {
 	{(char *)"/etc/resolv.conf", (char *)"run", 3},
 	{(char *)"/etc/motd", (char *)"run", 3},
@@ -152,7 +157,8 @@ static void set_up(void)
 	make_file(globs, "deep/b.csv");
 	grants[0] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .written = "/data", .virt = "/data", .host = data};
 	grants[1] = (struct policy_mount){.kind = POLICY_MOUNT_TREE, .virt = "/globs", .host = globs, .filtered = true};
-	grants[2] = (struct policy_mount){.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .text = "hello", .text_len = 5};
+	grants[2] = (struct policy_mount){
+		.kind = POLICY_MOUNT_PROVIDE, .virt = "/etc/motd", .text = "hello", .text_len = 5};
 	make_view(&view);
 }
 
@@ -266,20 +272,35 @@ START_TEST(skeleton_lacks_what_is_absent)
 		const char *path;
 		bool lacks, host;
 	} cases[] = {
-		{"/", false, true}, {"/etc", false, true}, {"/data", false, false}, {"/data/nowhere", false, false},
-		{"/nowhere-at-all", true, false}, {"/nowhere-at-all/below", true, false}, {"/usr", true, true},
-		{"/usr/nowhere-at-all", true, false}, {"/etc/passwd", true, true}, {"/etc/passwd/below", true, false},
-		{"/etc/nowhere-at-all", true, false}, {"/dev/fd", false, true}, {"/dev/full", false, true}, {"/dev/mem-or-so", true, false},
-		{"/dev/fd/below", false, false}, {"/et", true, false}, {"/etcetera", true, false}, {"/etc/mo", true, false},
+		{"/", false, true},
+		{"/etc", false, true},
+		{"/data", false, false},
+		{"/data/nowhere", false, false},
+		{"/nowhere-at-all", true, false},
+		{"/nowhere-at-all/below", true, false},
+		{"/usr", true, true},
+		{"/usr/nowhere-at-all", true, false},
+		{"/etc/passwd", true, true},
+		{"/etc/passwd/below", true, false},
+		{"/etc/nowhere-at-all", true, false},
+		{"/dev/fd", false, true},
+		{"/dev/full", false, true},
+		{"/dev/mem-or-so", true, false},
+		{"/dev/fd/below", false, false},
+		{"/et", true, false},
+		{"/etcetera", true, false},
+		{"/etc/mo", true, false},
 	};
 	static struct place place;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		ck_assert_int_eq(view_locate(view, NULL, "/", cases[i].path, 0, &place), 0);
 		ck_assert_msg(view_is_absent(&place) == cases[i].lacks, "%s", cases[i].path);
-		ck_assert_msg(!cases[i].lacks || view_open(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s", cases[i].path);
+		ck_assert_msg(!cases[i].lacks || view_open(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s",
+			      cases[i].path);
 		if (cases[i].lacks)
-			ck_assert_msg(view_is_absent_on_host(view, place.virt, place.virt_len) == !cases[i].host, "%s", cases[i].path);
+			ck_assert_msg(view_is_absent_on_host(view, place.virt, place.virt_len) == !cases[i].host, "%s",
+				      cases[i].path);
 	}
 }
 END_TEST
@@ -306,14 +327,16 @@ static void expect_base(const struct task *task, int fd, const char *want)
 	bool held;
 	int r = view_start_dir(view, task, fd, name, sizeof(name), &held);
 
-	ck_assert_msg(r == (int)strlen(want) && strcmp(name, want) == 0, "%s, not %s", r < 0 ? strerror(-r) : name, want);
+	ck_assert_msg(r == (int)strlen(want) && strcmp(name, want) == 0, "%s, not %s", r < 0 ? strerror(-r) : name,
+		      want);
 	ck_assert(held == (fd >= 0 && task->pidfd >= 0));
 }
 
 /* A descriptor's number, and a directory's name, mean what they mean now, however often they were asked for before. */
 START_TEST(bases_are_asked_anew)
 {
-	struct task task = {.tid = getpid(), .tgid = getpid(), .pidfd = _i ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1};
+	struct task task = {
+		.tid = getpid(), .tgid = getpid(), .pidfd = _i ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1};
 	char sub[PATH_MAX], moved[PATH_MAX], name[PATH_MAX];
 	struct tree *tree;
 	int fd, other;
@@ -395,7 +418,8 @@ START_TEST(the_runs_files_are_shown)
 		decision = view_judge(view, NULL, &place, POLICY_EXEC);
 		ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be executed", provides[i].virt);
 		decision = view_judge(view, NULL, &place, POLICY_READ);
-		ck_assert_msg(decision.verdict == (strcmp(provides[i].virt, "/etc/denied") == 0 ? VERDICT_DENY : VERDICT_PROVIDE),
+		ck_assert_msg(decision.verdict ==
+				      (strcmp(provides[i].virt, "/etc/denied") == 0 ? VERDICT_DENY : VERDICT_PROVIDE),
 			      "%s: %d", provides[i].virt, decision.verdict);
 	}
 }

@@ -214,7 +214,8 @@ static void fetch(struct loop *loop, __u64 id)
 	int r = -EINTR;
 
 	call->row = &row_fchmod;
-	call->outcome = (struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1, .peer_fd = -1};
+	call->outcome =
+		(struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1, .peer_fd = -1};
 	if (call->task)
 		r = trace_start(loop->tracer, call);
 	if (r < 0)
@@ -230,7 +231,11 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	loop->rig->calls++;
 	if (trace_fetched(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args, &fetched)) {
 		loop->rig->fetched++;
-		reply(loop, notif->id, fetched < 0 ? fetched : fchmod(fetched, (mode_t)notif->data.args[1]) < 0 ? -errno : 0, false);
+		reply(loop, notif->id,
+		      fetched < 0                                        ? fetched
+		      : fchmod(fetched, (mode_t)notif->data.args[1]) < 0 ? -errno
+									 : 0,
+		      false);
 		if (fetched >= 0)
 			(void)close(fetched);
 		return;
@@ -250,11 +255,13 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		fetch(loop, notif->id);
 		return;
 	}
-	call->row = notif->data.nr == SYS_chdir ? &row_chdir : notif->data.nr == SYS_execve ? &row_execve : &row_execveat;
+	call->row = notif->data.nr == SYS_chdir    ? &row_chdir
+		    : notif->data.nr == SYS_execve ? &row_execve
+						   : &row_execveat;
 	memcpy(call->arg, notif->data.args, sizeof(call->arg));
 	call->paths = 1;
-	len = memory_copy_string(&memory_of_process, call->tid, call->arg[call->row == &row_execveat], call->path[0].text, PATH_MAX,
-			   -ENAMETOOLONG);
+	len = memory_copy_string(&memory_of_process, call->tid, call->arg[call->row == &row_execveat],
+				 call->path[0].text, PATH_MAX, -ENAMETOOLONG);
 	if (!call->task || len < 0) {
 		reply(loop, notif->id, -EFAULT, false);
 		return;
@@ -308,7 +315,8 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			_exit(99);
 		*shared = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-				       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+				       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+				       &program);
 		if (*shared < 0 || unshare(CLONE_FILES) < 0)
 			_exit(98);
 		guest();

@@ -26,7 +26,10 @@ void rig_teardown(struct rig *rig);
 /* A file below the directory. */
 void rig_write(const struct rig *rig, const char *name, const char *text, unsigned mode);
 
-/* Runs guest under a filter that notifies execve, execveat, chdir and fchmod, with the tracer, until all processes are gone. */
+/*
+ * Runs guest under a filter that notifies execve, execveat, chdir and fchmod, with the tracer, until all processes are
+ * gone.
+ */
 void rig_run(struct rig *rig, void (*guest)(void));
 
 #endif
