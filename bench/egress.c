@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/unit/egress-rig.h"
+#include "tests/unit/egress/egress-rig.h"
 
 #include "base/banned.h"
 

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 /*
- * doc/architecture.md says why libseccomp does not make it. tests/unit/test_filter.c holds it against libseccomp's.
+ * doc/architecture.md says why libseccomp does not make it. tests/unit/confine/test_filter.c holds it against libseccomp's.
  *
  *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a
  *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds,

@@ -192,7 +192,7 @@ static void harmless(void)
 
 /*
  * appear: no call makes a denied name appear, by itself or by what other programs would follow. For the rules see
- * threat-22-alias.sh. carried [DIR]: none takes what is denied to another name, in DIR.
+ * threats/22-alias.sh. carried [DIR]: none takes what is denied to another name, in DIR.
  */
 int threat_appear(char **arg)
 {

@@ -36,7 +36,7 @@ cd "$here" || exit 99
 one()
 {
 	local name=$1 log status
-	log=$(mktemp "$logs/$name.XXXXXX") || exit 99
+	log=$(mktemp "$logs/${name//\//-}.XXXXXX") || exit 99
 	timeout -k 5 "${CORE_TIMEOUT:-200}" bash "./$name" >"$log" 2>&1
 	status=$?
 	case $status in
@@ -51,7 +51,7 @@ one()
 
 # What waits for a crowded machine waits longer.
 [ -z "${CORE_TIMEOUT:-}" ] || export LIVE_TIMEOUT=$((CORE_TIMEOUT - 20))
-export LIMITED_TESTS="workload-git workload-sqlite diff-open"
+export LIMITED_TESTS="workloads/git workloads/sqlite syscalls/diff-open"
 # Every call and every shape of a path, but not each with each: another third in each surrounding.
 if [ -n "${OUTER_FILTER:-}" ]; then
 	export DIFF_PART=${DIFF_PART:-1/3}
@@ -65,46 +65,45 @@ export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SEC
 export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-1000} INTERRUPTED_ROUNDS=${INTERRUPTED_ROUNDS:-100}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
-names="
-affinity.sh
-attack-denied-names.sh
-attack-host-names.sh
-bad-input.sh
-diff-*.sh
-doctor.sh
-examples.sh
-exec-*.sh
-fstat.sh
-interrupted.sh
-ipc-private.sh
-keeper.sh
-least-privilege.sh
-limits-*.sh
-namespaces.sh
-net-corpus.sh
-net-curl.sh
-net-files.sh
-net-git.sh
-net-http2.sh
-net-loopback.sh
-net-secrets.sh
-net-smoke.sh
-net-static.sh
-rename-random.sh
-rename-trees.sh
-second-lock.sh
-self-restriction.sh
-signals.sh
-terminal.sh
-threat-*.sh
-user.sh
-workload-*.sh
+names="attacks/denied-names.sh
+attacks/host-names.sh
+cli/bad-input.sh
+cli/examples.sh
+cli/user.sh
+confine/least-privilege.sh
+confine/namespaces.sh
+confine/second-lock.sh
+doctor/doctor.sh
+egress/corpus.sh
+egress/curl.sh
+egress/files.sh
+egress/git.sh
+egress/http2.sh
+egress/loopback.sh
+egress/secrets.sh
+egress/smoke.sh
+egress/static.sh
+keeper/keeper.sh
+keeper/terminal.sh
+limits/*.sh
+supervisor/affinity.sh
+syscalls/diff-*.sh
+syscalls/exec-*.sh
+syscalls/fstat.sh
+syscalls/interrupted.sh
+syscalls/ipc-private.sh
+syscalls/rename-random.sh
+syscalls/rename-trees.sh
+syscalls/self-restriction.sh
+syscalls/signals.sh
+threats/*.sh
+workloads/*.sh
 "
 for name in $names; do
 	case $name in
 	# its list of refusals has callgate's errnos
-	diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;
-	workload-build.sh | workload-python-venv.sh) ;;
+	syscalls/diff-deviate.sh) [ -n "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;
+	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;
 	*) chosen+=("$name") ;;
 	esac
 done

@@ -59,7 +59,7 @@ threats='1|`CLONE_UNTRACED`, new namespaces by clone
 
 tests_of()
 {
-	(cd "$here" && ls "threat-$(printf %02d "$1")"-*.sh 2>/dev/null)
+	(cd "$here" && ls "threats/$(printf %02d "$1")"-*.sh 2>/dev/null)
 }
 
 wanted=" $* "

@@ -1,6 +1,0 @@
-#!/bin/bash
-# More processes than callgate may have descriptors: their calls still work.
-. "$(dirname "$0")/lib.sh"
-ulimit -n 300 || skip "no limit of 300 open files can be set"
-hostile cases-attack crowd 400
-exit 0

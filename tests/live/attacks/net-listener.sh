@@ -1,0 +1,29 @@
+#!/bin/bash
+# Without a network namespace: a listener that stops listening while a connect to it is under way must not lead the connect
+# to a service of the host's that listens at every address.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../net.sh"
+need jq
+export LIVE_WITHOUT=netns
+cp "$SRC/tests/cases/attack-net-listener.py" "$T/home/case.py"
+for how in shutdown disconnect; do
+	port=$("$PYTHON" -c '
+import random, socket
+while True:
+    port = random.randrange(10000, 32000)
+    try:
+        socket.socket().bind(("", port))
+        print(port)
+        break
+    except OSError: pass')
+	net_policy "{\"allow\": [{\"host\": \"other.test\", \"port\": 443}], \"listen\": [$port]}"
+	rm -f "$T/home/down"
+	timeout 100 "$PYTHON" "$T/home/case.py" host "$T/home/down" "$port" >"$T/host" 2>&1 &
+	host=$!
+	live_kept+=("$host")
+	net_run -W "$T/home" -w "$T/home" -- "$PYTHON" case.py inside "$how" "$port" >"$T/out" 2>&1
+	wait "$host"
+	[ "$(cat "$T/out")" = "waiting True
+got b''" ] || fail "$how: $(cat "$T/out")"
+	[ "$(cat "$T/host")" = listens ] || fail "$how: the host's service: $(cat "$T/host")"
+done

@@ -1,0 +1,89 @@
+#!/bin/bash
+# However many of its processes compute, a run ends when its time is over: with a processor's share for the supervisor alone, and
+# where the two have one share together (a container's control group). So it does when the supervisor does nothing at all.
+. "$(dirname "$0")/../lib.sh"
+need jq
+cat >"$T/spin.py" <<'EOP'
+import ctypes, os, sys
+reader, writer = os.pipe()
+for i in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        if sys.argv[2] == "apart":
+            os.setsid()
+        os.close(writer)
+        os.read(reader, 1)  # until all are there
+        while True:
+            pass
+turns = (ctypes.c_uint64 * 6)(48)
+if ctypes.CDLL(None).syscall(ctypes.c_long(315), 0, turns, 48, 0) == 0:  # sched_getattr: as long a turn as all have
+    print("turn", turns[3])
+print("all", flush=True)
+os.close(writer)
+while True:
+    pass
+EOP
+
+# spin LOOPS HOW MOST_MS [OPTION…]
+spin()
+{
+	local began took loops=$1 how=$2 most=$3
+	shift 3
+	began=$(date +%s%N)
+	LIVE_TIMEOUT=60 cg_run python --json -t 3 --pids $((loops + 100)) "$@" -r "$T/spin.py" -- \
+		"$PYTHON" "$T/spin.py" "$loops" "$how" >"$T/json" 2>"$T/err"
+	took=$((($(date +%s%N) - began) / 1000000))
+	echo "$loops loops, $how${*:+, $*}: $took ms, $(jq -c '[.status, .stdout, .calls.judged]' "$T/json")"
+	[ "$took" -ge 3000 ] || fail "it ended before its time: $(cat "$T/err" "$T/json")"
+	[ "$took" -lt "$most" ] || fail "3 s became $took ms"
+	jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null || fail "no report: $(jq -c . "$T/json")"
+	tail -n 1 "$T/audit" | jq -e '.type == "trailer" and .status == "timeout"' >/dev/null || fail "the log has no end"
+}
+
+# All that is started from now on shares what this group has.
+share_one_group()
+{
+	local base
+	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ {print $2; exit}' /proc/mounts)
+	if [ -z "$base" ]; then
+		base=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)
+		grep -qw cpu "$base/cgroup.subtree_control" 2>/dev/null || return 1
+	fi
+	group=$base/callgate-test-$$
+	mkdir "$group" 2>/dev/null && echo $$ 2>/dev/null >"$group/cgroup.procs" && return
+	rmdir "$group" 2>/dev/null
+	return 1
+}
+
+spin 300 together 9000
+turn=$(jq -r .stdout "$T/json" | sed -n 's/^turn //p')
+native=$("$PYTHON" -c "$(sed -n '1p; /^turns/,/^    print/p' "$T/spin.py")" | sed -n 's/^turn //p')
+[ "$turn" = "$native" ] || fail "the program has turns of $turn ns, natively $native"
+
+# With no namespace to end and no group to kill, a supervisor has to look for what it kills.
+if share_one_group; then
+	spin 600 together 7000 --without cgroups
+	spin 600 apart 12000 --without cgroups,pidns
+	# Back to where the group can be removed from.
+	echo $$ >"${group%/*}/cgroup.procs"
+	rmdir "$group" || fail "the group is not empty"
+else
+	echo "no cpu control group to share can be made: only a supervisor that is stopped was tried"
+fi
+
+# Nobody there to end it: the keeper does, and what the supervisor tells later counts.
+cg_run python --json -t 1 -x /usr/bin/sleep -- /usr/bin/sleep 54321 >"$T/json" 2>"$T/err" &
+keeper=$!
+for _ in $(seq 100); do
+	program=$(pgrep -f -x '/usr/bin/sleep 54321') && break
+	sleep 0.02
+done
+[ -n "${program:-}" ] || die "no program: $(cat "$T/err")"
+supervisor=$(awk '{print $4}' "/proc/$program/stat")
+kill -STOP "$supervisor"
+sleep 3.5
+state=$(awk '{print $3}' "/proc/$program/stat" 2>/dev/null)
+case ${state:-Z} in Z | X) ;; *) fail "the program lives 2.5 s after its time, in state $state" ;; esac
+kill -CONT "$supervisor"
+wait "$keeper"
+jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null || fail "a late supervisor: $(jq -c '[.status, .error, .calls]' "$T/json")"
+exit 0

@@ -1,0 +1,15 @@
+#!/bin/bash
+# A grant of "/" does not hold the caller's terminal: /dev stays the view's own.
+. "$(dirname "$0")/../lib.sh"
+need script
+cat >"$T/try.sh" <<'TRY'
+tty=$(tty)
+timeout 20 "$CALLGATE" run --profile extended -r / -- sh -c "
+	if (exec 5<$tty) 2>/dev/null; then echo 'GOT the terminal'; else echo refused; fi
+	[ -e /dev/pts ] && echo 'GOT /dev/pts'; [ -c /dev/null ] && echo x >/dev/null && echo null works; ls /etc >/dev/null && echo etc"
+TRY
+script -qec "bash $T/try.sh" /dev/null >"$T/out" 2>&1 </dev/null
+grep -q GOT "$T/out" && fail "$(cat "$T/out")"
+grep -q "null works" "$T/out" || fail "/dev/null does not work: $(cat "$T/out")"
+grep -q etc "$T/out" || fail "the grant of / does not work: $(cat "$T/out")"
+true

@@ -1,0 +1,14 @@
+#!/bin/bash
+# A run that is ended while its threads are traced (calls that are made again for the program) ends at once, with its report.
+. "$(dirname "$0")/../lib.sh"
+mkdir "$T/w"
+for round in 1 2 3; do
+	start=$(date +%s%N)
+	cg_run extended -x "$CASES/cases-attack" -t 1 --json -w "$T/w" -- "$CASES/cases-attack" wander >"$T/json" 2>"$T/err"
+	status=$?
+	took=$((($(date +%s%N) - start) / 1000000))
+	[ $status = 124 ] || fail "round $round: exit status $status: $(cat "$T/err")"
+	[ $took -lt 8000 ] || fail "round $round: it took $took ms"
+	jq -e '.calls.judged > 0' "$T/json" >/dev/null || fail "round $round: no report: $(head -c 600 "$T/json")"
+done
+exit 0

@@ -1,0 +1,137 @@
+#!/bin/bash
+# What users get wrong: one clear message on stderr, the right exit status, nothing left behind.
+. "$(dirname "$0")/../lib.sh"
+
+# refused NAME STATUS PATTERN COMMAND…: it ends with STATUS and says PATTERN (extended regex) in at most LINES lines.
+refused()
+{
+	local name=$1 want=$2 pattern=$3 status left
+	shift 3
+	"$@" >"$T/out" 2>"$T/err"
+	status=$?
+	[ $status = "$want" ] || fail "$name: status $status, not $want: $(head -n 3 "$T/err")"
+	grep -qE -- "$pattern" "$T/err" || fail "$name: the message does not say '$pattern': $(head -n 5 "$T/err")"
+	[ "$(wc -l <"$T/err")" -le "${LINES_MAX:-2}" ] || fail "$name: $(wc -l <"$T/err") lines of message: $(cat "$T/err")"
+	grep -qE 'assert|Segmentation|AddressSanitizer|core dumped' "$T/err" && fail "$name: $(cat "$T/err")"
+	left=$(find "$T/tmp" -mindepth 2 -maxdepth 2 ! -name lock ! -name results ! -name spare)
+	[ -z "$left" ] || fail "$name: left $left"
+}
+
+# policy TEXT: writes it; the name is in $P
+P=$T/policy.json
+policy() { printf '%s\n' "$1" >"$P"; }
+run_policy() { cg run -p "$P" -- /bin/true; }
+
+policy '{"version": 1, "filesystem": {"read": ["/usr"'
+refused malformed 125 "$P:[0-9]+" run_policy
+policy '[]'
+refused not-an-object 125 "$P" run_policy
+: >"$P"
+refused empty-file 125 "$P" run_policy
+policy '{"version": 1, "filesytem": {}}'
+refused unknown-key 125 "$P:1.*filesytem" run_policy
+policy '{"version": 1,
+ "filesystem": {"reed": ["/usr"]}}'
+refused unknown-inner-key 125 "$P:2.*reed" run_policy
+policy '{"version": 1, "filesystem": {"read": "/usr"}}'
+refused wrong-type 125 "$P:1.*read" run_policy
+policy '{"version": 1, "filesystem": {"read": [7]}}'
+refused wrong-item-type 125 "$P:1.*read" run_policy
+policy '{"version": 9}'
+refused version 125 "$P:1.*version" run_policy
+policy '{"version": 1, "filesystem": {"read": ["relative/path"]}}'
+refused relative-path 125 "$P:1.*relative/path" run_policy
+policy '{"version": 1, "filesystem": {"read": ["/us**r"]}}'
+refused mid-word-glob 125 "$P:1" run_policy
+policy '{"version": 1, "filesystem": {"write": ["/opt/x"], "deny": ["/opt/x"]}}'
+refused contradiction 125 "$P:1.*/opt/x" run_policy
+policy '{"version": 1, "extends": ["no-such-profile"]}'
+refused extends-nothing 125 "no-such-profile" run_policy
+policy "{\"version\": 1, \"extends\": [\"$P\"]}"
+refused extends-itself 125 "$P" run_policy
+policy '{"version": 1, "limits": {"wall": "fast"}}'
+refused bad-time 125 "$P:1.*wall" run_policy
+policy '{"version": 1, "limits": {
+  "pids": 0}}'
+refused bad-pids 125 "$P:2: limits.pids: .*number" run_policy
+policy '{"version": 1, "limits": {"memory": "1K"}}'
+refused small-memory 125 "$P:1: limits.memory: .*range.*1M" run_policy
+policy '{"version": 1, "limits": {"pids": 5}, "process": {"max": 6}}'
+refused pids-twice 125 "$P:1: process.max: .*limits.pids" run_policy
+policy '{"version": 1, "env": {"set": {"A=B": "x"}}}'
+refused bad-env-name 125 "$P:1" run_policy
+policy '{"version": 1,
+ "require": ["landlok"]}'
+refused unknown-layer 125 "$P:2: require\[0\]: .*landlok.*did you mean \"landlock\"" run_policy
+policy '{"version": 1,
+ "user": "a:b:c"}'
+refused bad-policy-user 125 "$P:2: user: .*more than one colon" run_policy
+refused no-such-policy 125 "$T/none.json" cg run -p "$T/none.json" -- /bin/true
+refused no-such-profile 125 "nothing" cg run --profile nothing -- /bin/true
+
+run() { cg run --profile minimal "$@"; }
+LINES_MAX=4
+refused unknown-option 125 'frobnicate' cg run --frobnicate -- /bin/true
+refused no-program 125 'program' cg run
+refused no-verb 125 'frob' cg frob
+refused bad-user 125 "no group behind the colon" run --user 1: -- /bin/true
+refused unknown-user 125 "no such user" run --user no-such-user -- /bin/true
+refused bad-layer 125 'no layer "moat"' run --require landlock,moat -- /bin/true
+refused needed-layer 125 'nothing runs without seccomp_notify' run --without no_new_privs -- /bin/true
+refused doctor-argument 125 'takes no arguments' cg doctor /etc
+refused bad-timeout 125 'soon' run -t soon -- /bin/true
+refused bad-memory 125 '-m 3: .*range' run -m 3 -- /bin/true
+refused bad-pids-option 125 '--pids x: .*number' run --pids x -- /bin/true
+refused bad-disk 125 '--disk 1Q: .*size' run --disk 1Q -- /bin/true
+LINES_MAX=2
+refused missing-program 127 'no-such-program' run -- no-such-program
+refused missing-path 127 '/no/such' run -- /no/such
+touch "$T/plain"
+refused not-executable 126 "$T/plain" run -r "$T/plain" -- "$T/plain"
+refused not-granted 126 "$T/tool" sh -c "cp /bin/true '$T/tool'; \"\$@\"" sh timeout 20 "$CALLGATE" run --profile minimal -r "$T/tool" -- "$T/tool"
+refused directory 126 "$T" run -r "$T/home" -- "$T/home"
+refused missing-workdir 125 "$T/none" run -w "$T/none" -- /bin/true
+refused workdir-is-file 125 "$T/plain" run -w "$T/plain" -- /bin/true
+mkdir "$T/closed" && chmod 0 "$T/closed"
+[ "$(id -u)" = 0 ] || refused unreadable-workdir 125 "$T/closed" run -w "$T/closed" -- /bin/true
+[ "$(id -u)" != 0 ] || refused unreadable-workdir 125 "$T/closed" \
+	setpriv --inh-caps=-all --bounding-set=-all timeout 20 "$CALLGATE" run --profile minimal -w "$T/closed" -- /bin/true
+refused missing-input 125 "$T/none" run --input "$T/none" -- /bin/true
+refused output-is-file 125 "$T/plain" run --output "$T/plain" -- /bin/true
+refused log-not-writable 125 '/no/such/dir' run --audit /no/such/dir/log -- /bin/true
+echo old >"$T/old-log"
+refused log-exists 125 "$T/old-log" run --audit "$T/old-log" -- /bin/true
+
+# A layer that is insisted on and not there: said before anything else is wrong, by one message, whoever insists.
+LINES_MAX=1
+policy '{"version": 1, "extends": ["minimal"], "require": ["userns", "landlock"]}'
+refused layer-missing 125 'the layer landlock is required and not active: switched off' run --require landlock --without landlock -- no-such-program
+refused layer-missing-policy 125 'the layer landlock is required and not active: switched off' cg run --without landlock,userns -p "$P" -- /bin/sh
+refused layer-missing-json 125 'callgate doctor' run --json --require landlock --without landlock -- /bin/sh
+[ "$(jq -r '[.status, .exit_code, .error.code, .enforcement.landlock.active] | join(" ")' "$T/out")" = "error 125 layer_missing false" ] ||
+	fail "layer-missing: the result says $(jq -c '[.status, .exit_code, .error]' "$T/out")"
+LINES_MAX=2
+
+# a log that cannot grow: the call is refused, the run says so
+LINES_MAX=6
+refused log-full 125 'audit|log' run --audit /dev/full -- /bin/true
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir "$T/small"
+	# shellcheck disable=SC2016 # expanded in there
+	refused log-disk-full 125 'audit|log' unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 20 "$@" --audit "$0/log" \
+		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" "$T" "$CALLGATE" run --profile minimal -x /bin/sh
+fi
+closed_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
+refused closed-stdout 125 'standard output|stdout' closed_stdout
+refused closed-stdout-json 125 'standard output|stdout' closed_stdout --json
+closed_doctor() { timeout 20 "$CALLGATE" doctor >&-; }
+refused closed-stdout-doctor 125 'standard output' closed_doctor
+full_doctor() { timeout 20 "$CALLGATE" doctor >/dev/full; }
+refused full-stdout-doctor 125 'standard output' full_doctor
+full_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >/dev/full; }
+refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --json
+
+# callgate inside of callgate: there is a listener already
+LINES_MAX=4
+nested() { cg_run extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" -r "$SRC" -r "$BUILD" -- "$CALLGATE" run --profile minimal -- /bin/true; }
+refused nested 125 'listener|seccomp|nested' nested

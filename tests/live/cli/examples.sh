@@ -1,0 +1,66 @@
+#!/bin/bash
+# The examples do what their READMEs say: each one's run.sh, from another directory, as a user would start it.
+. "$(dirname "$0")/../lib.sh"
+need git make gcc node jq
+export CALLGATE
+cd "$T" || die "cd"
+
+# example NAME [ARG…]: its output in $T/NAME.out
+example()
+{
+	local name=$1 status
+	shift
+	"$CALLGATE" check "$SRC/examples/$name/policy.json" >"$T/check" 2>&1 || fail "$name: policy: $(cat "$T/check")"
+	timeout -k 5 "$LIVE_TIMEOUT" "$SRC/examples/$name/run.sh" "$@" </dev/null >"$T/$name.out" 2>"$T/$name.err"
+	status=$?
+	[ $status = 0 ] || fail "$name: ended with $status: $(tail -n 15 "$T/$name.err" "$T/$name.out")"
+}
+
+# says NAME REGEX: it is a line of NAME's output.
+says()
+{
+	grep -qxE -- "$2" "$T/$1.out" || fail "$1: its output has no line '$2': $(tail -n 15 "$T/$1.out")"
+}
+
+# kept NAME FILE…: these files, none else, none empty, are in its output directory.
+kept()
+{
+	local name=$1 found
+	shift
+	found=$(cd "$T/out-$name" && find . -type f -size +0 | LC_ALL=C sort | tr '\n' ' ')
+	[ "$found" = "$(printf './%s ' "$@")" ] || fail "$name: kept '$found', expected: $*"
+}
+
+example c-build out-c-build
+says c-build '[0-9]+ words'
+kept c-build report.txt top-words
+[ "$(echo one two two | "$T/out-c-build/top-words" 1)" = "2 two" ] || fail "c-build: the program built does not work"
+
+example git-session out-git-session
+says git-session 'clean, 4 commits'
+kept git-session log.txt
+
+example node out-node
+says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
+kept node report.json
+jq -e '[.sums[].files] | add > 0' "$T/out-node/report.json" >/dev/null || fail "node: report.json counts nothing"
+
+if "$PYTHON" -c 'import pandas, matplotlib' 2>/dev/null; then
+	example analysis out-analysis
+	says analysis 'total revenue: 694401.40'
+	kept analysis revenue.png summary.csv
+	[ "$(head -c 8 "$T/out-analysis/revenue.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] ||
+		fail "analysis: revenue.png is no PNG"
+fi
+
+if "$PYTHON" -m pip --version >/dev/null 2>&1; then
+	example phases out-phases
+	says phases 'network: none'
+	kept phases report.txt
+fi
+
+mark=hostile-mark-$$
+example hostile "$mark"
+says hostile 'got: nothing'
+[ "$(grep -c ': refused (' "$T/hostile.out")" -ge 60 ] || fail "hostile: only $(grep -c refused "$T/hostile.out") attempts"
+[ -z "$(survivors "$mark")" ] || fail "hostile: left a process: $(survivors "$mark")"

@@ -1,0 +1,82 @@
+#!/bin/bash
+# The second lock holds without the first: with a filter that lets everything through, and no namespaces, a hostile program
+# is left without a file and a connection. Three runs: that one; the control, in which Landlock is off as well and all must
+# be had; and the true program, which holds all of it and what Landlock alone cannot.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../canary.sh"
+need jq "$PYTHON" setsid
+OPEN=$CASES/callgate-open
+[ -x "$OPEN" ] || skip "not built: $OPEN"
+abi=$("$OPEN" run --json --without namespaces --profile minimal -x /bin/true -- /bin/true 2>/dev/null |
+	jq -r '.enforcement.landlock | select(.active) | .why | capture("ABI (?<n>[0-9]+)").n')
+[ -n "$abi" ] || skip "no Landlock here"
+
+# Loud about it everywhere.
+"$OPEN" --version 2>"$T/err" | grep -q 'CONFINES NOTHING' || fail "--version says nothing of the open filter"
+grep -q 'FIRST LOCK IS OFF' "$T/err" || fail "no warning on stderr"
+"$CALLGATE" --version 2>&1 | grep -qi 'confines nothing\|first lock' && fail "the true program says that it has an open filter"
+
+# attempt PROGRAM WITHOUT: what it got, in $T/out. Fresh victims each time.
+attempt()
+{
+	local dir
+	chmod -R u+rwX "$T/outside" "$T/w" "$T/home2" 2>/dev/null
+	rm -rf "$T/outside" "$T/w" "$T/home2"
+	for dir in outside w home2; do
+		mkdir -p "$T/$dir/sub"
+		echo victim >"$T/$dir/victim"
+	done
+	printf '#!/bin/sh\nexit 0\n' >"$T/w/script"
+	chmod 755 "$T/w/script"
+	canary_start
+	timeout -k 5 "$LIVE_TIMEOUT" "$1" run --json --without "$2" --profile minimal -x "$CASES/cases-second-lock" -w "$T/w" -- \
+		"$CASES/cases-second-lock" "$T/outside" "$T/w" "$T/home2" "$(canary tcp)" "$(canary udp)" "$(canary abstract)" \
+		"$(canary path)" "$CANARY_PID" "$abi" </dev/null >"$T/result" 2>"$T/err"
+	jq -r .stdout "$T/result" >"$T/out" || die "no result: $(cat "$T/err")"
+}
+same_tree()
+{
+	find "$1" -printf '%y %s %P\n' | sort
+}
+
+attempt "$OPEN" namespaces
+[ "$(jq -r .enforcement.seccomp_notify.active "$T/result")" = false ] || fail "the result claims the first lock"
+grep '^got ' "$T/out" | head -n 20 >"$T/got"
+[ ! -s "$T/got" ] || fail "without the first lock it got: $(cat "$T/got")"
+grep -q '^unheld stat$' "$T/out" || fail "it did not run, or the filter is not open: $(cat "$T/out" "$T/err")"
+[ "$(same_tree "$T/outside")" = "$(printf '%s\n' "d 4096 " "d 4096 sub" "f 7 victim" | sed "s/4096/$(stat -c %s "$T/outside")/" | sort)" ] ||
+	fail "the directory outside changed: $(same_tree "$T/outside")"
+! grep -qv '^socket \(tcp\|udp\|path\)$' "$CANARY/contacts" || fail "the canary was reached: $(cat "$CANARY/contacts")"
+kill -0 "$CANARY_PID" || fail "the canary is dead"
+canary_stop
+echo "not held by Landlock ABI $abi alone: $(sed -n 's/^unheld //p' "$T/out" | paste -sd, | sed 's/,/, /g')"
+# doc/security.md tells users the same.
+sed -n 's/^unheld //p' "$T/out" | while read -r what; do
+	grep -qiF -- "$what" "$SRC/doc/security.md" || echo "$what"
+done >"$T/undocumented"
+[ ! -s "$T/undocumented" ] || fail "doc/security.md does not name what Landlock leaves: $(paste -sd, "$T/undocumented")"
+
+# The control: neither lock. What is not had now, the first run proves nothing about.
+attempt "$OPEN" namespaces,landlock
+canary_stop
+for what in "read /etc/passwd" "list /etc" "write /dev/null" "create $T/outside" "create $T/w" "create /tmp" "mkdir $T/outside" \
+	"mkfifo $T/home2" "mknod $T/outside" "symlink $T/outside" "socket $T/outside" "tmpfile $T/w" "read $T/outside/victim" \
+	"write $T/outside/victim" "truncate $T/outside/victim" "overwrite $T/outside/victim" "link $T/outside/victim" \
+	"rename $T/outside/victim" "exchange $T/outside/victim" "unlink" "rmdir" "reopen /etc/passwd" "exec /bin/true" \
+	"loader /bin/true" "script" "tcp connect" "tcp bind" "abstract connect" "signal kill" "signal pidfd" "signal supervisor"; do
+	case $what in
+	truncate*) [ "$abi" -ge 3 ] || continue ;;
+	tcp*) [ "$abi" -ge 4 ] || continue ;;
+	abstract* | signal*) [ "$abi" -ge 6 ] || continue ;;
+	esac
+	grep -qF "got $what" "$T/out" || fail "the control: without both locks it did not get: $what"
+done
+
+# The true program: none of it outside what `minimal` grants, and nothing of what Landlock leaves.
+attempt "$CALLGATE" namespaces
+canary_untouched
+canary_stop
+grep "^got .*\($T/outside\|$T/home2\)\|^got \(exec\|loader\|script\|tcp\|abstract\|signal\|ptrace\|memory\|descriptor\)\|^unheld" \
+	"$T/out" >"$T/got"
+[ ! -s "$T/got" ] || fail "inside it got: $(cat "$T/got")"
+grep -q "^got create $T/w" "$T/out" || fail "it did not even get what is granted: $(cat "$T/out")"

@@ -1,0 +1,65 @@
+#!/bin/bash
+# Node's clients at opened endpoints: fetch, the https module with and without kept connections, http2, websockets.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../net.sh"
+need jq node nghttpd curl
+node -e 'process.exit(typeof fetch === "function" ? 0 : 1)' || skip "node has no fetch"
+"$PYTHON" -c 'import websockets' 2>/dev/null || skip "python3-websockets is not installed"
+net_ca node.test
+net_servers https
+h1=$(net_port https)
+net_nghttpd node.test
+echo "by files" >"$NET/htdocs/file"
+"$PYTHON" "$SRC/tests/cases/net-http1.py" serve "$NET" >"$NET/websocket.log" 2>&1 &
+live_kept+=($!)
+net_await "the websocket server" test -s "$NET/websocket-ports"
+read -r _ wss <"$NET/websocket-ports"
+endpoint='"host": "node.test", "proto": "https", "private": true'
+net_policy "{
+	\"allow\": [
+		{$endpoint, \"port\": $h1, \"http\": [\"GET /ok\", \"GET /size/*\", \"POST /echo\"]},
+		{$endpoint, \"port\": $net_h2, \"http\": [\"GET /file\"]},
+		{$endpoint, \"port\": $wss, \"http\": [\"WEBSOCKET /chat\"]}],
+	\"resolve\": {\"node.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
+cp "$SRC/tests/cases/net-node.js" "$T/home/client.js"
+options=()
+node --experimental-websocket -e 0 2>/dev/null && options=(--experimental-websocket --no-warnings)
+{
+	cat <<END
+fetch ok
+fetch parallel $(seq -s ' ' 0 19)
+fetch post 100000
+fetch stream 50000
+fetch 403 path_not_granted
+fetch elsewhere ENOTFOUND
+https kept 200 ok false
+https kept 200 ok true
+https kept 200 ok true
+https kept 200 ok true
+https chunked 200 70001
+https parallel 20
+http2 21
+END
+	node "${options[@]}" -e '
+		if (globalThis.WebSocket)
+			console.log("global echo 100000\nglobal /chat 1000\nglobal /other refused");
+		if (require("fs").existsSync("/usr/share/nodejs/ws"))
+			console.log("ws echo 100000\nws /chat 1000\nws /other refused");
+		console.log("done");'
+} >"$T/expected"
+
+for without in "" netns; do
+	export LIVE_WITHOUT=$without
+	where=${without:+without $without: }
+	: >"$NET/access"
+	net_run -r "$T/home" -- node "${options[@]}" "$T/home/client.js" "$h1" "$net_h2" "$wss" >"$T/out" 2>"$T/err" ||
+		fail "${where}status $?: $(tail -n 5 "$T/err")"
+	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
+	jq -r '.method + " " + .path' "$NET/access" | sort >"$T/server"
+	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" "$T/audit" |
+		sort >"$T/recorded"
+	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
+	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' "$T/audit" >"$T/equal" ||
+		fail "${where}opened and closed connections differ"
+done

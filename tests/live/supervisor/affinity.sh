@@ -1,0 +1,25 @@
+#!/bin/bash
+# The masks of CPUs that a program and its children see are its own, whatever the supervisor does to be quick.
+. "$(dirname "$0")/../lib.sh"
+cpus=$("$PYTHON" -c 'import os; print(",".join(map(str, sorted(os.sched_getaffinity(0)))))')
+echo x >"$T/file"
+options=(--profile minimal -r "$T/file" -x "$CASES/cases-affinity" -x /usr/bin/taskset)
+# shellcheck disable=SC2206 # words
+options+=(${LIVE_OPTIONS:-})
+
+timeout "$LIVE_TIMEOUT" "$CASES/cases-affinity" "$T/file" "$cpus" >"$T/native" || die "natively: $(cat "$T/native")"
+timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" --audit "$T/log" -- "$CASES/cases-affinity" "$T/file" "$cpus" >"$T/out" ||
+	fail "status $?: $(cat "$T/out")"
+cat "$T/out"
+
+# Started with one CPU, inside and outside.
+for cpu in ${cpus//,/ }; do
+	timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" -- /usr/bin/taskset -c "$cpu" "$CASES/cases-affinity" "$T/file" "$cpu" \
+		>"$T/out" || fail "taskset $cpu inside: status $?: $(cat "$T/out")"
+	timeout "$LIVE_TIMEOUT" taskset -c "$cpu" "$CALLGATE" run "${options[@]}" -- "$CASES/cases-affinity" "$T/file" "$cpu" \
+		>"$T/out" || fail "taskset $cpu outside: status $?: $(cat "$T/out")"
+done
+
+# Asking for one's own mask is native elsewhere, so it is not on record; another's is.
+own=$(grep '"sched_getaffinity"' "$T/log" | grep -v '"args":{"pid":[1-9]')
+[ -z "$own" ] || fail "its own mask is on record: $own"

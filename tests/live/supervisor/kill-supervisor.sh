@@ -1,0 +1,57 @@
+#!/bin/bash
+# The supervisor is killed at random moments under load: every effect that a program saw or that the file system shows is
+# in the log, the tree is dead within a second, the scratch space is removed. KILLS: how often.
+. "$(dirname "$0")/../lib.sh"
+need jq
+
+find_program()
+{
+	local dir
+	for dir in /proc/[0-9]*; do
+		[ "$(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" = "$1 " ] && echo "${dir#/proc/}" && return
+	done
+}
+
+# $1: seconds of load before the kill
+round()
+{
+	local program supervisor keeper i name missing
+	rm -rf "$T/w"
+	mkdir "$T/w"
+	cg_run minimal -x "$CASES/cases-threat" -w "$T/w" -- "$CASES/cases-threat" load 10000000 >"$T/acks" 2>"$T/err" &
+	keeper=$!
+	program=
+	for i in $(seq 200); do
+		[ -s "$T/acks" ] || ls "$T/w"/file-* >/dev/null 2>&1 && program=$(find_program "$CASES/cases-threat load 10000000") && [ -n "$program" ] && break
+		sleep 0.02
+	done
+	[ -n "$program" ] || die "no program: $(cat "$T/err")"
+	sleep "$1"
+	supervisor=$(awk '{print $4}' "/proc/$program/stat")
+	kill -KILL "$supervisor" || die "no supervisor"
+	for i in $(seq 10); do
+		kill -0 "$program" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -0 "$program" 2>/dev/null && fail "the program outlived its supervisor by a second"
+	wait "$keeper"
+	i=$?
+	[ $i = 125 ] || fail "ended with $i, not 125: $(cat "$T/err")"
+	# done: what is in the directory, and what was there before it was renamed
+	{
+		find "$T/w" -mindepth 1 -printf '%f\n'
+		find "$T/w" -name 'moved-*' -printf '%f\n' | sed 's/^moved/file/'
+		sed -n 's/^made //p; s/^moved //p' "$T/acks" | tr -cd 'a-z0-9\n-' | grep -E -- '-[0-9]+-[0-9]+$'
+	} | sort -u >"$T/effects"
+	jq -R -r 'try (fromjson | select(.verdict != "deny") | .path, .path2) catch "bad line" | select(. != null)' "$T/audit" |
+		sed 's|.*/||' | sort -u >"$T/logged"
+	missing=$(comm -23 "$T/effects" "$T/logged" | grep -v '^$' | head -n 5)
+	[ -z "$missing" ] || fail "performed and not in the log after $1 s: $missing"
+	[ "$(wc -l <"$T/effects")" -gt 1 ] || fail "no effects at all"
+	grep -q 'bad line' "$T/logged" && fail "a torn line was left in the log"
+	echo "after $1 s: $(wc -l <"$T/effects") effects, $(wc -l <"$T/audit") records"
+}
+
+for _ in $(seq "${KILLS:-6}"); do
+	round "0.$((RANDOM % 60 + 10))"
+done

@@ -1,0 +1,71 @@
+#!/bin/bash
+# How many system calls the supervisor makes for one of the program's, counted with strace on it: the speed of a call is
+# theirs, and one more is a mistake. As root only, whom strace may look at it.
+. "$(dirname "$0")/../lib.sh"
+need strace
+[ "$(id -u)" = 0 ] || skip "strace of the supervisor needs root"
+micro=$BUILD/bench-micro
+[ -x "$micro" ] || skip "bench-micro is not built"
+mkdir -p "$T/w"
+"$CALLGATE" run --require mountns -- /bin/true >/dev/null 2>&1 || skip "there is no mount namespace"
+
+children()
+{
+	local child
+	for child in $(pgrep -P "$1"); do
+		echo "$child"
+		children "$child"
+	done
+}
+
+# The process below $1 that has a listener.
+supervisor_of()
+{
+	local pid fd
+	for pid in $(children "$1"); do
+		for fd in "/proc/$pid/fd"/*; do
+			[ "$(readlink "$fd" 2>/dev/null)" = 'anon_inode:seccomp notify' ] && echo "$pid" && return
+		done
+	done
+}
+
+# count WANTED OPERATION PATH: no more calls than that from one notification to the next, in the middle of many.
+count()
+{
+	local keeper supervisor='' median
+	# shellcheck disable=SC2016 # the inner shell's
+	"$CALLGATE" run --audit "$T/log.$2" --profile extended -w "$T/w" -r "$BUILD" -x "$BUILD" -- \
+		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" "$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
+	keeper=$!
+	for _ in $(seq 200); do
+		# before that, others have the listener as well: whoever made it and hands it on
+		[ -e "$T/w/$2.waits" ] || { sleep 0.1 && continue; }
+		supervisor=$(supervisor_of "$keeper")
+		[ -n "$supervisor" ] && break
+		sleep 0.1
+	done
+	[ -n "$supervisor" ] || die "no supervisor below $keeper: $(cat "$T/out")"
+	strace -q -p "$supervisor" -o "$T/trace" 2>"$T/strace" &
+	for _ in $(seq 200); do
+		[ -s "$T/trace" ] || grep -q 'TracerPid:[[:space:]]*[1-9]' "/proc/$supervisor/status" && break
+		sleep 0.1
+	done
+	: >"$T/w/$2" # it may begin
+	wait "$keeper" || fail "$2: $(cat "$T/out")"
+	wait
+	# Whether the next notification is there already when it is first asked for is strace's doing, not ours.
+	median=$(awk '/^poll\(.*= 0 \(Timeout\)/ { next } /NOTIF_RECV/ { if (n) print n; n = 0 } { n++ }' "$T/trace" | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }')
+	[ "${median:-99}" -le "$1" ] || {
+		fail "$2 $3: $median calls, $1 are enough"
+		awk '/NOTIF_RECV/ { if (n++ == 200) on = 1; else if (on) exit } on' "$T/trace" >&2
+	}
+}
+
+# With poll and the listener's own: RECV, ID_VALID, SEND. An open has one more, ADDFD: what is given is closed here before the
+# call is answered (notify_add).
+count 8 open /usr/bin/env
+count 7 stat /usr/bin/env
+count 6 access /usr/bin/env
+# One of them is for a table of descriptors that is not looked at each time, unless strace makes everything slow.
+count 7 missing /usr/bin/not-there
+count 6 denied /etc/shadow-not-granted

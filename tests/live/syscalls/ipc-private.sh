@@ -1,0 +1,54 @@
+#!/bin/bash
+# System V IPC and POSIX queues are the run's own where it has an ipc namespace, and absent elsewhere; /dev/shm always is its own.
+. "$(dirname "$0")/../lib.sh"
+cp "$SRC/tests/cases/ipc.py" "$T/ipc.py"
+mkdir "$T/w" "$T/w2"
+
+# The outsider's objects, under the names the program looks for: gone with their own namespace where one can be had.
+outside=("$PYTHON" "$T/ipc.py")
+unshare -i true 2>/dev/null && outside=(unshare -i "$PYTHON" "$T/ipc.py")
+
+inside()
+{
+	cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -r "$T/ipc.py" -w "$T/w" -- "$PYTHON" "$T/ipc.py" "$@"
+}
+
+inside look callgate-held >"$T/out" 2>&1 || fail "at first: $(cat "$T/out")"
+private=$(jq -r 'select(.type == "header") | .layers.ipcns.active' "$T/audit")
+if [ "$private" = true ]; then
+	inside use >"$T/out" 2>&1 || fail "use: $(cat "$T/out")"
+	"${outside[@]}" use >"$T/native" 2>&1
+	cmp -s "$T/native" "$T/out" || [ ! -w /dev/shm ] || [ -n "$(ls /dev/shm)" ] || fail "use: $(diff "$T/native" "$T/out")"
+	grep -q 'posix message: b.posix' "$T/out" || fail "use: $(cat "$T/out")"
+else
+	inside absent >"$T/out" 2>&1 || fail "absent: $(cat "$T/out")"
+	audit_has '.syscall == "shmget" and .errno == "ENOSYS"'
+fi
+grep -q "sem_open: \\['sem.callgate'\\]" "$T/out" || fail "named semaphores: $(cat "$T/out")"
+
+# Without the namespace they are refused, each on record.
+CG_OPTIONS=(--without ipcns)
+inside absent >"$T/out" 2>&1 || fail "without ipcns: $(cat "$T/out")"
+for name in shmget semget msgget shmctl mq_open mq_unlink; do
+	audit_has ".syscall == \"$name\" and .verdict == \"deny\" and .errno == \"ENOSYS\""
+done
+
+CG_OPTIONS=()
+
+# Of two runs at once neither sees the other's, nor does anybody outside; and nothing is left.
+mkfifo "$T/go"
+(timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --profile extended -i -r "$T/ipc.py" -w "$T/w2" -- \
+	"$PYTHON" "$T/ipc.py" hold <"$T/go" >"$T/held" 2>&1) &
+exec 9>"$T/go"
+for _ in $(seq 100); do
+	grep -q holding "$T/held" && break
+	sleep 0.05
+done
+grep -q holding "$T/held" || fail "it does not hold: $(cat "$T/held")"
+inside look callgate-held >"$T/out" 2>&1 || fail "the other run: $(cat "$T/out")"
+[ ! -e /dev/shm/callgate-held ] || fail "/dev/shm of the run is the machine's"
+grep -qw 51729 /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg && fail "System V objects of a run are outside" # 0xca11
+exec 9>&-
+wait
+[ -z "$(find "$T/tmp" -name callgate-held 2>/dev/null)" ] || fail "left behind: $(find "$T/tmp" -name callgate-held)"
+true

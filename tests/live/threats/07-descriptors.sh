@@ -1,0 +1,7 @@
+#!/bin/bash
+# Threat 7: what the caller had open does not reach the program.
+. "$(dirname "$0")/../lib.sh"
+echo the-secret >"$T/secret"
+# shellcheck disable=SC2094 # only held open
+exec 7<>"$T/secret" 9</ 250<"$T/secret"
+hostile cases-threat fds

@@ -1,0 +1,25 @@
+#!/bin/bash
+# Threats 34-38 in a run that has a network: an outsider on the same machine is not reached, with a network namespace, without,
+# and where pidfd_getfd(2) is refused.
+# shellcheck disable=SC2154 # tcp, udp, abstract: set by start_canary
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../net.sh"
+need jq
+mkdir "$T/w"
+start_canary
+net_policy '{"allow": [{"host": "some.test", "port": 443}], "listen": [8000]}'
+printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$CASES/cases-without" "$CALLGATE" >"$T/callgate"
+chmod +x "$T/callgate"
+for program in "$CALLGATE" "$T/callgate"; do
+	for without in "" netns namespaces; do
+		LIVE_WITHOUT=$without CALLGATE=$program net_run -x "$CASES/cases-threat" -w "$T/w" -- \
+			"$CASES/cases-threat" network "$tcp" "$udp" >"$T/out" 2>&1 ||
+			fail "${program##*/} without '$without': $(tail -n 15 "$T/out")"
+		met_nobody
+		audit_has '.syscall == "connect" and .verdict == "deny" and .port == '"$tcp"
+	done
+done
+# They do reach it where nobody is in the way: else the above would show nothing.
+timeout 10 "$CASES/cases-threat" network "$tcp" "$udp" >"$T/out" 2>&1
+met tcp
+met udp

@@ -1,0 +1,4 @@
+#!/bin/bash
+# Threat 37: of all families only connected unix sockets exist.
+. "$(dirname "$0")/../lib.sh"
+hostile cases-threat families

@@ -1,0 +1,689 @@
+/*
+ * The filter's verdicts on made-up registers, without a kernel, and that libseccomp's filter of the same table agrees:
+ * threats 1, 8, 13-15, 34, 37, 41.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/fs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "confine/filter.h"
+#include "syscalls/arch/arch.h"
+#include "syscalls/table/table.h"
+#include "tests/unit/confine/bpf-run.h"
+#include "tests/unit/confine/filter-oracle.h"
+#include "tests/unit/row-named.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define NOTIFIED SECCOMP_RET_USER_NOTIF
+#define NATIVELY SECCOMP_RET_ALLOW
+#define HIGH (1ULL << 40)
+
+static struct sock_fprog program, oracle;
+
+static unsigned variant;
+
+static void build_variant(unsigned traits)
+{
+	variant = traits;
+	ck_assert_int_eq(filter_build(traits, &program), 0);
+	ck_assert_int_eq(oracle_build(traits, &oracle), 0);
+}
+
+static void build(void)
+{
+	build_variant(0);
+}
+
+static void build_terminal(void)
+{
+	build_variant(RUN_TERMINAL);
+}
+
+static void build_fstat(void)
+{
+	build_variant(RUN_FSTAT);
+}
+
+static void build_ipc(void)
+{
+	build_variant(RUN_OWN_IPC);
+}
+
+static void build_memory(void)
+{
+	build_variant(RUN_MEMORY);
+}
+
+static void build_inet(void)
+{
+	build_variant(RUN_INET | RUN_UDP | RUN_MESSAGES);
+}
+
+static void build_tcp(void)
+{
+	build_variant(RUN_INET | RUN_LISTENERS);
+}
+
+static void build_pinned(void)
+{
+	build_variant(RUN_PINNED | RUN_RESTART);
+}
+
+static void build_counted(void)
+{
+	build_variant(RUN_FORKS | RUN_DISK);
+}
+
+static void drop(void)
+{
+	free(program.filter);
+	free(oracle.filter);
+}
+
+static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
+{
+	struct seccomp_data data = {.arch = arch, .nr = (int)nr};
+	unsigned steps;
+	uint32_t result;
+
+	if (arg)
+		memcpy(data.args, arg, sizeof(data.args));
+	result = bpf_run(&program, &data, &steps);
+	/* No assertion, which writes a file each time. */
+	if (result == BPF_RUN_BAD || result != bpf_run(&oracle, &data, &steps))
+		ck_abort_msg("%u: %#x, but libseccomp's: %#x", nr, result, bpf_run(&oracle, &data, &steps));
+	if (arch == arch_audit() && arg && filter_notifies(variant, (int)nr, arg) != (result == NOTIFIED))
+		ck_abort_msg("%u: %#x, but filter_notifies does not say so", nr, result);
+	if (arch == arch_audit() && result == NOTIFIED && !filter_may_notify(variant, (int)nr))
+		ck_abort_msg("%u: %#x, but filter_may_notify does not say so", nr, result);
+	return result;
+}
+
+/* A second reading of the table, to hold the filter against. */
+static bool term_holds(const struct row_term *term, const uint64_t arg[6])
+{
+	for (unsigned i = 0; i < term->count; i++)
+		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
+			return false;
+	return true;
+}
+
+static bool any_holds(const struct row_term *term, const uint64_t arg[6])
+{
+	for (; term->count; term++)
+		if (term_holds(term, arg))
+			return true;
+	return false;
+}
+
+static uint32_t expected(uint32_t nr, const uint64_t arg[6])
+{
+	const struct syscall_row *row = table_find((int)nr);
+
+	if (!row)
+		return NOTIFIED;
+	if (oracle_native(variant, row))
+		return NATIVELY;
+	if (row->class == ROW_QUIET)
+		return SECCOMP_RET_ERRNO | (uint32_t)row->error;
+	if (oracle_own(variant, row) && any_holds(row->allow, arg))
+		return NATIVELY;
+	for (const struct row_more *more = row->more; more && more->terms; more++)
+		if (oracle_also(variant, more) && any_holds(more->terms, arg))
+			return NATIVELY;
+	return NOTIFIED;
+}
+
+START_TEST(every_number_gets_the_verdict_of_its_row)
+{
+	static const uint64_t none[6];
+
+	for (uint32_t nr = 0; nr < 1024; nr++)
+		ck_assert_msg(verdict(arch_audit(), nr, none) == expected(nr, none), "number %u", nr);
+	ck_assert_uint_eq(verdict(arch_audit(), UINT32_MAX, none), NOTIFIED);
+	ck_assert_uint_eq(verdict(arch_audit(), 0x7fffffff, none), NOTIFIED);
+}
+END_TEST
+
+START_TEST(foreign_architectures_are_notified)
+{
+	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
+					   AUDIT_ARCH_MIPS64, 0, UINT32_MAX};
+
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		for (uint32_t nr = 0; nr < 1024 && foreign[i] != arch_audit(); nr++)
+			ck_assert_uint_eq(verdict(foreign[i], nr, NULL), NOTIFIED);
+}
+END_TEST
+
+START_TEST(x32_numbers_are_notified)
+{
+	for (uint32_t nr = 0; nr < 1024; nr++) {
+		ck_assert_uint_eq(verdict(arch_audit(), 0x40000000 | nr, NULL), NOTIFIED);
+		ck_assert_uint_eq(verdict(arch_audit(), 0x80000000 | nr, NULL), NOTIFIED);
+	}
+}
+END_TEST
+
+/* Registers near what the terms compare with: one of its values, with a bit flipped, in the low and the high word. */
+static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned seed)
+{
+	uint64_t value = 0;
+	unsigned n = 0;
+
+	for (const struct row_term *term = row->allow; term->count; term++)
+		for (unsigned i = 0; i < term->count; i++)
+			if (term->compare[i].arg == arg && n++ % 7 == seed % 7)
+				value = term->compare[i].value;
+	switch (seed / 7 % 4) {
+	case 1:
+		return value ^ 1ULL << seed / 28 % 64;
+	case 2:
+		return value | HIGH;
+	case 3:
+		return ~value;
+	default:
+		return value;
+	}
+}
+
+START_TEST(arguments_are_compared_as_the_terms_say)
+{
+	size_t count;
+	const struct syscall_row *rows = table_rows(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].class != ROW_FILTER || rows[i].nr < 0)
+			continue;
+		for (unsigned seed = 0; seed < 20000; seed++) {
+			uint32_t nr = (uint32_t)rows[i].nr;
+			uint64_t arg[6];
+
+			for (unsigned j = 0; j < 6; j++)
+				arg[j] = near_value(&rows[i], j, seed * (j * 2 + 1) + seed / 1792);
+			if (verdict(arch_audit(), nr, arg) != expected(nr, arg))
+				ck_abort_msg("%s: %#llx %#llx", rows[i].name, (unsigned long long)arg[0],
+					     (unsigned long long)arg[1]);
+		}
+	}
+}
+END_TEST
+
+#define OLD_FIOSETOWN 0x8901
+#define TIOCLINUX_ 0x541C
+
+struct attempt {
+	const char *name;
+	uint64_t arg[6];
+	bool native;
+};
+
+/* By hand, so that a wrong term cannot agree with itself. */
+static const struct attempt attempts[] = {
+	{"ioctl", {0, TCGETS}, true},
+	{"ioctl", {0, FIONREAD}, true},
+	{"ioctl", {0, FIONREAD | HIGH}, true}, /* the kernel takes the low word: so do we */
+	{"ioctl", {0, TIOCSTI}, false},
+	{"ioctl", {0, TIOCSTI | HIGH}, false},
+	{"ioctl", {0, TIOCSTI | UINT64_C(0xffffffff00000000)}, false},
+	{"ioctl", {0, TIOCLINUX_}, false},
+	{"ioctl", {0, TIOCSPGRP}, false},
+	{"ioctl", {0, TIOCSCTTY}, false},
+	{"ioctl", {0, TIOCSWINSZ}, false},
+	{"ioctl", {0, TCSETS}, false},
+	{"ioctl", {0, FIOASYNC}, false},
+	{"ioctl", {0, OLD_FIOSETOWN}, false},
+	{"ioctl", {0, FS_IOC_SETFLAGS}, false},
+	{"ioctl", {0, FS_IOC_FSSETXATTR}, false},
+	{"ioctl", {0, FIDEDUPERANGE}, false},
+	{"fcntl", {0, F_GETFL}, true},
+	{"fcntl", {0, F_SETFL, O_NONBLOCK | O_APPEND}, true},
+	{"fcntl", {0, F_SETFL, O_ASYNC}, false},
+	{"fcntl", {0, F_SETFL | HIGH, O_ASYNC | HIGH}, false},
+	{"fcntl", {0, F_SETOWN, 1}, false},
+	{"fcntl", {0, F_SETOWN | HIGH, 1}, false},
+	{"fcntl", {0, F_SETOWN_EX}, false},
+	{"fcntl", {0, F_SETSIG}, false},
+	{"fcntl", {0, F_SETLEASE}, false},
+	{"fcntl", {0, F_NOTIFY}, false},
+	{"fcntl", {0, F_SET_RW_HINT}, false},
+	{"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS}, true},
+	{"clone", {CLONE_VM | CLONE_VFORK | 17}, true},
+	{"clone", {CLONE_PARENT | CLONE_PIDFD | 17}, true},
+	{"clone", {CLONE_UNTRACED}, false},
+	{"clone", {CLONE_PTRACE}, false},
+	{"clone", {CLONE_NEWUSER}, false},
+	{"clone", {CLONE_NEWNS}, false},
+	{"clone", {CLONE_NEWPID}, false},
+	{"clone", {CLONE_NEWNET | HIGH}, false},
+	{"clone", {CLONE_NEWIPC | 17}, false},
+	{"clone", {CLONE_NEWUTS | 17}, false},
+	{"clone", {CLONE_NEWCGROUP | 17}, false},
+	{"unshare", {CLONE_FILES | CLONE_FS}, true},
+	{"unshare", {CLONE_NEWUSER | CLONE_FS}, false},
+	{"unshare", {CLONE_NEWNS}, false},
+	{"unshare", {0x80}, false}, /* CLONE_NEWTIME */
+	{"unshare", {HIGH}, false},
+	{"prctl", {PR_SET_NAME}, true},
+	{"prctl", {PR_SET_DUMPABLE, 1}, true},
+	{"prctl", {PR_SET_DUMPABLE, 0}, false},
+	{"prctl", {PR_SET_DUMPABLE | HIGH, 0}, false},
+	{"prctl", {PR_SET_DUMPABLE, 1 | HIGH}, false},
+	{"prctl", {PR_SET_DUMPABLE, 2}, false},
+	{"prctl", {PR_SET_PTRACER, 1}, false},
+	{"prctl", {PR_SET_MM, 1}, false},
+	{"prctl", {PR_SET_SECUREBITS, 0}, false},
+	{"personality", {0xffffffff}, true},
+	{"personality", {ADDR_NO_RANDOMIZE}, true},
+	{"personality", {READ_IMPLIES_EXEC}, false},
+	{"personality", {PER_LINUX32}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC}, true},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | HIGH}, false},
+	{"seccomp", {SECCOMP_SET_MODE_FILTER | HIGH, SECCOMP_FILTER_FLAG_NEW_LISTENER | 1}, false},
+	{"socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC}, true},
+	{"socket", {AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK}, true},
+	{"socket", {AF_UNIX, SOCK_DGRAM}, false},
+	{"socket", {AF_UNIX, SOCK_RAW}, false}, /* the kernel makes it a datagram socket */
+	{"socket", {AF_UNIX, SOCK_DGRAM | HIGH}, false},
+	{"socket", {AF_INET, SOCK_STREAM}, false},
+	{"socket", {AF_INET6 | HIGH, SOCK_STREAM}, false},
+	{"socket", {AF_NETLINK, SOCK_RAW}, false},
+	{"socketpair", {AF_UNIX, SOCK_STREAM}, true},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM}, false},
+	{"sendto", {3, 4096, 1, MSG_NOSIGNAL, 0, 0}, true},
+	{"sendto", {3, 4096, 1, 0, 4096, 16}, false},
+	{"sendto", {3, 4096, 1, 0, HIGH, 16}, false},
+	{"sendto", {3, 4096, 1, MSG_FASTOPEN, 0, 0}, false},
+	{"sendto", {3, 4096, 1, MSG_FASTOPEN | HIGH, 0, 0}, false},
+	{"sendmsg", {3, 4096, 0}, true},
+	{"sendmsg", {3, 4096, MSG_FASTOPEN | MSG_DONTWAIT}, false},
+	{"sendmmsg", {3, 4096, 2, MSG_FASTOPEN | HIGH}, false},
+	{"setsockopt", {3, SOL_SOCKET, SO_SNDBUF}, true},
+	{"setsockopt", {3, SOL_SOCKET, SO_REUSEPORT}, false},
+	{"setsockopt", {3, SOL_SOCKET, 83 /* SO_PASSRIGHTS */}, false},
+	{"setsockopt", {3, SOL_SOCKET | HIGH, SO_MARK}, false},
+	{"setsockopt", {3, 0 /* SOL_IP */, 19 /* IP_TRANSPARENT */}, false},
+	{"getsockopt", {3, SOL_SOCKET, SO_ERROR}, true},
+	{"getsockopt", {3, SOL_SOCKET, 77 /* SO_PEERPIDFD */}, false},
+	{"prlimit64", {0}, true},
+	{"prlimit64", {HIGH}, true}, /* pid 0 to the kernel */
+	{"prlimit64", {1}, false},
+	{"prlimit64", {0, RLIMIT_CORE}, true}, /* reads */
+	{"prlimit64", {0, RLIMIT_CORE, 4096}, false},
+	{"prlimit64", {0, RLIMIT_CORE | HIGH, 4096}, false},
+	{"prlimit64", {0, RLIMIT_CPU, 4096}, true},
+	{"prlimit64", {0, RLIMIT_RSS, 4096}, true},
+	{"prlimit64", {0, RLIMIT_NOFILE}, true},
+	{"prlimit64", {0, RLIMIT_NOFILE, 4096}, false}, /* whether a table is full rests on it */
+	{"prlimit64", {0, RLIMIT_NPROC, 4096}, true},
+	{"prlimit64", {0, RLIMIT_RTTIME, 4096}, true},
+	{"prlimit64", {1, RLIMIT_CPU, 4096}, false},
+	{"setrlimit", {RLIMIT_CORE, 4096}, false},
+	{"setrlimit", {RLIMIT_CORE | HIGH, 4096}, false},
+	{"setrlimit", {RLIMIT_STACK, 4096}, true},
+	{"setrlimit", {RLIMIT_NPROC, 4096}, true},
+	{"setrlimit", {RLIMIT_NOFILE, 4096}, false},
+	{"setrlimit", {RLIMIT_RTTIME, 4096}, true},
+	{"sched_setaffinity", {1}, false},
+	{"sched_setaffinity", {0}, true},
+	{"sched_getaffinity", {1}, true},
+	{"setpriority", {0, 0}, true},
+	{"setpriority", {0, 1}, false},
+	{"setpriority", {1, 0}, false},
+	{"setpriority", {2, 0}, false},
+	{"ioprio_set", {1, 0}, true},
+	{"ioprio_set", {3, 0}, false},
+	{"move_pages", {0}, true},
+	{"move_pages", {1}, false},
+	{"get_robust_list", {1}, false},
+	{"newfstatat", {3, 0, 4096, 0x1000}, true},
+	{"newfstatat", {3, 0, 4096, 0}, false},
+	{"newfstatat", {3, HIGH, 4096, 0x1000}, false},
+	{"newfstatat", {3, 4096, 4096, 0x1000}, false},
+	{"statx", {3, 0, 0x1000}, true},
+	{"statx", {3, 4096, 0x1000}, false},
+};
+
+/* What is not native is notified. Calls that this architecture lacks are skipped. */
+static void try_attempts(const struct attempt *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct attempt *attempt = &list[i];
+		const struct syscall_row *row = row_named(attempt->name);
+
+		ck_assert_msg(row != NULL, "%s", attempt->name);
+		if (row->nr >= 0)
+			ck_assert_msg(verdict(arch_audit(), (uint32_t)row->nr, attempt->arg) ==
+					      (attempt->native ? NATIVELY : NOTIFIED),
+				      "%s(%#llx, %#llx, %#llx, %#llx)", attempt->name,
+				      (unsigned long long)attempt->arg[0], (unsigned long long)attempt->arg[1],
+				      (unsigned long long)attempt->arg[2], (unsigned long long)attempt->arg[3]);
+	}
+}
+
+START_TEST(attempts_by_hand)
+{
+	try_attempts(attempts, sizeof(attempts) / sizeof(attempts[0]));
+}
+END_TEST
+
+/* What a shell with job control, an editor and stty need of the run's own terminal, and nothing that types into it. */
+START_TEST(a_terminal_of_its_own_by_hand)
+{
+	static const struct attempt terminal[] = {
+		{"ioctl", {0, TCGETS}, true},
+		{"ioctl", {0, TCSETS}, true},
+		{"ioctl", {0, TCSETSW | HIGH}, true},
+		{"ioctl", {0, TCSETSF}, true},
+		{"ioctl", {0, 0x402c542b}, true}, /* TCSETS2 */
+		{"ioctl", {0, 0x402c542c}, true},
+		{"ioctl", {0, 0x402c542d}, true},
+		{"ioctl", {0, 0x402c542e}, false},
+		{"ioctl", {0, TIOCSPGRP}, true},
+		{"ioctl", {0, TIOCSWINSZ}, true},
+		{"ioctl", {0, TCFLSH}, true},
+		{"ioctl", {0, TCXONC}, true},
+		{"ioctl", {0, TCSBRK}, true},
+		{"ioctl", {0, TCSBRKP}, true},
+		{"ioctl", {0, TIOCSTI}, false},
+		{"ioctl", {0, TIOCSTI | HIGH}, false},
+		{"ioctl", {0, TIOCLINUX_}, false},
+		{"ioctl", {0, TIOCCONS}, false},
+		{"ioctl", {0, TIOCSETD}, false},
+		{"ioctl", {0, TIOCSCTTY}, false},
+		{"ioctl", {0, TIOCNOTTY}, false},
+		{"ioctl", {0, TIOCVHANGUP}, false},
+		{"ioctl", {0, TIOCPKT}, false},
+		{"ioctl", {0, TIOCSIG}, false},
+		{"ioctl", {0, TIOCEXCL}, false},
+		{"ioctl", {0, FIOASYNC}, false},
+		{"ioctl", {0, OLD_FIOSETOWN}, false},
+		{"fcntl", {0, F_SETFL, O_ASYNC}, false},
+	};
+
+	try_attempts(terminal, sizeof(terminal) / sizeof(terminal[0]));
+}
+END_TEST
+
+START_TEST(memory_by_hand)
+{
+	static const struct attempt memory[] = {
+		{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS}, true},
+		{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED}, true},
+		{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | HIGH}, true},
+		{"mmap", {0, 4096, 3, MAP_SHARED, 5}, true},
+		{"mmap", {0, 4096, 3, MAP_SHARED_VALIDATE, 5}, true},
+		{"mmap", {0, 4096, 3, MAP_PRIVATE, 5}, true},
+		{"mmap", {0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS}, false},
+		{"mmap", {0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS | HIGH, 5}, false},
+		{"mmap", {0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE}, false},
+		{"mmap", {0, 4096, 3, MAP_SHARED_VALIDATE | MAP_ANONYMOUS}, false},
+		{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB}, false},
+		{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_HUGETLB, 5}, false},
+		{"memfd_create", {0, 0}, false},
+		{"sendfile", {1, 2, 0, 1}, false},
+		{"splice", {1, 0, 2, 0, 1}, false},
+		{"vmsplice", {1, 0, 1}, false},
+		{"tee", {1, 2, 1}, true},
+		{"fcntl", {0, F_SETPIPE_SZ, 4096}, false},
+		{"fcntl", {0, F_GETPIPE_SZ}, true},
+		{"setsockopt", {0, SOL_SOCKET, SO_SNDBUF}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_RCVBUF}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_KEEPALIVE}, true},
+	};
+
+	try_attempts(memory, sizeof(memory) / sizeof(memory[0]));
+}
+END_TEST
+
+#define NET_MPTCP 262
+
+START_TEST(internet_sockets_by_hand)
+{
+	static const struct attempt inet[] = {
+		{"socket", {AF_INET, SOCK_STREAM, 0}, true},
+		{"socket", {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP}, true},
+		{"socket", {AF_INET | HIGH, SOCK_STREAM | HIGH, IPPROTO_TCP | HIGH}, true},
+		{"socket", {AF_INET, SOCK_STREAM, NET_MPTCP}, false},
+		{"socket", {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, false},
+		{"socket", {AF_INET, SOCK_STREAM, IPPROTO_UDP}, false},
+		{"socket", {AF_INET, SOCK_STREAM | 0x100, 0}, false},
+		{"socket", {AF_INET, SOCK_DGRAM, IPPROTO_ICMP}, false},
+		{"socket", {AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE}, false},
+		{"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}, false},
+		{"socket", {AF_INET, SOCK_RAW, IPPROTO_TCP}, false},
+		{"socket", {AF_INET, SOCK_SEQPACKET, 0}, false},
+		{"socket", {AF_PACKET, SOCK_DGRAM, 0}, false},
+		{"socket", {AF_NETLINK, SOCK_DGRAM, 0}, false},
+		{"socket", {AF_UNIX, SOCK_DGRAM, 0}, false},
+		{"socket", {AF_UNIX, SOCK_STREAM, 0}, true},
+		{"socketpair", {AF_INET, SOCK_STREAM, 0}, false},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_NODELAY}, true},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_FASTOPEN}, false},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_FASTOPEN_CONNECT}, false},
+		{"setsockopt", {0, IPPROTO_TCP | HIGH, TCP_FASTOPEN_CONNECT | HIGH}, false},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_REPAIR}, false},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_ULP}, false},
+		{"setsockopt", {0, IPPROTO_TCP, TCP_CONGESTION}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_BINDTODEVICE}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_REUSEPORT}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_MARK}, false},
+		{"setsockopt", {0, SOL_SOCKET, 83}, false}, /* SO_PASSRIGHTS */
+		{"setsockopt", {0, SOL_SOCKET, SO_ATTACH_FILTER}, false},
+		{"setsockopt", {0, IPPROTO_IP, IP_TRANSPARENT}, false},
+		{"setsockopt", {0, IPPROTO_IP, IP_FREEBIND}, false},
+		{"setsockopt", {0, IPPROTO_IP, IP_OPTIONS}, false},
+		{"setsockopt", {0, IPPROTO_IPV6, IPV6_ADDRFORM}, false},
+		{"getsockopt", {0, SOL_SOCKET, SO_ERROR}, true},
+		{"getsockopt", {0, IPPROTO_TCP, TCP_INFO}, true},
+		{"sendto", {0, 0, 0, 0, 0}, true},
+		{"sendto", {0, 0, 0, MSG_FASTOPEN, 0}, false},
+		{"sendto", {0, 0, 0, 0, 1}, false},
+		{"connect", {0, 0, 0}, false},
+		{"bind", {0, 0, 0}, false},
+		{"listen", {0, 0}, false},
+	};
+
+	try_attempts(inet, sizeof(inet) / sizeof(inet[0]));
+}
+END_TEST
+
+START_TEST(datagrams_by_hand)
+{
+	static const struct attempt datagrams[] = {
+		{"socket", {AF_INET, SOCK_DGRAM, 0}, true},
+		{"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_UDP}, true},
+		{"sendmsg", {0, 0, 0}, false},
+		{"sendmmsg", {0, 0, 0, 0}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_REUSEADDR}, true},
+		{"setsockopt", {0, IPPROTO_IP, IP_RECVERR}, true},
+		{"setsockopt", {0, IPPROTO_IPV6, IPV6_RECVERR}, true},
+	};
+
+	try_attempts(datagrams, sizeof(datagrams) / sizeof(datagrams[0]));
+}
+END_TEST
+
+/* On a shared loopback. Where messages are native there are no sockets whose names in them lead anywhere. */
+START_TEST(no_datagrams_by_hand)
+{
+	static const struct attempt streams[] = {
+		{"socket", {AF_INET, SOCK_DGRAM, 0}, false},
+		{"socket", {AF_INET6, SOCK_DGRAM, IPPROTO_UDP}, false},
+		{"sendmsg", {0, 0, 0}, true},
+		{"sendmsg", {0, 0, MSG_FASTOPEN}, false},
+		{"sendmmsg", {0, 0, 0, MSG_FASTOPEN}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_REUSEADDR}, false},
+		{"setsockopt", {0, IPPROTO_IP, IP_RECVERR}, false},
+		{"setsockopt", {0, IPPROTO_IPV6, IPV6_RECVERR}, false},
+		{"shutdown", {0, 0}, false},
+	};
+
+	try_attempts(streams, sizeof(streams) / sizeof(streams[0]));
+}
+END_TEST
+
+START_TEST(counted_by_hand)
+{
+	static const struct attempt counted[] = {
+		{"clone", {17}, false},
+		{"clone", {0x3d0f00}, false}, /* a thread of glibc's */
+		{"fork", {0}, false},
+		{"vfork", {0}, false},
+		{"fallocate", {3, 0, 0, 4096}, false},
+		{"mmap", {0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS}, true},
+		{"memfd_create", {0, 0}, true},
+	};
+
+	try_attempts(counted, sizeof(counted) / sizeof(counted[0]));
+}
+END_TEST
+
+START_TEST(masks_by_hand)
+{
+	static const struct attempt masks[] = {
+		{"clone", {17}, true},
+		{"fork", {0}, true},
+		{"sched_getaffinity", {0}, false},
+		{"sched_setaffinity", {0}, false},
+		{"sched_setscheduler", {0}, true},
+	};
+
+	try_attempts(masks, sizeof(masks) / sizeof(masks[0]));
+}
+END_TEST
+
+/* Linux caches the verdict of numbers that are always allowed (5.11), so these only bound what the others pay. */
+START_TEST(the_program_stays_small)
+{
+	ck_assert_uint_lt(program.len, 640); /* 1,000 before it is shortened */
+	for (uint32_t nr = 0; nr < 512; nr++) {
+		struct seccomp_data data = {.arch = arch_audit(), .nr = (int)nr};
+		unsigned steps;
+
+		(void)bpf_run(&program, &data, &steps);
+		ck_assert_msg(steps <= 130, "number %u: %u steps", nr, steps);
+	}
+}
+END_TEST
+
+/* A descriptor, and the one flag that C libraries' fstat has; int arguments by their low words. */
+START_TEST(fstat_by_hand)
+{
+	static const struct attempt looks[] = {
+		{"newfstatat", {3, 4096, 4096, 0x1000}, true},
+		{"newfstatat", {3, 0, 4096, 0x1000}, true},
+		{"newfstatat", {0, 4096, 4096, 0x1000}, true},
+		{"newfstatat", {3 | HIGH, 4096, 4096, 0x1000 | HIGH}, true},
+		{"newfstatat", {(uint32_t)AT_FDCWD, 4096, 4096, 0x1000}, false},
+		{"newfstatat", {(uint64_t)AT_FDCWD, 4096, 4096, 0x1000}, false},
+		{"newfstatat", {3, 4096, 4096, 0}, false},
+		{"newfstatat", {3, 4096, 4096, HIGH}, false},
+		{"newfstatat", {3, 4096, 4096, 0x1100}, false},
+		{"newfstatat", {3, 4096, 4096, 0x1800}, false},
+		{"newfstatat", {3, 4096, 4096, 0x100}, false},
+		{"statx", {3, 4096, 0x1000, 0xfff, 4096}, true},
+		{"statx", {(uint64_t)AT_FDCWD, 4096, 0x1000, 0xfff, 4096}, false},
+		{"statx", {3, 4096, 0x1100, 0xfff, 4096}, false},
+		{"statx", {3, 4096, 0, 0xfff, 4096}, false},
+		{"stat", {4096, 4096}, false},
+		{"faccessat2", {3, 4096, 0, 0x1000}, false},
+	};
+
+	try_attempts(looks, sizeof(looks) / sizeof(looks[0]));
+}
+END_TEST
+
+START_TEST(ipc_of_its_own_by_hand)
+{
+	static const char *const names[] = {"shmget",       "shmat",           "shmctl",     "shmdt",
+					    "semget",       "semop",           "semtimedop", "semctl",
+					    "msgget",       "msgsnd",          "msgrcv",     "msgctl",
+					    "mq_timedsend", "mq_timedreceive", "mq_notify",  "mq_getsetattr"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)row_named(names[i])->nr, NULL), NATIVELY);
+	ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)row_named("keyctl")->nr, NULL), NOTIFIED);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("filter");
+	TCase *tcase = tcase_create("filter");
+	TCase *terminal = tcase_create("terminal");
+	TCase *looks = tcase_create("fstat");
+	TCase *ipc = tcase_create("ipc");
+	TCase *inet = tcase_create("inet"), *memory = tcase_create("memory is sampled");
+	TCase *tcp = tcase_create("tcp");
+	TCase *masks = tcase_create("masks"), *counted = tcase_create("forks and disk are counted");
+
+	tcase_set_timeout(tcase, 120); /* of a busy machine */
+	tcase_set_timeout(terminal, 120);
+	tcase_set_timeout(looks, 120);
+	tcase_set_timeout(inet, 120);
+	tcase_set_timeout(tcp, 120);
+	tcase_add_checked_fixture(tcase, build, drop);
+	tcase_add_test(tcase, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(tcase, foreign_architectures_are_notified);
+	tcase_add_test(tcase, x32_numbers_are_notified);
+	tcase_add_test(tcase, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(tcase, attempts_by_hand);
+	tcase_add_test(tcase, the_program_stays_small);
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(terminal, build_terminal, drop);
+	tcase_add_test(terminal, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(terminal, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(terminal, a_terminal_of_its_own_by_hand);
+	tcase_add_test(terminal, the_program_stays_small);
+	suite_add_tcase(suite, terminal);
+	tcase_add_checked_fixture(looks, build_fstat, drop);
+	tcase_add_test(looks, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(looks, fstat_by_hand);
+	suite_add_tcase(suite, looks);
+	tcase_add_checked_fixture(ipc, build_ipc, drop);
+	tcase_add_test(ipc, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(ipc, ipc_of_its_own_by_hand);
+	tcase_add_test(ipc, the_program_stays_small);
+	suite_add_tcase(suite, ipc);
+	tcase_add_checked_fixture(memory, build_memory, drop);
+	tcase_add_test(memory, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(memory, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(memory, memory_by_hand);
+	suite_add_tcase(suite, memory);
+	tcase_add_checked_fixture(inet, build_inet, drop);
+	tcase_add_test(inet, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(inet, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(inet, internet_sockets_by_hand);
+	tcase_add_test(inet, datagrams_by_hand);
+	suite_add_tcase(suite, inet);
+	tcase_add_checked_fixture(tcp, build_tcp, drop);
+	tcase_add_test(tcp, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(tcp, internet_sockets_by_hand);
+	tcase_add_test(tcp, no_datagrams_by_hand);
+	suite_add_tcase(suite, tcp);
+	tcase_add_checked_fixture(masks, build_pinned, drop);
+	tcase_add_test(masks, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(masks, masks_by_hand);
+	suite_add_tcase(suite, masks);
+	tcase_add_checked_fixture(counted, build_counted, drop);
+	tcase_add_test(counted, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(counted, counted_by_hand);
+	suite_add_tcase(suite, counted);
+	return unit_run(suite);
+}

@@ -1,0 +1,106 @@
+#include "tests/unit/egress/egress-wire.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define MEGABYTE (1024 * 1024)
+
+char wire_heard[8192];
+
+struct egress_rig *wire_begin(uint16_t port, const char *proto, const char *more, const struct erig_options *options)
+{
+	static const struct erig_options none;
+	char policy[1024];
+
+	(void)snprintf(policy, sizeof(policy),
+		       "{\"network\": {\"allow\": [{\"host\": \"a.test\", \"port\": %u, \"proto\": \"%s\", "
+		       "\"private\": true%s}], \"resolve\": {\"a.test\": \"127.0.0.1\"}}}",
+		       port, proto, more);
+	return erig_start_with(policy, options ? options : &none);
+}
+
+void wire_say(int fd, const char *text)
+{
+	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+}
+
+static ssize_t read_some(int fd, void *data, size_t cap)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	ssize_t got;
+
+	ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
+	got = read(fd, data, cap);
+	return got < 0 ? -errno : got;
+}
+
+int wire_hear(int fd)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	while ((got = read_some(fd, wire_heard + len, sizeof(wire_heard) - 1 - len)) > 0)
+		len += (size_t)got;
+	wire_heard[len] = '\0';
+	return got < 0 ? (int)got : (int)len;
+}
+
+void wire_hear_exactly(int fd, const char *text)
+{
+	size_t len = 0;
+
+	while (len < strlen(text)) {
+		ssize_t got = read_some(fd, wire_heard + len, strlen(text) - len);
+
+		ck_assert_int_gt(got, 0);
+		len += (size_t)got;
+	}
+	ck_assert_mem_eq(wire_heard, text, len);
+}
+
+void wire_reset(int fd)
+{
+	const struct linger now = {.l_onoff = 1};
+
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	(void)close(fd);
+}
+
+size_t wire_fill(int fd)
+{
+	static char block[65536];
+	struct pollfd room = {.fd = fd, .events = POLLOUT};
+	size_t put = 0;
+
+	ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	while (poll(&room, 1, 200) == 1) {
+		ssize_t n = write(fd, block, sizeof(block));
+
+		ck_assert_msg(n > 0 || errno == EAGAIN, "%s", strerror(errno));
+		put += n > 0 ? (size_t)n : 0;
+		ck_assert_uint_lt(put, 64 * MEGABYTE);
+	}
+	return put;
+}
+
+void wire_drain(int fd, size_t want)
+{
+	static char block[65536];
+
+	while (want) {
+		ssize_t got = read_some(fd, block, want < sizeof(block) ? want : sizeof(block));
+
+		ck_assert_int_gt(got, 0);
+		want -= (size_t)got;
+	}
+}

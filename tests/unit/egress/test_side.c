@@ -1,0 +1,280 @@
+/* The parts that a run's network is put together from: addresses, sockets, routes, files, variables, Java's list. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <net/if.h>
+#include <openssl/sha.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/environment.h"
+#include "supervisor/gateway/address.h"
+#include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/truststore.h"
+#include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+static const char text[] =
+	"{\"version\": 1, \"env\": {\"set\": {\"TOKEN\": \"policy's\", \"SSL_CERT_FILE\": \"/mine\"}},"
+	" \"network\": {\"allow\": [{\"host\": \"one.test\"}, {\"host\": \"*.wild.test\"},"
+	" {\"host\": \"real.test\", \"dns\": \"real\"},"
+	" {\"host\": \"192.0.2.7\", \"port\": 99, \"proto\": \"udp\", \"private\": true}]}}";
+
+static struct policy *load(struct rig *rig)
+{
+	struct policy *policy = NULL;
+
+	ck_assert_msg(rig_load(rig, text, NULL, &policy) == 0, "%s", rig->errors.count ? rig->errors.item[0].text : "");
+	return policy;
+}
+
+START_TEST(addresses_are_taken_once)
+{
+	struct in_addr address[40];
+	int fd[40];
+
+	for (size_t i = 0; i < 40; i++) {
+		uint32_t number;
+
+		ck_assert_int_eq(egress_address_take(&address[i], &fd[i]), 0);
+		number = ntohl(address[i].s_addr);
+		ck_assert_uint_eq(number >> 24, 127);
+		ck_assert_uint_ne(number >> 16 & 0xff, 0);
+		ck_assert_uint_eq(number & 1, 0); /* the next one is the run's as well */
+		ck_assert_uint_ge(number & 0xff, 2);
+		ck_assert_uint_le(number & 0xff, 252);
+		for (size_t j = 0; j < i; j++)
+			ck_assert_uint_ne(address[j].s_addr, address[i].s_addr);
+	}
+	for (size_t i = 0; i < 40; i++)
+		(void)close(fd[i]);
+}
+END_TEST
+
+START_TEST(a_port_is_bound_for_both)
+{
+	struct in_addr own;
+	int own_fd, fd[2], other[2];
+	uint16_t port = 0, again = 0;
+
+	ck_assert_int_eq(egress_address_take(&own, &own_fd), 0);
+	ck_assert_int_eq(egress_address_bind(own, 0, fd, &port), 0);
+	ck_assert_uint_ne(port, 0);
+	ck_assert_int_eq(egress_address_bind(own, port, other, &again), -EADDRINUSE);
+	(void)close(fd[0]);
+	(void)close(fd[1]);
+	(void)close(own_fd);
+}
+END_TEST
+
+/* As namespaces-unshare.c has done by then. */
+static void raise_loopback(void)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
+		_exit(78);
+	(void)close(fd);
+}
+
+/* In a child, because nothing leaves a namespace again. */
+static _Noreturn void try_guest(const struct policy *policy)
+{
+	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_guest guest = EGRESS_GUEST_NONE;
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	const char *step = "";
+	int fd;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		_exit(77);
+	raise_loopback();
+	if (egress_guest_create(&side, policy, true, &guest, &step) < 0)
+		_exit(2);
+	if (guest.dns_port != 53 || guest.loopback.s_addr != htonl(INADDR_LOOPBACK))
+		_exit(3);
+	/* An address of the pool, and one that a rule names, are ours. */
+	if (inet_pton(AF_INET, "198.18.0.16", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+		_exit(4);
+	(void)close(fd);
+	if (inet_pton(AF_INET, "192.0.2.7", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+		_exit(5);
+	(void)close(fd);
+	if (inet_pton(AF_INET, "192.0.2.8", &to.sin_addr) != 1 || (fd = socket(AF_INET, SOCK_DGRAM, 0)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		_exit(6);
+	_exit(0);
+}
+
+START_TEST(the_pool_is_local)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig);
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		try_guest(policy);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	/* 77: a system without user namespaces */
+	ck_assert_msg(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77), "%#x",
+		      (unsigned)status);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(nobody_is_at_the_sink)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig);
+	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_guest guest;
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	const char *step = "";
+	struct pollfd readable;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte;
+
+	ck_assert_int_eq(egress_address_take(&side.own, &side.own_fd), 0);
+	ck_assert_msg(egress_guest_create(&side, policy, false, &guest, &step) == 0, "%s", step);
+	ck_assert_uint_eq(guest.loopback.s_addr, side.own.s_addr);
+	to.sin_addr = guest.loopback;
+	to.sin_port = htons(guest.sink_port);
+	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
+	readable = (struct pollfd){.fd = fd, .events = POLLIN};
+	ck_assert_int_eq(poll(&readable, 1, 10000), 1);
+	ck_assert_int_eq(recv(fd, &byte, 1, 0), -1);
+	ck_assert_int_eq(errno, ECONNREFUSED);
+	(void)close(fd);
+	/* And nobody else can be there. */
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	(void)close(fd);
+	ck_assert_int_eq(egress_guest_names(&side, &guest, false), 0);
+	ck_assert_ptr_nonnull(strstr(side.provide[0].text, "\noptions use-vc\n"));
+	egress_guest_done(&guest);
+	egress_side_done(&side);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+static const char *file_of(const struct egress_side *side, const char *virt)
+{
+	for (size_t i = 0; i < side->provides; i++)
+		if (strcmp(side->provide[i].virt, virt) == 0)
+			return side->provide[i].text;
+	return NULL;
+}
+
+#define CA "-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----\n"
+
+START_TEST(files_and_variables)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig);
+	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_provide provide = {.policy = policy, .roots = "roots", .ca = CA};
+	const char *hosts, *bundle;
+	char **envp;
+
+	ck_assert_int_eq(egress_add_variable(&side, "TOKEN", "placeholder", true), 0);
+	ck_assert_int_eq(egress_provide(&provide, &side), 0);
+	hosts = file_of(&side, "/etc/hosts");
+	ck_assert_ptr_nonnull(hosts);
+	ck_assert_ptr_nonnull(strstr(hosts, "127.0.0.1 localhost\n"));
+	ck_assert_ptr_nonnull(strstr(hosts, "\n198.18.0."));
+	ck_assert_ptr_nonnull(strstr(hosts, "\nfd00:5a::"));
+	ck_assert_ptr_nonnull(strstr(hosts, " one.test\n"));
+	ck_assert_ptr_null(strstr(hosts, "wild.test")); /* it is not known what is asked for */
+	ck_assert_ptr_null(strstr(hosts, "real.test")); /* that is egress' to answer */
+	ck_assert_ptr_nonnull(strstr(file_of(&side, "/etc/nsswitch.conf"), "hosts: files dns\n"));
+	bundle = NULL;
+	for (size_t i = 0; i < side.variables; i++)
+		if (strcmp(side.variable[i].name, "CURL_CA_BUNDLE") == 0)
+			bundle = file_of(&side, side.variable[i].value);
+	ck_assert_ptr_nonnull(bundle);
+	ck_assert_str_eq(bundle, "roots\n" CA);
+	/* A secret's placeholder comes before what the policy sets, all else after it. */
+	envp = environment_build(policy, &side);
+	ck_assert_ptr_nonnull(envp);
+	ck_assert_str_eq(environment_get(envp, "TOKEN"), "placeholder");
+	ck_assert_str_eq(environment_get(envp, "SSL_CERT_FILE"), "/mine");
+	ck_assert_ptr_nonnull(environment_get(envp, "NODE_EXTRA_CA_CERTS"));
+	environment_free(envp);
+	egress_side_done(&side);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(without_an_authority_there_is_no_variable)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig);
+	struct egress_side side = EGRESS_SIDE_NONE;
+	struct egress_provide provide = {.policy = policy, .roots = "roots"};
+
+	ck_assert_int_eq(egress_provide(&provide, &side), 0);
+	ck_assert_uint_eq(side.variables, 0);
+	egress_side_done(&side);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+/* What keytool reads is in tests/live; here the bytes. */
+START_TEST(java_reads_a_store)
+{
+	static const char keyed[] = "\0c\0h\0a\0n\0g\0e\0i\0tMighty Aphrodite";
+	static const unsigned char head[] = {0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2, 0, 10};
+	unsigned char all[512], digest[SHA_DIGEST_LENGTH];
+	char *bytes = NULL;
+	size_t len = 0, body;
+
+	ck_assert_int_eq(truststore_jks("no certificate", &bytes, &len), -EINVAL);
+	ck_assert_int_eq(truststore_jks(CA "text between\n" CA, &bytes, &len), 0);
+	ck_assert_uint_gt(len, sizeof(head) + SHA_DIGEST_LENGTH);
+	ck_assert_mem_eq(bytes, head, sizeof(head));
+	body = len - SHA_DIGEST_LENGTH;
+	ck_assert_uint_le(body + sizeof(keyed) - 1, sizeof(all));
+	memcpy(all, keyed, sizeof(keyed) - 1);
+	memcpy(all + sizeof(keyed) - 1, bytes, body);
+	(void)SHA1(all, sizeof(keyed) - 1 + body, digest);
+	ck_assert_mem_eq(bytes + body, digest, SHA_DIGEST_LENGTH);
+	free(bytes);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("egress_side");
+	TCase *tcase = tcase_create("all");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, addresses_are_taken_once);
+	tcase_add_test(tcase, a_port_is_bound_for_both);
+	tcase_add_test(tcase, the_pool_is_local);
+	tcase_add_test(tcase, nobody_is_at_the_sink);
+	tcase_add_test(tcase, files_and_variables);
+	tcase_add_test(tcase, without_an_authority_there_is_no_variable);
+	tcase_add_test(tcase, java_reads_a_store);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}

@@ -1,0 +1,130 @@
+#include "tests/unit/policy/policy-rig.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+#include "base/banned.h"
+
+static int rig_read(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
+{
+	struct rig *rig = ctx;
+
+	(void)from;
+	rig->reads++;
+	if (strcmp(name, "account:passwd") == 0) {
+		*ret_text = strdup("root:x:0:0::/:/bin/sh\n");
+		*ret_path = strdup(name);
+		return 0;
+	}
+	for (const struct rig_file *file = rig->files; file->name; file++) {
+		if (strcmp(file->name, name) != 0)
+			continue;
+		if (!file->text)
+			return -EILSEQ;
+		*ret_text = strdup(file->text);
+		*ret_path = strdup(name);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+struct rig_link {
+	const char *path;
+	const char *target;
+};
+
+static const struct rig_link links[] = {
+	{"/lib", "/usr/lib"},		{"/lib64", "/usr/lib64"},	 {"/bin", "/usr/bin"},
+	{"/home/u/link", "/srv/target"}, {"/home/u/.ssh", "/vault/keys"}, {"/scratch/run/work/out", "/etc"},
+	{"/home/u/proj/out", "/etc"},
+};
+
+static char *rig_realpath(void *ctx, const char *path)
+{
+	char real[PATH_MAX], next[PATH_MAX];
+
+	(void)ctx;
+	(void)snprintf(real, sizeof(real), "%s", path);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		const char *rest = path_rest(real, links[i].path);
+
+		if (!rest)
+			continue;
+		(void)snprintf(next, sizeof(next), "%s%s%s", links[i].target, *rest ? "/" : "", rest);
+		memcpy(real, next, sizeof(real));
+	}
+	return strstr(real, "missing") ? NULL : strdup(real);
+}
+
+static const char *const *rig_interpreter(void *ctx)
+{
+	static const char *const roots[] = {"/opt/venv", "/opt/py", NULL};
+
+	(void)ctx;
+	return roots;
+}
+
+static const char *rig_env(void *ctx, const char *name)
+{
+	(void)ctx;
+	if (strcmp(name, "SET") == 0)
+		return "/srv/set";
+	if (strcmp(name, "STAR") == 0)
+		return "/a*b";
+	if (strcmp(name, "EMPTY") == 0)
+		return "";
+	return strcmp(name, "BYTES") == 0 ? "/\xff\xfe" : NULL;
+}
+
+static struct policy_host host_of(struct rig *rig)
+{
+	return (struct policy_host){
+		.ctx = rig,
+		.load = rig_read,
+		.realpath = rig_realpath,
+		.interpreter = rig_interpreter,
+		.env = rig_env,
+		.home = "/home/u",
+		.workdir = rig->workdir ? rig->workdir : "/scratch/run/work",
+		.workdir_virt_default = rig->workdir_virt_default ? rig->workdir_virt_default : "/work",
+		.scratch = "/scratch/run",
+	};
+}
+
+struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user)
+{
+	const struct policy_host host = host_of(rig);
+
+	return policy_peek(names, &host, ret_user);
+}
+
+int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy)
+{
+	const struct policy_host host = host_of(rig);
+
+	return policy_load(names, cli, &host, ret_policy, &rig->errors);
+}
+
+int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, struct policy **ret_policy)
+{
+	const struct rig_file one[] = {{"p.json", text}, {NULL, NULL}};
+	static const char *const names[] = {"p.json", NULL};
+	const struct rig_file *files = rig->files;
+	int ret;
+
+	if (!files)
+		rig->files = one;
+	ret = rig_load_names(rig, names, cli, ret_policy);
+	rig->files = files;
+	return ret;
+}
+
+void rig_done(struct rig *rig)
+{
+	policy_errors_done(&rig->errors);
+}

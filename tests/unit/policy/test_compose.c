@@ -1,0 +1,462 @@
+/* Files on files and the command line: what overrides what, what the view gets, what show prints. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/unit/policy/policy-rig.h"
+#include "policy/parse/layer-names.h"
+#include "policy/parse/locate.h"
+#include "policy/paths/explain.h"
+#include "policy/policy.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+static const struct rig_file files[] = {
+	{"base", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"@workdir\"], \"redirect\": "
+		 "[{\"from\": \"/tmp\","
+		 "\"to\": \"@scratch/tmp\"}], \"provide\": {\"/etc/passwd\": {\"from\": \"account:passwd\"}, "
+		 "\"/etc/motd\": \"a\"}},"
+		 "\"env\": {\"pass\": [\"LANG\", \"LC_*\", \"TZ\"], \"set\": {\"A\": \"1\", \"P\": "
+		 "\"@interpreter/bin:@workdir/b:/usr/bin\"}},"
+		 "\"limits\": {\"wall\": \"90s\", \"stdout\": \"1K\"}, \"require\": [\"landlock\", \"landlock\"]}"},
+	{"mid.json", "{\"extends\": [\"base\"], \"exec\": {\"deny\": [\"**/curl\"]}, \"audit\": {\"allowed\": false, "
+		     "\"compact\": true, \"fstat\": true},"
+		     "\"require\": [\"namespaces\"]}"},
+	{"top.json",
+	 "{\"name\": \"top\", \"extends\": [\"mid.json\", \"base\"], \"workdir\": \"/job\", \"filesystem\": "
+	 "{\"redirect\":"
+	 "[{\"from\": \"/tmp\", \"to\": \"@workdir/.tmp\"}], \"read\": [\"/etc/passwd\"], \"provide\": {\"/etc/motd\": "
+	 "\"b\","
+	 "\"/usr/x\": {\"from\": \"file:./motd\"}}}, \"env\": {\"set\": {\"TZ\": \"UTC\", \"B\": \"x${SET}y$${Z}\"}, "
+	 "\"pass\": [\"A\"]},"
+	 "\"limits\": {\"wall\": \"1500ms\", \"stderr\": 7}, \"audit\": {\"file\": \"/var/log/${SET}/a\"}}"},
+	{"bounds.json", "{\"limits\": {\"wall\": 90, \"cpu\": \"1.5s\", \"memory\": \"512M\", \"pids\": 64, "
+			"\"open_files\": \"256\", \"disk\": \"1G\","
+			"\"file_size\": \"100M\", \"stdout\": \"1M\", \"stderr\": 4096, \"audit\": \"2G\"}}"},
+	{"fewer.json", "{\"extends\": [\"bounds.json\"], \"limits\": {\"wall\": \"none\", \"memory\": \"none\", "
+		       "\"disk\": \"2G\"}, \"process\": {\"max\": 9}}"},
+	{"alike.json", "{\"process\": {\"max\": 9}, \"limits\": {\"pids\": \"9\"}}"},
+	{"./motd", "hello\n"},
+	{"binary.json", NULL},
+	{"a.json", "{\"extends\": [\"b.json\"]}"},
+	{"b.json", "{\"extends\": [\"a.json\"]}"},
+	{NULL, NULL},
+};
+
+static struct policy *load(struct rig *rig, const char *name, const struct policy_cli *cli)
+{
+	const char *const names[] = {name, NULL};
+	struct policy *policy = NULL;
+	int ret;
+
+	rig->files = files;
+	ret = rig_load_names(rig, names, cli, &policy);
+	ck_assert_msg(ret == 0, "%s", rig->errors.count ? rig->errors.item[0].text : strerror(-ret));
+	return policy;
+}
+
+static struct policy_decision decide(const struct policy *policy, const char *path, unsigned want)
+{
+	return policy_decide(policy, path, strlen(path), want);
+}
+
+static const struct policy_mount *mount_at(const struct policy *policy, const char *virt)
+{
+	size_t count;
+	const struct policy_mount *mounts = policy_mounts(policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(mounts[i].virt, virt) == 0)
+			return &mounts[i];
+	return NULL;
+}
+
+static const struct policy_env *env_of(const struct policy *policy, const char *name)
+{
+	size_t count;
+	const struct policy_env *env = policy_env(policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(env[i].name, name) == 0)
+			return &env[i];
+	return NULL;
+}
+
+START_TEST(test_extends)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig, "top.json", NULL);
+
+	ck_assert_str_eq(policy_name(policy), "top");
+	ck_assert_str_eq(policy_workdir(policy), "/job");
+	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 1500000000u);
+	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 1024);
+	ck_assert_uint_eq(policy_limits(policy)->stderr_bytes, 7);
+	ck_assert(!policy_audit_allowed(policy));
+	ck_assert(policy_audit_compact(policy) && policy_audit_fstat(policy));
+	/* all that any file asks for */
+	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
+	ck_assert_str_eq(policy_audit_file(policy), "/var/log/srv/set/a");
+	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
+	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create);
+	ck_assert_str_eq(mount_at(policy, "/etc/motd")->text, "b");
+	ck_assert_str_eq(mount_at(policy, "/usr/x")->text, "hello\n");
+	ck_assert_int_eq(mount_at(policy, "/etc/passwd")->kind, POLICY_MOUNT_TREE);
+	ck_assert_int_eq(decide(policy, "/usr/bin/curl", POLICY_READ).error, 0);
+	ck_assert_str_eq(decide(policy, "/usr/bin/ls", POLICY_READ).rule, "base: filesystem.read[0] /usr");
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+/* A later file says something else, or "none"; what it does not mention stays. */
+START_TEST(test_limits)
+{
+	const struct policy_limits all = {.wall_ns = 90000000000,
+					  .stdout_bytes = 1 << 20,
+					  .stderr_bytes = 4096,
+					  .cpu_ns = 1500000000,
+					  .memory_bytes = 512u << 20,
+					  .pids = 64,
+					  .open_files = 256,
+					  .file_size_bytes = 100u << 20,
+					  .disk_bytes = 1u << 30,
+					  .audit_bytes = 2ull << 30};
+	struct policy_limits fewer = all;
+	struct rig rig = {0}, other = {0}, third = {0};
+	struct policy *policy = load(&rig, "bounds.json", NULL);
+
+	ck_assert_mem_eq(policy_limits(policy), &all, sizeof(all));
+	policy_free(policy);
+	fewer.wall_ns = fewer.memory_bytes = 0;
+	fewer.disk_bytes = 2ull << 30;
+	fewer.pids = 9;
+	policy = load(&other, "fewer.json", NULL);
+	ck_assert_mem_eq(policy_limits(policy), &fewer, sizeof(fewer));
+	policy_free(policy);
+	policy = load(&third, "alike.json", NULL);
+	ck_assert_uint_eq(policy_limits(policy)->pids, 9);
+	policy_free(policy);
+	rig_done(&rig);
+	rig_done(&other);
+	rig_done(&third);
+}
+END_TEST
+
+START_TEST(test_environment)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig, "top.json", NULL);
+
+	ck_assert_ptr_null(env_of(policy, "A")->value);
+	ck_assert_str_eq(env_of(policy, "TZ")->value, "UTC");
+	ck_assert_str_eq(env_of(policy, "B")->value, "x/srv/sety${Z}");
+	ck_assert_str_eq(env_of(policy, "P")->value, "/opt/venv/bin:/opt/py/bin:/job/b:/usr/bin");
+	ck_assert(policy_env_passes(policy, "LANG") && policy_env_passes(policy, "LC_ALL") &&
+		  policy_env_passes(policy, "A"));
+	ck_assert(!policy_env_passes(policy, "TZ") && !policy_env_passes(policy, "LANGUAGE") &&
+		  !policy_env_passes(policy, "LC"));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_command_line)
+{
+	static const char *const reads[] = {"/etc/motd", "/srv/*.csv", NULL}, *const writes[] = {"/tmp", NULL};
+	static const char *const execs[] = {"/bin/sh", NULL}, *const envs[] = {"A=${x}", "TERM", "Q=", NULL};
+	const struct policy_cli cli = {.read = reads,
+				       .write = writes,
+				       .exec = execs,
+				       .env = envs,
+				       .limits = {.wall_ns = 5, .stdout_bytes = 9, .pids = 7, .memory_bytes = 3},
+				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) |
+						       POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
+						       POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
+				       .required = LAYER_BIT(LAYER_CGROUPS)};
+	struct rig rig = {0};
+	struct policy *policy = load(&rig, "base", &cli);
+
+	ck_assert_int_eq(mount_at(policy, "/etc/motd")->kind, POLICY_MOUNT_TREE);
+	ck_assert(!mount_at(policy, "/tmp")->redirect);
+	ck_assert_str_eq(decide(policy, "/usr/bin/sh", POLICY_EXEC).rule, "command line: -x /bin/sh");
+	ck_assert_str_eq(decide(policy, "/tmp/x", POLICY_WRITE).rule, "command line: -W /tmp");
+	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell has had its turn */
+	ck_assert_str_eq(env_of(policy, "Q")->value, "");
+	ck_assert(policy_env_passes(policy, "TERM"));
+	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 5);
+	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 9);
+	ck_assert_uint_eq(policy_limits(policy)->pids, 7);
+	ck_assert_uint_eq(policy_limits(policy)->memory_bytes, 0); /* not among those given */
+	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
+	ck_assert_str_eq(policy_name(policy), "base");
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_bad_command_line)
+{
+	static const char *const names[] = {"base", NULL}, *const reads[] = {"", "rel", NULL},
+				 *const envs[] = {"=x", "A*=1", NULL};
+	const struct policy_cli bad_env = {.env = envs}, bad_read = {.read = reads};
+	static const char *const relative[] = {"rel", NULL};
+	const struct policy_cli bad_path = {.read = relative};
+	struct rig rig = {.files = files};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load_names(&rig, names, &bad_env, &policy), -EINVAL);
+	ck_assert_uint_eq(rig.errors.count, 2);
+	rig_done(&rig);
+	ck_assert_int_eq(rig_load_names(&rig, names, &bad_read, &policy), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(rig.errors.item[0].text, "command line: -r: must not be empty"));
+	rig_done(&rig);
+	ck_assert_int_eq(rig_load_names(&rig, names, &bad_path, &policy), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(rig.errors.item[0].text, "command line: -r: \"rel\" is relative"));
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_bad_files)
+{
+	static const char *const names[][2] = {{"a.json", NULL}, {"binary.json", NULL}, {"nope", NULL}};
+	static const char *const messages[] = {"b.json:1: extends[0]: \"a.json\" extends itself in a circle",
+					       "NUL byte", "no profile"};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct rig rig = {.files = files};
+		struct policy *policy;
+
+		ck_assert_int_eq(rig_load_names(&rig, names[i], NULL, &policy), -EINVAL);
+		ck_assert_msg(strstr(rig.errors.item[0].text, messages[i]) != NULL, "%s", rig.errors.item[0].text);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
+/* Shown, read, shown again: the same text, the same digest. */
+START_TEST(test_show_is_a_fixed_point)
+{
+	static const char *const names[] = {"top.json", "mid.json", "base"};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct rig rig = {0}, other = {0};
+		struct policy *policy = load(&rig, names[i], NULL), *again = NULL;
+		char *shown = policy_show(policy), *twice;
+		int ret = rig_load(&other, shown, NULL, &again);
+
+		ck_assert_msg(ret == 0, "%s: %s", shown, other.errors.count ? other.errors.item[0].text : "");
+		twice = policy_show(again);
+		ck_assert_str_eq(shown, twice);
+		ck_assert_str_eq(policy_sha256(policy), "");
+		ck_assert_int_eq(policy_seal(policy), 0);
+		ck_assert_int_eq(policy_seal(again), 0);
+		ck_assert_str_eq(policy_sha256(policy), policy_sha256(again));
+		ck_assert_uint_eq(policy_required(policy), policy_required(again));
+		ck_assert_uint_eq(strlen(policy_sha256(policy)), 64);
+		free(shown);
+		free(twice);
+		policy_free(policy);
+		policy_free(again);
+		rig_done(&rig);
+		rig_done(&other);
+	}
+}
+END_TEST
+
+START_TEST(test_mounts)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+	const struct policy_mount *mounts;
+	size_t count;
+
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"filesystem\": {\"read\": [\"/usr\", \"/usr/share\", \"/usr/lib/*.so\", \"/a-b\", "
+				  "\"/a/b\", \"/a\","
+				  "\"/lib\", \"/q/*.txt\", \"/missing\"], \"write\": [\"@workdir\", \"@workdir/sub\", "
+				  "\"/usr/local\"],"
+				  "\"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}}",
+				  NULL, &policy),
+			 0);
+	mounts = policy_mounts(policy, &count);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			ck_assert_msg(strncmp(mounts[j].virt, mounts[i].virt, strlen(mounts[i].virt)) != 0 ||
+					      mounts[j].virt[strlen(mounts[i].virt)] != '/',
+				      "%s after %s", mounts[i].virt, mounts[j].virt);
+	ck_assert_ptr_nonnull(mount_at(policy, "/usr"));
+	ck_assert_ptr_null(mount_at(policy, "/usr/share"));
+	ck_assert_ptr_null(mount_at(policy, "/usr/local"));
+	ck_assert_ptr_null(mount_at(policy, "/a/b"));
+	ck_assert_ptr_null(mount_at(policy, "/missing"));
+	ck_assert_ptr_null(mount_at(policy, "/work/sub"));
+	ck_assert_ptr_nonnull(mount_at(policy, "/a-b"));
+	ck_assert(mount_at(policy, "/q")->filtered && !mount_at(policy, "/usr")->filtered);
+	ck_assert(mount_at(policy, "/work")->create && !mount_at(policy, "/usr")->create);
+	ck_assert_str_eq(mount_at(policy, "/work")->host, "/scratch/run/work");
+	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host, "/scratch/run/t");
+	ck_assert_str_eq(mount_at(policy, "/usr/lib")->written, "/lib");
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_links)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+	const struct policy_link *links;
+	char out[PATH_MAX];
+	size_t count;
+
+	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\", \"/lib/x86_64/libc.so\", \"/home/u/link\", \"/lib/y/*.so\"],"
+				  "\"provide\": {\"/bin/hi\": \"\"}}}", NULL, &policy), 0);
+	links = policy_links(policy, &count);
+	ck_assert_uint_eq(count, 3);
+	for (size_t i = 0; i < count; i++)
+		ck_assert(strcmp(links[i].path, "/lib") == 0 ? strcmp(links[i].target, "/usr/lib") == 0 :
+			  strcmp(links[i].path, "/bin") == 0 ? strcmp(links[i].target, "/usr/bin") == 0 :
+			  strcmp(links[i].path, "/home/u/link") == 0 && strcmp(links[i].target, "/srv/target") == 0);
+	ck_assert_int_eq(policy_follow_links(policy, "/lib/z", out), 10);
+	ck_assert_str_eq(out, "/usr/lib/z");
+	ck_assert_int_eq(policy_host_path(policy, "/usr/lib/z", out), 10);
+	ck_assert_int_eq(policy_host_path(policy, "/usr/bin/hi", out), -ENOENT);
+	ck_assert_ptr_null(policy_mount_of(policy, "/nowhere"));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_suggest)
+{
+	struct rig rig = {0};
+	struct policy *policy = load(&rig, "base", NULL);
+	struct policy_decision decision = decide(policy, "/srv/x", POLICY_WRITE);
+	char *text = policy_suggest(&decision, "/srv/x", POLICY_WRITE);
+
+	ck_assert_ptr_nonnull(strstr(text, "-W /srv/x"));
+	free(text);
+	decision = decide(policy, "/usr/x", POLICY_READ);
+	ck_assert_ptr_null(policy_suggest(&decision, "/usr/x", POLICY_READ));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_decoys_differ)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"filesystem\": {\"decoy\": [\"~/.aws/credentials\", \"/a/id_rsa\", \"/b/id_rsa\", "
+				  "\"/c/.env\", \"/d/any\"]}}",
+				  NULL, &policy),
+			 0);
+	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/home/u/.aws/credentials")->text, "aws_secret_access_key = "));
+	ck_assert_ptr_nonnull(strstr(mount_at(policy, "/a/id_rsa")->text, "-----END OPENSSH PRIVATE KEY-----"));
+	ck_assert_str_ne(mount_at(policy, "/a/id_rsa")->text, mount_at(policy, "/b/id_rsa")->text);
+	ck_assert_uint_gt(mount_at(policy, "/d/any")->text_len, 20);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_lines)
+{
+	static const char text[] = "{\n \"a\": {\"x\": [1, {\"}\": \"]\\\"\"}, -2.5e3, true],\n \"\\u0062\\/\": "
+				   "null,\n\n \"c\": [\n[],\n\"z\"]}}";
+	const struct locate_path cases[] = {
+		{{{"a", 0}, {"x", 0}}, 2},
+		{{{"a", 0}, {"b/", 0}}, 2},
+		{{{"a", 0}, {"c", 0}, {NULL, 1}}, 3},
+		{{{"nope", 0}}, 1},
+		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3},
+		{{{NULL, 0}}, 1},
+		{{{"a", 0}, {"c", 0}, {NULL, 0}}, 3},
+		{{{"a", 0}, {"c", 0}}, 2},
+		{{{"a", 0}, {"nope", 0}}, 2},
+	};
+	static const unsigned lines[] = {2, 3, 7, 1, 2, 1, 6, 5, 2};
+	char out[64];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct locate_memo memo = {.at = NULL};
+
+		/* whatever was looked for before */
+		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {
+			ck_assert_uint_eq(locate_line(text, &cases[i], &memo), lines[i]);
+			ck_assert_uint_eq(locate_line(text, &cases[j], &memo), lines[j]);
+		}
+	}
+	locate_print(&cases[1], out, sizeof(out));
+	ck_assert_str_eq(out, "a[\"b/\"]");
+	locate_print(&cases[2], out, sizeof(out));
+	ck_assert_str_eq(out, "a.c[1]");
+	locate_print(&cases[2], out, 4);
+	ck_assert_uint_lt(strlen(out), 4);
+}
+END_TEST
+
+/* 40 rules, a path six names deep: generous, because the machine that tests is busy; alone it takes some 50 ns. */
+START_TEST(test_quick)
+{
+	char text[8192] = "{\"filesystem\": {\"read\": [\"/usr/lib\"";
+	static const char path[] = "/usr/lib/python3/dist-packages/pandas/core/frame.py";
+	size_t len = strlen(text);
+	struct rig rig = {0};
+	struct policy *policy;
+	struct timespec begin, end;
+	double best = 1e9;
+	int errors = 0;
+
+	for (unsigned i = 0; i < 34; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", \"/usr/share/%u\"", i);
+	(void)snprintf(text + len, sizeof(text) - len, "], \"deny\": [\"**/.env\", \"**/.git\", \"**/*.pem\", \"~/.ssh\", \"**/id_*\"]}}");
+	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+	for (unsigned round = 0; round < 20; round++) {
+		double ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		for (unsigned i = 0; i < 10000; i++)
+			errors |= policy_decide(policy, path, sizeof(path) - 1, POLICY_READ).error;
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		ns = ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / 10000;
+		best = ns < best ? ns : best;
+	}
+	printf("policy_decide: %.0f ns\n", best);
+	ck_assert_int_eq(errors, 0);
+	if (!getenv("CALLGATE_SLOW")) /* under valgrind */
+		ck_assert_double_lt(best, 5000);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("policy compose");
+	TCase *tcase = tcase_create("compose");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_extends);
+	tcase_add_test(tcase, test_limits);
+	tcase_add_test(tcase, test_environment);
+	tcase_add_test(tcase, test_command_line);
+	tcase_add_test(tcase, test_bad_command_line);
+	tcase_add_test(tcase, test_bad_files);
+	tcase_add_test(tcase, test_show_is_a_fixed_point);
+	tcase_add_test(tcase, test_mounts);
+	tcase_add_test(tcase, test_links);
+	tcase_add_test(tcase, test_suggest);
+	tcase_add_test(tcase, test_decoys_differ);
+	tcase_add_test(tcase, test_lines);
+	tcase_add_test(tcase, test_quick);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}

@@ -1,0 +1,612 @@
+/* The tracer on real processes: events, rewinds, kills. The test program itself is what the guests execute. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/trace/private.h"
+#include "tests/unit/old-kernel.h"
+#include "tests/unit/supervisor/trace-rig.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+static struct rig rig;
+static char *const no_env[] = {NULL};
+
+/* ---- the program the guests execute: "self MODE ..." ---- */
+
+static int play(int argc, char **argv)
+{
+	if (strcmp(argv[1], "exit") == 0 && argc == 3)
+		return (int)strtol(argv[2], NULL, 10);
+	if (strcmp(argv[1], "execfn") == 0 && argc == 3) /* what the kernel says it was called */
+		return strcmp((const char *)getauxval(AT_EXECFN), argv[2]) == 0 ? 0 : 50;
+	if (strcmp(argv[1], "script") == 0) /* as the interpreter of "#!/virt/self script" */
+		return argc == 5 && strcmp(argv[0], "/virt/self") == 0 && strcmp(argv[2], "/virt/run") == 0 &&
+		       strcmp(argv[3], "one") == 0 && strcmp(argv[4], "two words") == 0 ? 0 : 51;
+	return 52;
+}
+
+#define CHECK(condition) do { if (!(condition)) _exit((__LINE__ % 200) + 1); } while (0)
+
+/* ---- exec ---- */
+
+static void guest_exec(void)
+{
+	char *argv[] = {rig.self, "exit", "7", NULL};
+
+	(void)execve(rig.self, argv, no_env);
+	_exit(1);
+}
+
+static void expect(void (*guest)(void), int status)
+{
+	rig_run(&rig, guest);
+	ck_assert(!rig.timed_out);
+	ck_assert_uint_eq(rig.pending, 0);
+	ck_assert_int_eq(rig.status, status);
+	ck_assert_uint_eq(rig.denials, rig.tamper != NULL);
+}
+
+START_TEST(exec_runs)
+{
+	if (_i)
+		be_old();
+	expect(guest_exec, 7 << 8);
+}
+END_TEST
+
+static void guest_absent(void)
+{
+	char *argv[] = {"x", NULL};
+
+	for (int i = 0; i < 100; i++) {
+		CHECK(execve("/nonexistent/x", argv, no_env) == -1 && errno == ENOENT);
+		CHECK(syscall(SYS_execveat, AT_FDCWD, "/nonexistent/x", argv, no_env, 0) == -1 && errno == ENOENT);
+	}
+}
+
+START_TEST(exec_fails_natively)
+{
+	expect(guest_absent, 0);
+}
+END_TEST
+
+static void other_image(struct exec_plan *plan)
+{
+	plan->image.ino++;
+}
+
+static void other_loader(struct exec_plan *plan)
+{
+	plan->interp.maps_ino++;
+}
+
+static void no_loader(struct exec_plan *plan)
+{
+	plan->has_interp = false;
+}
+
+/* Approved was the loader, run by itself; it runs, but as another program's loader. */
+static void loader_alone(struct exec_plan *plan)
+{
+	plan->image.dev = plan->interp.dev;
+	plan->image.ino = plan->interp.ino;
+}
+
+static void other_name(struct exec_plan *plan)
+{
+	plan->execfn[0] = '.';
+}
+
+/* What the kernel was told ends like it. */
+static void shorter_name(struct exec_plan *plan)
+{
+	char *name = strdup(strrchr(plan->execfn, '/'));
+
+	free(plan->execfn);
+	plan->execfn = name;
+}
+
+static void longer_name(struct exec_plan *plan)
+{
+	char *name = NULL;
+
+	ck_assert_int_gt(asprintf(&name, "x%s", plan->execfn), 0);
+	free(plan->execfn);
+	plan->execfn = name;
+}
+
+START_TEST(exec_mismatch_kills)
+{
+	static void (*const tampers[])(struct exec_plan *) = {other_image, other_loader, no_loader, loader_alone,
+							      other_name, shorter_name, longer_name};
+
+	rig.tamper = tampers[_i / 2];
+	if (_i % 2)
+		be_old();
+	expect(guest_exec, SIGKILL);
+}
+END_TEST
+
+/* ---- exec from a thread that does not lead (threat 4) ---- */
+
+static void *thread_exec(void *arg)
+{
+	(void)arg;
+	guest_exec();
+	return NULL;
+}
+
+static void *thread_chdir(void *arg)
+{
+	(void)arg;
+	while (chdir("/virt/dir") == 0 || errno != EDOM) /* for ever: no chdir gives that */
+		;
+	return NULL;
+}
+
+static void exec_in_thread(bool busy_leader)
+{
+	pthread_t one, two;
+
+	CHECK(pthread_create(&one, NULL, thread_chdir, NULL) == 0);
+	CHECK(pthread_create(&two, NULL, thread_exec, NULL) == 0);
+	if (busy_leader)
+		(void)thread_chdir(NULL);
+	(void)pause();
+}
+
+static void guest_threads(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		pid_t pid = fork();
+		int status;
+
+		CHECK(pid >= 0);
+		if (pid == 0)
+			exec_in_thread(i % 2);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	}
+}
+
+START_TEST(exec_from_threads)
+{
+	expect(guest_threads, 0);
+}
+END_TEST
+
+/* ---- a descriptor that the task sends, while another thread's exec fails ---- */
+
+static void *fail_exec(void *stop)
+{
+	char *argv[] = {"x", NULL};
+
+	while (!*(volatile int *)stop)
+		(void)execve("/nonexistent/x", argv, no_env);
+	return NULL;
+}
+
+static void guest_fetch(void)
+{
+	int fd = open(rig.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	volatile int stop = 0;
+	pthread_t thread;
+
+	CHECK(fd >= 0 && pthread_create(&thread, NULL, fail_exec, (void *)(uintptr_t)&stop) == 0);
+	for (int i = 0; i < 1000; i++) {
+		CHECK(fchmod(fd, i % 2 ? 0700 : 0755) == 0);
+		CHECK(fchmod(900, 0700) == -1 && errno == EBADF);
+	}
+	stop = 1;
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(open("/", O_RDONLY | O_CLOEXEC) == fd + 1); /* nothing of ours is left */
+}
+
+START_TEST(fetch_beside_failing_execs)
+{
+	expect(guest_fetch, 0);
+	ck_assert_uint_eq(rig.fetched, 2000);
+}
+END_TEST
+
+/* ---- vfork and posix_spawn ---- */
+
+static pid_t vfork_exec(char *const *argv)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		(void)execve(argv[0], argv, no_env);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void guest_spawn(void)
+{
+	char *plain[] = {rig.self, "exit", "7", NULL};
+	char *detour[] = {"/virt/self", "exit", "8", NULL};
+
+	for (int i = 0; i < 300; i++) {
+		char **argv = i % 2 ? plain : detour;
+		int status;
+		pid_t pid;
+
+		CHECK(posix_spawn(&pid, argv[0], NULL, NULL, argv, no_env) == 0);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(status == (i % 2 ? 7 << 8 : 8 << 8));
+		pid = vfork_exec(argv);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(status == (i % 2 ? 7 << 8 : 8 << 8));
+	}
+}
+
+START_TEST(exec_from_vfork)
+{
+	expect(guest_spawn, 0);
+}
+END_TEST
+
+/* ---- detours ---- */
+
+static void guest_detour(void)
+{
+	char *argv[] = {"renamed", "execfn", "/virt/.//self", NULL};
+
+	(void)execve("/virt/.//self", argv, no_env);
+	_exit(1);
+}
+
+static void guest_detour_at(void)
+{
+	char *argv[] = {"renamed", "execfn", "/virt/self", NULL};
+
+	(void)syscall(SYS_execveat, AT_FDCWD, "/virt/self", argv, no_env, 0);
+	_exit(1);
+}
+
+static void guest_script(void)
+{
+	char *argv[] = {"run", "one", "two words", NULL};
+
+	(void)execve("/virt/run", argv, no_env);
+	_exit(1);
+}
+
+START_TEST(detour_names_the_virtual_path)
+{
+	expect(_i ? guest_detour_at : guest_detour, 0);
+	ck_assert_uint_eq(rig.reruns, 1);
+}
+END_TEST
+
+START_TEST(detour_builds_script_arguments)
+{
+	rig_write(&rig, "run", "#!/virt/self script\n", 0755);
+	expect(guest_script, 0);
+}
+END_TEST
+
+/* A stack below which nothing may be written: the call must fail, not the program's memory be damaged. */
+static void guest_bad_stack(void)
+{
+#if defined(__x86_64__)
+	char *page = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *stack = page + 4096;
+	char *argv[] = {"/virt/self", "exit", "8", NULL};
+	static const char path[] = "/virt/dir";
+	long result;
+
+	CHECK(page != MAP_FAILED && mprotect(stack, 4096, PROT_READ | PROT_WRITE) == 0);
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %2, %%rsp\n\tsyscall\n\tmov %%r12, %%rsp"
+			 : "=a"(result) : "a"((long)SYS_execve), "r"(stack + 64), "D"(argv[0]), "S"(argv), "d"(no_env)
+			 : "rcx", "r11", "r12", "memory");
+	CHECK(result == -ENOMEM);
+	/* which needs none */
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %2, %%rsp\n\tsyscall\n\tmov %%r12, %%rsp"
+			 : "=a"(result) : "a"((long)SYS_chdir), "r"(stack + 64), "D"(path)
+			 : "rcx", "r11", "r12", "memory");
+	CHECK(result == 0);
+#endif
+	CHECK(chdir("/virt/dir") == 0);
+}
+
+START_TEST(detour_without_stack_fails)
+{
+	expect(guest_bad_stack, 0);
+}
+END_TEST
+
+static void guest_deep_stack(void)
+{
+	/* Below what the kernel has mapped of the main stack: it has to be grown for the blob. */
+#if defined(__x86_64__)
+	char *argv[] = {"/virt/self", "exit", "7", NULL};
+	unsigned long start = (unsigned long)__builtin_frame_address(0);
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long low = 0, from, to;
+	char line[512];
+	long result;
+
+	CHECK(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && start >= from && start < to)
+			low = from;
+	CHECK(low);
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %2, %%rsp\n\tsyscall\n\tmov %%r12, %%rsp"
+			 : "=a"(result) : "a"((long)SYS_execve), "r"(low + 64), "D"(argv[0]), "S"(argv), "d"(no_env)
+			 : "rcx", "r11", "r12", "memory");
+	CHECK(result == 0); /* it is another program by now */
+#endif
+	guest_exec();
+}
+
+START_TEST(detour_grows_the_stack)
+{
+	expect(guest_deep_stack, 7 << 8);
+}
+END_TEST
+
+/* ---- chdir ---- */
+
+static void check_cwd(void)
+{
+	char cwd[4096], want[128];
+
+	(void)snprintf(want, sizeof(want), "%s/dir", rig.dir);
+	CHECK(getcwd(cwd, sizeof(cwd)) && strcmp(cwd, want) == 0);
+}
+
+static void guest_chdir(void)
+{
+	CHECK(chdir("/virt/dir") == 0);
+	check_cwd();
+	CHECK(chdir("/virt/absent") == -1 && errno == ENOENT);
+	CHECK(chdir("/") == 0);
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = 10, r8 __asm__("r8") = 8, r9 __asm__("r9") = 9;
+	const char *path = "/virt/dir", *kept = path;
+	long result, rsi = 1, rdx = 2;
+
+	/* Compilers rely on a system call leaving its argument registers alone. */
+	__asm__ volatile("syscall" : "=a"(result), "+D"(kept), "+S"(rsi), "+d"(rdx), "+r"(r10), "+r"(r8), "+r"(r9)
+			 : "a"((long)SYS_chdir) : "rcx", "r11", "memory");
+	CHECK(result == 0 && kept == path && rsi == 1 && rdx == 2 && r10 == 10 && r8 == 8 && r9 == 9);
+#endif
+	check_cwd();
+}
+
+START_TEST(chdir_goes_by_descriptor)
+{
+	expect(guest_chdir, 0);
+}
+END_TEST
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int signal)
+{
+	char *argv[] = {"x", NULL};
+	char clobber[2048];
+	int saved = errno;
+
+	(void)signal;
+	alarms++;
+	memset(clobber, 0x5a, sizeof(clobber)); /* over the place where the blob lies */
+	__asm__ volatile("" : : "r"(clobber) : "memory");
+	if (alarms % 3 == 0)
+		(void)execve("/nonexistent/x", argv, no_env);
+	errno = saved;
+}
+
+static void storm(bool restart)
+{
+	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = restart ? SA_RESTART : 0};
+	struct itimerval timer = {{0, 200}, {0, 200}};
+
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+static void guest_storm(void)
+{
+	storm(true);
+	for (int i = 0; i < 2000; i++)
+		CHECK(chdir("/virt/dir") == 0 && chdir("/virt/absent") == -1 && errno == ENOENT);
+	CHECK(alarms > 10);
+}
+
+START_TEST(chdir_under_signals)
+{
+	expect(guest_storm, 0);
+}
+END_TEST
+
+static void guest_stopped(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		for (int i = 0; i < 500; i++)
+			CHECK(chdir("/virt/dir") == 0);
+		guest_exec();
+	}
+	for (int i = 0; i < 50; i++) {
+		(void)usleep(500);
+		(void)kill(pid, i % 2 ? SIGSTOP : SIGTSTP);
+		(void)usleep(500);
+		(void)kill(pid, SIGCONT);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 7 << 8);
+}
+
+/* A stop that is put off may come after the SIGCONT that was to end it, and last. */
+static void guest_continued(void)
+{
+	volatile int *calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+	int status;
+
+	CHECK(calls != MAP_FAILED && (pid = fork()) >= 0);
+	while (pid == 0) {
+		CHECK(chdir("/virt/dir") == 0);
+		(*calls)++;
+	}
+	for (int i = 0; i < 3000; i++) {
+		int before, waits = 0;
+
+		(void)kill(pid, SIGSTOP);
+		for (int spin = 0; spin < i % 64; spin++)
+			(void)getppid();
+		(void)kill(pid, SIGCONT);
+		before = *calls;
+		while (*calls - before < 2 && waits++ < 10000)
+			(void)usleep(100);
+		CHECK(*calls - before >= 2);
+	}
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+}
+
+START_TEST(stops_end_by_sigcont)
+{
+	expect(guest_continued, 0);
+}
+END_TEST
+
+START_TEST(job_control_stops)
+{
+	expect(guest_stopped, 0);
+}
+END_TEST
+
+static void guest_killed(void)
+{
+	char *detour[] = {"/virt/self", "exit", "8", NULL};
+
+	for (int i = 0; i < 400; i++) {
+		pid_t pid = fork();
+		int status;
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			if (i % 4 == 0)
+				exec_in_thread(true);
+			if (i % 2)
+				guest_exec();
+			(void)execve(detour[0], detour, no_env);
+			_exit(1);
+		}
+		(void)usleep((useconds_t)(i % 40) * 20);
+		(void)kill(pid, SIGKILL);
+		CHECK(waitpid(pid, &status, 0) == pid);
+	}
+}
+
+START_TEST(kill_storm_leaves_nothing)
+{
+	expect(guest_killed, 0);
+}
+END_TEST
+
+static void setup(void)
+{
+	rig_setup(&rig);
+}
+
+static void teardown(void)
+{
+	rig_teardown(&rig);
+}
+
+/* ---- what may come again and be left to the kernel ---- */
+
+/* Made by hand: nothing else makes one of a row that rests on memory. */
+static bool comes_again_as(const struct syscall_row *row, bool planned)
+{
+	struct sandbox sandbox = {.audit = NULL};
+	struct pending *pending = calloc(1, sizeof(*pending));
+	struct tracer *tracer;
+	bool rerun;
+
+	ck_assert_ptr_nonnull(pending);
+	ck_assert_int_eq(tracer_create(&sandbox, &tracer), 0);
+	pending->tid = INT_MAX; /* nobody's */
+	pending->state = PENDING_REWOUND;
+	pending->patient = true;
+	pending->row = row;
+	pending->near_fd = pending->fetched_fd = -1;
+	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
+	tracer->pending = pending;
+	rerun = trace_rerun(tracer, INT_MAX, row->nr, (const __u64[6]){0});
+	tracer_free(tracer);
+	return rerun;
+}
+
+START_TEST(only_exec_is_left_to_the_kernel)
+{
+	static const struct {
+		enum row_basis basis;
+		bool planned, may;
+	} expected[] = {
+		{BASIS_EXEC, true, true},     {BASIS_EXEC, false, false},  {BASIS_MOUNTNS, false, false},
+		{BASIS_MEMORY, false, false}, {BASIS_MEMORY, true, false}, {BASIS_NETNS, false, false},
+		{BASIS_REGS, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct syscall_row row = {.nr = 1, .basis = expected[i].basis};
+
+		ck_assert_int_eq(comes_again_as(&row, expected[i].planned), expected[i].may);
+	}
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	Suite *suite;
+	TCase *tcase;
+
+	if (argc > 1)
+		return play(argc, argv);
+	suite = suite_create("trace");
+	tcase = tcase_create("trace");
+	tcase_set_timeout(tcase, 90);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, exec_runs, 0, 2);
+	tcase_add_test(tcase, exec_fails_natively);
+	tcase_add_loop_test(tcase, exec_mismatch_kills, 0, 14);
+	tcase_add_test(tcase, exec_from_threads);
+	tcase_add_test(tcase, fetch_beside_failing_execs);
+	tcase_add_test(tcase, exec_from_vfork);
+	tcase_add_loop_test(tcase, detour_names_the_virtual_path, 0, 2);
+	tcase_add_test(tcase, detour_builds_script_arguments);
+	tcase_add_test(tcase, detour_without_stack_fails);
+	tcase_add_test(tcase, detour_grows_the_stack);
+	tcase_add_test(tcase, chdir_goes_by_descriptor);
+	tcase_add_test(tcase, chdir_under_signals);
+	tcase_add_test(tcase, job_control_stops);
+	tcase_add_test(tcase, only_exec_is_left_to_the_kernel);
+	tcase_add_test(tcase, stops_end_by_sigcont);
+	tcase_add_test(tcase, kill_storm_leaves_nothing);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}

@@ -1,0 +1,359 @@
+/* Calls on other processes and on sockets: what is judged, what is refused, and with which errno. Threats 8, 34-37. */
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "syscalls/call/descriptor.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/unix-sockets.h"
+#include "syscalls/table/handlers.h"
+#include "tests/unit/syscalls/stub-call.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define OUTSIDER 1
+#define MEMBER 4242
+
+/* What the view would find: -1 with the outcome set, or an object. And where a name would be made. */
+static const char *pin_object;
+static int pin_error;
+static char directory[] = "/tmp/callgate-test-XXXXXX";
+static int directory_fd;
+
+int file_pin(struct call *pinned, unsigned i, unsigned want, unsigned follow, int open_flags)
+{
+	(void)i;
+	(void)want;
+	(void)follow;
+	if (!pin_object) {
+		call_refuse(pinned, pin_error, NULL, "not_granted");
+		return -1;
+	}
+	pinned->decision.verdict = VERDICT_ALLOW;
+	return open(pin_object, open_flags | O_CLOEXEC);
+}
+
+int file_pin_new(struct call *pinned, unsigned i, const char **ret_name)
+{
+	(void)i;
+	*ret_name = "name";
+	if (!pin_object) {
+		call_refuse(pinned, pin_error, NULL, "not_granted");
+		return -1;
+	}
+	pinned->decision.verdict = VERDICT_ALLOW;
+	return fcntl(directory_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int file_use_umask(struct call *pinned)
+{
+	(void)pinned;
+	return 0;
+}
+
+int file_commit(struct call *begun, unsigned i)
+{
+	(void)i;
+	return call_commit(begun);
+}
+
+int file_outcome_error(const struct call *failed)
+{
+	return failed->outcome.kind == OUTCOME_ERROR ? (int)failed->outcome.value : 0;
+}
+
+void file_end(struct call *ended, long result)
+{
+	if (result < 0)
+		call_fail(ended, -errno);
+	else
+		call_return(ended, result);
+}
+
+/* The caller is this process: its descriptors are ours. */
+bool descriptor_direct(void)
+{
+	return true;
+}
+
+int descriptor_copy_nth(struct call *copied, int fd, unsigned n)
+{
+	(void)n;
+	return descriptor_copy(copied, fd);
+}
+
+int descriptor_copy(struct call *copied, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		call_fail(copied, -errno);
+	return copy;
+}
+
+static void set_up(void)
+{
+	members[0] = MEMBER;
+	member_count = 1;
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(directory_fd, 0);
+	ck_assert_int_eq(sockets_create(directory_fd, &sandbox.sockets), 0);
+}
+
+static void tear_down(void)
+{
+	sockets_free(sandbox.sockets);
+	(void)unlinkat(directory_fd, "name", 0);
+	(void)unlinkat(directory_fd, "sockets", AT_REMOVEDIR);
+	(void)close(directory_fd);
+	ck_assert_int_eq(rmdir(directory), 0); /* nothing is left of what was bound */
+}
+
+#define NUMBER(value) ((uint64_t)(int64_t)(value))
+#define ADDRESS(object) ((uint64_t)(uintptr_t)(object))
+
+START_TEST(limits_of_members_only)
+{
+	static syscall_fn *const by_pid[] = {sys_prlimit64, sys_sched_setaffinity, sys_sched_setattr,
+					     sys_sched_setparam, sys_sched_setscheduler};
+
+	for (size_t i = 0; i < sizeof(by_pid) / sizeof(by_pid[0]); i++) {
+		run(by_pid[i], OUTSIDER, 0, 0, 0);
+		expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+		run(by_pid[i], NUMBER(getppid()), 0, 0, 0);
+		expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+		run(by_pid[i], MEMBER, 0, 0, 0);
+		expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+		run(by_pid[i], NUMBER(getpid()), 0, 0, 0);
+		expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	}
+}
+END_TEST
+
+START_TEST(priorities_of_single_members_only)
+{
+	run(sys_setpriority, PRIO_PROCESS, OUTSIDER, 19, 0);
+	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+	run(sys_setpriority, PRIO_PROCESS, MEMBER, 19, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_setpriority, PRIO_PGRP, 0, 19, 0);
+	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+	run(sys_setpriority, PRIO_USER, 0, 19, 0);
+	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+	run(sys_setpriority, 3, 0, 19, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+	run(sys_ioprio_set, 1, OUTSIDER, 0, 0);
+	expect(OUTCOME_ERROR, -ESRCH, VERDICT_DENY);
+	run(sys_ioprio_set, 1, MEMBER, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_ioprio_set, 3, 0, 0, 0);
+	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(prctl_tells_forbidden_from_absent)
+{
+	run(sys_prctl, PR_SET_DUMPABLE, 0, 0, 0);
+	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+	run(sys_prctl, PR_SET_DUMPABLE | UINT64_C(0x100000000), 0, 0, 0);
+	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+	run(sys_prctl, 4096, 0, 0, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(families)
+{
+	run(sys_socket, AF_INET, SOCK_STREAM, 0, 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	run(sys_socket, AF_INET6, SOCK_DGRAM, 0, 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	run(sys_socket, AF_UNIX, SOCK_DGRAM, 0, 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	for (int family = 0; family <= 50; family++) {
+		if (family == AF_UNIX || family == AF_INET || family == AF_INET6)
+			continue;
+		run(sys_socket, NUMBER(family), SOCK_RAW, 0, 0);
+		expect(OUTCOME_ERROR, -EAFNOSUPPORT, VERDICT_DENY);
+		run(sys_socketpair, NUMBER(family), SOCK_RAW, 0, 0);
+		expect(OUTCOME_ERROR, -EAFNOSUPPORT, VERDICT_DENY);
+	}
+}
+END_TEST
+
+START_TEST(addresses_fail_as_natively_before_they_are_judged)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_in inet = {.sin_family = AF_INET};
+	static syscall_fn *const calls[] = {sys_connect, sys_bind};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		run(calls[i], 999, ADDRESS(&inet), sizeof(inet), 0);
+		expect(OUTCOME_ERROR, -EBADF, VERDICT_ALLOW);
+		run(calls[i], NUMBER(-1), ADDRESS(&inet), sizeof(inet), 0);
+		expect(OUTCOME_ERROR, -EBADF, VERDICT_ALLOW);
+		run(calls[i], NUMBER(open("/dev/null", O_RDONLY)), ADDRESS(&inet), sizeof(inet), 0);
+		expect(OUTCOME_ERROR, -ENOTSOCK, VERDICT_ALLOW);
+		run(calls[i], NUMBER(fd), 8, sizeof(inet), 0);
+		expect(OUTCOME_ERROR, -EFAULT, VERDICT_ALLOW);
+		run(calls[i], NUMBER(fd), ADDRESS(&inet), 129, 0);
+		expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+		run(calls[i], NUMBER(fd), ADDRESS(&inet), NUMBER(-1), 0);
+		expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+		run(calls[i], NUMBER(fd), ADDRESS(&inet), sizeof(inet), 0);
+		expect(OUTCOME_ERROR, -EINVAL, VERDICT_DENY);
+	}
+	run(sys_listen, NUMBER(fd), 1, 0, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+	run(sys_sendto, NUMBER(fd), 0, 0, 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_sendto, NUMBER(fd), 0, 0, MSG_FASTOPEN);
+	expect(OUTCOME_ERROR, -EOPNOTSUPP, VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(unix_paths_are_looked_up_in_the_view)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un full = {.sun_family = AF_UNIX};
+	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/run/nscd/socket"};
+	struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = "\0x"};
+
+	pin_object = NULL;
+	pin_error = -ENOENT;
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -ENOENT, VERDICT_DENY);
+	ck_assert_uint_eq(call.paths, 1);
+	ck_assert_str_eq(call.path[0].text, "/run/nscd/socket");
+	pin_object = "/dev/null";
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_ALLOW);
+	run(sys_connect, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract), 0);
+	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_DENY);
+	run(sys_bind, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract), 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	run(sys_bind, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract.sun_family), 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name.sun_family), 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name) + 1, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+	ck_assert_uint_eq(call.paths, 0);
+	pin_object = NULL;
+	pin_error = -EROFS;
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	ck_assert_int_eq(call.decision.error, EACCES);
+	/* No NUL within the address: the path ends with it. */
+	memset(full.sun_path, 'a', sizeof(full.sun_path));
+	run(sys_bind, NUMBER(fd), ADDRESS(&full), sizeof(full), 0);
+	expect(OUTCOME_ERROR, -EROFS, VERDICT_DENY);
+	ck_assert_uint_eq(call.path[0].len, sizeof(full.sun_path));
+	ck_assert_uint_eq(strlen(call.path[0].text), sizeof(full.sun_path));
+}
+END_TEST
+
+START_TEST(an_outsiders_socket_is_refused)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)snprintf(name.sun_path, sizeof(name.sun_path), "%s/name", directory);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	pin_object = name.sun_path;
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
+	ck_assert_str_eq(call.decision.reason, "unix_socket_not_granted");
+	/* Nobody is there any more: natively the same, and a sign to servers that they may take the name. */
+	(void)close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_ALLOW);
+}
+END_TEST
+
+START_TEST(what_the_run_binds_it_connects_to)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/virtual/\xc3\xa4/name"}, told = {0};
+	struct sockaddr_un real = {.sun_family = AF_UNIX};
+	int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(told);
+
+	pin_object = directory;
+	run(sys_getsockname, NUMBER(server), ADDRESS(&told), ADDRESS(&len), 0);
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW); /* no name needs translation yet */
+	run(sys_bind, NUMBER(server), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	run(sys_bind, NUMBER(server), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW); /* it has a name */
+	run(sys_bind, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_ERROR, -EADDRINUSE, VERDICT_ALLOW);
+	run(sys_listen, NUMBER(server), 1, 0, 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	/* Nobody else finds it there. */
+	(void)snprintf(real.sun_path, sizeof(real.sun_path), "%s/name", directory);
+	ck_assert_int_lt(connect(client, (struct sockaddr *)&real, sizeof(real)), 0);
+	ck_assert_int_eq(errno, ECONNREFUSED);
+	pin_object = real.sun_path;
+	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	run(sys_getpeername, NUMBER(client), ADDRESS(&told), ADDRESS(&len), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert_str_eq(told.sun_path, name.sun_path);
+	ck_assert_uint_eq(len, offsetof(struct sockaddr_un, sun_path) + strlen(name.sun_path) + 1);
+	/* One that may wait is left to a thread, with descriptors of its own. */
+	client = socket(AF_UNIX, SOCK_STREAM, 0);
+	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
+	expect(OUTCOME_CONNECT, 0, VERDICT_ALLOW);
+	ck_assert_int_eq(sockets_connect(call.outcome.fd, call.outcome.peer_fd), 0);
+}
+END_TEST
+
+START_TEST(names_that_are_gone_make_room)
+{
+	char path[sizeof(directory) + 8];
+
+	pin_object = directory;
+	(void)snprintf(path, sizeof(path), "%s/name", directory);
+	for (int i = 0; i < SOCKETS_MAX * 2; i++) {
+		struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "name"};
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		run(sys_bind, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
+		expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+		/* Either the file goes or the socket; the latter's place is then found free as well. */
+		if (i % 2)
+			ck_assert_int_eq(unlink(path), 0);
+		(void)close(fd);
+		if (i % 2 == 0)
+			ck_assert_int_eq(unlink(path), 0);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("refusals");
+	TCase *tcase = tcase_create("refusals");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, limits_of_members_only);
+	tcase_add_test(tcase, priorities_of_single_members_only);
+	tcase_add_test(tcase, prctl_tells_forbidden_from_absent);
+	tcase_add_test(tcase, families);
+	tcase_add_test(tcase, addresses_fail_as_natively_before_they_are_judged);
+	tcase_add_test(tcase, unix_paths_are_looked_up_in_the_view);
+	tcase_add_test(tcase, an_outsiders_socket_is_refused);
+	tcase_add_test(tcase, what_the_run_binds_it_connects_to);
+	tcase_add_test(tcase, names_that_are_gone_make_room);
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
