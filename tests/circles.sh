@@ -15,31 +15,17 @@ cli/program cli/shim;
 cli/places-command cli/places;
 policy/parse/rules policy/parse/vars;
 policy/parse/lists policy/parse/net-rule policy/parse/network policy/parse/parse policy/parse/secrets;
-syscalls/account/changes-moves syscalls/account/changes-tree syscalls/account/changes;
-syscalls/net/inet-datagram syscalls/net/inet-listeners syscalls/net/inet-work syscalls/net/inet;
 confine/privs-keep confine/privs-user confine/privs;
 confine/cgroup-leaf confine/cgroup-v1 confine/cgroup-v2 confine/cgroup;
 keeper/custodian keeper/output;
 supervisor/gateway/provide-java supervisor/gateway/provide;
 confine/namespaces-clone confine/namespaces-unshare confine/namespaces;
-supervisor/gateway/client-dial supervisor/gateway/client-record supervisor/gateway/client;
-supervisor/cpu/homes supervisor/cpu/mask;
-supervisor/cpu/cpu supervisor/cpu/together;
 supervisor/trace/fetch supervisor/trace/later supervisor/trace/map supervisor/trace/pathfd
 	supervisor/trace/stop supervisor/trace/trace;
 supervisor/process-audit supervisor/process-await supervisor/process-guest supervisor/process-view
 	supervisor/process-watch supervisor/process;
 cli/audit-lines cli/audit-show cli/audit-stats cli/audit cli/check cli/doctor cli/host cli/main cli/options
 	cli/run-options cli/run-prepare cli/run-setup cli/run cli/show cli/why-net cli/why;
-egress/conn/channel egress/tls/channel;
-egress/tls/context egress/tls/warm;
-egress/conn/conn egress/conn/open egress/conn/proxy egress/conn/relay egress/conn/socks
-	egress/http/http2-client egress/http/http2-stream egress/http/http2-upstream egress/http/mode-http1-flow
-	egress/http/mode-http1-forward egress/http/mode-http1-refuse egress/http/mode-http1-reopen
-	egress/http/mode-http1-request egress/http/mode-http1-response egress/http/mode-http1 egress/http/mode-http2
-	egress/tls/answer egress/tls/mode-hello egress/tls/mode;
-egress/dns/server egress/dns/stream egress/dns/task;
-egress/conn/udp-flow egress/conn/udp;
 egress/conn/guest egress/main;
 '
 
