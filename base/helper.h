@@ -1,7 +1,7 @@
 /*
- * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service, IDNA,
- * the list of public suffixes) is in it, so that callgate itself starts without them. Each role (argv[1]) is a process
- * of its own, which speaks with the one that started it over one socket and nothing else.
+ * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service) is
+ * in it, so that callgate itself starts without them. Each role (argv[1]) is a process of its own, which speaks with
+ * the one that started it over one socket and nothing else.
  */
 #ifndef CALLGATE_BASE_HELPER_H
 #define CALLGATE_BASE_HELPER_H
@@ -34,29 +34,27 @@ int helper_greet(void);
 /* Closes the socket, at which a helper ends, and waits for that. */
 void helper_end(struct helper *helper);
 
-/* ---- the role "names": one query, one reply ---- */
+/* ---- the role "accounts": one query, one reply ---- */
 
-enum names_kind {
-	NAMES_ASCII,  /* text: a host's name in any letters -> its A-labels */
-	NAMES_PUBLIC, /* text: a host's name -> whether anybody may register a name right below it */
-	NAMES_UID,    /* id -> an account */
-	NAMES_USER,   /* text: its name -> an account */
-	NAMES_GROUP,  /* text: its name -> id */
-	NAMES_KIND_MAX,
+enum account_kind {
+	ACCOUNT_UID,   /* id -> an account */
+	ACCOUNT_USER,  /* text: its name -> an account */
+	ACCOUNT_GROUP, /* text: its name -> id */
+	ACCOUNT_KIND_MAX,
 };
 
-#define NAMES_TEXT_SIZE 1024
+#define ACCOUNT_TEXT_SIZE 1024
 
-struct names_query {
+struct account_query {
 	uint32_t kind, id;
-	char text[NAMES_TEXT_SIZE];
+	char text[ACCOUNT_TEXT_SIZE];
 };
 
-struct names_reply {
-	uint32_t found;             /* NAMES_PUBLIC: it is so; else 0: there is none, and text may say why */
-	uint32_t uid, gid;          /* of the account or group */
-	char text[NAMES_TEXT_SIZE]; /* NAMES_ASCII: the name, or what is wrong; of an account: its name */
-	char home[PATH_MAX];        /* of an account */
+struct account_reply {
+	uint32_t found;               /* 0: there is none */
+	uint32_t uid, gid;            /* of the account or group */
+	char text[ACCOUNT_TEXT_SIZE]; /* the account's name */
+	char home[PATH_MAX];          /* of the account */
 };
 
 #endif

@@ -6,12 +6,43 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
-#include "cli/names.h"
+#include "base/helper.h"
 
 #include "base/banned.h"
 
 #define BLANK " \t\n"
+
+/* The process that asks the name service: started by the first question, ended by account_end(). */
+static struct helper account_helper = HELPER_NONE;
+
+static int account_start(void)
+{
+	static const char *const no_variables[] = {NULL};
+	const char *why; /* an account that cannot be asked for is as one that does not exist */
+	int error = helper_start("accounts", no_variables, &account_helper, &why);
+
+	return error < 0 ? error : helper_greeted(&account_helper, &why);
+}
+
+static int account_query(const struct account_query *query, struct account_reply *ret_reply)
+{
+	if ((account_helper.pid > 0 || account_start() == 0) &&
+	    send(account_helper.fd, query, sizeof(*query), MSG_NOSIGNAL) == sizeof(*query) &&
+	    recv(account_helper.fd, ret_reply, sizeof(*ret_reply), 0) == sizeof(*ret_reply)) {
+		ret_reply->text[sizeof(ret_reply->text) - 1] = '\0';
+		ret_reply->home[sizeof(ret_reply->home) - 1] = '\0';
+		return 0;
+	}
+	account_end();
+	return -EPIPE;
+}
+
+void account_end(void)
+{
+	helper_end(&account_helper);
+}
 
 /* nsswitch.conf(5): that `line` names no other source for `database` than its file. */
 static bool says_files(const char *line, const char *database)
@@ -42,22 +73,21 @@ static bool has_only_files(const char *database)
 }
 
 /* NULL: there is none, the name service would say the same as the file, or it cannot be asked. */
-static const struct names_reply *ask(const char *database, enum names_kind kind, uint32_t id, const char *name)
+static const struct account_reply *ask(const char *database, enum account_kind kind, uint32_t id, const char *name)
 {
-	static struct names_reply reply;
-	struct names_query query = {.kind = kind, .id = id};
-	const char *why;
+	static struct account_reply reply;
+	struct account_query query = {.kind = kind, .id = id};
 
 	if (has_only_files(database) ||
 	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
 		return NULL;
-	return cli_names_ask(&query, &reply, &why) == 0 && reply.found ? &reply : NULL;
+	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
 }
 
-static const struct account *ask_account(enum names_kind kind, uid_t uid, const char *name)
+static const struct account *ask_account(enum account_kind kind, uid_t uid, const char *name)
 {
 	static struct account account;
-	const struct names_reply *reply = ask("passwd", kind, uid, name);
+	const struct account_reply *reply = ask("passwd", kind, uid, name);
 
 	if (reply)
 		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
@@ -84,27 +114,27 @@ const struct account *account_of_uid(uid_t uid)
 {
 	const struct account *account = find_in_file(NULL, uid);
 
-	return account ? account : ask_account(NAMES_UID, uid, "");
+	return account ? account : ask_account(ACCOUNT_UID, uid, "");
 }
 
 const struct account *account_named(const char *name)
 {
 	const struct account *account = find_in_file(name, 0);
 
-	return account ? account : ask_account(NAMES_USER, 0, name);
+	return account ? account : ask_account(ACCOUNT_USER, 0, name);
 }
 
 int account_group_named(const char *name, gid_t *ret_gid)
 {
 	FILE *file = fopen("/etc/group", "re");
-	const struct names_reply *reply;
+	const struct account_reply *reply;
 	const struct group *group = NULL;
 
 	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
 		;
 	if (file)
 		(void)fclose(file);
-	reply = group ? NULL : ask("group", NAMES_GROUP, 0, name);
+	reply = group ? NULL : ask("group", ACCOUNT_GROUP, 0, name);
 	if (!group && !reply)
 		return -ENOENT;
 	*ret_gid = group ? group->gr_gid : reply->gid;

@@ -2,7 +2,7 @@ bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
 	cli/account.c cli/account.h \
 	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/managers.c cli/managers.h cli/options.c \
-	cli/names.c cli/names.h cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
+	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
 	cli/places-command.c cli/places.c cli/places.h \
 	cli/real.c cli/real.h \
 	cli/run-options.c \

@@ -9,8 +9,8 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/account.h"
 #include "cli/cli.h"
-#include "cli/names.h"
 #include "cli/run-private.h"
 #include "cli/user.h"
 #include "confine/selffilter.h"
@@ -342,7 +342,7 @@ int run_prepare(struct run *run)
 	warn_of_policies(run);
 	if (confirm_user(run) != 0 || warn_workdir(run) != 0 || make_logs(run) != 0)
 		return CLI_ERROR;
-	cli_names_end();
+	account_end();
 	if (options->output && open_output(run) != 0)
 		return CLI_ERROR;
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/io.h"
+#include "cli/account.h"
 #include "cli/cli.h"
-#include "cli/names.h"
 #include "cli/run-private.h"
 #include "keeper/keeper.h"
 #include "keeper/output.h"
@@ -231,7 +231,7 @@ int run_watch(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
-	cli_names_end(); /* the policy may have been read again */
+	account_end(); /* the policy may have been read again */
 	run->layers = layers_create(options->policy.without, policy_required(run->policy));
 	if (!run->layers)
 		return run_refuse(run, "out_of_memory", "out of memory");

@@ -1,7 +1,4 @@
-/*
- * What the text of host names takes libraries for (libidn2, libpsl). callgate-egress and tests link names.c; callgate
- * asks callgate-egress instead (cli/names.c).
- */
+/* What reading host names needs libraries for: libidn2 and libpsl. */
 #ifndef CALLGATE_POLICY_NETWORK_NAMES_H
 #define CALLGATE_POLICY_NETWORK_NAMES_H
 

@@ -16,7 +16,6 @@
 #include "confine/selffilter.h"
 #include "egress/dns/resolver.h"
 #include "egress/egress.h"
-#include "policy/network/names.h"
 #include "policy/network/pack.h"
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
@@ -143,9 +142,9 @@ static int be_egress(void)
 	return status;
 }
 
-/* ---- names of hosts and accounts, for the policy ---- */
+/* ---- accounts, for the policy and --user ---- */
 
-static void put_account(const struct passwd *account, struct names_reply *reply)
+static void put_account(const struct passwd *account, struct account_reply *reply)
 {
 	reply->found = account && strlen(account->pw_name) < sizeof(reply->text) &&
 		       strlen(account->pw_dir) < sizeof(reply->home);
@@ -157,17 +156,7 @@ static void put_account(const struct passwd *account, struct names_reply *reply)
 	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
 }
 
-static void find_ascii(const struct names_query *query, struct names_reply *reply)
-{
-	const char *why = "";
-	char *ascii = net_names_ascii(query->text, &why);
-
-	reply->found = ascii != NULL;
-	(void)snprintf(reply->text, sizeof(reply->text), "%s", ascii ? ascii : why);
-	free(ascii);
-}
-
-static void find_group(const char *name, struct names_reply *reply)
+static void find_group(const char *name, struct account_reply *reply)
 {
 	const struct group *group = getgrnam(name);
 
@@ -175,24 +164,16 @@ static void find_group(const char *name, struct names_reply *reply)
 	reply->gid = group ? group->gr_gid : 0;
 }
 
-static void find(const struct names_query *query, struct names_reply *reply)
+static void find(const struct account_query *query, struct account_reply *reply)
 {
-	const char *why;
-
 	switch (query->kind) {
-	case NAMES_ASCII:
-		find_ascii(query, reply);
-		break;
-	case NAMES_PUBLIC:
-		reply->found = net_names_public(query->text, &why);
-		break;
-	case NAMES_UID:
+	case ACCOUNT_UID:
 		put_account(getpwuid(query->id), reply);
 		break;
-	case NAMES_USER:
+	case ACCOUNT_USER:
 		put_account(getpwnam(query->text), reply);
 		break;
-	case NAMES_GROUP:
+	case ACCOUNT_GROUP:
 		find_group(query->text, reply);
 		break;
 	default:
@@ -201,11 +182,11 @@ static void find(const struct names_query *query, struct names_reply *reply)
 }
 
 /* Locked as the resolver is, which asks the C library's name service as well. */
-static int be_names(void)
+static int be_accounts(void)
 {
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
-	struct names_query query;
+	struct account_query query;
 	struct confine confine;
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
@@ -217,7 +198,7 @@ static int be_names(void)
 	    helper_greet() < 0)
 		return EXIT_FAILURE;
 	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {
-		struct names_reply reply = {0};
+		struct account_reply reply = {0};
 
 		query.text[sizeof(query.text) - 1] = '\0';
 		find(&query, &reply);
@@ -232,7 +213,7 @@ static const struct {
 	int (*run)(void);
 } roles[] = {
 	{"egress", be_egress},
-	{"names", be_names},
+	{"accounts", be_accounts},
 };
 
 int main(int argc, char **argv)

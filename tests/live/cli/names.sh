@@ -1,6 +1,6 @@
 #!/bin/bash
-# What callgate-egress is asked while a policy is compiled: host names, accounts. Asking disturbs nothing else of a run,
-# and what can do without an answer does.
+# Names of hosts and accounts in a policy. callgate-egress is asked for accounts that are not in /etc/passwd: asking changes
+# nothing else of a run, and a run that can do without an answer does.
 . "$(dirname "$0")/../lib.sh"
 need jq
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
