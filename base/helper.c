@@ -120,6 +120,8 @@ int helper_greet(void)
 void helper_end(struct helper *helper)
 {
 	cleanup_close(&helper->fd);
+	if (helper->pid > 0)
+		(void)kill(helper->pid, SIGKILL); /* it may have been stopped; it has nothing to lose */
 	while (helper->pid > 0 && waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*helper = (struct helper)HELPER_NONE;

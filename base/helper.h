@@ -31,7 +31,7 @@ int helper_greeted(const struct helper *helper, const char **ret_why);
 /* In the helper, first of all. 0 or -errno. */
 int helper_greet(void);
 
-/* Closes the socket, at which a helper ends, and waits for that. */
+/* Closes the socket, kills the helper and waits until it has ended. */
 void helper_end(struct helper *helper);
 
 /* ---- the role "accounts": one query, one reply ---- */
