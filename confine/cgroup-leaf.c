@@ -19,26 +19,6 @@
 #define REMOVE_ROUNDS 200 /* of a millisecond: a killed member is gone a moment after it was reaped */
 #define LIST_BYTES (1u << 20)
 
-int cgroup_put(int dirfd, const char *name, const char *value)
-{
-	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
-}
-
-int cgroup_get(int dirfd, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	return 0;
-}
-
 static int put_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];

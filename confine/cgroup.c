@@ -31,21 +31,6 @@ struct cgroup {
 	unsigned controllers;
 };
 
-uint64_t cgroup_number(const char *text, const char *key)
-{
-	size_t len = key ? strlen(key) : 0;
-
-	if (!key)
-		return strtoull(text, NULL, 10);
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		/* NOLINT(clang-analyzer-core*): text ends with a NUL */
-		if (strncmp(line, key, len) == 0 && line[len] == ' ')
-			return strtoull(line + len, NULL, 10);
-	}
-	return 0;
-}
-
 /*
  * Tried by a process that ends at once, so that a group nobody can be moved to (the common ancestor is not ours, or is
  * threaded) is no group, rather than the end of the run. It costs nothing: the first move waits for an RCU grace period

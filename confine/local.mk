@@ -1,10 +1,9 @@
 libcallgate_confine_a_SOURCES += \
-	confine/aside.c \
-	confine/aside.h \
 	confine/bpf-emit.c \
 	confine/bpf-emit.h \
 	confine/bpf.c \
 	confine/bpf.h \
+	confine/cgroup-file.c \
 	confine/cgroup-find.c \
 	confine/cgroup-leaf.c \
 	confine/cgroup-private.h \
@@ -23,16 +22,17 @@ libcallgate_confine_a_SOURCES += \
 	confine/namespaces-clone.c \
 	confine/namespaces-mount.c \
 	confine/namespaces-net.c \
+	confine/namespaces-note.c \
 	confine/namespaces-private.h \
 	confine/namespaces-unshare.c \
 	confine/namespaces.c \
 	confine/namespaces.h \
 	confine/pidmax.c \
 	confine/pidmax.h \
-	confine/privs-keep.c \
-	confine/privs-user.c \
 	confine/privs.c \
 	confine/privs.h \
+	confine/scheduling.c \
+	confine/scheduling.h \
 	confine/selffilter.c \
 	confine/selffilter.h
 EXTRA_DIST += confine/README.md

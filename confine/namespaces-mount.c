@@ -1,4 +1,4 @@
-/* The supervisor's side: inside the new namespaces, still with the capabilities that mounting takes. */
+/* The supervisor's side: in the new namespaces, still with the capabilities for mounting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -17,34 +17,34 @@
 #define PIDNS LAYER_BIT(LAYER_PIDNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 
-/* Names only: what the view holds of its own is empty. Listings of large directories are what needs inodes. */
+/* The tmpfs holds directories and empty files only. Stand-in directories with long listings need many inodes. */
 static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_inodes", "200k"};
 
-/* Of a procfs: no files about the machine, and no processes but those that the reader could trace. */
+/* procfs options: no files about the machine; only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
-static int give_up(struct namespaces *namespaces, unsigned layers, const char *what, int error)
+static int namespaces_fail(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
-	note_refuse(namespaces->peer_fd, NOTE_WITHDREW, layers, "cannot %s: %s", what, strerror(-error));
+	note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what, strerror(-error));
 	return error;
 }
 
-/* The kernel refuses a procfs to a user namespace when parts of the one it sees are hidden, as in containers. */
-static int prepare_proc(struct namespaces *namespaces)
+/* In a user namespace the kernel denies a new procfs if parts of the present one are covered, as in containers. */
+static int namespaces_prepare_proc(struct namespaces *namespaces)
 {
 	if (!(namespaces->made & PIDNS)) {
 		namespaces->proc_fd = mounts_clone(AT_FDCWD, "/proc");
 		return namespaces->proc_fd < 0
-			       ? give_up(namespaces, MOUNTNS, "copy the mount of /proc", namespaces->proc_fd)
+			       ? namespaces_fail(namespaces, MOUNTNS, "copy the mount of /proc", namespaces->proc_fd)
 			       : 0;
 	}
 	namespaces->host_proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces->host_proc_fd < 0)
-		return give_up(namespaces, PIDNS, "open /proc", -errno);
+		return namespaces_fail(namespaces, PIDNS, "open /proc", -errno);
 	namespaces->proc_fd = mounts_make("proc", NULL, 0);
 	if (namespaces->proc_fd < 0)
-		return give_up(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
-	/* Linux 5.8. Without, the program's is the supervisor's, and what it could tell is judged instead. */
+		return namespaces_fail(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
+	/* Linux 5.8. Before that the program sees the supervisor's procfs, and opens in it are judged. */
 	if (namespaces->narrow_proc)
 		namespaces->program_proc_fd =
 			mounts_make("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
@@ -53,20 +53,17 @@ static int prepare_proc(struct namespaces *namespaces)
 
 int namespaces_prepare(struct namespaces *namespaces)
 {
-	int r;
-
 	namespaces_begin_network(namespaces);
 	namespaces->tasks_bound =
 		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set(namespaces->tasks_most) == 0;
 	if (!(namespaces->made & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return give_up(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
+		return namespaces_fail(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
 	namespaces->tmpfs_fd = mounts_make("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
 	if (namespaces->tmpfs_fd < 0)
-		return give_up(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
-	r = prepare_proc(namespaces);
-	return r;
+		return namespaces_fail(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
+	return namespaces_prepare_proc(namespaces);
 }
 
 int namespaces_enter(struct namespaces *namespaces, struct view *view)
@@ -82,7 +79,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 		r = view_attach(view, &mounts, &what);
 	namespaces_enter_network(namespaces);
 	if (r < 0)
-		return give_up(namespaces, MOUNTNS | PIDNS, what, r);
+		return namespaces_fail(namespaces, MOUNTNS | PIDNS, what, r);
 	r = privs_drop();
 	if (r < 0)
 		return r;
@@ -97,11 +94,10 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 
 void namespaces_settle(struct namespaces *namespaces)
 {
-	const struct note settled = {.kind = NOTE_SETTLED};
+	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
 
 	if (namespaces->peer_fd >= 0)
-		/* It may have stopped waiting; its death is seen elsewhere. */
-		(void)note_send(namespaces->peer_fd, &settled);
+		(void)note_send(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
 	cleanup_close(&namespaces->peer_fd);
 	namespaces->peer_fd = -1;
 }

@@ -1,6 +1,6 @@
 /*
- * A network namespace that nobody needs before the program starts is made by a thread while the view is built: it takes
- * as long as all the others together.
+ * Making a network namespace takes as long as making all the others. If nothing needs it before the program starts, a
+ * thread makes it while the supervisor builds the view.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "confine/aside.h"
 #include "confine/namespaces-private.h"
+#include "confine/scheduling.h"
 
 #include "base/banned.h"
 
-/* Not by way of /proc: the root that is found in is being changed meanwhile. */
-static int make_network(int *ret_loopback)
+/* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
+static int namespaces_make_network(int *ret_loopback)
 {
 	_cleanup_close_ int fd = -1;
 	int ns_fd;
@@ -33,11 +33,11 @@ static int make_network(int *ret_loopback)
 	return ns_fd;
 }
 
-static void *thread_main(void *ctx)
+static void *namespaces_net_thread(void *ctx)
 {
 	struct namespaces *namespaces = ctx;
 
-	namespaces->net_fd = make_network(&namespaces->loopback);
+	namespaces->net_fd = namespaces_make_network(&namespaces->loopback);
 	return NULL;
 }
 
@@ -45,14 +45,14 @@ void namespaces_begin_network(struct namespaces *namespaces)
 {
 	if (!namespaces->net_later)
 		return;
-	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, thread_main, namespaces) == 0;
+	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, namespaces_net_thread, namespaces) == 0;
 	if (namespaces->net_later)
-		aside_move_thread(namespaces->net_thread);
+		scheduling_move_thread_away(namespaces->net_thread);
 	else
 		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
-/* Its thread has capabilities of its own, so it ends before ours are given up. */
+/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter() drops ours. */
 void namespaces_enter_network(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = -1;
@@ -61,14 +61,14 @@ void namespaces_enter_network(struct namespaces *namespaces)
 	if (!namespaces->net_later)
 		return;
 	namespaces->net_later = false;
-	aside_return_thread(namespaces->net_thread); /* the other processor may be busy, and ours is free now */
+	scheduling_restore_thread(namespaces->net_thread); /* the other CPU may be busy, and this one becomes idle */
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
 		error = fd = namespaces->net_fd;
 	if (error >= 0 && setns(fd, CLONE_NEWNET) < 0)
 		error = -errno;
 	if (error >= 0)
-		namespaces_note_network(namespaces, namespaces->loopback);
+		namespaces_set_network(namespaces, namespaces->loopback);
 	else
 		layers_set(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
 }

@@ -4,13 +4,15 @@
 
 #include "confine/namespaces.h"
 
+/* ---- namespaces-note.c: messages between the keeper and its child while the namespaces are made ---- */
+
 enum note_kind {
-	NOTE_MAP,     /* to the keeper: the user namespace is there, write its maps */
-	NOTE_MAPPED,  /* from the keeper: value is 0 or -errno */
-	NOTE_CHILD,   /* value is the supervisor's pid outside */
-	NOTE_REFUSED, /* from the intermediate: the layers cannot be had; why; the sender ends, and nobody was forked */
-	NOTE_WITHDREW, /* the same from the supervisor */
-	NOTE_SETTLED,  /* from the supervisor: it has all it needs */
+	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
+	NOTE_MAPPED, /* from the keeper: value is 0 or -errno */
+	NOTE_CHILD,  /* from the intermediate: value is the supervisor's pid in the keeper's pid namespace */
+	NOTE_INTERMEDIATE_FAILED, /* it cannot make `layers`; it forked nothing and exits */
+	NOTE_SUPERVISOR_FAILED,   /* it cannot use `layers`, and exits */
+	NOTE_SUPERVISOR_READY,
 };
 
 struct note {
@@ -20,55 +22,54 @@ struct note {
 	char why[160];
 };
 
-/* One whole note, or false: the other end is gone. */
+/* One whole note. False when the other end is closed. */
 bool note_send(int fd, const struct note *note);
 bool note_receive(int fd, struct note *ret_note);
 /*
- * The same in the keeper, from namespaces->peer_fd. False also when the process of pidfd has ended without a note, or
- * the run is to end. pidfd -1: no other process has the other end.
+ * In the keeper: receives from namespaces->peer_fd. False without a note when the process of pidfd (-1: none) ended,
+ * stop_fd is readable, most_ms (-1: no limit) or the run's time limit is over.
  */
-bool note_await(const struct namespaces *namespaces, int pidfd, struct note *ret_note);
-/* Sends NOTE_REFUSED or NOTE_WITHDREW. */
-__attribute__((format(printf, 4, 5))) void note_refuse(int fd, enum note_kind kind, unsigned layers, const char *format,
-						       ...);
+bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms, struct note *ret_note);
+/* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. */
+__attribute__((format(printf, 4, 5))) void note_send_failure(int fd, enum note_kind kind, unsigned layers,
+							     const char *format, ...);
 
 /*
- * As fork(2), into all that are wanted at once: -errno when that cannot be done. In the child the maps are written, and
- * namespaces->made and the layers set. A network namespace is left for namespaces_begin_network() where that is
- * possible.
+ * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
+ * written and namespaces->made and the layers are set. The network namespace is left to namespaces_begin_network()
+ * where nothing needs it earlier.
  */
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
 
-/* In the supervisor: makes that namespace beside whatever is done meanwhile; enters it. Failure shows in the layer. */
+/* In the supervisor: makes the network namespace in a thread, and enters it. A failure is noted in the layer. */
 void namespaces_begin_network(struct namespaces *namespaces);
 void namespaces_enter_network(struct namespaces *namespaces);
 
-/* In the intermediate: leaves the keeper's namespaces. Sets namespaces->made and the layers; false when it must end. */
+/* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
 bool namespaces_unshare(struct namespaces *namespaces);
 
-/* A descriptor of our pid namespace, for host_pidns_fd, when a new one is wanted. -1: it cannot be had. */
+/* A descriptor of this process's pid namespace, for host_pidns_fd; -1 when no new one is wanted, or on error. */
 int namespaces_own_pidns(unsigned wanted);
 
-/* LAYER_BITs that may be tried; says why for the rest. */
+/* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
 unsigned namespaces_wanted(struct namespaces *namespaces);
 
-/* Writes the maps of the process's new user namespace: all ids when we may, else our own alone. 0 or -errno. */
+/* Writes the id maps of the process's new user namespace: all ids with CAP_SETUID and CAP_SETGID, else only our own. */
 int namespaces_map(pid_t pid);
-/* The same for just these; `process`: its name in /proc. */
+/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_map. */
 int namespaces_map_one(const char *process, uid_t uid, gid_t gid);
 
-/* CLONE_NEW* of LAYER_BITs. */
+/* The CLONE_NEW* flags of LAYER_BITs. */
 unsigned long namespaces_flags(unsigned layers);
 
-/* Adds LAYER_BITs to namespaces->made and says so in the layers. */
-void namespaces_note_made(struct namespaces *namespaces, unsigned made);
+/* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
+void namespaces_set_made(struct namespaces *namespaces, unsigned made);
 
-/*
- * So that a program can talk to itself; its policy has a say in that as well. By a socket of the network namespace, or
- * by one of its own, with what came of it in the layer. 0 or -errno.
- */
+/* Brings the loopback interface up, through any socket of the network namespace. 0 or -errno. */
 int namespaces_raise_loopback(int socket_fd);
+/* The same in this process's network namespace, which is then marked as made. */
 void namespaces_raise_own(struct namespaces *namespaces);
-void namespaces_note_network(struct namespaces *namespaces, int loopback);
+/* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
+void namespaces_set_network(struct namespaces *namespaces, int loopback);
 
 #endif

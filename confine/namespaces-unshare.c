@@ -1,4 +1,4 @@
-/* Leaving namespaces: what may be tried, in which order, and the maps of the new user namespace. */
+/* Which namespaces may be tried, in which order; unshare(2) one by one; the id maps of a user namespace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -32,7 +32,7 @@ static const struct {
 	[LAYER_CGROUPNS] = {"cgroup", CLONE_NEWCGROUP, "names of control groups outside are not shown"},
 };
 
-static bool in_kernel(enum layer layer)
+static bool namespaces_in_kernel(enum layer layer)
 {
 	char path[32];
 
@@ -40,7 +40,7 @@ static bool in_kernel(enum layer layer)
 	return access(path, F_OK) == 0;
 }
 
-static void leave_out(struct namespaces *namespaces, unsigned *wanted, enum layer layer, const char *why)
+static void namespaces_leave_out(struct namespaces *namespaces, unsigned *wanted, enum layer layer, const char *why)
 {
 	if (*wanted & LAYER_BIT(layer))
 		layers_set(namespaces->layers, layer, false, "%s", why);
@@ -55,24 +55,29 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 		if (namespaces->refused & LAYER_BIT(layer) || !layers_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
-		/* One clone(2) of all finds out by itself; why it failed is told one by one. */
-		if (namespaces->singly && !in_kernel(layer))
-			leave_out(namespaces, &wanted, layer, "not in this kernel");
+		/* One clone(2) of all needs no check. The reason is given when they are tried one by one. */
+		if (namespaces->singly && !namespaces_in_kernel(layer))
+			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))
 		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
-			leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
+			namespaces_leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
-		leave_out(namespaces, &wanted, LAYER_PIDNS, "takes a mount namespace, for a /proc of its own");
-	/* By itself it holds nothing, and hides from an ordinary user who owns other users' files. */
+		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS, "takes a mount namespace, for a /proc of its own");
+	/* Alone it confines nothing, and it would show other users' files as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
-		leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
+		namespaces_leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
 	return wanted;
+}
+
+int namespaces_own_pidns(unsigned wanted)
+{
+	return wanted & LAYER_BIT(LAYER_PIDNS) ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
 }
 
 /* ---- the keeper ---- */
 
-static int write_proc(const char *process, const char *file, const char *text)
+static int namespaces_write_proc(const char *process, const char *file, const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];
@@ -87,20 +92,20 @@ static int write_proc(const char *process, const char *file, const char *text)
 int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
 {
 	char text[64];
-	int r = write_proc(process, "setgroups", "deny");
+	int r = namespaces_write_proc(process, "setgroups", "deny");
 
 	if (r < 0 && r != -ENOENT) /* Linux before 3.19 */
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
-	r = write_proc(process, "uid_map", text);
+	r = namespaces_write_proc(process, "uid_map", text);
 	if (r < 0)
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
-	return write_proc(process, "gid_map", text);
+	return namespaces_write_proc(process, "gid_map", text);
 }
 
-/* Each id that is mapped here, to itself: a container's root has a part of them only. */
-static int map_all(const char *process, const char *file)
+/* Maps each id that is mapped here to itself: in a container root has only a part of the ids. */
+static int namespaces_map_all(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
 	unsigned first, outside, count;
@@ -118,7 +123,7 @@ static int map_all(const char *process, const char *file)
 		return -ENOMEM;
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
 		(void)fprintf(out, "%u %u %u\n", first, first, count);
-	return fclose(out) == 0 ? write_proc(process, file, text) : -ENOMEM;
+	return fclose(out) == 0 ? namespaces_write_proc(process, file, text) : -ENOMEM;
 }
 
 int namespaces_map(pid_t pid)
@@ -129,8 +134,8 @@ int namespaces_map(pid_t pid)
 	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
 	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
 		return namespaces_map_one(process, geteuid(), getegid());
-	r = map_all(process, "uid_map");
-	return r < 0 ? r : map_all(process, "gid_map");
+	r = namespaces_map_all(process, "uid_map");
+	return r < 0 ? r : namespaces_map_all(process, "gid_map");
 }
 
 /* ---- the intermediate ---- */
@@ -142,9 +147,9 @@ int namespaces_raise_loopback(int socket_fd)
 	return socket_fd < 0 || ioctl(socket_fd, SIOCSIFFLAGS, &lo) < 0 ? -errno : 0;
 }
 
-void namespaces_note_network(struct namespaces *namespaces, int loopback)
+void namespaces_set_network(struct namespaces *namespaces, int loopback)
 {
-	namespaces_note_made(namespaces, LAYER_BIT(LAYER_NETNS));
+	namespaces_set_made(namespaces, LAYER_BIT(LAYER_NETNS));
 	if (loopback < 0)
 		layers_set(namespaces->layers, LAYER_NETNS, true,
 			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
@@ -154,10 +159,10 @@ void namespaces_raise_own(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	namespaces_note_network(namespaces, namespaces_raise_loopback(fd));
+	namespaces_set_network(namespaces, namespaces_raise_loopback(fd));
 }
 
-void namespaces_note_made(struct namespaces *namespaces, unsigned made)
+void namespaces_set_made(struct namespaces *namespaces, unsigned made)
 {
 	namespaces->made |= made;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
@@ -175,28 +180,29 @@ unsigned long namespaces_flags(unsigned layers)
 	return flags;
 }
 
-static bool leave_user(struct namespaces *namespaces)
+static bool namespaces_unshare_user(struct namespaces *namespaces)
 {
 	struct note note = {.kind = NOTE_MAP};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
-		note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYER_BIT(LAYER_USERNS), "refused by the system: %s%s",
-			    strerror(errno), errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
+		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+				  "refused by the system: %s%s", strerror(errno),
+				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
 	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, &note))
 		return false; /* the keeper is dead */
 	if (note.value < 0) {
-		note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYER_BIT(LAYER_USERNS),
-			    "its id map cannot be written: %s", strerror(-note.value));
+		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+				  "its id map cannot be written: %s", strerror(-note.value));
 		return false;
 	}
-	namespaces_note_made(namespaces, LAYER_BIT(LAYER_USERNS));
+	namespaces_set_made(namespaces, LAYER_BIT(LAYER_USERNS));
 	return true;
 }
 
-/* One by one, after all together failed: those that can be had. */
-static void leave_singly(struct namespaces *namespaces, unsigned wanted)
+/* One by one, after unsharing all at once failed. */
+static void namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
 	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++) {
 		if (!(wanted & LAYER_BIT(layer)))
@@ -204,7 +210,7 @@ static void leave_singly(struct namespaces *namespaces, unsigned wanted)
 		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
 			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
 		else if (unshare(kind[layer].flag) == 0)
-			namespaces_note_made(namespaces, LAYER_BIT(layer));
+			namespaces_set_made(namespaces, LAYER_BIT(layer));
 		else
 			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
 	}
@@ -217,18 +223,18 @@ bool namespaces_unshare(struct namespaces *namespaces)
 	int error;
 
 	namespaces->made = 0;
-	if (wanted & LAYER_BIT(LAYER_USERNS) && !leave_user(namespaces))
+	if (wanted & LAYER_BIT(LAYER_USERNS) && !namespaces_unshare_user(namespaces))
 		return false;
 	if (unshare((int)namespaces_flags(others)) < 0) {
 		error = errno;
-		leave_singly(namespaces, wanted);
+		namespaces_unshare_singly(namespaces, wanted);
 		if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
-			note_refuse(namespaces->peer_fd, NOTE_REFUSED, LAYERS_NAMESPACES, "refused by the system: %s",
-				    strerror(error));
+			note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+					  "refused by the system: %s", strerror(error));
 			return false;
 		}
 	} else {
-		namespaces_note_made(namespaces, others);
+		namespaces_set_made(namespaces, others);
 	}
 	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
 		namespaces_raise_own(namespaces);

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/path.h"
-#include "confine/aside.h"
+#include "confine/scheduling.h"
 #include "confine/cgroup.h"
 #include "confine/descriptors.h"
 #include "supervisor/process.h"
@@ -212,7 +212,7 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 		namespaces.tasks_most = policy_limits(options->policy)->pids;
 	do {
 		if (behind)
-			aside_step_forward(); /* else the child would be behind, too */
+			scheduling_set_normal(); /* else the child would be behind, too */
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {
 			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
@@ -222,7 +222,7 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 		if (child->pid > 0 && !namespaces.lost) /* what is left of one that is lost never hears, and ends */
 			furnish(options, child, again);
 		again = true;
-		behind = aside_step_back();
+		behind = scheduling_set_batch();
 	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, wait->signal_fd));
 	namespaces_done(&namespaces);
 	child->behind = behind;

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "confine/aside.h"
+#include "confine/scheduling.h"
 #include "confine/cgroup.h"
 #include "confine/namespaces.h"
 #include "confine/privs.h"
@@ -180,7 +180,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		error = privs_drop();
 	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
 	if (keeper.child.behind)
-		aside_step_forward();
+		scheduling_set_normal();
 	cpu_request_short_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);

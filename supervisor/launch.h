@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "confine/aside.h"
+#include "confine/scheduling.h"
 
 /* A resource limit of the program, which is set from outside: see set_rlimits in launch.c. */
 struct launch_rlimit {
@@ -42,7 +42,7 @@ struct launch_page;
 
 struct launch {
 	pid_t pid;
-	struct aside aside; /* until it is waited for */
+	struct scheduling_moved aside; /* until it is waited for */
 	int listener_fd;
 	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
 	volatile int *ret_error;

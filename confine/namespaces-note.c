@@ -1,0 +1,80 @@
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/io.h"
+#include "confine/namespaces-private.h"
+
+#include "base/banned.h"
+
+#define STOP_TIMEOUT_MS 500
+
+bool note_send(int fd, const struct note *note)
+{
+	ssize_t sent;
+
+	do
+		sent = send(fd, note, sizeof(*note), MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)sizeof(*note);
+}
+
+static bool note_receive_flags(int fd, int flags, struct note *ret_note)
+{
+	ssize_t got;
+
+	do
+		got = recv(fd, ret_note, sizeof(*ret_note), flags);
+	while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)sizeof(*ret_note))
+		return false;
+	ret_note->why[sizeof(ret_note->why) - 1] = '\0';
+	return true;
+}
+
+bool note_receive(int fd, struct note *ret_note)
+{
+	return note_receive_flags(fd, 0, ret_note);
+}
+
+static int note_timeout_ms(const struct namespaces *namespaces, int most_ms)
+{
+	uint64_t now = io_now_ns(), left;
+
+	if (!namespaces->until_ns)
+		return most_ms;
+	left = now < namespaces->until_ns ? (namespaces->until_ns - now) / 1000000 + 1 : 0;
+	if (left > INT_MAX)
+		left = INT_MAX;
+	return most_ms < 0 || left < (uint64_t)most_ms ? (int)left : most_ms;
+}
+
+/*
+ * EOF on peer_fd is not enough: a killed child's own child may still hold the other end, and a stopped child keeps it.
+ * So the pidfd, the signals that end the run and its time limit are waited for as well.
+ */
+bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms, struct note *ret_note)
+{
+	struct pollfd wait_for[] = {{.fd = namespaces->peer_fd, .events = POLLIN},
+				    {.fd = pidfd, .events = POLLIN},
+				    {.fd = stop_fd, .events = POLLIN}};
+
+	(void)poll(wait_for, 3, note_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
+	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
+		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
+	return note_receive_flags(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
+}
+
+void note_send_failure(int fd, enum note_kind kind, unsigned layers, const char *format, ...)
+{
+	struct note note = {.kind = kind, .layers = layers};
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* truncated if longer */
+	va_end(arguments);
+	(void)note_send(fd, &note); /* fails only if the keeper is dead */
+}

@@ -1,0 +1,61 @@
+#include "confine/scheduling.h"
+
+#include "base/banned.h"
+
+/* False when there is no CPU but the present one, or there are more than a cpu_set_t holds: then some are idle. */
+static bool scheduling_get_others(cpu_set_t *ret_all, cpu_set_t *ret_others)
+{
+	int here = sched_getcpu();
+
+	if (here < 0 || sched_getaffinity(0, sizeof(*ret_all), ret_all) < 0)
+		return false;
+	*ret_others = *ret_all;
+	CPU_CLR((size_t)here, ret_others);
+	return CPU_COUNT(ret_others) > 0;
+}
+
+void aside_move(pid_t tid, struct scheduling_moved *ret_moved)
+{
+	cpu_set_t others;
+
+	*ret_moved = (struct scheduling_moved){.tid = tid};
+	ret_moved->moved = scheduling_get_others(&ret_moved->before, &others) &&
+			   sched_setaffinity(tid, sizeof(others), &others) == 0;
+}
+
+void aside_return(const struct scheduling_moved *moved)
+{
+	if (moved->moved)
+		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: it has ended */
+}
+
+void scheduling_move_thread_away(pthread_t thread)
+{
+	cpu_set_t all, others;
+
+	if (scheduling_get_others(&all, &others))
+		(void)pthread_setaffinity_np(thread, sizeof(others), &others);
+}
+
+void scheduling_restore_thread(pthread_t thread)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all) == 0)
+		(void)pthread_setaffinity_np(thread, sizeof(all), &all); /* no effect on a thread that has ended */
+}
+
+/* Another policy than SCHED_OTHER was set by the user and stays. */
+bool scheduling_set_batch(void)
+{
+	const struct sched_param none = {.sched_priority = 0};
+
+	return sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &none) == 0;
+}
+
+void scheduling_set_normal(void)
+{
+	const struct sched_param none = {.sched_priority = 0};
+
+	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* from SCHED_BATCH always permitted */
+}
