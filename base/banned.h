@@ -1,8 +1,8 @@
-/* Functions whose bounds or errors cannot be seen at the call. Included last by every .c file. */
+/* Functions without bounds or error reports are errors. Included last by every .c file. */
 #ifndef CALLGATE_BASE_BANNED_H
 #define CALLGATE_BASE_BANNED_H
 
-/* With clang, glibc's fortified versions are macros, which it would not poison. */
+/* With clang these are macros of glibc's fortification, which cannot be poisoned. */
 #undef sprintf
 #undef vsprintf
 

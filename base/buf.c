@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* Makes room for `more` bytes and a NUL; false when memory ran out, which the buffer remembers. */
-static bool reserve(struct buf *buf, size_t more)
+/* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
+static bool buf_reserve(struct buf *buf, size_t more)
 {
 	size_t need, cap;
 	char *data;
@@ -37,7 +37,7 @@ static bool reserve(struct buf *buf, size_t more)
 
 void buf_add(struct buf *buf, const void *bytes, size_t len)
 {
-	if (!reserve(buf, len))
+	if (!buf_reserve(buf, len))
 		return;
 	if (len)
 		memcpy(buf->data + buf->len, bytes, len);
@@ -60,7 +60,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	len = vsnprintf(NULL, 0, format, args);
 	if (len < 0)
 		buf->failed = true;
-	else if (reserve(buf, (size_t)len)) {
+	else if (buf_reserve(buf, (size_t)len)) {
 		(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
 		buf->len += (size_t)len;
 	}
@@ -72,7 +72,7 @@ char *buf_take(struct buf *buf)
 {
 	char *data = NULL;
 
-	if (reserve(buf, 0)) {
+	if (buf_reserve(buf, 0)) {
 		data = buf->data;
 		data[buf->len] = '\0';
 		buf->data = NULL;

@@ -1,22 +1,22 @@
-/* A growing text, for everything off the hot path (results, messages, listings). */
+/* A growing text, for everything off the hot path: results, messages, listings. */
 #ifndef CALLGATE_BASE_BUF_H
 #define CALLGATE_BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Always NUL-terminated once something was added; zero-initialise to begin. */
+/* Zero-initialise; NUL-terminated once something was added. */
 struct buf {
 	char *data;
 	size_t len;
 	size_t cap;
-	bool failed; /* memory ran out: every later call is a no-op and buf_take gives NULL */
+	bool failed; /* out of memory: later calls do nothing and buf_take returns NULL */
 };
 
 void buf_add(struct buf *buf, const void *bytes, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Returns the text, owned by the caller, and empties the buffer; NULL when memory ran out. */
+/* Returns the text, owned by the caller, and empties the buffer; NULL when out of memory. */
 char *buf_take(struct buf *buf);
 void buf_done(struct buf *buf);
 

@@ -15,7 +15,7 @@ static inline void cleanup_close(const int *fd)
 	if (*fd < 0)
 		return;
 	saved = errno;
-	(void)close(*fd); /* never retried: Linux releases the number even on EINTR */
+	(void)close(*fd); /* never retried: Linux releases the descriptor even on EINTR */
 	errno = saved;
 }
 
@@ -45,7 +45,7 @@ static inline void cleanup_closedir(DIR **dir)
 	errno = saved;
 }
 
-/* Hands a descriptor over: the owner forgets it, the caller has it. */
+/* Transfers a descriptor: the variable becomes -1, the caller owns it. */
 static inline int steal_fd(int *fd)
 {
 	int stolen = *fd;
@@ -63,7 +63,7 @@ static inline void *steal_pointer_(void *memory)
 	return stolen;
 }
 
-/* Hands an owned pointer over; the type is the variable's. */
+/* Transfers an owned pointer: the variable becomes NULL. */
 #define steal_pointer(variable) ((__typeof__(*(variable)))steal_pointer_(variable))
 
 #define _cleanup_close_ __attribute__((cleanup(cleanup_close)))

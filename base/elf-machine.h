@@ -1,4 +1,4 @@
-/* What differs by architecture in a program's file: e_machine, and the names its ABI gives the system's own loaders. */
+/* ELF constants of this architecture: e_machine, and the paths of the dynamic loaders of glibc and musl. */
 #ifndef CALLGATE_BASE_ELF_MACHINE_H
 #define CALLGATE_BASE_ELF_MACHINE_H
 

@@ -1,7 +1,6 @@
 /*
- * How a process of callgate's ends when its work is done: at once. The kernel takes back memory and descriptors many
- * times faster than they are given back one by one, and who started it waits for that. Builds that look for what was
- * not given back, or that write something at the end (sanitizers, coverage), tidy up.
+ * Exit without atexit(3) handlers: the kernel releases memory and descriptors much faster than free(3) and close(2) do,
+ * and the parent waits for it. Builds with sanitizers or coverage need the handlers and call exit(3).
  */
 #ifndef CALLGATE_BASE_ENDING_H
 #define CALLGATE_BASE_ENDING_H
@@ -16,7 +15,7 @@ static const bool ending_is_tidy = true;
 static const bool ending_is_tidy = false;
 #endif
 
-/* What stdio holds has to be flushed before. */
+/* stdio must be flushed before. */
 static inline _Noreturn void ending(int status)
 {
 	if (ending_is_tidy)

@@ -17,7 +17,7 @@ int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
 	if (fd < 0)
 		return -ESRCH;
 	if (pid)
-		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd); /* bounded by two ints */
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd); /* two ints fit */
 	else
 		(void)snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
 	return fdinfo_read_at(AT_FDCWD, path, ret_info);
@@ -26,7 +26,7 @@ int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
 int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 {
 	_cleanup_close_ int file = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	char text[512]; /* what is looked for comes first, before the lines of locks and watches */
+	char text[512]; /* the fields read here come before the lines of locks and inotify watches */
 	struct fdinfo info = {0};
 	const char *at;
 	ssize_t len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);

@@ -1,4 +1,4 @@
-/* What /proc/PID/fdinfo/N says of a descriptor: proc_pid_fdinfo(5). The one reader of these files. */
+/* /proc/PID/fdinfo/FD: proc_pid_fdinfo(5). The only reader of these files. */
 #ifndef CALLGATE_BASE_FDINFO_H
 #define CALLGATE_BASE_FDINFO_H
 
@@ -6,23 +6,23 @@
 #include <sys/types.h>
 
 struct fdinfo {
-	unsigned flags;    /* as open(2), in the kernel's numbers; O_CLOEXEC among them */
+	unsigned flags;    /* of open(2), as the kernel numbers them; includes O_CLOEXEC */
 	bool identified;   /* mount and ino are known: since Linux 5.14 */
 	int mount;
 	unsigned long ino;
-	pid_t pid;         /* of a pidfd: its task, -1 when that is gone; 0: no pidfd */
+	pid_t pid;         /* of a pidfd: its process, -1 when it has been reaped; 0: not a pidfd */
 };
 
 /*
- * Reads it for descriptor fd of the thread or process `pid` (0: our own). 0, or -ESRCH when there is no such descriptor
- * or it cannot be read. The number may mean something else the moment after: see fdinfo_same.
+ * Reads it for descriptor fd of the thread or process `pid` (0: the calling thread). 0, or -ESRCH when there is no such
+ * descriptor or it cannot be read. The descriptor may be replaced at any time: see fdinfo_same().
  */
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info);
 
-/* The same of the file at `path` of a procfs, which may be another one than /proc. */
+/* The same, from the file at `path` below proc_fd, which may be another procfs mount than /proc. */
 int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info);
 
-/* True when both are surely descriptors of the same object. */
+/* True when both are known to refer to the same file. */
 bool fdinfo_same(const struct fdinfo *one, const struct fdinfo *other);
 
 #endif

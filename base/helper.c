@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/beside.h"
+#include "base/installed.h"
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "config.h"
@@ -19,19 +19,20 @@
 
 #define VARIABLES_MAX 16
 
-static char path[PATH_MAX];
-static char trouble[PATH_MAX + 256];
+static char helper_path[PATH_MAX];
+static char helper_error[PATH_MAX + 256];
 
 _Static_assert(sizeof(PACKAGE_VERSION) <= HELPER_VERSION_SIZE, "a version fits");
 
-static int fail(int error, const char **ret_why)
+static int helper_fail(int error, const char **ret_why)
 {
-	(void)snprintf(trouble, sizeof(trouble), "needs %s, which cannot be started: %s", path, strerror(-error));
-	*ret_why = trouble;
+	(void)snprintf(helper_error, sizeof(helper_error), "needs %s, which cannot be started: %s", helper_path,
+		       strerror(-error));
+	*ret_why = helper_error;
 	return error;
 }
 
-static void add_variables(const char *const *names, char **envp, size_t *count)
+static void helper_add_variables(const char *const *names, char **envp, size_t *count)
 {
 	for (; *names && *count < VARIABLES_MAX; names++) {
 		const char *value = getenv(*names);
@@ -39,26 +40,26 @@ static void add_variables(const char *const *names, char **envp, size_t *count)
 		if (value && asprintf(&envp[*count], "%s=%s", *names, value) >= 0)
 			++*count;
 	}
-	envp[*count] = NULL; /* undefined where there was no memory */
+	envp[*count] = NULL; /* asprintf leaves it undefined on failure */
 }
 
-static int spawn(const char *role, const char *const *variables, int fd, pid_t *ret_pid)
+static int helper_spawn(const char *role, const char *const *variables, int fd, pid_t *ret_pid)
 {
 	static const char *const tools[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS",     "LSAN_OPTIONS",
 					    "GCOV_PREFIX",  "GCOV_PREFIX_STRIP", NULL};
-	char *argv[] = {path, strdupa(role), NULL}, *envp[VARIABLES_MAX + 1] = {NULL};
+	char *argv[] = {helper_path, strdupa(role), NULL}, *envp[VARIABLES_MAX + 1] = {NULL};
 	posix_spawn_file_actions_t actions;
 	size_t count = 0;
 	int error;
 
-	add_variables(variables, envp, &count);
+	helper_add_variables(variables, envp, &count);
 	if (ending_is_tidy)
-		add_variables(tools, envp, &count);
+		helper_add_variables(tools, envp, &count);
 	error = posix_spawn_file_actions_init(&actions);
 	if (error == 0) {
 		error = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
 		if (error == 0)
-			error = posix_spawn(ret_pid, path, &actions, NULL, argv, envp);
+			error = posix_spawn(ret_pid, helper_path, &actions, NULL, argv, envp);
 		(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
 	}
 	while (count > 0)
@@ -71,20 +72,20 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 	struct helper helper = HELPER_NONE;
 	int pair[2], error;
 
-	if (beside_find(HELPER_FILE, path) < 0) {
-		(void)snprintf(trouble, sizeof(trouble), "cannot go on: " BESIDE_WRITABLE, path);
-		*ret_why = trouble;
+	if (installed_find(HELPER_FILE, helper_path) < 0) {
+		(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " INSTALLED_WRITABLE, helper_path);
+		*ret_why = helper_error;
 		return -EPERM;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail(-errno, ret_why);
-	error = spawn(role, variables, pair[1], &helper.pid);
+		return helper_fail(-errno, ret_why);
+	error = helper_spawn(role, variables, pair[1], &helper.pid);
 	(void)close(pair[1]);
 	helper.fd = pair[0];
 	if (error < 0) {
 		helper.pid = 0;
 		helper_end(&helper);
-		return fail(error, ret_why);
+		return helper_fail(error, ret_why);
 	}
 	*ret_helper = helper;
 	return 0;
@@ -99,14 +100,14 @@ int helper_greeted(const struct helper *helper, const char **ret_why)
 		got = recv(helper->fd, version, sizeof(version), MSG_TRUNC);
 	while (got < 0 && errno == EINTR);
 	if (got != sizeof(version) || version[sizeof(version) - 1] != '\0')
-		(void)snprintf(trouble, sizeof(trouble),
-			       "needs %s, which ended at once: it is another program, or lacks a library", path);
+		(void)snprintf(helper_error, sizeof(helper_error),
+			       "needs %s, which ended at once: it is another program, or lacks a library", helper_path);
 	else if (strcmp(version, PACKAGE_VERSION) != 0)
-		(void)snprintf(trouble, sizeof(trouble), "needs %s, which is of callgate %s, not " PACKAGE_VERSION,
-			       path, version);
+		(void)snprintf(helper_error, sizeof(helper_error),
+			       "needs %s, which is of callgate %s, not " PACKAGE_VERSION, helper_path, version);
 	else
 		return 0;
-	*ret_why = trouble;
+	*ret_why = helper_error;
 	return -ELIBACC;
 }
 

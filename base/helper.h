@@ -1,7 +1,6 @@
 /*
- * callgate-egress, the other executable: what needs shared libraries (TLS, HTTP/2, the C library's name service) is
- * in it, so that callgate itself starts without them. Each role (argv[1]) is a process of its own, which speaks with
- * the one that started it over one socket and nothing else.
+ * callgate-egress, the second executable. It holds what needs shared libraries (TLS, HTTP/2, NSS), so that callgate
+ * itself starts without them. Each role (argv[1]) is a process of its own, connected to its parent by one socket.
  */
 #ifndef CALLGATE_BASE_HELPER_H
 #define CALLGATE_BASE_HELPER_H
@@ -11,7 +10,7 @@
 #include <sys/types.h>
 
 #define HELPER_FILE "callgate-egress"
-#define HELPER_FD 3 /* the helper's end of the socket */
+#define HELPER_FD 3 /* the socket, in the helper */
 #define HELPER_VERSION_SIZE 32
 
 struct helper {
@@ -21,14 +20,15 @@ struct helper {
 #define HELPER_NONE {.fd = -1}
 
 /*
- * Starts a role with nothing in its environment but these variables (NULL-ended), where they are set. beside.h says
- * which file is trusted. Not for two threads at once. 0; -errno: *ret_why (static) says why not, to follow a name.
+ * Starts a role. Its environment is only these variables (NULL-ended), where set. installed.h says which file is
+ * trusted. Not thread-safe. 0; or -errno with *ret_why (static), the end of a sentence that
+ * begins with what needs the helper.
  */
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
 
-/* Waits until it runs and is of this version. As helper_start. For the roles that say so: helper_greet. */
+/* Waits for helper_greet() of a role that calls it, and compares versions. Returns as helper_start. */
 int helper_greeted(const struct helper *helper, const char **ret_why);
-/* In the helper, first of all. 0 or -errno. */
+/* In the helper, first: sends its version. 0 or -errno. */
 int helper_greet(void);
 
 /* Closes the socket, kills the helper and waits until it has ended. */

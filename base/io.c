@@ -26,7 +26,7 @@ int io_write_full(int fd, const void *bytes, size_t len)
 		if (put < 0)
 			return -errno;
 		if (put == 0)
-			return -EIO; /* no file does this; looping on it would never end */
+			return -EIO; /* never seen; do not loop on it */
 		at += put;
 		len -= (size_t)put;
 	}
@@ -44,8 +44,8 @@ int io_open_plain(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What a first read should hold: the size the file states and one byte that shows its end, never more than the cap. */
-static size_t first_room(int fd, size_t cap)
+/* Buffer size of the first read: st_size and one byte more, to see the end of the file; at most cap + 1. */
+static size_t io_first_room(int fd, size_t cap)
 {
 	struct stat st;
 	size_t room = 4096;
@@ -64,7 +64,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
 
 	if (cap > SIZE_MAX / 2 - 2)
 		cap = SIZE_MAX / 2 - 2; /* so that neither the NUL nor doubling overflows */
-	room = first_room(fd, cap);
+	room = io_first_room(fd, cap);
 	text = malloc(room + 1);
 	if (!text)
 		return -ENOMEM;
@@ -102,8 +102,8 @@ int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_
 	return io_read_fd(fd, cap, ret_text, ret_len);
 }
 
-/* By read and write, for what copy_file_range(2) refuses: pipes, procfs, other filesystems, O_APPEND. */
-static int copy_through_memory(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
+/* With read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
+static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
 {
 	char chunk[CHUNK_BYTES];
 	ssize_t got;
@@ -139,10 +139,10 @@ int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			break; /* 0 is also what generated files of no stated size give: read(2) tells */
+			break; /* 0 is also returned for generated files with st_size 0: read(2) decides */
 		copied += (uint64_t)got;
 	}
-	err = copy_through_memory(from_fd, to_fd, max - copied, &copied);
+	err = io_copy_buffered(from_fd, to_fd, max - copied, &copied);
 	if (err == 0)
 		*ret_copied = copied;
 	return err;
@@ -160,9 +160,9 @@ int io_copy_sparse(int from_fd, int to_fd)
 			return -errno;
 		r = io_copy(from_fd, to_fd, (uint64_t)(hole - data), &copied);
 		if (r == 0 && copied == 0)
-			break; /* it was cut meanwhile */
+			break; /* truncated meanwhile */
 	}
-	if (r == 0 && data < 0 && errno != ENXIO) /* which says that there is but a hole from there on */
+	if (r == 0 && data < 0 && errno != ENXIO) /* ENXIO: only a hole follows */
 		return -errno;
 	if (r == 0 && ftruncate(to_fd, size) < 0)
 		return -errno;
@@ -173,6 +173,6 @@ uint64_t io_now_ns(void)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: the clock exists and the pointer is ours */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

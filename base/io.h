@@ -1,4 +1,4 @@
-/* Whole reads and writes. */
+/* Whole reads, writes and copies; removal of trees. */
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
@@ -9,8 +9,8 @@
 int io_write_full(int fd, const void *bytes, size_t len);
 
 /*
- * Opens a canonical path (no symbolic link in any part of it). -ELOOP: a link has been put there since it was resolved.
- * A descriptor owned by the caller, O_CLOEXEC, or -errno.
+ * Opens a canonical path (no symbolic link in any part of it). -ELOOP: one was put there since it was
+ * resolved. A descriptor owned by the caller, O_CLOEXEC, or -errno.
  */
 int io_open_plain(const char *path, int flags);
 
@@ -21,12 +21,10 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 
-/* Copies a whole regular file into an empty one. Holes stay holes: they can be of terabytes. 0 or -errno. */
+/* Copies a whole regular file into an empty one. Keeps holes, which can be terabytes large. 0 or -errno. */
 int io_copy_sparse(int from_fd, int to_fd);
 
-/*
- * Removes what is below dirfd/name and name itself, never following a link; unreadable directories are chmod-ed first.
- */
+/* Removes a tree without following links; directories without rights for the owner are chmod-ed first. 0 or -errno. */
 int io_remove_tree(int dirfd, const char *name);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

@@ -1,7 +1,5 @@
 libcallgate_base_a_SOURCES += \
 	base/banned.h \
-	base/beside.c \
-	base/beside.h \
 	base/buf.c \
 	base/buf.h \
 	base/cleanup.h \
@@ -11,6 +9,8 @@ libcallgate_base_a_SOURCES += \
 	base/fdinfo.h \
 	base/helper.c \
 	base/helper.h \
+	base/installed.c \
+	base/installed.h \
 	base/io.c \
 	base/io.h \
 	base/mounts.c \

@@ -28,7 +28,7 @@ int mounts_clone(int fd, const char *path)
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
-static struct mount_attr attributes(unsigned flags)
+static struct mount_attr mounts_attributes(unsigned flags)
 {
 	return (struct mount_attr){.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
 					       (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
@@ -38,13 +38,13 @@ static struct mount_attr attributes(unsigned flags)
 
 int mounts_clone_as(int fd, const char *path, unsigned flags)
 {
-	struct mount_attr attr = attributes(flags);
+	struct mount_attr attr = mounts_attributes(flags);
 	_cleanup_close_ int mount_fd = (int)syscall(SYS_open_tree_attr, fd, path, CLONE_FLAGS, &attr, sizeof(attr));
 	int r;
 
 	if (mount_fd >= 0 || errno == ENOENT)
 		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
-	/* An older kernel, or a container's filter that does not know it; of anything else this tells once more. */
+	/* An older kernel, or a container's filter. Any other error occurs again here. */
 	mount_fd = mounts_clone(fd, path);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);
@@ -69,7 +69,7 @@ int mounts_make(const char *type, const char *const *options, size_t count)
 
 int mounts_restrict(int mount_fd, unsigned flags)
 {
-	struct mount_attr attr = attributes(flags);
+	struct mount_attr attr = mounts_attributes(flags);
 
 	if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -errno;

@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* Drops the last component of out[0..len). */
-static size_t parent(const char *out, size_t len)
+/* Drops the last component of out[0..len). Returns the new length. */
+static size_t path_parent(const char *out, size_t len)
 {
 	while (len > 0 && out[--len] != '/')
 		;
@@ -16,7 +16,7 @@ static size_t parent(const char *out, size_t len)
 
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical)
 {
-	size_t len = 0, size, names = 0; /* names: components of `path` itself that out ends in */
+	size_t len = 0, size, names = 0; /* names: how many components at the end of out come from `path` */
 	bool lexical = true;
 	const char *end;
 
@@ -28,7 +28,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 			return -ENAMETOOLONG;
 		memcpy(out, base, len);
 		if (len == 1)
-			len = 0; /* the root is the empty text while components are added */
+			len = 0; /* "/" is represented as "" while components are added */
 	}
 	for (;; path = end) {
 		while (*path == '/')
@@ -40,11 +40,11 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 		if (size == 1 && path[0] == '.')
 			continue;
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
-			if (names > 0) { /* after a name of the caller's, which may be a link; the base has none */
+			if (names > 0) { /* that name may be a link; base is canonical */
 				lexical = false;
 				names--;
 			}
-			len = parent(out, len);
+			len = path_parent(out, len);
 			continue;
 		}
 		if (size + 2 > cap - len) /* the slash and the NUL */

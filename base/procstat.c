@@ -11,9 +11,9 @@
 
 int procstat_parse(const char *text, struct procstat *ret_stat)
 {
-	/* The name in field 2 may hold anything, parentheses and newlines too: the fields begin after the last ')'. */
+	/* Field 2, the name, may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat = {.threads = 1}; /* a text that is cut before them is still good for the rest */
+	struct procstat stat = {.threads = 1}; /* if the text ends before that field */
 
 	if (!end || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
 			   &stat.state, &stat.parent, &stat.group, &stat.threads) < 3)
@@ -24,11 +24,11 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 
 int procstat_read(pid_t pid, struct procstat *ret_stat)
 {
-	char path[32], text[768]; /* 19 numbers of at most 20 digits, and a name */
+	char path[32], text[768]; /* the first 20 fields fit */
 	_cleanup_close_ int fd = -1;
 	ssize_t got;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* bounded by an int */
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* an int fits */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (got <= 0)

@@ -11,10 +11,10 @@
 
 #define STEP 256u
 
-static int add(struct proctree *tree, pid_t pid, pid_t parent)
+static int proctree_add(struct proctree *tree, pid_t pid, pid_t parent)
 {
 	if (tree->count % STEP == 0) {
-		/* Doubling would save little: each entry costs three system calls. */
+		/* No doubling: three system calls an entry cost more than realloc. */
 		struct proctree_entry *more = reallocarray(tree->entry, tree->count + STEP, sizeof(*more));
 
 		if (!more)
@@ -25,15 +25,15 @@ static int add(struct proctree *tree, pid_t pid, pid_t parent)
 	return 0;
 }
 
-static int by_pid(const void *a, const void *b)
+static int proctree_by_pid(const void *a, const void *b)
 {
 	const struct proctree_entry *left = a, *right = b;
 
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-/* readdir says an error by errno alone. */
-static int next_name(DIR *dir, const char **ret_name)
+/* readdir(3) reports an error only by errno. */
+static int proctree_next_name(DIR *dir, const char **ret_name)
 {
 	struct dirent *entry;
 
@@ -51,18 +51,18 @@ int proctree_read(struct proctree *ret_tree)
 
 	*ret_tree = (struct proctree){0};
 	if (dir)
-		r = next_name(dir, &name);
+		r = proctree_next_name(dir, &name);
 	while (r == 0 && name) {
 		pid_t pid = (pid_t)strtol(name, NULL, 10);
-		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH; /* ESRCH: ended since, or no process at all */
+		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH; /* not a process, or it has ended */
 
 		if (parent >= 0)
-			r = add(ret_tree, pid, parent);
+			r = proctree_add(ret_tree, pid, parent);
 		if (r == 0)
-			r = next_name(dir, &name);
+			r = proctree_next_name(dir, &name);
 	}
 	if (ret_tree->count > 0)
-		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), by_pid);
+		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_by_pid);
 	return r;
 }
 
@@ -70,11 +70,12 @@ struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid)
 {
 	struct proctree_entry key = {.pid = pid};
 
-	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), by_pid) : NULL;
+	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_by_pid) : NULL;
 }
 
-/* Walks up from an entry until the answer is known. */
-static enum proctree_place place_of(const struct proctree *tree, const struct proctree_entry *entry, pid_t root)
+/* Follows the parents until the place is known. */
+static enum proctree_place proctree_place_of(const struct proctree *tree, const struct proctree_entry *entry,
+					     pid_t root)
 {
 	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
 		if (entry->place != PROCTREE_UNKNOWN)
@@ -92,9 +93,9 @@ void proctree_mark(struct proctree *tree, pid_t root)
 		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
 	for (size_t i = 0; i < tree->count; i++) {
 		struct proctree_entry *entry = &tree->entry[i];
-		enum proctree_place place = place_of(tree, entry, root);
+		enum proctree_place place = proctree_place_of(tree, entry, root);
 
-		/* It holds for all on the way, which the next walk need not pass again. */
+		/* It holds for all ancestors on the way as well; later walks stop there. */
 		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find(tree, entry->parent))
 			entry->place = place;
 	}
@@ -111,7 +112,7 @@ size_t proctree_list(pid_t root, pid_t *out, size_t cap)
 	struct proctree all;
 	size_t found = 0;
 
-	(void)proctree_read(&all); /* without memory the list is incomplete */
+	(void)proctree_read(&all); /* on error the list is incomplete */
 	proctree_mark(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)
@@ -128,7 +129,7 @@ bool proctree_descends(pid_t pid, pid_t root)
 {
 	if (pid == root)
 		return false;
-	/* Ancestors end at process 1. The bound is for a chain that changes while it is read. */
+	/* The chain ends at process 1. The bound is for a chain that changes while it is read. */
 	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
 		pid = procstat_parent(pid);
 		if (pid == root)

@@ -1,4 +1,4 @@
-/* All processes of this pid namespace at one moment, by parent. A moment later pids may be others'. */
+/* A snapshot of all processes of this pid namespace with their parents. Pids may be reused afterwards. */
 #ifndef CALLGATE_BASE_PROCTREE_H
 #define CALLGATE_BASE_PROCTREE_H
 
@@ -8,14 +8,14 @@
 
 enum proctree_place {
 	PROCTREE_UNKNOWN,
-	PROCTREE_BELOW, /* a descendant of the root; the root itself is none */
+	PROCTREE_BELOW, /* a descendant of the root, not the root itself */
 	PROCTREE_ELSEWHERE,
 };
 
 struct proctree_entry {
 	pid_t pid;
-	pid_t parent; /* 0: none here */
-	enum proctree_place place; /* PROCTREE_UNKNOWN until it is marked */
+	pid_t parent; /* 0: not in this pid namespace */
+	enum proctree_place place; /* set by proctree_mark() */
 };
 
 struct proctree {
@@ -24,14 +24,14 @@ struct proctree {
 };
 
 /*
- * Lists /proc, each process once. 0, or -errno with what was met before in *ret_tree, so that a caller with nothing
- * else to go by can act on it. In both cases to be released by proctree_done.
+ * Reads /proc. 0, or -errno with an incomplete *ret_tree, which a caller without a better source may use. Release with
+ * proctree_done in both cases.
  */
 int proctree_read(struct proctree *ret_tree);
 
 /*
- * Marks each entry by whether its parents lead to root. Every entry is passed a fixed number of times: the crowds of a
- * hostile program cost n log n. A chain that leads in a circle, put together from two moments, is PROCTREE_ELSEWHERE.
+ * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A
+ * circular chain (possible, as /proc is not read atomically) is PROCTREE_ELSEWHERE.
  */
 void proctree_mark(struct proctree *tree, pid_t root);
 
@@ -40,10 +40,10 @@ struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid);
 
 void proctree_done(struct proctree *tree);
 
-/* Writes the descendants of root, ascending, at most `cap` of them. Returns how many there are. */
+/* Writes at most `cap` descendants of root in ascending order. Returns how many there are. */
 size_t proctree_list(pid_t root, pid_t *out, size_t cap);
 
-/* True for a descendant of root, by /proc/PID/stat of each ancestor. pid may be a thread's. */
+/* True for a descendant of root, by /proc/PID/stat of each ancestor. pid may be a thread id. */
 bool proctree_descends(pid_t pid, pid_t root);
 
 #endif

@@ -1,4 +1,4 @@
-/* io_remove_tree: removal of a tree that an enemy built. */
+/* io_remove_tree: removal of a tree that a hostile program built. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,18 +15,18 @@
 #include "base/banned.h"
 
 /*
- * A program can nest directories far deeper than a process has descriptors or stack. So nothing here recurses: what a
- * subdirectory still holds in directories is renamed up into the top one, until the top one is flat. Where that is not
- * permitted (EXDEV: a Landlock domain around us) the way down is remembered and walked back.
+ * Directories can be nested far deeper than a process has descriptors or stack, so nothing here recurses. Non-empty
+ * subdirectories are renamed into the top directory until that is flat. Where rename(2) fails with EXDEV (in a Landlock
+ * domain) the tree is walked down and back up by "..".
  */
 struct removal {
 	int top_fd;
-	uint64_t next;	 /* number of the next name made in the top directory */
-	uint64_t steps;	 /* removals and renames in this pass: none means no progress */
+	uint64_t next;	 /* the next name used in the top directory */
+	uint64_t steps;	 /* removals and renames in this pass; 0: no progress */
 	int err;	 /* the first failure of this pass */
 };
 
-static void note(struct removal *removal, int err)
+static void removal_note(struct removal *removal, int err)
 {
 	if (err == 0)
 		removal->steps++;
@@ -34,8 +34,8 @@ static void note(struct removal *removal, int err)
 		removal->err = err;
 }
 
-/* Opens a directory for reading and changing, giving its owner the rights first where they lack. fd or -errno. */
-static int open_own_dir(int dirfd, const char *name)
+/* Opens a directory, and gives its owner all rights first where they are missing. fd or -errno. */
+static int removal_open_dir(int dirfd, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 	_cleanup_close_ int fd = openat(dirfd, name, flags);
@@ -46,12 +46,12 @@ static int open_own_dir(int dirfd, const char *name)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* the removals in it tell whether that mattered */
+		(void)fchmod(fd, 0700); /* if that fails, so do the removals in it */
 	return steal_fd(&fd);
 }
 
 /* Removes a non-directory or an empty directory. 0, -ENOTEMPTY for a directory with entries, or -errno. */
-static int remove_plain(int dirfd, const char *name)
+static int removal_remove_entry(int dirfd, const char *name)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
@@ -62,12 +62,12 @@ static int remove_plain(int dirfd, const char *name)
 	return errno == EEXIST ? -ENOTEMPTY : -errno;
 }
 
-/* Moves a non-empty directory into the top one, under a name nobody has. */
-static int hoist(struct removal *removal, int dirfd, const char *name)
+/* Moves a non-empty directory into the top directory, under a new name. */
+static int removal_move_up(struct removal *removal, int dirfd, const char *name)
 {
 	char fresh[32];
 
-	/* A directory whose ".." changes must be writable itself. */
+	/* To move a directory to another parent, it must be writable itself. */
 	if (fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	do {
@@ -78,14 +78,14 @@ static int hoist(struct removal *removal, int dirfd, const char *name)
 	return -errno;
 }
 
-static bool is_dots(const char *name)
+static bool removal_is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 /* ---- without renaming ---- */
 
-/* The directories from the one that is removed down to the current one, so that ".." is known to be the way back. */
+/* The directories from the one that is removed down to the current one, to check that ".." leads back. */
 struct way {
 	struct way_step {
 		dev_t dev;
@@ -112,24 +112,24 @@ static int way_push(struct way *way, int fd)
 	return 0;
 }
 
-/* Opens the parent, if it is still the one we came from. fd or -errno. */
+/* Opens the parent, if it is still the directory that we came from. fd or -errno. */
 static int way_back(struct way *way, int fd)
 {
 	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct way_step *from = &way->step[way->depth - 2]; /* two and more: we went down to where fd is */
+	const struct way_step *from = &way->step[way->depth - 2]; /* depth is at least 2 here */
 	struct stat st;
 
 	if (parent < 0 || fstat(parent, &st) < 0)
 		return -errno;
-	/* NOLINTNEXTLINE(clang-analyzer-core*): it forgets what depth tells */
+	/* NOLINTNEXTLINE(clang-analyzer-core*): depth is at least 2 */
 	if (st.st_dev != from->dev || st.st_ino != from->ino)
-		return -ESTALE; /* somebody moved it meanwhile */
+		return -ESTALE; /* moved meanwhile */
 	way->depth--;
 	return steal_fd(&parent);
 }
 
-/* Removes all but directories with entries; *ret_child is one of these, or "". 0 or the first failure. */
-static int clear(int fd, char ret_child[NAME_MAX + 1])
+/* Removes all entries but non-empty directories; ret_child is one of these, or "". 0 or the first failure. */
+static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0, err;
 	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -143,7 +143,7 @@ static int clear(int fd, char ret_child[NAME_MAX + 1])
 		return err;
 	}
 	while ((entry = readdir(dir))) {
-		err = is_dots(entry->d_name) ? 0 : remove_plain(fd, entry->d_name);
+		err = removal_is_dots(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
 		else if (first == 0)
@@ -152,19 +152,19 @@ static int clear(int fd, char ret_child[NAME_MAX + 1])
 	return first;
 }
 
-/* Removes a directory with all below it. 0 or -errno. */
-static int walk_away(int dirfd, const char *name)
+/* Removes a directory and all below it. 0 or -errno. */
+static int removal_walk(int dirfd, const char *name)
 {
-	_cleanup_close_ int fd = open_own_dir(dirfd, name);
+	_cleanup_close_ int fd = removal_open_dir(dirfd, name);
 	struct way way = {.step = NULL};
 	char child[NAME_MAX + 1];
 	int err = fd < 0 ? fd : way_push(&way, fd), next;
 
 	while (err == 0) {
-		err = clear(fd, child);
+		err = removal_clear(fd, child);
 		if (err < 0 || (!child[0] && way.depth == 1))
 			break;
-		next = child[0] ? open_own_dir(fd, child) : way_back(&way, fd);
+		next = child[0] ? removal_open_dir(fd, child) : way_back(&way, fd);
 		if (next < 0) {
 			err = next;
 			break;
@@ -181,36 +181,36 @@ static int walk_away(int dirfd, const char *name)
 /* ---- */
 
 /* Empties one subdirectory of the top directory and removes it. */
-static void remove_subdir(struct removal *removal, const char *name)
+static void removal_empty_subdir(struct removal *removal, const char *name)
 {
-	int fd = open_own_dir(removal->top_fd, name);
+	int fd = removal_open_dir(removal->top_fd, name);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	int err;
 
 	if (!dir) {
-		note(removal, fd < 0 ? fd : -ENOMEM);
+		removal_note(removal, fd < 0 ? fd : -ENOMEM);
 		if (fd >= 0)
 			(void)close(fd);
 		return;
 	}
 	while ((entry = readdir(dir))) {
-		if (is_dots(entry->d_name))
+		if (removal_is_dots(entry->d_name))
 			continue;
-		err = remove_plain(fd, entry->d_name);
+		err = removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
-			err = hoist(removal, fd, entry->d_name);
+			err = removal_move_up(removal, fd, entry->d_name);
 		if (err == -EXDEV)
-			err = walk_away(fd, entry->d_name);
-		note(removal, err);
+			err = removal_walk(fd, entry->d_name);
+		removal_note(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->steps++;
-	/* else: entries that readdir(3) skipped while the directory changed; the next pass has them */
+	/* else readdir(3) skipped entries while the directory changed: the next pass removes them */
 }
 
-/* One pass over the top directory. True when it found it empty. */
-static bool sweep(struct removal *removal, DIR *top)
+/* One pass over the top directory. True when it is empty. */
+static bool removal_pass(struct removal *removal, DIR *top)
 {
 	const struct dirent *entry;
 	bool empty = true;
@@ -218,14 +218,14 @@ static bool sweep(struct removal *removal, DIR *top)
 
 	rewinddir(top);
 	while ((entry = readdir(top))) {
-		if (is_dots(entry->d_name))
+		if (removal_is_dots(entry->d_name))
 			continue;
 		empty = false;
-		err = remove_plain(removal->top_fd, entry->d_name);
+		err = removal_remove_entry(removal->top_fd, entry->d_name);
 		if (err == -ENOTEMPTY)
-			remove_subdir(removal, entry->d_name);
+			removal_empty_subdir(removal, entry->d_name);
 		else
-			note(removal, err);
+			removal_note(removal, err);
 	}
 	return empty;
 }
@@ -234,11 +234,11 @@ int io_remove_tree(int dirfd, const char *name)
 {
 	_cleanup_closedir_ DIR *top = NULL;
 	struct removal removal = {.top_fd = -1};
-	int err = remove_plain(dirfd, name);
+	int err = removal_remove_entry(dirfd, name);
 
 	if (err != -ENOTEMPTY && err != -EACCES)
 		return err;
-	removal.top_fd = open_own_dir(dirfd, name);
+	removal.top_fd = removal_open_dir(dirfd, name);
 	if (removal.top_fd < 0)
 		return removal.top_fd;
 	top = fdopendir(removal.top_fd);
@@ -249,7 +249,7 @@ int io_remove_tree(int dirfd, const char *name)
 	do {
 		removal.steps = 0;
 		removal.err = 0;
-		if (sweep(&removal, top))
+		if (removal_pass(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	} while (removal.steps > 0);
 	return removal.err ? removal.err : -ENOTEMPTY;

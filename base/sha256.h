@@ -1,4 +1,4 @@
-/* SHA-256, in hexadecimal digits. */
+/* SHA-256, as hexadecimal digits. */
 #ifndef CALLGATE_BASE_SHA256_H
 #define CALLGATE_BASE_SHA256_H
 

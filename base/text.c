@@ -6,13 +6,10 @@
 
 #include "base/banned.h"
 
-static const char hex[] = "0123456789abcdef";
+static const char text_hex[] = "0123456789abcdef";
 
-/*
- * The length of the UTF-8 sequence at bytes (RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF), with
- * its code point; 0 when it is not one.
- */
-static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *ret_point)
+/* The length of the UTF-8 sequence at bytes (RFC 3629) with its code point; 0 when it is malformed. */
+static size_t text_utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *ret_point)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	uint32_t point;
@@ -35,43 +32,75 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *re
 	return size;
 }
 
+/*
+ * From Unicode 16.0: General_Category Cc (above ASCII), Cf, Zl and Zp (UnicodeData.txt), and
+ * Default_Ignorable_Code_Point (DerivedCoreProperties.txt), which includes ranges reserved for such characters. Not
+ * wcwidth(3) or iswprint(3), which depend on the locale; not a library, which would be most of a static program.
+ */
+static const struct {
+	uint32_t first, last;
+} invisible[] = {
+	{0x0080, 0x009f}, {0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x0600, 0x0605}, {0x061c, 0x061c}, {0x06dd, 0x06dd},
+	{0x070f, 0x070f}, {0x0890, 0x0891}, {0x08e2, 0x08e2}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+	{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+	{0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f},
+	{0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+};
+
+bool text_is_invisible(uint32_t point)
+{
+	size_t low = 0, high = sizeof(invisible) / sizeof(invisible[0]);
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (point > invisible[middle].last)
+			low = middle + 1;
+		else if (point < invisible[middle].first)
+			high = middle;
+		else
+			return true;
+	}
+	return false;
+}
+
 size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
 
 	if (*at >= 0x80)
-		return utf8_sequence(at, len, ret_point);
+		return text_utf8_sequence(at, len, ret_point);
 	*ret_point = *at;
 	return 1;
 }
 
 size_t text_put_unicode(char *out, uint32_t point)
 {
-	if (point > 0xffff) { /* by surrogates, as JSON has it */
+	if (point > 0xffff) { /* a surrogate pair, as in JSON */
 		(void)text_put_unicode(out, 0xd7c0 + (point >> 10));
 		return 6 + text_put_unicode(out + 6, 0xdc00 + (point & 0x3ff));
 	}
 	out[0] = '\\';
 	out[1] = 'u';
 	for (unsigned int i = 0; i < 4; i++)
-		out[2 + i] = hex[point >> (12 - 4 * i) & 15];
+		out[2 + i] = text_hex[point >> (12 - 4 * i) & 15];
 	return 6;
 }
 
-/* Writes what a JSON reader decodes to \xHH. */
-static size_t put_byte(char *out, unsigned char byte)
+/* Writes "\\xHH", which a JSON reader decodes to \xHH. */
+static size_t text_put_byte(char *out, unsigned char byte)
 {
 	memcpy(out, "\\\\x", 3);
-	out[3] = hex[byte >> 4];
-	out[4] = hex[byte & 15];
+	out[3] = text_hex[byte >> 4];
+	out[4] = text_hex[byte & 15];
 	return 5;
 }
 
-static size_t put_ascii(char *out, unsigned char byte)
+static size_t text_put_ascii(char *out, unsigned char byte)
 {
 	switch (byte) {
 	case '\0':
-		return put_byte(out, byte); /* \u0000 is refused by readers whose strings end at a NUL */
+		return text_put_byte(out, byte); /* not \u0000: many JSON readers refuse it */
 	case '"':
 		memcpy(out, "\\\"", 2);
 		return 2;
@@ -103,13 +132,13 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 	for (size_t i = 0; i < len; i += size) {
 		size = 1;
 		if (at[i] < 0x80) {
-			out += put_ascii(out, at[i]);
+			out += text_put_ascii(out, at[i]);
 			continue;
 		}
-		size = utf8_sequence(at + i, len - i, &point);
+		size = text_utf8_sequence(at + i, len - i, &point);
 		if (size == 0) {
 			size = 1;
-			out += put_byte(out, at[i]);
+			out += text_put_byte(out, at[i]);
 		} else if (text_is_invisible(point)) {
 			out += text_put_unicode(out, point);
 		} else {
@@ -127,14 +156,14 @@ bool text_is_utf8(const char *text, size_t len)
 	size_t size;
 
 	for (size_t i = 0; i < len; i += size) {
-		size = at[i] < 0x80 ? 1 : utf8_sequence(at + i, len - i, &point);
+		size = at[i] < 0x80 ? 1 : text_utf8_sequence(at + i, len - i, &point);
 		if (size == 0)
 			return false;
 	}
 	return true;
 }
 
-static int hex_value(char digit)
+static int text_hex_value(char digit)
 {
 	if (digit >= '0' && digit <= '9')
 		return digit - '0';
@@ -152,9 +181,9 @@ size_t text_unescape(char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\\' && len - i >= 2 && text[i + 1] == '\\') {
 			i++;
-		} else if (text[i] == '\\' && len - i >= 4 && text[i + 1] == 'x' && hex_value(text[i + 2]) >= 0 &&
-			   hex_value(text[i + 3]) >= 0) {
-			text[put++] = (char)(hex_value(text[i + 2]) << 4 | hex_value(text[i + 3]));
+		} else if (text[i] == '\\' && len - i >= 4 && text[i + 1] == 'x' && text_hex_value(text[i + 2]) >= 0 &&
+			   text_hex_value(text[i + 3]) >= 0) {
+			text[put++] = (char)(text_hex_value(text[i + 2]) << 4 | text_hex_value(text[i + 3]));
 			i += 3;
 			continue;
 		}

@@ -1,4 +1,4 @@
-/* Text in and out: lossless JSON escapes, sizes, durations. */
+/* Text in and out: lossless JSON escapes, safe display on terminals, numbers with units. */
 #ifndef CALLGATE_BASE_TEXT_H
 #define CALLGATE_BASE_TEXT_H
 
@@ -12,10 +12,11 @@
 #define TEXT_ESCAPE_MAX 6
 
 /*
- * Writes bytes as the inside of a JSON string. Valid UTF-8 stays as it is (what text_is_invisible is \u-escaped, so
- * that one record stays one line in every reader, and says the same to people); a backslash becomes two in the
- * *decoded* text and a byte that is not UTF-8 becomes \xHH in it, so the decoded text maps back to the bytes without
- * loss. Returns the bytes written; out must hold len * TEXT_ESCAPE_MAX.
+ * Writes bytes as the inside of a JSON string, so that the decoded text maps back to the bytes without loss:
+ *   valid UTF-8                stays; text_is_invisible() characters are \u-escaped, so a record stays one line
+ *   a backslash                becomes two in the *decoded* text
+ *   a byte that is not UTF-8   becomes \xHH in the *decoded* text
+ * Returns the bytes written; out must hold len * TEXT_ESCAPE_MAX.
  */
 size_t text_escape(char *out, const char *bytes, size_t len);
 
@@ -23,31 +24,28 @@ size_t text_escape(char *out, const char *bytes, size_t len);
 size_t text_unescape(char *text, size_t len);
 
 /*
- * True for what shows nothing of its own, but hides, moves or reorders what is around it: C1 controls, bidirectional
- * and other format characters, separators of lines, variation selectors, fillers, tags.
+ * True for characters that show nothing themselves but may hide, move or reorder text: C1 controls, bidirectional and
+ * other format characters, line separators, variation selectors, fillers, tags.
  */
 bool text_is_invisible(uint32_t point);
 
 /*
- * What people may be shown of bytes from anywhere: valid UTF-8 as it is but for controls and what text_is_invisible,
- * which become \uXXXX (JSON stays the same JSON); other bytes become \xHH. lines: '\n' and '\t' stay. Returns the bytes
- * written; out must hold len * TEXT_ESCAPE_MAX.
+ * Escapes bytes for display: controls and text_is_invisible() characters become \uXXXX (so JSON keeps its meaning),
+ * bytes that are not UTF-8 become \xHH. lines: '\n' and '\t' stay. Returns the bytes written; out must hold
+ * len * TEXT_ESCAPE_MAX.
  */
 size_t text_show(char *out, const char *bytes, size_t len, bool lines);
 
-/*
- * The same to a stream. 0, -EIO, or -ENOMEM where there is a format. Everything that callgate tells people goes through
- * one of these.
- */
+/* The same to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a format. */
 int text_print(FILE *out, const char *text, bool lines);
 int text_vprintf(FILE *out, bool lines, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* With lines. */
 int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The length of the character at bytes (len > 0), with its code point; 0 when it is no UTF-8. */
+/* The length of the character at bytes (len > 0), with its code point; 0 when it is not valid UTF-8. */
 size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point);
 
-/* Writes \uXXXX, or two of them. Returns 6 or 12. */
+/* Writes \uXXXX, or a surrogate pair of them. Returns 6 or 12. */
 size_t text_put_unicode(char *out, uint32_t point);
 
 /* True when all of it is UTF-8 (RFC 3629). */

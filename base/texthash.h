@@ -1,4 +1,4 @@
-/* A hash of texts a hostile program chooses: keyed, so that it cannot aim for one bucket. */
+/* A keyed hash for text chosen by a hostile program, which so cannot cause collisions. */
 #ifndef CALLGATE_BASE_TEXTHASH_H
 #define CALLGATE_BASE_TEXTHASH_H
 
@@ -16,7 +16,7 @@ static inline void texthash_init(struct texthash *hash)
 {
 	uint64_t key[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
 
-	/* Without randomness it is a hash still: only the defence against floods is lost. */
+	/* Without randomness only the defence against chosen collisions is lost. */
 	(void)!getrandom(key, sizeof(key), GRND_NONBLOCK);
 	hash->seed = key[0];
 	hash->factor = key[1] | 1;

@@ -1,4 +1,4 @@
-/* Numbers with units, and the nearest of some words, for what people type. */
+/* Parsing what users type: numbers with units, and the word that a mistyped one is closest to. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static const struct unit durations[] = {
 #define UNITS(table) (table), sizeof(table) / sizeof((table)[0])
 
 /* Reads decimal digits and moves past them. False when there are none or they overflow. */
-static bool take_digits(const char **text, uint64_t *ret_value)
+static bool text_take_digits(const char **text, uint64_t *ret_value)
 {
 	const char *at = *text;
 	uint64_t value = 0;
@@ -49,7 +49,7 @@ static bool take_digits(const char **text, uint64_t *ret_value)
 	return true;
 }
 
-static const struct unit *find_unit(const char *name, const struct unit *units, size_t count)
+static const struct unit *text_find_unit(const char *name, const struct unit *units, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(name, units[i].name) == 0)
@@ -61,7 +61,7 @@ int text_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_valu
 {
 	uint64_t value;
 
-	if (!take_digits(&text, &value) || *text || value < min || value > max)
+	if (!text_take_digits(&text, &value) || *text || value < min || value > max)
 		return -EINVAL;
 	*ret_value = value;
 	return 0;
@@ -72,9 +72,9 @@ int text_size(const char *text, uint64_t *ret_bytes)
 	const struct unit *unit;
 	uint64_t value;
 
-	if (!take_digits(&text, &value))
+	if (!text_take_digits(&text, &value))
 		return -EINVAL;
-	unit = find_unit(text, UNITS(sizes));
+	unit = text_find_unit(text, UNITS(sizes));
 	if (!unit || __builtin_mul_overflow(value, unit->factor, &value))
 		return -EINVAL;
 	*ret_bytes = value;
@@ -86,17 +86,17 @@ int text_duration(const char *text, uint64_t *ret_ns)
 	const struct unit *unit;
 	uint64_t whole, fraction = 0, scale = 1;
 
-	if (!take_digits(&text, &whole))
+	if (!text_take_digits(&text, &whole))
 		return -EINVAL;
 	if (*text == '.') {
 		const char *digits = ++text;
 
-		if (!take_digits(&text, &fraction) || text - digits > 6)
+		if (!text_take_digits(&text, &fraction) || text - digits > 6)
 			return -EINVAL;
 		for (; digits < text; digits++)
 			scale *= 10;
 	}
-	unit = find_unit(text, UNITS(durations));
+	unit = text_find_unit(text, UNITS(durations));
 	/* Six digits at most, so that fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
 	if (!unit || __builtin_mul_overflow(whole, unit->factor, &whole) ||
 	    __builtin_add_overflow(whole, fraction * unit->factor / scale, &whole))
@@ -105,13 +105,13 @@ int text_duration(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t text_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace) from a to b; both at most NEAREST_WORD_MAX long. */
-static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+/* Levenshtein distance of a and b; both at most NEAREST_WORD_MAX long. */
+static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
 
@@ -122,7 +122,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
 			above = row[j];
-			row[j] = least(least(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = text_min(text_min(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -131,7 +131,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 const char *text_nearest(const char *word, const char *const *words)
 {
-	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* more edits than that is another word */
+	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* with more edits it is another word */
 	const char *nearest = NULL;
 
 	if (len > NEAREST_WORD_MAX)
@@ -140,8 +140,8 @@ const char *text_nearest(const char *word, const char *const *words)
 		other = strlen(*words);
 		if (other > NEAREST_WORD_MAX)
 			continue;
-		edits = distance(word, len, *words, other);
-		if (edits < best && edits < least(len, other)) { /* all letters changed is no likeness */
+		edits = text_distance(word, len, *words, other);
+		if (edits < best && edits < text_min(len, other)) { /* not if all letters differ */
 			best = edits;
 			nearest = *words;
 		}

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beside.h"
+#include "base/installed.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"

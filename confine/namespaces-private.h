@@ -54,7 +54,7 @@ int namespaces_own_pidns(unsigned wanted);
 /* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
 unsigned namespaces_wanted(struct namespaces *namespaces);
 
-/* Writes the id maps of the process's new user namespace: all ids with CAP_SETUID and CAP_SETGID, else only our own. */
+/* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else only our own. */
 int namespaces_map(pid_t pid);
 /* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_map. */
 int namespaces_map_one(const char *process, uid_t uid, gid_t gid);

@@ -63,7 +63,8 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
 			namespaces_leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
-		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS, "takes a mount namespace, for a /proc of its own");
+		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS,
+				     "takes a mount namespace, for a /proc of its own");
 	/* Alone it confines nothing, and it would show other users' files as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
 		namespaces_leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");

@@ -63,7 +63,7 @@ extern const int namespaces_caps[];
 pid_t namespaces_fork(struct namespaces *namespaces);
 
 /*
- * In the keeper: waits until the supervisor is ready or failed, or died, or stop_fd is readable. True when it failed and
+ * In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True when it failed and
  * is reaped: fork again; the failed layers are in namespaces->refused.
  */
 bool namespaces_again(struct namespaces *namespaces, pid_t child, int stop_fd);

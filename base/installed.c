@@ -1,0 +1,128 @@
+#include "base/installed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+/*
+ * Who can replace the running executable: its owner and root, its group if that may write it, and likewise the group of
+ * its directory. Only these may write its companion files. So a build with umask 002 (the user's private group) and
+ * Debian's /usr/local (group staff) need no rule of their own.
+ */
+struct trust {
+	uid_t owner;
+	gid_t group[2];
+	unsigned groups;
+};
+
+bool beside_path(const char *name, char ret_path[PATH_MAX])
+{
+	size_t size = strlen(name) + 1;
+	ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - size);
+	char *slash;
+
+	if (len <= 0)
+		return false;
+	ret_path[len] = '\0';
+	slash = strrchr(ret_path, '/');
+	if (slash)
+		memcpy(slash + 1, name, size);
+	return slash != NULL;
+}
+
+static void installed_add_group(struct trust *trust, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && st.st_mode & S_IWGRP && !(st.st_mode & S_ISVTX))
+		trust->group[trust->groups++] = st.st_gid;
+}
+
+static bool installed_get_trust(struct trust *ret_trust)
+{
+	struct trust trust = {0};
+	char dir[PATH_MAX];
+	struct stat st;
+
+	if (stat("/proc/self/exe", &st) < 0 || !beside_path(".", dir))
+		return false;
+	trust.owner = st.st_uid;
+	installed_add_group(&trust, "/proc/self/exe");
+	installed_add_group(&trust, dir);
+	*ret_trust = trust;
+	return true;
+}
+
+/* With a POSIX ACL the group bits are the ACL's mask and say nothing about the group. Group 0 is root's. */
+static bool installed_group_may_write(const struct trust *trust, const char *path, const struct stat *st)
+{
+	if (lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0)
+		return false;
+	for (unsigned i = 0; i < trust->groups; i++)
+		if (st->st_gid == trust->group[i])
+			return true;
+	return st->st_gid == 0;
+}
+
+/* In a sticky directory others cannot replace an entry; the entry itself is checked separately. */
+static bool installed_is_trusted(const struct trust *trust, const char *path, const struct stat *st)
+{
+	bool sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
+
+	return (st->st_uid == 0 || st->st_uid == trust->owner) && (sticky || !(st->st_mode & S_IWOTH)) &&
+	       (sticky || !(st->st_mode & S_IWGRP) || installed_group_may_write(trust, path, st));
+}
+
+/* Checks the directory and all above it that exist. */
+static bool installed_are_trusted(const struct trust *trust, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	size_t len;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s", dir) >= sizeof(path))
+		return false;
+	for (len = strlen(path); len > 0; len--) {
+		if (path[len] != '/' && path[len] != '\0')
+			continue;
+		path[len] = '\0';
+		if (stat(path, &st) == 0 && !installed_is_trusted(trust, path, &st))
+			return false;
+	}
+	return stat("/", &st) == 0 && installed_is_trusted(trust, "/", &st);
+}
+
+/* The directories above need no check: who may write them may replace the executable as well. */
+static bool installed_is_companion(const struct trust *trust, const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && installed_is_trusted(trust, path, &st);
+}
+
+int installed_find(const char *name, char ret_path[PATH_MAX])
+{
+	_cleanup_free_ char *real = NULL;
+	struct trust trust;
+	struct stat st;
+	bool known = installed_get_trust(&trust);
+
+	if (known && beside_path(name, ret_path) && installed_is_companion(&trust, ret_path))
+		return 0;
+	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);
+	real = realpath(PKGLIBDIR, NULL);
+	if (!real || stat(ret_path, &st) < 0)
+		return 0; /* opening it will fail with the reason */
+	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_are_trusted(&trust, PKGLIBDIR) ||
+	    !installed_are_trusted(&trust, real))
+		return -EPERM;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* Files that belong to this installation: beside the executable, as after a build, or in PKGLIBDIR. */
+#ifndef CALLGATE_BASE_INSTALLED_H
+#define CALLGATE_BASE_INSTALLED_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* The path of `name` in the directory of the running executable; it may not exist. False: the directory is unknown. */
+bool beside_path(const char *name, char ret_path[PATH_MAX]);
+
+/* The message for -EPERM of installed_find(), with the path. */
+#define INSTALLED_WRITABLE \
+	"%s, or a directory above it, may be written by others than the program may; take that right away"
+
+/*
+ * Finds the file `name`, and trusts it only if nobody can write it who could not replace the executable itself:
+ *   - it belongs to root or to the executable's owner, and is not writable for all;
+ *   - it is writable for a group only if that group may write the executable or its directory; a POSIX ACL counts as
+ *     an unknown group;
+ *   - beside the executable it must be a regular file; otherwise it is ignored, since in /tmp others can put files
+ *     beside an executable that they cannot replace;
+ *   - in PKGLIBDIR the directories up to "/" are checked as well.
+ * 0, and the path in PKGLIBDIR may not exist; -EPERM when that one is not trusted.
+ */
+int installed_find(const char *name, char ret_path[PATH_MAX]);
+
+#endif
