@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "doctor/doctor.h"
+#include "doctor/examine.h"
 
 /* What one real run, of true under the profile minimal, ended with. doctor_run_done releases. */
 struct doctor_run {

@@ -13,7 +13,7 @@
 #include "cli/account.h"
 #include "cli/cli.h"
 #include "cli/run-private.h"
-#include "keeper/keeper.h"
+#include "keeper/run.h"
 #include "keeper/output.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"

@@ -1,7 +1,7 @@
 libcallgate_doctor_a_SOURCES += \
 	doctor/cgroups.c \
-	doctor/doctor.c \
-	doctor/doctor.h \
+	doctor/examine.c \
+	doctor/examine.h \
 	doctor/host.c \
 	doctor/landlock.c \
 	doctor/namespaces.c \

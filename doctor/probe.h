@@ -1,11 +1,11 @@
-/* The trials behind doctor/doctor.h. Each runs in a process of its own, says what it found and may be killed. */
+/* The trials behind doctor/examine.h. Each runs in a process of its own, says what it found and may be killed. */
 #ifndef CALLGATE_DOCTOR_PROBE_H
 #define CALLGATE_DOCTOR_PROBE_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "doctor/doctor.h"
+#include "doctor/examine.h"
 
 /* Sets a finding. */
 __attribute__((format(printf, 5, 6))) void probe_found(struct doctor *doctor, enum probe probe,

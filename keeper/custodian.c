@@ -18,16 +18,16 @@
 #include "confine/cgroup-private.h"
 #include "confine/privs.h"
 #include "confine/selffilter.h"
-#include "keeper/output.h"
+#include "keeper/store.h"
 #include "supervisor/environment.h"
 
 #include "base/banned.h"
 
-/* What a packet begins with. */
-enum ask { ASK_STORE = 's', ASK_REMOVE = 'r' };
+/* The first byte of a request. */
+enum request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 
-#define LEAVINGS_MAX 8 /* more than there are hierarchies that are used */
-#define LEAVING_NAME_MAX 64
+#define REMOVALS_MAX 8 /* more than there are cgroup hierarchies in use */
+#define NAME_SIZE 64
 
 /* Room for one descriptor in a message. */
 union control {
@@ -37,8 +37,8 @@ union control {
 
 /* ---- the custodian ---- */
 
-/* One packet: a text, and one descriptor, or -1 when there is none. False at the end. */
-static bool receive(int fd, char *name, size_t size, int *ret_from)
+/* One request: text, and a descriptor or -1. False when the keeper has closed the socket. */
+static bool custodian_receive(int fd, char *name, size_t size, int *ret_from)
 {
 	union control control = {.bytes = {0}};
 	struct iovec part = {.iov_base = name, .iov_len = size - 1};
@@ -63,72 +63,72 @@ static bool receive(int fd, char *name, size_t size, int *ret_from)
 	return true;
 }
 
-static int store(int output_fd, int from, const char *name)
+static int custodian_store_fd(int output_fd, int from, const char *name)
 {
 	struct stat st;
 
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	return output_store(output_fd, from, &st, name);
+	return store_file(output_fd, from, &st, name);
 }
 
 /* Directories to be removed at the end. */
-struct leavings {
+struct removals {
 	size_t count;
 	struct {
 		int parent_fd;
-		char name[LEAVING_NAME_MAX];
-	} item[LEAVINGS_MAX];
+		char name[NAME_SIZE];
+	} item[REMOVALS_MAX];
 };
 
-/* Takes parent_fd. By other names the keeper, who has another user's rights by then, is not to have things removed. */
-static int leave(struct leavings *leavings, int parent_fd, const char *name)
+/* Takes parent_fd. Accepts the names of control groups only: the keeper runs as another user and is not trusted. */
+static int custodian_add_removal(struct removals *removals, int parent_fd, const char *name)
 {
-	if (parent_fd < 0 || leavings->count == LEAVINGS_MAX || strlen(name) >= LEAVING_NAME_MAX || strchr(name, '/') ||
+	if (parent_fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
 	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0) {
 		if (parent_fd >= 0)
 			(void)close(parent_fd);
 		return -EINVAL;
 	}
-	leavings->item[leavings->count].parent_fd = parent_fd;
-	memcpy(leavings->item[leavings->count++].name, name, strlen(name) + 1);
+	removals->item[removals->count].parent_fd = parent_fd;
+	memcpy(removals->item[removals->count++].name, name, strlen(name) + 1);
 	return 0;
 }
 
 static _Noreturn void custodian_main(int fd, int output_fd)
 {
-	struct leavings leavings = {.count = 0};
+	struct removals removals = {.count = 0};
 	char text[1 + PATH_MAX];
 	int from;
 
-	while (receive(fd, text, sizeof(text), &from)) {
+	while (custodian_receive(fd, text, sizeof(text), &from)) {
 		int32_t error;
 
-		if (text[0] == ASK_REMOVE) {
-			error = leave(&leavings, from, text + 1);
+		if (text[0] == REQUEST_REMOVE) {
+			error = custodian_add_removal(&removals, from, text + 1);
 		} else {
-			error = text[0] == ASK_STORE ? store(output_fd, from, text + 1) : -EINVAL;
+			error = text[0] == REQUEST_STORE ? custodian_store_fd(output_fd, from, text + 1) : -EINVAL;
 			if (from >= 0)
 				(void)close(from);
 		}
 		if (send(fd, &error, sizeof(error), MSG_NOSIGNAL) < 0)
-			break; /* the keeper died: as at its end */
+			break; /* the keeper died */
 	}
-	for (size_t i = 0; i < leavings.count; i++)
-		(void)unlinkat(leavings.item[i].parent_fd, leavings.item[i].name,
-			       AT_REMOVEDIR); /* another run's in it: stays */
+	for (size_t i = 0; i < removals.count; i++)
+		/* It stays when another run uses it. */
+		(void)unlinkat(removals.item[i].parent_fd, removals.item[i].name, AT_REMOVEDIR);
 	_exit(0);
 }
 
-/* Keeps the two descriptors, as 3 and 4, and nothing else of what callgate was started with. */
-static _Noreturn void settle(int fd, int output_fd, bool self_filter)
+/* Keeps only the two descriptors, as 3 and 4, drops privileges, and serves. */
+static _Noreturn void custodian_begin(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
 
-	(void)sigfillset(&all); /* Ctrl-C is the keeper's to act on */
+	(void)sigfillset(&all); /* the keeper handles Ctrl-C */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* By way of copies above both: each may have the other's number. -2: there is no --output. */
+	/* Copies above both first: either may be 3 or 4 already. -2: there is no --output. */
 	fd = fcntl(fd, F_DUPFD, 5);
 	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
 	fd = fd < 0 ? -1 : dup2(fd, 3);
@@ -152,10 +152,10 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* No signal at its end: it is not to be mistaken for a process of the run. */
+	/* Exit signal 0: waitpid(2) reports it with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		settle(pair[1], output_fd, self_filter);
+		custodian_begin(pair[1], output_fd, self_filter);
 	if (pid < 0) {
 		int error = -errno;
 
@@ -168,10 +168,10 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	return 0;
 }
 
-static int ask(const struct custodian *custodian, enum ask what, int fd, const char *text)
+static int custodian_request(const struct custodian *custodian, enum request request, int fd, const char *text)
 {
 	union control control = {.bytes = {0}};
-	char kind = (char)what;
+	char kind = (char)request;
 	struct iovec part[] = {{.iov_base = &kind, .iov_len = 1},
 			       {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};
 	struct msghdr message = {.msg_iov = part,
@@ -196,12 +196,12 @@ static int ask(const struct custodian *custodian, enum ask what, int fd, const c
 
 int custodian_store(const struct custodian *custodian, int from_fd, const char *rest)
 {
-	return ask(custodian, ASK_STORE, from_fd, rest);
+	return custodian_request(custodian, REQUEST_STORE, from_fd, rest);
 }
 
 int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name)
 {
-	return ask(custodian, ASK_REMOVE, parent_fd, name);
+	return custodian_request(custodian, REQUEST_REMOVE, parent_fd, name);
 }
 
 void custodian_stop(struct custodian *custodian)

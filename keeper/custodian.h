@@ -1,7 +1,7 @@
 /*
- * Stays who started callgate, while the run is done as another user (--user): a process without capabilities that does
- * what that user may not. It puts files of the run into --output's directory, and removes an empty directory of control
- * groups at the end. It is handed open files, directories and names; it ends with the keeper.
+ * The custodian: with --user, a process that keeps the uid of who started callgate, without capabilities. It does what
+ * the run's user may not: it stores files in --output's directory, and removes an empty control group directory at the
+ * end. It receives open files, directories and names, and exits with the keeper.
  */
 #ifndef CALLGATE_KEEPER_CUSTODIAN_H
 #define CALLGATE_KEEPER_CUSTODIAN_H
@@ -10,24 +10,23 @@
 #include <sys/types.h>
 
 struct custodian {
-	pid_t pid; /* 0: none. A child that waitpid(2) reports with __WALL only, so that it is none of the run's */
+	pid_t pid; /* 0: none. Only waitpid(2) with __WALL reports it, so it is not taken for a process of the run */
 	int fd;
 };
 
-/* Forks it off a process with one thread, before that becomes another user. output_fd: the directory (-1: none),
- * borrowed. self_filter: put it under selffilter.h. 0 or -errno. */
+/*
+ * Forks it from a process with one thread, before that changes its uid. output_fd: --output's directory, borrowed; -1:
+ * none. self_filter: install the filter of selffilter.h. 0 or -errno.
+ */
 int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custodian);
 
-/* As output_store() in the custodian. 0 or -errno; -EPIPE: it died. */
+/* store_file() in the custodian. 0 or -errno; -EPIPE: it died. */
 int custodian_store(const struct custodian *custodian, int from_fd, const char *rest);
 
-/*
- * Has an empty directory (a name of at most 63 bytes) removed when the run is over and the keeper may not do that
- * itself: a control group below the caller's. parent_fd is borrowed. 0 or -errno.
- */
+/* Lets it remove an empty directory of control groups (name of at most 63 bytes) at the end. 0 or -errno. */
 int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name);
 
-/* Ends it. A no-op when there is none. */
+/* Ends it and waits for it. Does nothing when there is none. */
 void custodian_stop(struct custodian *custodian);
 
 #endif

@@ -15,14 +15,14 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/path.h"
-#include "confine/scheduling.h"
 #include "confine/cgroup.h"
 #include "confine/descriptors.h"
+#include "confine/scheduling.h"
 #include "supervisor/process.h"
 
 #include "base/banned.h"
 
-static _Noreturn void child_main(const struct keeper_options *options, const struct keeper_child *child,
+static _Noreturn void keeper_child_main(const struct keeper_options *options, const struct keeper_child *child,
 				 struct namespaces *namespaces, struct egress_side *egress, const int stdio_fd[3],
 				 int control_fd)
 {
@@ -32,7 +32,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 			    .base = options->scratch->base,
 			    .path = options->scratch->path,
 			    .fd = options->scratch->fd},
-		.furnished_fd = child->furnished[0],
+		.furnished_fd = child->ready_pipe[0],
 		.argv = options->argv,
 		.preferred = options->preferred,
 		.workdir_host = options->workdir_host,
@@ -56,7 +56,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 			   control_fd,
 			   options->audit_fd,
 			   child->report_fd,
-			   child->furnished[0],
+			   child->ready_pipe[0],
 			   namespaces->peer_fd,
 			   namespaces->host_root_fd,
 			   namespaces->host_pidns_fd,
@@ -76,7 +76,7 @@ static _Noreturn void child_main(const struct keeper_options *options, const str
 	ending(process_main(&process)); /* stdio was flushed before the fork */
 }
 
-static int make_shared(struct keeper_child *child)
+static int keeper_make_shared(struct keeper_child *child)
 {
 	child->counters =
 		mmap(NULL, sizeof(*child->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -88,8 +88,8 @@ static int make_shared(struct keeper_child *child)
 	return child->report_fd < 0 ? -errno : 0;
 }
 
-/* Everything the program writes comes out of its terminal: there is no stderr to tell apart. */
-static int make_terminal(const struct keeper_options *options, const struct capture_options *out,
+/* On a terminal stdout and stderr are one stream, which is captured as stdout. */
+static int keeper_make_terminal(const struct keeper_options *options, const struct capture_options *out,
 			 struct keeper_outcome *outcome, struct keeper_streams *streams, int stdio_fd[3])
 {
 	int error = terminal_open(&streams->terminal, options->show, &stdio_fd[0]), read_fd = -1, write_fd = -1;
@@ -102,12 +102,12 @@ static int make_terminal(const struct keeper_options *options, const struct capt
 		error = write_fd = terminal_master(&streams->terminal);
 	if (error < 0)
 		return error;
-	feed_init_terminal(&streams->feed, STDIN_FILENO, write_fd);
+	stdin_relay_init_terminal(&streams->input, STDIN_FILENO, write_fd);
 	read_fd = terminal_master(&streams->terminal);
 	return read_fd < 0 ? read_fd : capture_init_from(&outcome->out, out, read_fd);
 }
 
-static int make_streams(const struct keeper_options *options, struct keeper_outcome *outcome,
+static int keeper_make_streams(const struct keeper_options *options, struct keeper_outcome *outcome,
 			struct keeper_streams *streams, int stdio_fd[3])
 {
 	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
@@ -127,10 +127,10 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	(void)snprintf(outcome->err_name, sizeof(outcome->err_name), "%s%s%s.stderr", options->scratch->id,
 		       options->part ? "." : "", options->part ? options->part : "");
 	if (options->tty) {
-		error = make_terminal(options, &out, outcome, streams, stdio_fd);
+		error = keeper_make_terminal(options, &out, outcome, streams, stdio_fd);
 		return error < 0 ? error : capture_init_from(&outcome->err, &err, -1);
 	}
-	error = feed_init(&streams->feed, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
+	error = stdin_relay_init(&streams->input, options->interactive ? STDIN_FILENO : -1, &stdio_fd[0]);
 	if (error == 0)
 		error = capture_init(&outcome->out, &out, &stdio_fd[1]);
 	if (error == 0)
@@ -138,8 +138,8 @@ static int make_streams(const struct keeper_options *options, struct keeper_outc
 	return error;
 }
 
-/* What the policy leads elsewhere, say /var/tmp. What lies deeper the view makes. */
-static void furnish_redirects(const struct keeper_options *options)
+/* Directories for redirects into the scratch directory, say of /var/tmp. The view makes those in subdirectories. */
+static void keeper_add_redirect_dirs(const struct keeper_options *options)
 {
 	size_t count;
 	const struct policy_mount *mount = policy_mounts(options->policy, &count);
@@ -148,42 +148,43 @@ static void furnish_redirects(const struct keeper_options *options)
 		const char *name = mount[i].create ? path_rest(mount[i].host, options->scratch->path) : NULL;
 
 		if (name && *name && !strchr(name, '/'))
-			scratch_add(options->scratch, name);
+			scratch_add_dir(options->scratch, name);
 	}
 }
 
-static void tell(const struct keeper_child *child)
+static void keeper_send_ready(const struct keeper_child *child)
 {
-	/* EPIPE: it is dead, which shows elsewhere */
-	(void)!write(child->furnished[1], &child->furnish_error, sizeof(child->furnish_error));
+	/* EPIPE: it is dead, which the loop handles */
+	(void)!write(child->ready_pipe[1], &child->scratch_error, sizeof(child->scratch_error));
 }
 
 /*
- * A disk takes its time: directories are made while the supervisor starts, and the policy's digest, which the log
- * begins with. Told anew to each that is forked. That dead runs left something is nobody's hurry either.
+ * What the disk or the CPU takes time for is done here, while the supervisor starts: the scratch directories, the
+ * policy's digest (the first record of the log needs it), and the removal of what dead runs left. Each supervisor that
+ * is forked is told again that the directories are there.
  */
-static void furnish(const struct keeper_options *options, struct keeper_child *child, bool again)
+static void keeper_prepare(const struct keeper_options *options, struct keeper_child *child, bool again)
 {
 	if (!again && options->scratch_bare) {
-		child->furnish_error = scratch_furnish(options->scratch);
-		furnish_redirects(options);
+		child->scratch_error = scratch_make_dirs(options->scratch);
+		keeper_add_redirect_dirs(options);
 	}
-	tell(child);
-	if (again || child->furnish_error < 0)
+	keeper_send_ready(child);
+	if (again || child->scratch_error < 0)
 		return;
-	child->furnish_error = policy_seal(options->policy);
-	if (child->furnish_error == 0) {
+	child->scratch_error = policy_seal(options->policy);
+	if (child->scratch_error == 0) {
 		memcpy(child->counters->policy_sha256, policy_sha256(options->policy),
 		       sizeof(child->counters->policy_sha256));
 		__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
 	}
-	tell(child);
+	keeper_send_ready(child);
 	if (options->scratch_bare)
 		scratch_sweep(options->scratch);
 }
 
-/* Readable when a signal came that ends the run: those that were ignored at the start never do. Not read here. */
-static int open_ending_signals(void)
+/* A signalfd, readable when a signal ends the run. It is not read here. Ignored signals never make it readable. */
+static int keeper_open_end_signals(void)
 {
 	sigset_t ending;
 
@@ -195,14 +196,14 @@ static int open_ending_signals(void)
 	return signalfd(-1, &ending, SFD_CLOEXEC);
 }
 
-/* Forks the supervisor into the namespaces that can be had; found out by trying, so perhaps more than once. */
-static int fork_supervisor(const struct keeper_options *options, struct keeper_child *child,
+/* Forks the supervisor into the namespaces that can be made; again with fewer when it could not use one. */
+static int keeper_fork_supervisor(const struct keeper_options *options, struct keeper_child *child,
 			   const struct keeper_wait *wait, struct egress_side *egress, const int stdio_fd[3],
 			   int control_fd)
 {
-	_cleanup_close_ int end_fd = open_ending_signals(); /* -1: their time comes when the fork is done */
+	_cleanup_close_ int end_fd = keeper_open_end_signals(); /* -1: signals are handled after the fork */
 	struct namespaces namespaces = NAMESPACES_NONE;
-	bool behind = false, again = false;
+	bool batch = false, again = false;
 
 	namespaces.end_fd = end_fd;
 	namespaces.until_ns = wait->until_ns;
@@ -211,21 +212,21 @@ static int fork_supervisor(const struct keeper_options *options, struct keeper_c
 	if (!cgroup_has(child->cgroup, CGROUP_PIDS))
 		namespaces.tasks_most = policy_limits(options->policy)->pids;
 	do {
-		if (behind)
-			scheduling_set_normal(); /* else the child would be behind, too */
+		if (batch)
+			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */
 		child->pid = namespaces_fork(&namespaces);
 		if (child->pid == 0) {
-			(void)close(child->control_fd); /* else the supervisor would never see the keeper die */
-			cleanup_close(&child->furnished[1]);
-			child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
+			(void)close(child->control_fd); /* else the supervisor would not see EOF when the keeper dies */
+			cleanup_close(&child->ready_pipe[1]);
+			keeper_child_main(options, child, &namespaces, egress, stdio_fd, control_fd);
 		}
-		if (child->pid > 0 && !namespaces.lost) /* what is left of one that is lost never hears, and ends */
-			furnish(options, child, again);
+		if (child->pid > 0 && !namespaces.lost) /* of a lost one nothing is left that reads this */
+			keeper_prepare(options, child, again);
 		again = true;
-		behind = scheduling_set_batch();
+		batch = scheduling_set_batch();
 	} while (child->pid > 0 && namespaces_again(&namespaces, child->pid, wait->signal_fd));
 	namespaces_done(&namespaces);
-	child->behind = behind;
+	child->batch = batch;
 	return child->pid < 0 ? child->pid : 0;
 }
 
@@ -237,23 +238,23 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 				     .pidfd = -1,
 				     .control_fd = -1,
 				     .report_fd = -1,
-				     .furnished = {-1, -1},
+				     .ready_pipe = {-1, -1},
 				     .cgroup = ret_child->cgroup};
 	int stdio_fd[3] = {-1, -1, -1}, control[2] = {-1, -1}, error;
 
 	*ret_step = options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
-	error = make_streams(options, outcome, streams, stdio_fd);
+	error = keeper_make_streams(options, outcome, streams, stdio_fd);
 	if (error == 0)
-		error = make_shared(&child);
+		error = keeper_make_shared(&child);
 	if (error == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) < 0)
 		error = -errno;
-	if (error == 0 && pipe2(child.furnished, O_CLOEXEC) < 0)
+	if (error == 0 && pipe2(child.ready_pipe, O_CLOEXEC) < 0)
 		error = -errno;
 	child.control_fd = control[1];
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
-		error = fork_supervisor(options, &child, wait, egress, stdio_fd, control[0]);
+		error = keeper_fork_supervisor(options, &child, wait, egress, stdio_fd, control[0]);
 	}
 	if (error == 0) {
 		*ret_step = "watch the supervisor";
@@ -265,8 +266,8 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 		cleanup_close(&stdio_fd[i]);
 	cleanup_close(&control[0]);
 	for (size_t i = 0; i < 2; i++) {
-		cleanup_close(&child.furnished[i]);
-		child.furnished[i] = -1;
+		cleanup_close(&child.ready_pipe[i]);
+		child.ready_pipe[i] = -1;
 	}
 	*ret_child = child;
 	return error;

@@ -3,14 +3,10 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/capture.h \
 	keeper/custodian.c \
 	keeper/custodian.h \
-	keeper/feed.c \
-	keeper/feed.h \
 	keeper/fork.c \
 	keeper/fork.h \
 	keeper/input.c \
 	keeper/input.h \
-	keeper/keeper.c \
-	keeper/keeper.h \
 	keeper/loop.c \
 	keeper/outcome.c \
 	keeper/output.c \
@@ -18,6 +14,8 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/private.h \
 	keeper/result.c \
 	keeper/result.h \
+	keeper/run.c \
+	keeper/run.h \
 	keeper/scratch-base.c \
 	keeper/scratch-inside.c \
 	keeper/scratch-private.h \
@@ -25,6 +23,10 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/scratch.h \
 	keeper/statusline.c \
 	keeper/statusline.h \
+	keeper/stdin-relay.c \
+	keeper/stdin-relay.h \
+	keeper/store.c \
+	keeper/store.h \
 	keeper/summary.c \
 	keeper/summary.h \
 	keeper/terminal.c \

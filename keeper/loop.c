@@ -21,7 +21,7 @@
 #define PATIENCE_NS UINT64_C(10000000000)
 #define HELP_NS UINT64_C(500000000)
 
-enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_FEED, SOURCE_MAX };
+enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
 
 /* Asks the supervisor to end the run; asked again, it is killed with everything at once. */
 static void end_run(struct keeper *keeper, unsigned end)
@@ -155,7 +155,7 @@ static void on_output(struct keeper *keeper, struct capture *capture)
 		/*
 		 * A terminal that nobody looks at any more is hung up: the program gets SIGHUP, as EPIPE from a pipe.
 		 */
-		feed_done(&keeper->streams.feed);
+		stdin_relay_done(&keeper->streams.input);
 		cleanup_close(&keeper->streams.terminal.master_fd);
 		keeper->streams.terminal.master_fd = -1;
 	}
@@ -165,11 +165,11 @@ static void on_output(struct keeper *keeper, struct capture *capture)
 
 static void on_input(struct keeper *keeper)
 {
-	struct feed *feed = &keeper->streams.feed;
+	struct stdin_relay *relay = &keeper->streams.input;
 
-	feed_move(feed);
-	if (feed->escaped) {
-		feed->escaped = false;
+	stdin_relay_move(relay);
+	if (relay->escaped) {
+		relay->escaped = false;
 		end_run(keeper, SIGTERM);
 	}
 }
@@ -226,15 +226,15 @@ void keeper_loop(struct keeper *keeper)
 			.fd = keeper->exited || keeper->reported ? -1 : keeper->child.control_fd, .events = POLLIN};
 		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		feed_poll(&keeper->streams.feed, &poll_set[SOURCE_FEED]);
+		stdin_relay_poll(&keeper->streams.input, &poll_set[SOURCE_INPUT]);
 		if (keeper->exited)
-			poll_set[SOURCE_FEED].fd = -1;
+			poll_set[SOURCE_INPUT].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, wait_ms(keeper)) < 0 && errno != EINTR)
 			end_run(keeper, SIGTERM); /* cannot be, with valid descriptors: end rather than spin */
 		check_clock(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			on_signal(keeper);
-		if (poll_set[SOURCE_FEED].revents)
+		if (poll_set[SOURCE_INPUT].revents)
 			on_input(keeper);
 		if (poll_set[SOURCE_OUT].revents)
 			on_output(keeper, &outcome->out);

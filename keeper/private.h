@@ -3,7 +3,7 @@
 #define CALLGATE_KEEPER_PRIVATE_H
 
 #include "keeper/fork.h"
-#include "keeper/keeper.h"
+#include "keeper/run.h"
 #include "keeper/statusline.h"
 #include "supervisor/gateway/start.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "keeper/keeper.h"
+#include "keeper/run.h"
 
 #define RESULT_SCHEMA "callgate-result/1"
 

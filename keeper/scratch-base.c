@@ -1,8 +1,8 @@
 /*
- * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp anybody may have been first. Where what has that
- * name is not ours alone, it is left alone, and the runs have TMPDIR/callgate-UID-XXXXXX: nobody can make a directory
- * of ours, so the one that is there is an earlier run's, with all that it left. Where TMPDIR cannot be listed these are
- * looked for by number: who takes all of these names can only make runs leave something behind when they are killed.
+ * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp another user may have taken that name. Then the runs
+ * use TMPDIR/callgate-UID-XXXXXX: a directory of this name that belongs to this user was made by an earlier run. Where
+ * TMPDIR cannot be listed, a fixed set of numbers is tried instead of XXXXXX. If another user takes all of these names
+ * too, each run makes a new directory, and what killed runs leave is never found again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,12 +20,12 @@
 #include "base/banned.h"
 
 #define SUFFIX "-XXXXXX"       /* mkdtemp(3) */
-#define NUMBERS 64u             /* -000000 and so on */
-#define ENTRIES_MAX 100000u    /* looked at: others may have filled /tmp */
+#define NUMBERS 64u             /* -000000 to -000063 */
+#define ENTRIES_MAX 100000u    /* others may have filled /tmp */
 #define WHY_SIZE 128
 
-/* A descriptor owned by the caller, of a directory that nobody else can enter; or -EPERM with the reason; or -errno. */
-static int open_own(const char *path, char why[WHY_SIZE])
+/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with why, or -errno. */
+static int scratch_open_own(const char *path, char why[WHY_SIZE])
 {
 	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
 	struct stat st;
@@ -42,32 +42,29 @@ static int open_own(const char *path, char why[WHY_SIZE])
 	return -EPERM;
 }
 
-/*
- * 0 with the base open. -EPERM: something has its name that is not ours, with the reason. Others: -errno, -ENOENT means
- * "again".
- */
-static int open_known(struct scratch *scratch, char why[WHY_SIZE])
+/* Opens the base under its usual name. 0; -EPERM with why: another user has that name; -ENOENT: try again; -errno. */
+static int scratch_open_usual(struct scratch *scratch, char why[WHY_SIZE])
 {
 	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = open_own(scratch->base, why);
+	scratch->base_fd = scratch_open_own(scratch->base, why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
 }
 
-/* Whether `name` could be one of scratch_private's. */
-static bool is_private_name(const char *name, const char *known)
+/* True when `name` has the form callgate-UID-XXXXXX. */
+static bool scratch_is_private_name(const char *name, const char *known)
 {
 	size_t len = strlen(known);
 
 	return strncmp(name, known, len) == 0 && name[len] == '-' && strlen(name) == len + sizeof(SUFFIX) - 1;
 }
 
-/* The first by name of those that are ours, so that all runs find the same one. Owned; NULL: there is none. */
-static char *find_private(const char *dir, const char *known)
+/* The first by name that belongs to this user, so that all runs find the same one. Owned; NULL: none. */
+static char *scratch_find_private(const char *dir, const char *known)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
 	char path[PATH_MAX], why[WHY_SIZE];
@@ -77,10 +74,10 @@ static char *find_private(const char *dir, const char *known)
 	for (unsigned i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		int fd, len;
 
-		if (!is_private_name(entry->d_name, known))
+		if (!scratch_is_private_name(entry->d_name, known))
 			continue;
 		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : open_own(path, why);
+		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_own(path, why);
 		if (fd < 0)
 			continue;
 		(void)close(fd);
@@ -92,15 +89,15 @@ static char *find_private(const char *dir, const char *known)
 	return found;
 }
 
-static bool can_list(const char *dir)
+static bool scratch_can_list(const char *dir)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
 
 	return entries != NULL;
 }
 
-/* The first number that is ours or nobody's. Owned; NULL: there is none. */
-static char *find_number(const char *dir, const char *known)
+/* The first number whose directory is this user's, or can be made. Owned; NULL: none. */
+static char *scratch_find_number(const char *dir, const char *known)
 {
 	char why[WHY_SIZE];
 
@@ -110,8 +107,8 @@ static char *find_number(const char *dir, const char *known)
 
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
-		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* there may be one: opening it tells */
-		fd = open_own(path, why);
+		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* it may exist */
+		fd = scratch_open_own(path, why);
 		if (fd >= 0)
 			return path;
 		free(path);
@@ -119,8 +116,8 @@ static char *find_number(const char *dir, const char *known)
 	return NULL;
 }
 
-/* Another run may make one at the same moment: both take the first. Owned; NULL with errno. */
-static char *make_private(const char *dir, const char *known)
+/* If another run makes one at the same time, both use the first by name. Owned; NULL with errno. */
+static char *scratch_make_private(const char *dir, const char *known)
 {
 	_cleanup_free_ char *made = NULL;
 	char *found;
@@ -132,7 +129,7 @@ static char *make_private(const char *dir, const char *known)
 	}
 	if (!mkdtemp(made))
 		return NULL;
-	found = find_private(dir, known);
+	found = scratch_find_private(dir, known);
 	if (!found || strcmp(found, made) == 0) {
 		free(found);
 		return steal_pointer(&made);
@@ -141,8 +138,8 @@ static char *make_private(const char *dir, const char *known)
 	return found;
 }
 
-/* Takes the place of a base that is not ours; what is told of that is kept for whoever may tell. 0 or -errno. */
-static int open_private(struct scratch *scratch, const char *why)
+/* Opens a base of another name, and sets scratch->notice. 0 or -errno. */
+static int scratch_open_private(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
 	char unused[WHY_SIZE];
@@ -154,9 +151,9 @@ static int open_private(struct scratch *scratch, const char *why)
 	*(slash == dir ? slash + 1 : slash) = '\0';
 	if (!known)
 		return -ENOMEM;
-	name = can_list(dir) ? find_private(dir, known) : find_number(dir, known);
+	name = scratch_can_list(dir) ? scratch_find_private(dir, known) : scratch_find_number(dir, known);
 	if (!name)
-		name = make_private(dir, known);
+		name = scratch_make_private(dir, known);
 	if (!name)
 		return -errno;
 	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why,
@@ -166,7 +163,7 @@ static int open_private(struct scratch *scratch, const char *why)
 	}
 	free(scratch->base);
 	scratch->base = steal_pointer(&name);
-	scratch->base_fd = open_own(scratch->base, unused);
+	scratch->base_fd = scratch_open_own(scratch->base, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 
@@ -187,9 +184,9 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
 		return error;
 	}
-	error = open_known(scratch, why);
+	error = scratch_open_usual(scratch, why);
 	if (error == -EPERM && why[0])
-		error = open_private(scratch, why);
+		error = scratch_open_private(scratch, why);
 	if (error < 0)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",

@@ -1,7 +1,6 @@
 /*
- * The directories in a run's directory. Most programs leave them as they are, and on a disk one takes 40 us to make and
- * 140 to 500 to remove (ext4 with `discard`): so one such set stays, under the name of nobody's run, and is the next
- * run's.
+ * The directories in a run's directory. On a disk it takes 40 us to make one and 140 to 500 us to remove one (ext4 with
+ * `discard`). Most programs leave them unchanged, so one unchanged set is left under a fixed name for the next run.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -19,7 +18,7 @@
 
 #include "base/banned.h"
 
-#define SPARE "spare" /* in the base */
+#define REUSABLE "spare" /* its name in the base */
 
 static const struct {
 	const char *name;
@@ -30,7 +29,7 @@ static const struct {
 
 int scratch_make_dir(int dirfd, const char *name, mode_t mode)
 {
-	/* fchmodat because the caller's umask is the program's business and stays untouched. */
+	/* fchmodat(2), because the umask is the program's and is not changed here. */
 	if (mkdirat(dirfd, name, 0700) < 0)
 		return -errno;
 	return mode != 0700 && fchmodat(dirfd, name, mode, 0) < 0 ? -errno : 0;
@@ -49,7 +48,7 @@ const char *scratch_run_name(const struct scratch *scratch)
 	return scratch->path + strlen(scratch->base) + 1;
 }
 
-static size_t find(const char *name)
+static size_t scratch_find_inside(const char *name)
 {
 	size_t i = 0;
 
@@ -60,76 +59,77 @@ static size_t find(const char *name)
 
 /* ---- making them ---- */
 
-static void look(int fd, struct scratch_mark *ret_mark)
+static void scratch_read_mark(int fd, struct scratch_mark *ret_mark)
 {
 	ret_mark->attributes = flistxattr(fd, NULL, 0);
 	ret_mark->set = fstat(fd, &ret_mark->st) == 0;
 }
 
-static int note(struct scratch *scratch, size_t i)
+static int scratch_set_mark(struct scratch *scratch, size_t i)
 {
 	_cleanup_close_ int fd = scratch_open_dir(scratch->fd, inside[i].name);
 
 	if (fd < 0)
 		return fd;
-	look(fd, &scratch->mark[i]);
+	scratch_read_mark(fd, &scratch->mark[i]);
 	return 0;
 }
 
-static int make_inside(struct scratch *scratch, size_t i)
+static int scratch_make_inside(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, inside[i].name, inside[i].mode);
 
-	if (error < 0 && error != -EEXIST) /* it came with a spare one */
+	if (error < 0 && error != -EEXIST) /* it was reused */
 		return error;
-	if (!scratch->may_stay)
+	if (!scratch->reusable)
 		return 0;
-	return note(scratch, i);
+	return scratch_set_mark(scratch, i);
 }
 
-int scratch_furnish(struct scratch *scratch)
+int scratch_make_dirs(struct scratch *scratch)
 {
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < SCRATCH_INSIDE; i++)
 		if (inside[i].always)
-			error = make_inside(scratch, i);
-		else if (scratch->may_stay)
-			(void)note(scratch, i); /* mostly the last run's policy wanted it as well */
+			error = scratch_make_inside(scratch, i);
+		else if (scratch->reusable)
+			(void)scratch_set_mark(scratch, i); /* left by a run whose policy wanted it */
 	return error;
 }
 
-void scratch_add(struct scratch *scratch, const char *name)
+void scratch_add_dir(struct scratch *scratch, const char *name)
 {
-	size_t i = find(name);
+	size_t i = scratch_find_inside(name);
 
 	if (i == SCRATCH_INSIDE)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
 	else if (!inside[i].always && !scratch->mark[i].set)
-		(void)make_inside(scratch, i);
+		(void)scratch_make_inside(scratch, i);
 }
 
 /* ---- leaving them to the next run, and taking them ---- */
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
+static bool scratch_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 /*
- * Whatever is done to a directory or its names sets ctime. What was done within one tick of the clock after it was made
- * shows in the rest, or has left nothing.
+ * Every change of a directory or its entries sets ctime. A change within the same clock tick shows in the other fields,
+ * or has left nothing.
  */
-static bool same(const struct scratch_mark *a, const struct scratch_mark *b)
+static bool scratch_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
-	       same_time(&a->st.st_ctim, &b->st.st_ctim) && same_time(&a->st.st_mtim, &b->st.st_mtim) &&
+	       scratch_same_time(&a->st.st_ctim, &b->st.st_ctim) && scratch_same_time(&a->st.st_mtim, &b->st.st_mtim) &&
 	       a->st.st_mode == b->st.st_mode && a->st.st_uid == b->st.st_uid && a->st.st_gid == b->st.st_gid &&
 	       a->st.st_nlink == b->st.st_nlink && a->st.st_size == b->st.st_size && a->attributes == b->attributes;
 }
 
-/* Whether each name in the directory is one that `allowed` says may be there; NULL: none may. */
-static bool holds_only(int fd, const struct scratch *scratch, bool (*allowed)(const struct scratch *, const char *name))
+/* True when `allowed` accepts every name in the directory; NULL: the directory must be empty. */
+static bool scratch_holds_only(int fd, const struct scratch *scratch,
+			       bool (*allowed)(const struct scratch *, const char *name))
 {
 	_Alignas(struct dirent64) char buffer[1024];
 	ssize_t got;
@@ -146,9 +146,9 @@ static bool holds_only(int fd, const struct scratch *scratch, bool (*allowed)(co
 	return got == 0;
 }
 
-static bool untouched_inside(const struct scratch *scratch, const char *name)
+static bool scratch_inside_is_unchanged(const struct scratch *scratch, const char *name)
 {
-	size_t i = find(name);
+	size_t i = scratch_find_inside(name);
 	_cleanup_close_ int fd = -1;
 	struct scratch_mark now;
 
@@ -157,57 +157,54 @@ static bool untouched_inside(const struct scratch *scratch, const char *name)
 	fd = scratch_open_dir(scratch->fd, name);
 	if (fd < 0)
 		return false;
-	look(fd, &now);
-	return same(&scratch->mark[i], &now) && holds_only(fd, NULL, NULL);
+	scratch_read_mark(fd, &now);
+	return scratch_same_mark(&scratch->mark[i], &now) && scratch_holds_only(fd, NULL, NULL);
 }
 
-bool scratch_untouched(const struct scratch *scratch)
+bool scratch_is_unchanged(const struct scratch *scratch)
 {
 	_cleanup_close_ int fd =
-		scratch->may_stay && scratch->ended_well ? scratch_open_dir(scratch->fd, ".") : -1;
+		scratch->reusable && scratch->ended_well ? scratch_open_dir(scratch->fd, ".") : -1;
 
-	return fd >= 0 && holds_only(fd, scratch, untouched_inside);
+	return fd >= 0 && scratch_holds_only(fd, scratch, scratch_inside_is_unchanged);
 }
 
-bool scratch_give_back(const struct scratch *scratch)
+bool scratch_leave_reusable(const struct scratch *scratch)
 {
-	/*
-	 * A supervisor that is about to end has the lock as well. Who sweeps in this moment removes it, and that is
-	 * fine.
-	 */
+	/* The exiting supervisor still shares the lock. A sweep after this call may remove the directory: harmless. */
 	(void)flock(scratch->fd, LOCK_UN);
-	return renameat(scratch->base_fd, scratch_run_name(scratch), scratch->base_fd, SPARE) == 0;
+	return renameat(scratch->base_fd, scratch_run_name(scratch), scratch->base_fd, REUSABLE) == 0;
 }
 
-/* Nobody but us can have changed it. This is for what no version of callgate leaves there. */
-static bool good_inside(const struct scratch *scratch, const char *name)
+/* Only this user can have changed it; this check is against other software and other versions. */
+static bool scratch_inside_is_valid(const struct scratch *scratch, const char *name)
 {
-	size_t i = find(name);
+	size_t i = scratch_find_inside(name);
 	_cleanup_close_ int fd = i < SCRATCH_INSIDE ? scratch_open_dir(scratch->fd, name) : -1;
 	struct scratch_mark now;
 
 	if (fd < 0)
 		return false;
-	look(fd, &now);
+	scratch_read_mark(fd, &now);
 	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | inside[i].mode) &&
-	       now.st.st_nlink <= 2 && holds_only(fd, NULL, NULL);
+	       now.st.st_nlink <= 2 && scratch_holds_only(fd, NULL, NULL);
 }
 
-bool scratch_take_spare(struct scratch *scratch)
+bool scratch_reuse(struct scratch *scratch)
 {
 	const char *name = scratch_run_name(scratch);
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!scratch->may_stay || renameat(scratch->base_fd, SPARE, scratch->base_fd, name) < 0)
+	if (!scratch->reusable || renameat(scratch->base_fd, REUSABLE, scratch->base_fd, name) < 0)
 		return false;
 	scratch->fd = scratch_open_dir(scratch->base_fd, name);
 	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
-	    holds_only(fd, scratch, good_inside))
+	    scratch_holds_only(fd, scratch, scratch_inside_is_valid))
 		return true;
 	cleanup_close(&scratch->fd);
 	scratch->fd = -1;
-	(void)io_remove_tree(scratch->base_fd, name); /* mkdirat tells */
+	(void)io_remove_tree(scratch->base_fd, name); /* on failure mkdirat(2) will fail */
 	return false;
 }

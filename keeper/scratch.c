@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-/* Earlier versions had runs of bare numbers and a lock inside: neither takes the other's for dead. */
+/* A prefix, because earlier versions used bare ids with another kind of lock. */
 #define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
@@ -29,12 +29,12 @@
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
 /*
- * Locks the base itself: shared while a run is being made, exclusively while judging which runs are dead. A descriptor
- * owned by the caller (closing unlocks) or -errno.
+ * Locks the base: shared while a run's directory is made, exclusively while looking for dead runs. A descriptor owned
+ * by the caller (closing unlocks) or -errno.
  */
-static int lock_base(const struct scratch *scratch, int operation)
+static int scratch_lock_base(const struct scratch *scratch, int operation)
 {
-	/* Its own description: a lock on base_fd would be everybody's who inherits that. */
+	/* A new file description: a lock on base_fd would be shared by all processes that inherit it. */
 	_cleanup_close_ int fd = scratch_open_dir(scratch->base_fd, ".");
 
 	if (fd < 0)
@@ -47,15 +47,15 @@ static int lock_base(const struct scratch *scratch, int operation)
 
 /* ---- the sweep ---- */
 
-/* True when the directory is a run's whose lock is free. Called with the base's lock, so no run is half made. */
-static bool is_dead(int base_fd, const char *name)
+/* True when the run's lock is free. The caller holds the base's lock, so no run is being made. */
+static bool scratch_is_dead(int base_fd, const char *name)
 {
 	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
 
 	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
 }
 
-static bool is_run_name(const char *name)
+static bool scratch_is_run_name(const char *name)
 {
 	const char *id = name + strlen(RUN_PREFIX);
 
@@ -63,10 +63,10 @@ static bool is_run_name(const char *name)
 	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
-/* Renames dead runs under the lock, so that two sweepers never share one, and removes them outside it. */
-static void sweep_runs(const struct scratch *scratch)
+/* Renames dead runs under the lock, so that no two processes remove the same one, and removes them without it. */
+static void scratch_sweep_runs(const struct scratch *scratch)
 {
-	_cleanup_close_ int lock = lock_base(scratch, LOCK_EX | LOCK_NB);
+	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
 	_cleanup_closedir_ DIR *dir = NULL;
 	uint64_t end = io_now_ns() + SWEEP_NS;
 	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
@@ -75,9 +75,9 @@ static void sweep_runs(const struct scratch *scratch)
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
-		return; /* another sweeps already */
+		return; /* another process sweeps */
 	while ((entry = readdir(dir))) {
-		if (!is_run_name(entry->d_name) || !is_dead(scratch->base_fd, entry->d_name))
+		if (!scratch_is_run_name(entry->d_name) || !scratch_is_dead(scratch->base_fd, entry->d_name))
 			continue;
 		(void)snprintf(dead, sizeof(dead), "%s%s", DEAD_PREFIX, entry->d_name);
 		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
@@ -86,11 +86,10 @@ static void sweep_runs(const struct scratch *scratch)
 	rewinddir(dir);
 	while ((entry = readdir(dir)) && io_now_ns() < end)
 		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
-			(void)io_remove_tree(scratch->base_fd,
-					     entry->d_name); /* what stays is tried again by the next run */
+			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* on failure the next run retries */
 }
 
-static void sweep_results(const struct scratch *scratch)
+static void scratch_sweep_results(const struct scratch *scratch)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	time_t oldest = time(NULL) - RESULTS_AGE_S;
@@ -102,12 +101,12 @@ static void sweep_results(const struct scratch *scratch)
 	while (dir && (entry = readdir(dir)))
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 		    st.st_mtime < oldest)
-			(void)unlinkat(fd, entry->d_name, 0); /* gone already: fine */
+			(void)unlinkat(fd, entry->d_name, 0); /* ENOENT: removed by another run */
 }
 
 /* ---- the run's own ---- */
 
-static int make_id(char id[SCRATCH_ID_SIZE])
+static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 {
 	unsigned char random[(SCRATCH_ID_SIZE - 1) / 2];
 
@@ -119,24 +118,24 @@ static int make_id(char id[SCRATCH_ID_SIZE])
 }
 
 /*
- * Each inode costs (scratch-inside.c), and where runs follow each other ext4 steps over all that were removed in the
- * last seconds. So what only some runs need is made by who needs it.
+ * Inodes are expensive (scratch-inside.c); with many runs ext4 also skips all inodes freed in the last seconds. So
+ * directories that only some runs need are not made here.
  */
-static int make_run(struct scratch *scratch)
+static int scratch_make_run(struct scratch *scratch)
 {
-	_cleanup_close_ int base_lock = lock_base(scratch, LOCK_SH);
+	_cleanup_close_ int base_lock = scratch_lock_base(scratch, LOCK_SH);
 	int error;
 
 	if (base_lock < 0)
 		return base_lock;
-	error = make_id(scratch->id);
+	error = scratch_make_id(scratch->id);
 	if (error < 0)
 		return error;
 	if (asprintf(&scratch->path, "%s/" RUN_PREFIX "%s", scratch->base, scratch->id) < 0) {
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	if (!scratch_take_spare(scratch)) {
+	if (!scratch_reuse(scratch)) {
 		error = scratch_make_dir(scratch->base_fd, scratch_run_name(scratch), 0700);
 		if (error < 0)
 			return error;
@@ -149,41 +148,41 @@ static int make_run(struct scratch *scratch)
 
 void scratch_sweep(const struct scratch *scratch)
 {
-	sweep_runs(scratch);
-	sweep_results(scratch);
+	scratch_sweep_runs(scratch);
+	scratch_sweep_results(scratch);
 }
 
-static void tell_full(const struct scratch *scratch, int error, struct policy_error *ret_error)
+static void scratch_set_error(const struct scratch *scratch, int error, struct policy_error *ret_error)
 {
 	(void)snprintf(ret_error->text, sizeof(ret_error->text),
 		       "cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
 		       scratch->base, strerror(-error));
 }
 
-/* -ENOENT: the base was removed meanwhile by a run that ended and left it empty. */
-static int try_create(struct scratch *scratch, struct policy_error *ret_error)
+/* -ENOENT: another run that ended has removed the empty base meanwhile. */
+static int scratch_try_create(struct scratch *scratch, struct policy_error *ret_error)
 {
 	int error = scratch_open_base(scratch, ret_error);
 
 	if (error < 0)
 		return error;
-	error = make_run(scratch);
+	error = scratch_make_run(scratch);
 	if (error < 0)
-		tell_full(scratch, error, ret_error);
+		scratch_set_error(scratch, error, ret_error);
 	return error;
 }
 
-static int begin(bool may_stay, struct scratch *ret_scratch, struct policy_error *ret_error)
+static int scratch_begin_as(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
 
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
-		scratch = (struct scratch){.base_fd = -1, .fd = -1, .may_stay = may_stay};
+		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
-		error = try_create(&scratch, ret_error);
+		error = scratch_try_create(&scratch, ret_error);
 		if (error < 0)
-			(void)scratch_remove(&scratch); /* the first error is the one to tell */
+			(void)scratch_remove(&scratch); /* the first error is reported */
 	}
 	if (error == 0)
 		*ret_scratch = scratch;
@@ -192,20 +191,20 @@ static int begin(bool may_stay, struct scratch *ret_scratch, struct policy_error
 
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	return begin(true, ret_scratch, ret_error);
+	return scratch_begin_as(true, ret_scratch, ret_error);
 }
 
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	int error = begin(false, ret_scratch, ret_error);
+	int error = scratch_begin_as(false, ret_scratch, ret_error);
 
 	if (error < 0)
 		return error;
 	scratch_sweep(ret_scratch);
-	error = scratch_furnish(ret_scratch);
+	error = scratch_make_dirs(ret_scratch);
 	if (error < 0) {
-		tell_full(ret_scratch, error, ret_error);
-		(void)scratch_remove(ret_scratch); /* the first error is the one to tell */
+		scratch_set_error(ret_scratch, error, ret_error);
+		(void)scratch_remove(ret_scratch); /* the first error is reported */
 	}
 	return error;
 }
@@ -217,9 +216,9 @@ char *scratch_keep(const struct scratch *scratch, const char *name)
 
 	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS, name) < 0)
 		return NULL;
-	/* Again when another run has just removed the empty directory. */
+	/* Retry when another run has just removed the empty directory. */
 	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
-		(void)scratch_make_dir(scratch->base_fd, RESULTS, 0700); /* it may exist; the rename tells */
+		(void)scratch_make_dir(scratch->base_fd, RESULTS, 0700); /* EEXIST: fine */
 		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
@@ -246,10 +245,10 @@ void scratch_remove_early(const struct scratch *scratch, bool all)
 
 	(void)io_remove_tree(scratch->fd, "provided");
 	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
-	if (scratch_untouched(scratch) && (!all || scratch_give_back(scratch)))
+	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_reusable(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
-		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: later */
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove() does it */
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
@@ -261,13 +260,14 @@ int scratch_remove(struct scratch *scratch)
 {
 	int error = 0;
 
-	if (scratch->base_fd >= 0 && scratch->fd >= 0 && !(scratch_untouched(scratch) && scratch_give_back(scratch)))
+	if (scratch->base_fd >= 0 && scratch->fd >= 0 &&
+	    !(scratch_is_unchanged(scratch) && scratch_leave_reusable(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_run_name(scratch));
-	if (error == -ENOENT) /* it went early */
+	if (error == -ENOENT) /* scratch_remove_early() did it */
 		error = 0;
-	cleanup_close(&scratch->fd); /* the lock, so after the removal: a sweeper must not meet it half removed */
+	cleanup_close(&scratch->fd); /* after the removal, because it holds the lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
-		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both only when empty */
+		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both fail unless empty */
 		(void)rmdir(scratch->base);
 	}
 	cleanup_close(&scratch->base_fd);

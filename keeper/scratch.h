@@ -1,6 +1,6 @@
 /*
- * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/run-RUNID, 0700, locked as long as the run lives. What dead runs
- * left is recognised by their free locks and removed by the next run.
+ * A run's own directory: ${TMPDIR:-/tmp}/callgate-UID/run-ID, mode 0700, flock(2)-ed as long as the run lives. A run
+ * whose lock is free is dead; the next run removes its directory.
  */
 #ifndef CALLGATE_KEEPER_SCRATCH_H
 #define CALLGATE_KEEPER_SCRATCH_H
@@ -14,67 +14,63 @@
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
 #define SCRATCH_INSIDE 4
 
-/* A directory inside, as it was before the program could touch it. */
+/* State of a subdirectory before the program could change it. */
 struct scratch_mark {
 	struct stat st;
-	ssize_t attributes; /* the size of their list */
+	ssize_t attributes; /* size of its list of extended attributes */
 	bool set;
 };
 
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* also the run_id of the result and the log */
 	char *base;               /* canonical host path of the directory of all runs */
-	char *path;               /* base/run-id */
-	char *notice;             /* NULL, or that and why the base has another name than usual: to be told once */
+	char *path;               /* base/run-ID */
+	char *notice;             /* NULL, or why the base has another name than usual: to be reported once */
 	int base_fd;
-	int fd; /* flock-ed; children inherit it, so the lock lasts as long as any process of callgate's */
-	bool may_stay;   /* if nothing was done to it, for the next run */
-	bool ended_well; /* the run's end, with all its processes, was reported; else it does not stay */
+	int fd;          /* holds the lock. Children inherit it, so it is held until the last of them has ended */
+	bool reusable;   /* may be left to the next run when unchanged */
+	bool ended_well; /* set by the caller when all processes of the run have ended; otherwise it is not reused */
 	struct scratch_mark mark[SCRATCH_INSIDE];
 };
 
 /*
- * Makes the directory, or takes the one that an earlier run has left as it was made. The base is a directory of ours
- * that nobody else can enter: where another user has its name, another one (`notice`). 0, or -errno with a message.
- * scratch_remove releases.
+ * Makes the run's directory, or takes the one that an earlier run left unchanged. The base belongs to this user and no
+ * other can enter it; if another user owns the usual name, it has another name (`notice`). 0, or -errno with a message.
+ * Release with scratch_remove.
  */
 int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-/* Makes work, tmp and shm in it, unless they came with it; only who uses them has to wait for that. 0 or -errno. */
-int scratch_furnish(struct scratch *scratch);
+/* Makes work, tmp and shm in it, where missing. Separate because it takes time that the supervisor can use. */
+int scratch_make_dirs(struct scratch *scratch);
 
-/* Makes another one, open to all as /tmp is; failing shows when it is used. */
-void scratch_add(struct scratch *scratch, const char *name);
+/* Makes another one with the mode of /tmp. On failure, opening it will fail. */
+void scratch_add_dir(struct scratch *scratch, const char *name);
 
-/* Removes dead runs' directories, for at most about half a second. */
+/* Removes dead runs' directories, for about half a second at most, and results older than a week. */
 void scratch_sweep(const struct scratch *scratch);
 
-/* All three, with a directory that was made anew and does not stay. */
+/* scratch_begin, scratch_sweep and scratch_make_dirs, with a new directory that will not be reused. */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
 /*
- * Moves a file of the run's directory to where it outlives the run: base/results, whose files later runs remove
- * after a week. Returns its host path, owned by the caller, or NULL with errno.
+ * Moves a file of the run's directory to base/results, where it outlives the run. Returns its host path, owned by the
+ * caller, or NULL with errno.
  */
 char *scratch_keep(const struct scratch *scratch, const char *name);
 
-/*
- * Makes room for another view in the same directory: what an earlier one made of its own goes, the rest stays. 0 or
- * -errno.
- */
+/* Between the phases of a run: removes the directories that an earlier view made. 0 or -errno. */
 int scratch_renew(const struct scratch *scratch);
 
 /*
- * A part of scratch_remove() that takes no time to speak of and that no result needs, to be done while something else
- * is waited for: what callgate made of its own, and directories where the program left nothing. Not between the phases
- * of a run. `all`: the workdir as well, and with it the whole, if there is nothing in it; or the whole stays for the
- * next run.
+ * Does a quick part of scratch_remove() before the result is complete: removes callgate's own directories and those
+ * that the program left empty. Not between the phases of a run. all: also the workdir and the run's directory if they
+ * are empty; or leaves an unchanged one to the next run.
  */
 void scratch_remove_early(const struct scratch *scratch, bool all);
 
 /*
- * Removes the directory, or leaves it to the next run if nothing was done to it, and the base when nothing else is in
- * it, and releases everything. 0 or -errno of the removal.
+ * Removes the directory, or leaves it to the next run when it is unchanged; removes the base when that is empty. Frees.
+ * 0 or -errno of the removal.
  */
 int scratch_remove(struct scratch *scratch);
 

@@ -163,8 +163,8 @@ tests_unit_policy_test_compose_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_policy_test_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
 tests_unit_policy_test_schema_LDADD = $(POLICY_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/keeper/test_capture tests/unit/keeper/test_feed tests/unit/keeper/test_scratch tests/unit/keeper/test_utf8
-tests_unit_keeper_test_feed_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/keeper/test_capture tests/unit/keeper/test_stdin_relay tests/unit/keeper/test_scratch tests/unit/keeper/test_utf8
+tests_unit_keeper_test_stdin_relay_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_keeper_test_capture_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_keeper_test_scratch_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
 tests_unit_keeper_test_utf8_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)

@@ -171,11 +171,11 @@ END_TEST
 static void begin(struct scratch *ret_scratch)
 {
 	ck_assert_int_eq(scratch_begin(ret_scratch, &error), 0);
-	ck_assert_int_eq(scratch_furnish(ret_scratch), 0);
+	ck_assert_int_eq(scratch_make_dirs(ret_scratch), 0);
 	ret_scratch->ended_well = true;
 }
 
-static bool stays(void)
+static bool is_left(void)
 {
 	char path[PATH_MAX + 64];
 
@@ -184,27 +184,27 @@ static bool stays(void)
 }
 
 /* What nothing was done to is the next run's. */
-START_TEST(test_spare)
+START_TEST(test_reuse)
 {
 	struct scratch first, second;
 	struct stat before, after;
 
 	begin(&first);
-	scratch_add(&first, "var-tmp");
+	scratch_add_dir(&first, "var-tmp");
 	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
 	scratch_remove_early(&first, false);
-	ck_assert(!stays());
+	ck_assert(!is_left());
 	scratch_remove_early(&first, true);
-	ck_assert(stays());
+	ck_assert(is_left());
 	begin(&second); /* while the first still has its descriptors */
-	ck_assert(!stays());
+	ck_assert(!is_left());
 	ck_assert_int_eq(scratch_remove(&first), 0);
 	ck_assert_int_eq(fstatat(second.fd, "tmp", &after, 0), 0);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	ck_assert_int_eq(faccessat(second.fd, "var-tmp", F_OK, 0), 0);
 	begin(&first);
 	ck_assert_int_eq(scratch_remove(&second), 0);
-	ck_assert(stays());
+	ck_assert(is_left());
 	ck_assert_int_eq(scratch_remove(&first), 0); /* there is one */
 	ck_assert_int_eq(entries(base), 1);
 }
@@ -241,7 +241,7 @@ static void swap(const struct scratch *scratch)
 }
 
 /* What no run leaves: the next one makes its own. */
-START_TEST(test_bad_spare)
+START_TEST(test_no_reuse_of_changed)
 {
 	static const char *const changed[] = {"", "/tmp", "/shm/x", "/other"}; /* two have another mode, two are new */
 	char name[PATH_MAX + 64];
@@ -253,7 +253,7 @@ START_TEST(test_bad_spare)
 	(void)snprintf(name, sizeof(name), "%s/spare%s", base, changed[_i]);
 	ck_assert_int_eq(_i < 2 ? chmod(name, 0755) : mkdir(name, 0700), 0);
 	begin(&scratch);
-	ck_assert(!stays());
+	ck_assert(!is_left());
 	ck_assert_int_eq(fstat(scratch.fd, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0700);
 	ck_assert_int_eq(faccessat(scratch.fd, "other", F_OK, 0), -1);
@@ -273,9 +273,9 @@ START_TEST(test_touched)
 	struct scratch scratch;
 
 	begin(&scratch);
-	if (_i & 1) { /* as one that was a spare one */
+	if (_i & 1) { /* one that was reused */
 		ck_assert_int_eq(scratch_remove(&scratch), 0);
-		ck_assert(stays());
+		ck_assert(is_left());
 		begin(&scratch);
 	}
 	touches[_i / 4](&scratch);
@@ -361,7 +361,7 @@ START_TEST(test_foreign_base)
 	ck_assert_int_eq(entries(kept), 2);
 	begin(&second);
 	ck_assert_str_eq(second.base, kept);
-	ck_assert_int_eq(entries(kept), 2); /* the spare one is taken */
+	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
 	scratch_sweep(&second);
 	ck_assert_int_eq(entries(kept), 1); /* and the dead one's is gone */
 	second.ended_well = false;
@@ -394,8 +394,8 @@ int main(void)
 	tcase_add_test(tcase, test_sweep_unlisted);
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
-	tcase_add_test(tcase, test_spare);
-	tcase_add_loop_test(tcase, test_bad_spare, 0, 4);
+	tcase_add_test(tcase, test_reuse);
+	tcase_add_loop_test(tcase, test_no_reuse_of_changed, 0, 4);
 	tcase_add_loop_test(tcase, test_touched, 0, 4 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
 	tcase_add_loop_test(tcase, test_foreign_base, 0, (int)(sizeof(squats) / sizeof(squats[0])));

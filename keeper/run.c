@@ -1,4 +1,4 @@
-#include "keeper/keeper.h"
+#include "keeper/run.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "confine/scheduling.h"
 #include "confine/cgroup.h"
 #include "confine/namespaces.h"
 #include "confine/privs.h"
+#include "confine/scheduling.h"
 #include "confine/selffilter.h"
 #include "keeper/private.h"
 #include "keeper/statusline.h"
@@ -28,7 +28,7 @@
 #include "base/banned.h"
 
 /* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
-static int open_signals(void)
+static int keeper_open_signals(void)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 	struct sigaction before;
@@ -41,50 +41,47 @@ static int open_signals(void)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, wanted[i]);
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
-	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that the caller's limit lets grow no more */
-	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
+	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file at the caller's RLIMIT_FSIZE */
+	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap our children */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* After the last change of credentials, which forgets it; a parent that had gone before sends nothing any more. */
-static int follow_parent(const struct keeper *keeper)
+/* After the last change of credentials, which clears it. Then checks that the parent is still alive. */
+static int keeper_follow_parent(const struct keeper *keeper)
 {
 	if (!keeper->options->parent)
 		return 0;
-	(void)signal(SIGTERM, SIG_DFL); /* it was asked for, so it is not ignored */
+	(void)signal(SIGTERM, SIG_DFL); /* even if it was ignored */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
 		return -errno;
 	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
 }
 
-static int settle(struct keeper *keeper)
+static int keeper_prepare_process(struct keeper *keeper)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
 	int error;
 
-	/* For the supervisor as well, and both are not dumpable: a piped core_pattern heeds only the latter. */
+	/* No core dumps of keeper and supervisor. A piped core_pattern ignores limit 0, but not PR_SET_DUMPABLE. */
 	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/*
-	 * What is left goes when the supervisor is in its namespaces, and the rest is locked then, when nobody waits
-	 * for us.
-	 */
+	/* privs_drop() drops and locks the rest, after the supervisor was forked into its namespaces. */
 	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
-	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* last: another uid resets it */
+	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets it */
 		error = -errno;
 	if (error == 0)
-		error = follow_parent(keeper);
+		error = keeper_follow_parent(keeper);
 	if (error < 0)
 		return error;
-	keeper->signal_fd = open_signals();
+	keeper->signal_fd = keeper_open_signals();
 	return keeper->signal_fd < 0 ? -errno : 0;
 }
 
-static struct cgroup *make_cgroup(const struct keeper_options *options)
+static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 {
 	const struct cgroup_options wanted = {.run_id = options->scratch->id,
 					      .uid = options->user.set ? options->user.uid : geteuid(),
@@ -95,19 +92,19 @@ static struct cgroup *make_cgroup(const struct keeper_options *options)
 	return cgroup_create(&wanted);
 }
 
-/* What another user may not remove. */
-static void hand_over(const struct cgroup *cgroup, const struct custodian *custodian)
+/* The run's user may not remove these directories. */
+static void keeper_hand_over(const struct cgroup *cgroup, const struct custodian *custodian)
 {
 	int parent_fds[CGROUP_BASES_MAX];
 	const char *name = "";
 	size_t count = custodian->pid > 0 ? cgroup_bases(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* failed: it stays, and is empty */
+		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* on failure an empty directory stays */
 }
 
-/* Said before there is one, since the supervisor tells the log and the user which layers hold; then it has to hold. */
-static void plan_self_filter(const struct policy *policy, struct layers *layers)
+/* Set before the filter is installed, since the supervisor reports the layers. If installing fails, the run ends. */
+static void keeper_plan_self_filter(const struct policy *policy, struct layers *layers)
 {
 	const char *why;
 
@@ -121,8 +118,8 @@ static void plan_self_filter(const struct policy *policy, struct layers *layers)
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
-/* As who started callgate: it reads the secrets, which the run's user need not be able to. */
-static int start_egress(struct keeper *keeper)
+/* Before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
+static int keeper_start_egress(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
 	const struct egress_start_options wanted = {.policy = options->policy,
@@ -138,8 +135,8 @@ static int start_egress(struct keeper *keeper)
 	return error;
 }
 
-/* Nothing was started, or not all of it. */
-static void give_up(struct keeper *keeper, const char *step, int error)
+/* Ends what was started when a later step failed. */
+static void keeper_give_up(struct keeper *keeper, const char *step, int error)
 {
 	if (keeper->child.pid > 0)
 		(void)kill(keeper->child.pid, SIGKILL);
@@ -160,14 +157,14 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
 	keeper.child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
 	keeper.egress = (struct egress_side)EGRESS_SIDE_NONE;
-	keeper.streams = (struct keeper_streams){.feed = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
-	/* While we still may, and are in no namespace of the run's. */
-	keeper.child.cgroup = make_cgroup(options);
-	hand_over(keeper.child.cgroup, options->custodian);
-	plan_self_filter(options->policy, options->layers);
-	error = start_egress(&keeper);
+	keeper.streams = (struct keeper_streams){.input = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
+	/* Before privileges are dropped. */
+	keeper.child.cgroup = keeper_make_cgroup(options);
+	keeper_hand_over(keeper.child.cgroup, options->custodian);
+	keeper_plan_self_filter(options->policy, options->layers);
+	error = keeper_start_egress(&keeper);
 	if (error == 0)
-		error = settle(&keeper);
+		error = keeper_prepare_process(&keeper);
 	keeper.start_ns = io_now_ns();
 	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
 	wait = (struct keeper_wait){.signal_fd = keeper.signal_fd};
@@ -178,8 +175,8 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	egress_side_handed(&keeper.egress);
 	if (error == 0)
 		error = privs_drop();
-	environment_scrub(); /* the supervisor has its copy, of which it scrubs all but the program's */
-	if (keeper.child.behind)
+	environment_scrub(); /* the supervisor scrubs its own copy */
+	if (keeper.child.batch)
 		scheduling_set_normal();
 	cpu_request_short_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
@@ -189,9 +186,9 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		keeper_loop(&keeper);
 		keeper_judge(&keeper);
 	} else {
-		give_up(&keeper, step, error);
+		keeper_give_up(&keeper, step, error);
 	}
-	feed_done(&keeper.streams.feed);
+	stdin_relay_done(&keeper.streams.input);
 	terminal_done(&keeper.streams.terminal);
 	keeper_child_done(&keeper.child);
 	egress_side_done(&keeper.egress);

@@ -2,8 +2,8 @@
  * What this machine offers a run, found out by trying it: in child processes with a time limit each, so that nothing of
  * it stays and a trial that hangs or is killed is an answer, too.
  */
-#ifndef CALLGATE_DOCTOR_DOCTOR_H
-#define CALLGATE_DOCTOR_DOCTOR_H
+#ifndef CALLGATE_DOCTOR_EXAMINE_H
+#define CALLGATE_DOCTOR_EXAMINE_H
 
 #include <stdbool.h>
 

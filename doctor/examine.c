@@ -1,4 +1,4 @@
-#include "doctor/doctor.h"
+#include "doctor/examine.h"
 
 #include <errno.h>
 #include <signal.h>

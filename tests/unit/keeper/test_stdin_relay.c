@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "keeper/feed.h"
+#include "keeper/stdin-relay.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
-static struct feed feed;
+static struct stdin_relay relay;
 static int input[2], slave;
 
 static void set_up(void)
@@ -26,7 +26,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	feed_done(&feed);
+	stdin_relay_done(&relay);
 	cleanup_close(&input[0]);
 	cleanup_close(&input[1]);
 	cleanup_close(&slave);
@@ -49,10 +49,10 @@ static void pump(void)
 	struct pollfd ready;
 
 	for (;;) {
-		feed_poll(&feed, &ready);
+		stdin_relay_poll(&relay, &ready);
 		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
 			return;
-		feed_move(&feed);
+		stdin_relay_move(&relay);
 	}
 }
 
@@ -64,7 +64,7 @@ static void expect(int fd, const char *text)
 	ck_assert_str_eq(got, text);
 }
 
-static void feed_a_terminal(void)
+static void relay_to_a_terminal(void)
 {
 	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK), unlocked = 0;
 	struct termios modes;
@@ -76,18 +76,18 @@ static void feed_a_terminal(void)
 	ck_assert_int_eq(tcgetattr(slave, &modes), 0);
 	modes.c_lflag &= ~(tcflag_t)ECHO;
 	ck_assert_int_eq(tcsetattr(slave, TCSANOW, &modes), 0);
-	feed_init_terminal(&feed, input[0], master);
+	stdin_relay_init_terminal(&relay, input[0], master);
 }
 
 START_TEST(a_pipe_ends_with_the_input)
 {
 	int read_fd;
 
-	ck_assert_int_eq(feed_init(&feed, input[0], &read_fd), 0);
+	ck_assert_int_eq(stdin_relay_init(&relay, input[0], &read_fd), 0);
 	type("some\035\035\035"); /* no keys here */
 	pump();
 	expect(read_fd, "some\035\035\035");
-	ck_assert(!feed.escaped);
+	ck_assert(!relay.escaped);
 	end_input();
 	pump();
 	expect(read_fd, "");
@@ -100,8 +100,8 @@ START_TEST(without_an_input_it_is_empty)
 	struct pollfd ready;
 	int read_fd;
 
-	ck_assert_int_eq(feed_init(&feed, -1, &read_fd), 0);
-	feed_poll(&feed, &ready);
+	ck_assert_int_eq(stdin_relay_init(&relay, -1, &read_fd), 0);
+	stdin_relay_poll(&relay, &ready);
 	ck_assert_int_eq(ready.fd, -1);
 	expect(read_fd, "");
 	cleanup_close(&read_fd);
@@ -110,7 +110,7 @@ END_TEST
 
 START_TEST(a_terminal_gets_an_end_after_a_line)
 {
-	feed_a_terminal();
+	relay_to_a_terminal();
 	type("line\n");
 	end_input();
 	pump();
@@ -123,7 +123,7 @@ END_TEST
 
 START_TEST(a_terminal_gets_an_end_in_a_line)
 {
-	feed_a_terminal();
+	relay_to_a_terminal();
 	type("half");
 	pump();
 	end_input();
@@ -137,7 +137,7 @@ START_TEST(without_lines_there_is_no_end)
 {
 	struct termios modes;
 
-	feed_a_terminal();
+	relay_to_a_terminal();
 	ck_assert_int_eq(tcgetattr(slave, &modes), 0);
 	cfmakeraw(&modes);
 	ck_assert_int_eq(tcsetattr(slave, TCSANOW, &modes), 0);
@@ -152,33 +152,33 @@ END_TEST
 
 START_TEST(three_escapes_are_the_way_out)
 {
-	feed_a_terminal();
+	relay_to_a_terminal();
 	type("\035\035x\035");
 	pump();
-	ck_assert(!feed.escaped);
+	ck_assert(!relay.escaped);
 	type("\035");
 	pump();
-	ck_assert(!feed.escaped);
+	ck_assert(!relay.escaped);
 	type("\035");
 	pump();
-	ck_assert(feed.escaped);
-	feed.escaped = false;
+	ck_assert(relay.escaped);
+	relay.escaped = false;
 	type("\035\035");
 	pump();
-	feed.escape_ns -= 1100000000;
+	relay.escape_ns -= 1100000000;
 	type("\035");
 	pump();
-	ck_assert(!feed.escaped); /* too slow; and the first of three again */
+	ck_assert(!relay.escaped); /* too slow; and the first of three again */
 	type("\035\035");
 	pump();
-	ck_assert(feed.escaped);
+	ck_assert(relay.escaped);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("feed");
-	TCase *tcase = tcase_create("feed");
+	Suite *suite = suite_create("stdin_relay");
+	TCase *tcase = tcase_create("stdin_relay");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_pipe_ends_with_the_input);

@@ -2,8 +2,8 @@
  * The keeper: parent and subreaper of everything. It holds the program's output, the wall clock and the signals, and
  * sees to it that nothing of the run survives its end or the supervisor's.
  */
-#ifndef CALLGATE_KEEPER_KEEPER_H
-#define CALLGATE_KEEPER_KEEPER_H
+#ifndef CALLGATE_KEEPER_RUN_H
+#define CALLGATE_KEEPER_RUN_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct egress_read;
 struct keeper_options {
 	struct policy *policy; /* sealed beside the supervisor's start */
 	struct scratch *scratch;
-	bool scratch_bare;        /* scratch_furnish() is still to be done */
+	bool scratch_bare;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */

@@ -1,0 +1,127 @@
+#include "keeper/stdin-relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
+#define ESCAPE_TIMES 3
+#define ESCAPE_NS UINT64_C(1000000000)
+
+int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
+{
+	int fds[2];
+
+	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = -1};
+	if (from_fd < 0) {
+		*ret_read_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return *ret_read_fd < 0 ? -errno : 0;
+	}
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	(void)fcntl(fds[1], F_SETFL, O_NONBLOCK); /* our end only: a slow program must not block the keeper */
+	relay->pipe_fd = fds[1];
+	*ret_read_fd = fds[0];
+	return 0;
+}
+
+void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd)
+{
+	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = master_fd, .terminal = true};
+}
+
+void stdin_relay_done(struct stdin_relay *relay)
+{
+	cleanup_close(&relay->pipe_fd);
+	relay->pipe_fd = -1;
+	relay->from_fd = -1;
+}
+
+void stdin_relay_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
+{
+	bool waits = relay->at < relay->end;
+
+	*ret_poll = (struct pollfd){.fd = waits ? relay->pipe_fd : relay->from_fd, .events = waits ? POLLOUT : POLLIN};
+}
+
+/* The way out when the program has stopped listening to Ctrl-C: in raw mode every key is its own. */
+static void watch_escape(struct stdin_relay *relay)
+{
+	for (size_t i = 0; i < relay->end; i++) {
+		uint64_t now;
+
+		if (relay->bytes[i] != ESCAPE_KEY) {
+			relay->escapes = 0;
+			continue;
+		}
+		now = io_now_ns();
+		if (relay->escapes == 0 || now - relay->escape_ns > ESCAPE_NS) {
+			relay->escapes = 0;
+			relay->escape_ns = now;
+		}
+		if (++relay->escapes == ESCAPE_TIMES) {
+			relay->escaped = true;
+			relay->escapes = 0;
+		}
+	}
+}
+
+/*
+ * Twice when a line was begun: the first hands it on, the second is the end (termios(3), VEOF). A program that has
+ * turned lines off reads keys, among which there is no end.
+ */
+static void end_terminal(struct stdin_relay *relay)
+{
+	struct termios modes;
+
+	relay->from_fd = -1;
+	relay->at = relay->end = 0;
+	if (tcgetattr(relay->pipe_fd, &modes) < 0 || !(modes.c_lflag & ICANON))
+		return;
+	relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
+	if (relay->line_begun)
+		relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
+}
+
+static ssize_t take(struct stdin_relay *relay)
+{
+	ssize_t got = read(relay->from_fd, relay->bytes, sizeof(relay->bytes));
+
+	relay->at = 0;
+	relay->end = got > 0 ? (size_t)got : 0;
+	if (got > 0)
+		relay->line_begun = relay->bytes[got - 1] != '\n';
+	if (relay->terminal)
+		watch_escape(relay);
+	return got;
+}
+
+void stdin_relay_move(struct stdin_relay *relay)
+{
+	bool out = relay->at < relay->end;
+	ssize_t moved;
+
+	if (out) {
+		moved = write(relay->pipe_fd, relay->bytes + relay->at, relay->end - relay->at);
+		if (moved > 0)
+			relay->at += (size_t)moved;
+	} else {
+		moved = take(relay);
+	}
+	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	/* The end of the input is an end for the program as well; EPIPE: it reads no more. */
+	if (relay->terminal && !out) {
+		end_terminal(relay);
+	} else {
+		relay->at = relay->end;
+		stdin_relay_done(relay);
+	}
+}
