@@ -304,7 +304,7 @@ static int start(struct run *run, struct setup *setup)
 	if (setup->pidfd >= 0)
 		return 0;
 	error = -errno;
-	(void)kill(setup->pid, SIGKILL); /* it goes on to die with all it started: see keeper.h */
+	(void)kill(setup->pid, SIGKILL); /* it goes on to die with all it started: see keeper/run.h */
 	(void)waitpid(setup->pid, NULL, 0);
 	return error;
 }

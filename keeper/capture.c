@@ -15,10 +15,10 @@
 #include "base/banned.h"
 
 /*
- * poll(2) says a pipe is writable when PIPE_BUF bytes fit; a terminal and a socket then take at least as much in
- * practice. A regular file never blocks in this sense.
+ * poll(2) calls a pipe writable when PIPE_BUF bytes fit; terminals and sockets then take at least as much in practice.
+ * Regular files never block.
  */
-static size_t forward_step(int fd)
+static size_t capture_forward_step(int fd)
 {
 	struct stat st;
 
@@ -34,7 +34,7 @@ int capture_init_from(struct capture *capture, const struct capture_options *opt
 		return -ENOMEM;
 	}
 	capture->left_bytes = options->limit_bytes;
-	capture->forward_step = forward_step(options->forward_fd);
+	capture->forward_step = capture_forward_step(options->forward_fd);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	/* Only our end: O_NONBLOCK is per description, and each end of a pipe has its own. */
+	/* Only our end: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
 	if (error < 0)
@@ -66,7 +66,7 @@ void capture_done(struct capture *capture)
 
 /* ---- the spill file ---- */
 
-static void spill(struct capture *capture, const char *bytes, size_t len)
+static void capture_spill(struct capture *capture, const char *bytes, size_t len)
 {
 	uint64_t room = CAPTURE_SPILL_MAX_BYTES - capture->spilled_bytes;
 	int error;
@@ -84,8 +84,8 @@ static void spill(struct capture *capture, const char *bytes, size_t len)
 		capture->spilled_bytes += len;
 }
 
-/* Begins with what was kept so far, so that the file holds the stream from its first byte. */
-static void spill_begin(struct capture *capture)
+/* The file begins with what was kept so far, so that it holds the stream from its first byte. */
+static void capture_begin_spill(struct capture *capture)
 {
 	if (capture->spill_fd >= 0 || capture->spill_error)
 		return;
@@ -94,18 +94,18 @@ static void spill_begin(struct capture *capture)
 	if (capture->spill_fd < 0)
 		capture->spill_error = errno;
 	else
-		spill(capture, capture->kept, capture->kept_len);
+		capture_spill(capture, capture->kept, capture->kept_len);
 }
 
 int capture_spill_all(struct capture *capture)
 {
-	spill_begin(capture);
+	capture_begin_spill(capture);
 	return -capture->spill_error;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
-static bool keep(struct capture *capture, const char *bytes, size_t len)
+static bool capture_keep(struct capture *capture, const char *bytes, size_t len)
 {
 	size_t room = capture->kept_room ? capture->kept_room : 4096;
 	char *more;
@@ -124,43 +124,43 @@ static bool keep(struct capture *capture, const char *bytes, size_t len)
 	return true;
 }
 
-/* Counts a chunk; keeps and queues what is within the limit; once past it, all of the stream goes to the spill file. */
-static void take(struct capture *capture, size_t len)
+/* Counts a chunk, and keeps and queues what is within the limit. Past the limit all goes to the spill file as well. */
+static void capture_take(struct capture *capture, size_t len)
 {
 	const struct capture_options *options = &capture->options;
-	bool fits = len <= capture->left_bytes && (!options->keep || keep(capture, capture->pending, len));
+	bool fits = len <= capture->left_bytes && (!options->keep || capture_keep(capture, capture->pending, len));
 	size_t shown = len;
 
 	capture->bytes += len;
 	if (!fits) {
 		if (!capture->truncated)
-			spill_begin(capture);
+			capture_begin_spill(capture);
 		capture->truncated = true;
-		spill(capture, capture->pending, len);
-		shown = len <= capture->left_bytes ? 0 /* memory ran out */ : (size_t)capture->left_bytes;
-		if (options->keep && shown > 0 && !keep(capture, capture->pending, shown))
+		capture_spill(capture, capture->pending, len);
+		shown = len <= capture->left_bytes ? 0 /* out of memory */ : (size_t)capture->left_bytes;
+		if (options->keep && shown > 0 && !capture_keep(capture, capture->pending, shown))
 			shown = 0;
 	}
-	/* Nothing after the first missing byte is shown, even where memory ran out rather than the limit. */
+	/* After the first byte that is left out nothing is kept or forwarded, also when memory was the reason. */
 	capture->left_bytes = fits ? capture->left_bytes - len : 0;
 	capture->pending_at = 0;
 	capture->pending_end = options->forward_fd >= 0 ? shown : 0;
 }
 
-static bool move_in(struct capture *capture)
+static bool capture_move_in(struct capture *capture)
 {
 	ssize_t got = read(capture->pipe_fd, capture->pending, CAPTURE_CHUNK_BYTES);
 
 	if (got > 0)
-		take(capture, (size_t)got);
-	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: a terminal that no program holds any more */
+		capture_take(capture, (size_t)got);
+	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: the terminal's slave side is closed */
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }
 
-/* ---- out ---- */
+/* ---- forwarding ---- */
 
-static bool move_out(struct capture *capture)
+static bool capture_move_out(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
 	ssize_t put = write(capture->options.forward_fd, capture->pending + capture->pending_at,
@@ -172,7 +172,7 @@ static bool move_out(struct capture *capture)
 	}
 	if (errno == EAGAIN || errno == EINTR)
 		return false;
-	/* As natively, the program learns by EPIPE that nobody reads on; after any other failure it is drained. */
+	/* On EPIPE the program gets EPIPE too, as without callgate. After another error the pipe is drained. */
 	capture->forward_error = errno;
 	capture->options.forward_fd = -1;
 	capture->pending_at = capture->pending_end;
@@ -184,36 +184,36 @@ static bool move_out(struct capture *capture)
 	return true;
 }
 
-static bool waits_to_be_shown(const struct capture *capture)
+static bool capture_is_pending(const struct capture *capture)
 {
 	return capture->pending_at < capture->pending_end;
 }
 
 void capture_poll(const struct capture *capture, struct pollfd *ret_poll)
 {
-	bool out = waits_to_be_shown(capture);
+	bool out = capture_is_pending(capture);
 
-	/* While something waits, the pipe is left alone: a slow reader slows the program, as natively. */
+	/* While bytes are pending the pipe is not read: a slow reader slows the program, as without callgate. */
 	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
 				    .events = out ? POLLOUT : POLLIN};
 }
 
 bool capture_move(struct capture *capture)
 {
-	if (waits_to_be_shown(capture))
-		return move_out(capture);
-	return capture->pipe_fd >= 0 && move_in(capture);
+	if (capture_is_pending(capture))
+		return capture_move_out(capture);
+	return capture->pipe_fd >= 0 && capture_move_in(capture);
 }
 
 bool capture_ended(const struct capture *capture)
 {
-	return capture->pipe_fd < 0 && !waits_to_be_shown(capture);
+	return capture->pipe_fd < 0 && !capture_is_pending(capture);
 }
 
 void capture_hurry(struct capture *capture)
 {
 	capture->options.forward_fd = -1;
 	capture->pending_at = capture->pending_end = 0;
-	while (capture->pipe_fd >= 0 && move_in(capture))
+	while (capture->pipe_fd >= 0 && capture_move_in(capture))
 		;
 }

@@ -1,4 +1,4 @@
-/* What a run came to, by the supervisor's report or by its death. */
+/* The outcome of a run, from the supervisor's report or from how it died. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-#define REPORT_MAX_BYTES (512u << 20) /* above the most that changes.h and denials.h let grow */
+#define REPORT_MAX_BYTES (512u << 20) /* above what the caps in changes.h and denials.h allow */
 
 json_t *keeper_read_report(const struct keeper *keeper)
 {
@@ -33,8 +33,8 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	return report;
 }
 
-/* The supervisor died. When that was our doing the reason for it stands; otherwise it is the error. */
-static void judge_death(struct keeper *keeper)
+/* The supervisor died. If the keeper killed it, the reason for that is the status; otherwise it is an error. */
+static void keeper_judge_death(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_status, recovered = 0;
@@ -63,8 +63,8 @@ static void judge_death(struct keeper *keeper)
 			       recovered < 0 ? strerror(-recovered) : "");
 }
 
-/* The limit that ended the run. */
-static enum limit_kind limit_of(const json_t *report)
+/* The limit that ended the run, or LIMIT_MAX. */
+static enum limit_kind keeper_limit_of(const json_t *report)
 {
 	const char *name = json_string_value(json_object_get(report, "ended_by"));
 	enum limit_kind kind = 0;
@@ -74,8 +74,8 @@ static enum limit_kind limit_of(const json_t *report)
 	return kind;
 }
 
-/* What a program made of a network that was gone is its own ending; when that is a bad one, this may be why. */
-static void judge_egress(const struct keeper *keeper)
+/* When egress died and the program failed, the missing network may be the reason. */
+static void keeper_judge_egress(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->egress_status;
@@ -89,8 +89,8 @@ static void judge_egress(const struct keeper *keeper)
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* A report of one who did not end well afterwards is none. */
-static json_t *take_report(struct keeper *keeper)
+/* The report does not count unless the supervisor exited with status 0 afterwards. */
+static json_t *keeper_take_report(struct keeper *keeper)
 {
 	json_t *early = steal_pointer(&keeper->early);
 
@@ -105,16 +105,16 @@ void keeper_judge(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	json_t *exit_code, *error, *calls, *refused;
 
-	outcome->report = take_report(keeper);
+	outcome->report = keeper_take_report(keeper);
 	if (!outcome->report) {
-		judge_death(keeper);
+		keeper_judge_death(keeper);
 		return;
 	}
 	exit_code = json_object_get(outcome->report, "exit_code");
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
 	refused = json_object_get(outcome->report, "network_denied");
-	outcome->ending = run_ending(keeper->end, limit_of(outcome->report),
+	outcome->ending = run_ending(keeper->end, keeper_limit_of(outcome->report),
 				     (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
 				     json_integer_value(json_object_get(calls, "denied")) >
 						     json_integer_value(json_object_get(calls, "expected")) ||
@@ -126,11 +126,11 @@ void keeper_judge(struct keeper *keeper)
 		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
 		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	judge_egress(keeper);
+	keeper_judge_egress(keeper);
 }
 
-/* A filter on us already: another callgate's, which refuses us what a supervisor needs, or a container's. */
-static bool is_filtered(void)
+/* True under a seccomp filter of another callgate or of a container, which may deny what is needed here. */
+static bool keeper_is_filtered(void)
 {
 	_cleanup_free_ char *status = NULL;
 	size_t len;
@@ -141,7 +141,7 @@ static bool is_filtered(void)
 
 void keeper_explain(struct keeper_outcome *outcome, const char *step, int error)
 {
-	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && is_filtered();
+	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && keeper_is_filtered();
 
 	if (error == -EOWNERDEAD) {
 		(void)snprintf(outcome->message, sizeof(outcome->message),

@@ -1,4 +1,4 @@
-/* Shared by the keeper's own files only. */
+/* The state of a run in the keeper. Included by the keeper's files only. */
 #ifndef CALLGATE_KEEPER_PRIVATE_H
 #define CALLGATE_KEEPER_PRIVATE_H
 
@@ -15,31 +15,31 @@ struct keeper {
 	struct keeper_child child;
 	struct keeper_streams streams;
 	struct egress_side egress;
-	bool egress_failed; /* it ended otherwise than by being told to, with egress_status */
+	bool egress_failed; /* it ended without being told to; egress_status says how */
 	int egress_status;
 	struct statusline line;
 	int signal_fd;
 	uint64_t start_ns;
-	uint64_t help_ns;     /* when what is below the supervisor is killed from here; 0: not told to end yet */
-	uint64_t patience_ns; /* when the supervisor is killed */
-	unsigned end;         /* RUN_END_* or a signal's number */
-	bool reported;        /* the supervisor has, or never will */
-	json_t *early;        /* its report, read while it ends; counts only if it ends well */
-	bool exited;          /* the supervisor has, and its tree is dead */
+	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
+	uint64_t kill_supervisor_ns; /* when it kills the supervisor; 0: the same */
+	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
+	bool reported; /* the supervisor has written its report, or never will */
+	json_t *early; /* that report, read before the supervisor exits; used only if its exit status is 0 */
+	bool exited;   /* the supervisor has exited, and its process tree is dead */
 	int supervisor_status;
-	char last_shown; /* on stderr */
+	char last_shown; /* the last byte forwarded to stderr */
 };
 
-/* Until the supervisor has ended and its output is out. */
+/* Returns when the supervisor has exited and all output is forwarded. */
 void keeper_loop(struct keeper *keeper);
 
-/* Reads the report. NULL: there is none. Owned by the caller. */
+/* Reads the supervisor's report. Owned by the caller; NULL: none. */
 json_t *keeper_read_report(const struct keeper *keeper);
 
-/* Fills the outcome when the supervisor has ended: from its report, or from how it died. */
+/* Fills the outcome from the supervisor's report, or from how it died. */
 void keeper_judge(struct keeper *keeper);
 
-/* The message of a run that did not begin: `step` failed with -errno. */
+/* Sets the message of a run that did not begin: `step` failed with -errno. */
 void keeper_explain(struct keeper_outcome *outcome, const char *step, int error);
 
 #endif

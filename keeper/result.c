@@ -13,34 +13,34 @@
 
 #include "base/banned.h"
 
-static json_t *take_field(json_t *report, const char *name, json_t *(*otherwise)(void))
+static json_t *result_field(json_t *report, const char *name, json_t *(*otherwise)(void))
 {
 	json_t *value = json_object_get(report, name);
 
 	return value ? json_incref(value) : otherwise();
 }
 
-static json_t *no_calls(void)
+static json_t *result_no_calls(void)
 {
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0,
 			 "restarted", 0, "interrupted", 0, "by_syscall");
 }
 
-static json_t *no_usage(void)
+static json_t *result_no_usage(void)
 {
 	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
 }
 
-/* What the keeper measures: what was used is the most there was. */
-static json_t *limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
+/* A limit that the keeper measures; "peak" is the same as "used". */
+static json_t *result_limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
 {
 	return json_pack("{s:o, s:I, s:I, s:b}", "limit",
 			 limit == unlimited ? json_null() : json_integer((json_int_t)limit), "used", (json_int_t)used,
 			 "peak", (json_int_t)used, "hit", (int)hit);
 }
 
-/* What the supervisor measured; without its report only the limits themselves are known. */
-static json_t *measured(const struct keeper_options *options, const struct keeper_outcome *outcome)
+/* The limits that the supervisor measures; without its report only their values are known. */
+static json_t *result_supervisor_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
 	json_t *report = json_object_get(outcome->report, "limits");
 	struct limit_meter meters[LIMIT_MAX];
@@ -51,26 +51,27 @@ static json_t *measured(const struct keeper_options *options, const struct keepe
 	return limits_json(meters);
 }
 
-static json_t *limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
+static json_t *result_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
-	json_t *all = json_object(), *others = measured(options, outcome);
+	json_t *all = json_object(), *others = result_supervisor_limits(options, outcome);
 
 	(void)json_object_set_new(all, "wall",
-				  limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+				  result_limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
 					outcome->ending.status == RUN_TIMEOUT));
 	(void)json_object_update(all, others);
 	json_decref(others);
 	(void)json_object_set_new(
 		all, "stdout",
-		limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
+		result_limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
 	(void)json_object_set_new(
 		all, "stderr",
-		limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+		result_limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
 	return all;
 }
 
-/* Sets NAME (unless it was shown already), NAME_bytes, NAME_truncated and NAME_path. */
-static void set_stream(json_t *result, const char *name, struct capture *capture, const struct keeper_options *options)
+/* Sets NAME (unless it was forwarded), NAME_bytes, NAME_truncated and NAME_path. */
+static void result_set_stream(json_t *result, const char *name, struct capture *capture,
+			      const struct keeper_options *options)
 {
 	_cleanup_free_ char *text = NULL, *path = NULL;
 	bool changed = false;
@@ -79,7 +80,7 @@ static void set_stream(json_t *result, const char *name, struct capture *capture
 
 	text = utf8_text(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
 	if (changed && !options->show)
-		(void)capture_spill_all(capture); /* spill_fd tells below whether there is a file */
+		(void)capture_spill_all(capture); /* on failure there is no spill_fd below */
 	if (capture->spill_fd >= 0)
 		path = scratch_keep(options->scratch, capture->options.spill_name);
 	if (!options->show)
@@ -92,14 +93,14 @@ static void set_stream(json_t *result, const char *name, struct capture *capture
 	(void)json_object_set_new(result, key, path ? report_text(path) : json_null());
 }
 
-static void set_ending(json_t *result, const struct run_ending *ending)
+static void result_set_ending(json_t *result, const struct run_ending *ending)
 {
 	(void)json_object_set_new(result, "status", json_string(run_status_name(ending->status)));
 	(void)json_object_set_new(result, "exit_code", json_integer(ending->exit_code));
 	(void)json_object_set_new(result, "signal", ending->signal ? json_integer(ending->signal) : json_null());
 }
 
-static json_t *error_object(const char *code, const char *message)
+static json_t *result_error_object(const char *code, const char *message)
 {
 	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
 }
@@ -111,27 +112,27 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 
 	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
-	set_ending(result, &outcome->ending);
+	result_set_ending(result, &outcome->ending);
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
-	set_stream(result, "stdout", &outcome->out, options);
-	set_stream(result, "stderr", &outcome->err, options);
-	(void)json_object_set_new(result, "denials", take_field(report, "denials", json_array));
+	result_set_stream(result, "stdout", &outcome->out, options);
+	result_set_stream(result, "stderr", &outcome->err, options);
+	(void)json_object_set_new(result, "denials", result_field(report, "denials", json_array));
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
-	(void)json_object_set_new(result, "redirects", take_field(report, "redirects", json_array));
-	(void)json_object_set_new(result, "network", take_field(report, "network", json_array));
+	(void)json_object_set_new(result, "redirects", result_field(report, "redirects", json_array));
+	(void)json_object_set_new(result, "network", result_field(report, "network", json_array));
 	(void)json_object_set_new(result, "network_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
-	(void)json_object_set_new(result, "network_budgets", take_field(report, "network_budgets", json_array));
-	(void)json_object_set_new(result, "network_advice", take_field(report, "network_advice", json_array));
-	(void)json_object_set_new(result, "changes", take_field(report, "changes", json_array));
+	(void)json_object_set_new(result, "network_budgets", result_field(report, "network_budgets", json_array));
+	(void)json_object_set_new(result, "network_advice", result_field(report, "network_advice", json_array));
+	(void)json_object_set_new(result, "changes", result_field(report, "changes", json_array));
 	(void)json_object_set_new(result, "changes_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
-	(void)json_object_set_new(result, "limits", limits(options, outcome));
-	(void)json_object_set_new(result, "usage", take_field(report, "usage", no_usage));
-	(void)json_object_set_new(result, "calls", take_field(report, "calls", no_calls));
+	(void)json_object_set_new(result, "limits", result_limits(options, outcome));
+	(void)json_object_set_new(result, "usage", result_field(report, "usage", result_no_usage));
+	(void)json_object_set_new(result, "calls", result_field(report, "calls", result_no_calls));
 	if (policy_sha256(options->policy)[0] == '\0')
-		(void)policy_seal(options->policy); /* the run did not come that far */
+		(void)policy_seal(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
 					    policy_sha256(options->policy)));
@@ -139,7 +140,7 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "audit",
 				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
 					    records ? records : json_null()));
-	(void)json_object_set_new(result, "error", error_object(outcome->error_code, outcome->message));
+	(void)json_object_set_new(result, "error", result_error_object(outcome->error_code, outcome->message));
 	return result;
 }
 
@@ -147,19 +148,19 @@ json_t *result_error(const char *run_id, int exit_code, const char *code, const 
 {
 	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
 			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
-			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", no_calls(), "error",
-			 error_object(code, message));
+			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", result_no_calls(),
+			 "error", result_error_object(code, message));
 }
 
 void result_set_error(json_t *result, const char *code, const char *message)
 {
 	const struct run_ending ending = {.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
 
-	set_ending(result, &ending);
-	(void)json_object_set_new(result, "error", error_object(code, message));
+	result_set_ending(result, &ending);
+	(void)json_object_set_new(result, "error", result_error_object(code, message));
 }
 
-static int write_line(int fd, json_t *line)
+static int result_write_line(int fd, json_t *line)
 {
 	_cleanup_free_ char *text = json_dumps(line, JSON_COMPACT);
 	_cleanup_free_ char *ended = NULL;
@@ -174,7 +175,8 @@ static int write_line(int fd, json_t *line)
 
 int result_status_start(int fd, const char *run_id, pid_t keeper)
 {
-	return write_line(fd, json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
+	return result_write_line(fd,
+				 json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
 }
 
 int result_status_end(int fd, const json_t *result)
@@ -184,5 +186,5 @@ int result_status_end(int fd, const json_t *result)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		(void)json_object_set(line, fields[i], json_object_get(result, fields[i]));
-	return write_line(fd, line);
+	return result_write_line(fd, line);
 }

@@ -9,16 +9,15 @@
 #define RESULT_SCHEMA "callgate-result/1"
 
 /*
- * The result of a run. Takes what it needs out of outcome->report. Raw output that the result does not hold whole
- * (past its limit, or not UTF-8) is kept in a file that outlives the run (scratch_keep). Owned by the caller; NULL:
- * no memory.
+ * The result of a run. Output that the result does not hold completely (past its limit, or not UTF-8) is kept in a file
+ * that outlives the run (scratch_keep). Owned by the caller; NULL: out of memory.
  */
 json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome);
 
 /* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */
 json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message);
 
-/* Replaces the error of a result: what went wrong after the run (artifacts not kept). exit_code 125, status "error". */
+/* Sets the error of a result after the run, say when --output failed: exit_code 125, status "error". */
 void result_set_error(json_t *result, const char *code, const char *message);
 
 /* Lines for --status-fd. 0 or -errno. */

@@ -1,6 +1,6 @@
 /*
- * The keeper: parent and subreaper of everything. It holds the program's output, the wall clock and the signals, and
- * sees to it that nothing of the run survives its end or the supervisor's.
+ * The keeper: the process that the user started, parent and subreaper of all others. It holds the program's output, the
+ * time limit and the signals, and kills every process of the run when the run or the supervisor ends.
  */
 #ifndef CALLGATE_KEEPER_RUN_H
 #define CALLGATE_KEEPER_RUN_H
@@ -20,28 +20,28 @@
 struct egress_read;
 
 struct keeper_options {
-	struct policy *policy; /* sealed beside the supervisor's start */
+	struct policy *policy; /* its digest (policy_seal) is computed while the supervisor starts */
 	struct scratch *scratch;
 	bool scratch_bare;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
-	const char *audit_path;   /* NULL: none is kept */
+	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */
 	const char *audit_beside; /* likewise */
-	const char *part;         /* of a run that has several, for the names of its files; NULL: it has one */
+	const char *part;         /* "setup", for the names of the spill files; NULL: the program's own phase */
 	struct layers *layers;    /* shared page */
 	struct egress_read *read; /* see struct egress_start_options */
-	struct privs_user user;   /* whom everything is done as */
-	const struct custodian *custodian; /* with another user; its pid is 0 when there is none */
-	bool show;                /* the output goes to stdout and stderr as it comes; otherwise it is kept */
-	bool interactive;         /* our standard input is the program's */
-	bool output;              /* the workdir is looked at afterwards */
-	bool tty;                 /* through a terminal of its own, which is all its output as well */
-	pid_t parent;             /* whose end is the run's: getppid() when we were started; 0: nobody's */
-	bool status_line;         /* on stderr, when it is a terminal that the program's stdout does not share */
-	uint64_t wall_ns;         /* 0: none */
-	uint64_t stdout_bytes;    /* CAPTURE_NO_LIMIT: none */
+	struct privs_user user;   /* --user */
+	const struct custodian *custodian; /* its pid is 0 without --user */
+	bool show;                /* forward the output as it comes; otherwise keep it */
+	bool interactive;         /* relay stdin to the program */
+	bool output;              /* the workdir is read after the run */
+	bool tty;                 /* give the program a terminal */
+	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: not asked for */
+	bool status_line;         /* on stderr: a terminal that is not the program's stdout */
+	uint64_t wall_ns;         /* 0: no limit */
+	uint64_t stdout_bytes;    /* or CAPTURE_NO_LIMIT */
 	uint64_t stderr_bytes;
 };
 
@@ -56,9 +56,9 @@ struct keeper_outcome {
 };
 
 /*
- * Runs the program from fork to end. 0 with an outcome (keeper_outcome_done releases it), also when it could not
- * start or the supervisor died; -errno when nothing was started, with a message in ret_outcome->message. Changes the
- * calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
+ * Runs the program from fork to end. 0 with an outcome (release with keeper_outcome_done), also when it could not start
+ * or the supervisor died; -errno when nothing was started, with ret_outcome->message. Changes the calling process for
+ * good: no capabilities, not dumpable, a subreaper, signals blocked.
  */
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
 void keeper_outcome_done(struct keeper_outcome *outcome);

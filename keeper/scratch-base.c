@@ -1,8 +1,8 @@
 /*
- * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp another user may have taken that name. Then the runs
- * use TMPDIR/callgate-UID-XXXXXX: a directory of this name that belongs to this user was made by an earlier run. Where
- * TMPDIR cannot be listed, a fixed set of numbers is tried instead of XXXXXX. If another user takes all of these names
- * too, each run makes a new directory, and what killed runs leave is never found again.
+ * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp another user may have taken that name. Then the
+ * runs use TMPDIR/callgate-UID-XXXXXX: a directory of this name that belongs to this user was made by an earlier run.
+ * Where TMPDIR cannot be listed, a fixed set of numbers is tried instead of XXXXXX. If another user takes all of these
+ * names too, each run makes a new directory, and what killed runs leave is never found again.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -27,7 +27,7 @@ void statusline_tick(struct statusline *line, const struct run_counters *counter
 	line->next_ns = now + STATUSLINE_EVERY_NS;
 	if (!at_line_start)
 		return;
-	/* Shorter than any terminal is wide, so that it never wraps and can be cleared. */
+	/* Short, so that it does not wrap and can be cleared. */
 	len = snprintf(text, sizeof(text),
 		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 " calls judged, %" PRIu64 " denied",
 		       (now - line->start_ns) / 1000000000, counters->judged, counters->denied);
@@ -37,6 +37,6 @@ void statusline_tick(struct statusline *line, const struct run_counters *counter
 void statusline_clear(struct statusline *line)
 {
 	if (line->shown)
-		(void)!write(line->fd, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* a terminal that is gone shows nothing */
+		(void)!write(line->fd, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: hung up */
 	line->shown = false;
 }

@@ -1,4 +1,4 @@
-/* One line on a terminal about a run that takes long. It is never left on a line that the program writes on. */
+/* A status line on the terminal during a long run. It is cleared before the program's output is written. */
 #ifndef CALLGATE_KEEPER_STATUSLINE_H
 #define CALLGATE_KEEPER_STATUSLINE_H
 
@@ -17,11 +17,11 @@ struct statusline {
 	bool shown;
 };
 
-/* fd: a terminal to show it on, or -1. */
+/* fd: a terminal, or -1. */
 void statusline_init(struct statusline *line, int fd);
-/* Shows or renews it when due. at_line_start: whatever else went to the terminal ended with a newline. */
+/* Shows or updates it when due. at_line_start: the last output on the terminal ended with a newline. */
 void statusline_tick(struct statusline *line, const struct run_counters *counters, bool at_line_start);
-/* Before anything else is written to the terminal, and at the end. */
+/* To be called before anything else is written to the terminal, and at the end. */
 void statusline_clear(struct statusline *line);
 
 #endif

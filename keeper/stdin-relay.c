@@ -26,7 +26,7 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	(void)fcntl(fds[1], F_SETFL, O_NONBLOCK); /* our end only: a slow program must not block the keeper */
+	(void)fcntl(fds[1], F_SETFL, O_NONBLOCK); /* our end only; a full pipe must not block the keeper */
 	relay->pipe_fd = fds[1];
 	*ret_read_fd = fds[0];
 	return 0;
@@ -46,13 +46,14 @@ void stdin_relay_done(struct stdin_relay *relay)
 
 void stdin_relay_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
 {
-	bool waits = relay->at < relay->end;
+	bool pending = relay->at < relay->end;
 
-	*ret_poll = (struct pollfd){.fd = waits ? relay->pipe_fd : relay->from_fd, .events = waits ? POLLOUT : POLLIN};
+	*ret_poll = (struct pollfd){.fd = pending ? relay->pipe_fd : relay->from_fd,
+				    .events = pending ? POLLOUT : POLLIN};
 }
 
-/* The way out when the program has stopped listening to Ctrl-C: in raw mode every key is its own. */
-static void watch_escape(struct stdin_relay *relay)
+/* In raw mode the program gets every key, also Ctrl-C. These keys end a run whose program does not react. */
+static void stdin_relay_find_escape(struct stdin_relay *relay)
 {
 	for (size_t i = 0; i < relay->end; i++) {
 		uint64_t now;
@@ -74,10 +75,10 @@ static void watch_escape(struct stdin_relay *relay)
 }
 
 /*
- * Twice when a line was begun: the first hands it on, the second is the end (termios(3), VEOF). A program that has
- * turned lines off reads keys, among which there is no end.
+ * Sends VEOF (termios(3)); twice when a line was begun, since the first one only flushes it. Without ICANON a terminal
+ * has no end of file.
  */
-static void end_terminal(struct stdin_relay *relay)
+static void stdin_relay_end_terminal(struct stdin_relay *relay)
 {
 	struct termios modes;
 
@@ -90,7 +91,7 @@ static void end_terminal(struct stdin_relay *relay)
 		relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
 }
 
-static ssize_t take(struct stdin_relay *relay)
+static ssize_t stdin_relay_read(struct stdin_relay *relay)
 {
 	ssize_t got = read(relay->from_fd, relay->bytes, sizeof(relay->bytes));
 
@@ -99,7 +100,7 @@ static ssize_t take(struct stdin_relay *relay)
 	if (got > 0)
 		relay->line_begun = relay->bytes[got - 1] != '\n';
 	if (relay->terminal)
-		watch_escape(relay);
+		stdin_relay_find_escape(relay);
 	return got;
 }
 
@@ -113,13 +114,13 @@ void stdin_relay_move(struct stdin_relay *relay)
 		if (moved > 0)
 			relay->at += (size_t)moved;
 	} else {
-		moved = take(relay);
+		moved = stdin_relay_read(relay);
 	}
 	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
-	/* The end of the input is an end for the program as well; EPIPE: it reads no more. */
+	/* End of input, or EPIPE: the program has closed its stdin. */
 	if (relay->terminal && !out) {
-		end_terminal(relay);
+		stdin_relay_end_terminal(relay);
 	} else {
 		relay->at = relay->end;
 		stdin_relay_done(relay);

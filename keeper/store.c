@@ -91,8 +91,9 @@ static bool store_link(int directory_fd, const struct stat *st, int dir, const c
 		linked++;
 	if (linked >= end || !(path = strdup(linked->rest)) || (from = store_make_parents(directory_fd, path)) < 0)
 		return false;
-	if (fstatat(from, store_last_name(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 || copy.st_dev != linked->copy_dev ||
-	    copy.st_ino != linked->copy_ino || linkat(from, store_last_name(linked->rest), dir, partial, 0) < 0)
+	if (fstatat(from, store_last_name(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    copy.st_dev != linked->copy_dev || copy.st_ino != linked->copy_ino ||
+	    linkat(from, store_last_name(linked->rest), dir, partial, 0) < 0)
 		return false;
 	if (renameat(dir, partial, dir, store_last_name(rest)) == 0)
 		return true;

@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* Table 3-7 of the Unicode Standard: what the second byte may be, by the first. */
-static bool second_fits(unsigned char first, unsigned char second)
+/* Unicode Standard, table 3-7: valid second bytes by the first. */
+static bool utf8_second_fits(unsigned char first, unsigned char second)
 {
 	switch (first) {
 	case 0xe0:
@@ -34,7 +34,7 @@ size_t utf8_step(const unsigned char *bytes, size_t len, size_t *ret_bad)
 		return 0;
 	want = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
 	while (have < want && have < len &&
-	       (have == 1 ? second_fits(bytes[0], bytes[1]) : (bytes[have] & 0xc0) == 0x80))
+	       (have == 1 ? utf8_second_fits(bytes[0], bytes[1]) : (bytes[have] & 0xc0) == 0x80))
 		have++;
 	*ret_bad = have;
 	return have == want ? want : 0;
