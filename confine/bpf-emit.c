@@ -5,14 +5,12 @@
 
 #include "base/banned.h"
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a register's low word comes first");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an argument comes first");
 
-/*
- * The most by which a jump that is yet to be emitted may lead on: its other target may take an instruction before it.
- */
+/* Maximum distance of a conditional jump, less one: resolving its other target may emit one more instruction. */
 #define REACH (UINT8_MAX - 1)
 
-static size_t emit(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
+static size_t bpf_emit(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
 {
 	if (bpf->len < BPF_MAXINSNS)
 		bpf->code[bpf->len] =
@@ -20,8 +18,8 @@ static size_t emit(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_
 	return bpf->len++;
 }
 
-/* One that was emitted, near enough; or a new one. */
-static size_t emit_return(struct bpf *bpf, uint32_t action)
+/* The position of a return with this action: an earlier one within REACH, or a new one. */
+static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 {
 	size_t i = 0, at;
 
@@ -29,7 +27,7 @@ static size_t emit_return(struct bpf *bpf, uint32_t action)
 		i++;
 	if (i < bpf->returns && bpf->len - bpf->last[i].at - 1 <= REACH)
 		return bpf->last[i].at;
-	at = emit(bpf, BPF_RET | BPF_K, action, 0, 0);
+	at = bpf_emit(bpf, BPF_RET | BPF_K, action, 0, 0);
 	if (i == BPF_RETURNS)
 		return at;
 	bpf->last[i].action = action;
@@ -39,28 +37,28 @@ static size_t emit_return(struct bpf *bpf, uint32_t action)
 	return at;
 }
 
-/* Where the next instruction, or the one after it, can jump to instead. */
-static size_t resolve(struct bpf *bpf, struct bpf_target target)
+/* The position that the next instruction can jump to for this target. Emits a trampoline jump where it is too far. */
+static size_t bpf_resolve(struct bpf *bpf, struct bpf_target target)
 {
 	size_t over = bpf->len - target.at - 1;
 
 	if (target.returns)
-		return emit_return(bpf, target.action);
-	return over <= REACH ? target.at : emit(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0, 0);
+		return bpf_emit_return(bpf, target.action);
+	return over <= REACH ? target.at : bpf_emit(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0, 0);
 }
 
 struct bpf_target bpf_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
 			   struct bpf_target no)
 {
-	size_t to_yes = resolve(bpf, yes), to_no = resolve(bpf, no);
+	size_t to_yes = bpf_resolve(bpf, yes), to_no = bpf_resolve(bpf, no);
 
-	return (struct bpf_target){.at = emit(bpf, BPF_JMP | comparison | BPF_K, value, bpf->len - to_yes - 1,
-					      bpf->len - to_no - 1)};
+	return (struct bpf_target){.at = bpf_emit(bpf, BPF_JMP | comparison | BPF_K, value, bpf->len - to_yes - 1,
+						  bpf->len - to_no - 1)};
 }
 
 struct bpf_target bpf_load(struct bpf *bpf, size_t offset)
 {
-	return (struct bpf_target){.at = emit(bpf, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0)};
+	return (struct bpf_target){.at = bpf_emit(bpf, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0)};
 }
 
 struct bpf_target bpf_word(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
@@ -69,37 +67,38 @@ struct bpf_target bpf_word(struct bpf *bpf, size_t offset, bool load, uint32_t m
 	struct bpf_target first = bpf_jump(bpf, BPF_JEQ, value, yes, no);
 
 	if (mask != UINT32_MAX)
-		first.at = emit(bpf, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+		first.at = bpf_emit(bpf, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
 	return load ? bpf_load(bpf, offset) : first;
 }
 
-static size_t offset_of(const struct row_compare *compare, bool high)
+static size_t bpf_arg_offset(const struct row_compare *compare, bool high)
 {
 	return offsetof(struct seccomp_data, args) + compare->arg * sizeof(uint64_t) + (high ? sizeof(uint32_t) : 0);
 }
 
-/* True when the accumulator holds the low word of this register wherever the term does not hold. */
-static bool leaves_low_word(const struct row_term *term, unsigned arg)
+/* True when the accumulator holds the low word of this argument wherever the term is false. */
+static bool bpf_leaves_low_word(const struct row_term *term, unsigned arg)
 {
 	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
 
-/* `before` is the term that is tried before this one; NULL: none. */
-static struct bpf_target emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
-				   struct bpf_target no)
+/* before: the term that is tried before this one; NULL: none. */
+static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
+				       struct bpf_target no)
 {
 	struct bpf_target next = bpf_returning(SECCOMP_RET_ALLOW);
 
 	for (unsigned i = term->count; i-- > 0;) {
 		const struct row_compare *compare = &term->compare[i];
+		bool load = i > 0 || !bpf_leaves_low_word(before, compare->arg);
 		uint32_t low = (uint32_t)compare->mask, high = (uint32_t)(compare->mask >> 32);
 
 		if (high)
-			next = bpf_word(bpf, offset_of(compare, true), true, high, (uint32_t)(compare->value >> 32),
-					next, no);
+			next = bpf_word(bpf, bpf_arg_offset(compare, true), true, high,
+					(uint32_t)(compare->value >> 32), next, no);
 		if (low)
-			next = bpf_word(bpf, offset_of(compare, false), i > 0 || !leaves_low_word(before, compare->arg),
-					low, (uint32_t)compare->value, next, no);
+			next = bpf_word(bpf, bpf_arg_offset(compare, false), load, low, (uint32_t)compare->value,
+					next, no);
 	}
 	return next;
 }
@@ -115,7 +114,7 @@ struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf)
 		while (terms[count].count)
 			count++;
 		while (count-- > 0)
-			next = emit_term(bpf, &terms[count], count > 0 ? &terms[count - 1] : NULL, next);
+			next = bpf_emit_term(bpf, &terms[count], count > 0 ? &terms[count - 1] : NULL, next);
 	}
 	return next;
 }

@@ -1,7 +1,7 @@
 /*
- * Emitting a program from its end to its start. Whatever an instruction jumps to is there already, so that each
- * distance is known at once, and equal returns are shared as far as a jump reaches. The kernel compiles a filter at
- * each start, which takes longer than making it, and by its length: the shorter the better.
+ * Emits a BPF program backwards, from its last instruction to its first. So each jump's target exists and its distance
+ * is known at once. Equal returns are shared where a jump reaches them: the kernel's JIT time at each start of a run is
+ * proportional to the program's length.
  */
 #ifndef CALLGATE_CONFINE_BPF_EMIT_H
 #define CALLGATE_CONFINE_BPF_EMIT_H
@@ -16,16 +16,16 @@
 #define BPF_RETURNS 8
 
 struct bpf {
-	struct sock_filter *code; /* BPF_MAXINSNS of them, the last instruction first */
-	size_t len;               /* may grow past that: then nothing more is stored */
+	struct sock_filter *code; /* BPF_MAXINSNS, in reverse order */
+	size_t len;               /* counts on past BPF_MAXINSNS, without storing */
 	struct {
 		uint32_t action;
 		size_t at;
-	} last[BPF_RETURNS]; /* for each action: where it is returned last. More than fit are not shared */
+	} last[BPF_RETURNS]; /* the nearest return of each action; further actions are not shared */
 	size_t returns;
 };
 
-/* Where a jump leads: an action, wherever it is returned, or an instruction. */
+/* The target of a jump: a return of an action, or the instruction at `at`. */
 struct bpf_target {
 	bool returns;
 	uint32_t action;
@@ -37,15 +37,15 @@ static inline struct bpf_target bpf_returning(uint32_t action)
 	return (struct bpf_target){.returns = true, .action = action};
 }
 
-/* A comparison of the accumulator. This and the others return the place of their first instruction. */
+/* Compares the accumulator. Like the functions below, it returns the target that is its first instruction. */
 struct bpf_target bpf_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
 			   struct bpf_target no);
-/* Loads a word of struct seccomp_data and goes on with what was emitted before. */
+/* Loads a word of struct seccomp_data, and continues with the instruction emitted before. */
 struct bpf_target bpf_load(struct bpf *bpf, size_t offset);
-/* Loads a word, unless the accumulator holds it, masks it, and jumps if it is the value. */
+/* Loads a word (unless the accumulator holds it already), masks it, and compares it with the value. */
 struct bpf_target bpf_word(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
 			   struct bpf_target yes, struct bpf_target no);
-/* What is done about a number. The accumulator may hold anything. */
+/* The decision for one system call number. The accumulator may hold anything. */
 struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf);
 
 #endif

@@ -11,7 +11,7 @@ static const char *const v1_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
 
 /* True when a comma-separated list has the word. */
-static bool listed(const char *list, const char *word)
+static bool cgroup_is_listed(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -23,8 +23,8 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* mountinfo writes blanks, newlines and backslashes of names as three octal digits. In place. */
-static void unescape(char *text)
+/* Decodes in place: mountinfo has blanks, newlines and backslashes as \ and three octal digits. */
+static void cgroup_unescape(char *text)
 {
 	char *out = text;
 
@@ -40,13 +40,13 @@ static void unescape(char *text)
 	*out = '\0';
 }
 
-/* One mount: what of the hierarchy it shows, where, and which hierarchy that is. */
+/* A line of mountinfo. root: the directory of the hierarchy that is mounted. */
 struct mount {
 	char *root, *point, *type, *options;
 };
 
-/* Cuts a line of mountinfo into its fields, in place. */
-static bool parse_mount(char *line, struct mount *ret_mount)
+/* Splits the line in place. */
+static bool cgroup_parse_mount(char *line, struct mount *ret_mount)
 {
 	char *field[6] = {0}, *save = NULL, *rest = strstr(line, " - ");
 
@@ -61,18 +61,18 @@ static bool parse_mount(char *line, struct mount *ret_mount)
 	ret_mount->type = strtok_r(rest + 3, " ", &save);
 	(void)strtok_r(NULL, " ", &save); /* the source */
 	ret_mount->options = strtok_r(NULL, " ", &save);
-	unescape(ret_mount->root);
-	unescape(ret_mount->point);
+	cgroup_unescape(ret_mount->root);
+	cgroup_unescape(ret_mount->point);
 	return ret_mount->type && ret_mount->options;
 }
 
-/* Where a group is seen through a mount. False: it is not below what the mount shows. */
-static bool locate(const struct mount *mount, const char *group, char *out)
+/* The path of a group in a mount. False: it is not below the mount's root. */
+static bool cgroup_locate(const struct mount *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
 
-	/* "/..": outside of our cgroup namespace. */
+	/* "/..": outside of the cgroup namespace. */
 	if (strncmp(group, "/..", 3) == 0 || strncmp(mount->root, "/..", 3) == 0)
 		return false;
 	if (strncmp(group, mount->root, root) != 0 || (*rest != '/' && *rest != '\0'))
@@ -82,8 +82,8 @@ static bool locate(const struct mount *mount, const char *group, char *out)
 	return snprintf(out, PATH_MAX, "%s%s", mount->point, rest) < PATH_MAX;
 }
 
-/* The group this process is in, of the hierarchy with that controller ("": version 2). Owned; NULL: none. */
-static char *own_group(const char *self, const char *controller)
+/* This process's group in the hierarchy of that controller ("": version 2). Owned; NULL: none. */
+static char *cgroup_own_group(const char *self, const char *controller)
 {
 	_cleanup_free_ char *copy = strdup(self);
 	char *save = NULL;
@@ -94,13 +94,13 @@ static char *own_group(const char *self, const char *controller)
 		if (!group)
 			continue;
 		*group++ = '\0';
-		if (*controller ? listed(list + 1, controller) : list[1] == '\0')
+		if (*controller ? cgroup_is_listed(list + 1, controller) : list[1] == '\0')
 			return strdup(group);
 	}
 	return NULL;
 }
 
-static void take_mount(const struct mount *mount, const char *self, struct cgroup_places *places)
+static void cgroup_add_mount(const struct mount *mount, const char *self, struct cgroup_places *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;
 
@@ -108,13 +108,13 @@ static void take_mount(const struct mount *mount, const char *self, struct cgrou
 		char *place = v2 ? places->v2 : places->v1[c];
 		_cleanup_free_ char *group = NULL;
 
-		if (*place || (!v2 && !listed(mount->options, v1_names[c])))
+		if (*place || (!v2 && !cgroup_is_listed(mount->options, v1_names[c])))
 			continue;
-		group = own_group(self, v2 ? "" : v1_names[c]);
-		if (!group || !locate(mount, group, place))
+		group = cgroup_own_group(self, v2 ? "" : v1_names[c]);
+		if (!group || !cgroup_locate(mount, group, place))
 			*place = '\0';
 		else if (v2)
-			/* As large as the line it is read from. */
+			/* a part of v2, so it fits */
 			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point);
 	}
 }
@@ -128,8 +128,8 @@ void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		struct mount mount;
 
-		if (parse_mount(line, &mount) &&
+		if (cgroup_parse_mount(line, &mount) &&
 		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
-			take_mount(&mount, self, ret_places);
+			cgroup_add_mount(&mount, self, ret_places);
 	}
 }

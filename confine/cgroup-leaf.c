@@ -15,20 +15,20 @@
 
 #include "base/banned.h"
 
-#define MAKE_ROUNDS 50    /* another run's end may take the directory away between two steps of ours */
-#define REMOVE_ROUNDS 200 /* of a millisecond: a killed member is gone a moment after it was reaped */
+#define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
+#define REMOVE_ROUNDS 200 /* of a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)
 
-static int put_number(int dirfd, const char *name, uint64_t value)
+static int cgroup_put_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* 20 digits */
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* at most 20 digits */
 	return cgroup_put(dirfd, name, text);
 }
 
-/* Processes that a dead keeper's dead supervisor left: whatever is in a leaf of ours is a run's. */
-static void kill_members(int leaf_fd)
+/* Kills processes that were left when keeper and supervisor died: every member of a leaf belongs to a run. */
+static void cgroup_kill_members(int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
@@ -40,13 +40,13 @@ static void kill_members(int leaf_fd)
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
 
-		if (pid > 1) /* 0: it is in a pid namespace we do not see */
+		if (pid > 1) /* 0: not in our pid namespace */
 			(void)kill(pid, SIGKILL);
 	}
 }
 
-/* Leaves whose lock nobody holds: their keepers are dead. */
-static void sweep(int base_fd)
+/* Removes leaves whose lock is free: their keepers are dead. */
+static void cgroup_sweep(int base_fd)
 {
 	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -61,15 +61,15 @@ static void sweep(int base_fd)
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
 		if (unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY)
-			kill_members(fd); /* the next run finds it empty */
+			cgroup_kill_members(fd); /* the next run removes it */
 	}
 }
 
 /*
- * The directories of users that have no runs left: those of --user, and those below the root group, cannot be removed
- * by a keeper that gave up its capabilities, so the next one does it that still has them.
+ * Removes the empty directories of all users. With --user, or below the root group, a keeper without capabilities
+ * cannot remove its own, so the next run does it while it still has its capabilities.
  */
-static void sweep_users(int parent_fd)
+static void cgroup_sweep_users(int parent_fd)
 {
 	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -81,10 +81,10 @@ static void sweep_users(int parent_fd)
 }
 
 /*
- * The directory of the run's user, and in it the run's own. -ENOENT or -ENODEV: the end or the sweep of another run
- * took one of them meanwhile.
+ * Makes the directory of the run's user, and in it the run's leaf. -ENOENT or -ENODEV: another run has removed one of
+ * them meanwhile.
  */
-static int make_directories(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
+static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
 			    const struct cgroup_options *options)
 {
 	int error = 0, *fd = leaf->fd;
@@ -92,7 +92,7 @@ static int make_directories(struct cgroup_leaf *leaf, const char *parent, const 
 	fd[CGROUP_FD_PARENT] = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd[CGROUP_FD_PARENT] < 0)
 		return -errno;
-	sweep_users(fd[CGROUP_FD_PARENT]);
+	cgroup_sweep_users(fd[CGROUP_FD_PARENT]);
 	if (mkdirat(fd[CGROUP_FD_PARENT], base, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	fd[CGROUP_FD_BASE] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -100,10 +100,10 @@ static int make_directories(struct cgroup_leaf *leaf, const char *parent, const 
 		return -errno;
 	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_BASE], options->uid, options->gid) < 0)
 		return -errno;
-	sweep(fd[CGROUP_FD_BASE]);
+	cgroup_sweep(fd[CGROUP_FD_BASE]);
 	if (leaf->files == &cgroup_v2_files)
 		error = cgroup_v2_enable(fd[CGROUP_FD_BASE], leaf->controllers);
-	/* There from the round before, when a sweep had it locked. The run's number is random: nobody else makes it. */
+	/* EEXIST: made in the previous round, when a sweep held its lock. Run IDs are random, so it is this run's. */
 	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
 		error = -errno;
 	if (error < 0)
@@ -116,7 +116,7 @@ static int make_directories(struct cgroup_leaf *leaf, const char *parent, const 
 	return faccessat(fd[CGROUP_FD_LEAF], "cgroup.procs", F_OK, 0) < 0 ? -ENOENT : 0;
 }
 
-static void close_leaf(struct cgroup_leaf *leaf)
+static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 {
 	for (size_t i = 0; i < CGROUP_FD_MAX; i++) {
 		cleanup_close(&leaf->fd[i]);
@@ -125,23 +125,23 @@ static void close_leaf(struct cgroup_leaf *leaf)
 }
 
 /*
- * Swap as well: a limit of memory alone is none where pages can be swapped out. Both are optional, since a kernel
- * without swap accounting, or a machine without swap, lacks the file.
+ * Limits swap too: otherwise pages could be swapped out to stay below the memory limit. Errors are ignored, since the
+ * file is missing without swap or swap accounting.
  */
-static int limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
+static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;
-	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = put_number(dirfd, files->memory_limit, bytes);
+	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = cgroup_put_number(dirfd, files->memory_limit, bytes);
 
 	if (error < 0)
 		return error;
-	(void)put_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
+	(void)cgroup_put_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
 	if (files->memory_group)
-		(void)cgroup_put(dirfd, files->memory_group, "1"); /* all or none: half a program is of no use */
+		(void)cgroup_put(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
 	return 0;
 }
 
-static int set_limits(const struct cgroup_leaf *leaf, const struct policy_limits *limits, uint64_t pids_at_most)
+static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy_limits *limits, uint64_t pids_at_most)
 {
 	uint64_t pids = limits->pids;
 	int error = 0;
@@ -149,48 +149,48 @@ static int set_limits(const struct cgroup_leaf *leaf, const struct policy_limits
 	if (pids_at_most && (!pids || pids_at_most < pids))
 		pids = pids_at_most;
 	if (limits->memory_bytes && leaf->controllers & 1u << CGROUP_MEMORY)
-		error = limit_memory(leaf, limits->memory_bytes);
+		error = cgroup_limit_memory(leaf, limits->memory_bytes);
 	if (error == 0 && pids && leaf->controllers & 1u << CGROUP_PIDS)
-		error = put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->pids_limit, pids);
+		error = cgroup_put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->pids_limit, pids);
 	return error;
 }
 
-static int open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
+static int cgroup_open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
 {
 	return name ? openat(leaf->fd[CGROUP_FD_LEAF], name, flags | O_CLOEXEC) : -1;
 }
 
-static void open_memory(struct cgroup_leaf *leaf)
+static void cgroup_open_memory(struct cgroup_leaf *leaf)
 {
 	const struct cgroup_files *files = leaf->files;
 	int *fd = leaf->fd, event;
 
-	fd[CGROUP_FD_MEMORY_USED] = open_file(leaf, files->memory_used, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_PEAK] = open_file(leaf, files->memory_peak, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_EVENTS] = open_file(leaf, files->memory_events, O_RDONLY);
+	fd[CGROUP_FD_MEMORY_USED] = cgroup_open_file(leaf, files->memory_used, O_RDONLY);
+	fd[CGROUP_FD_MEMORY_PEAK] = cgroup_open_file(leaf, files->memory_peak, O_RDONLY);
+	fd[CGROUP_FD_MEMORY_EVENTS] = cgroup_open_file(leaf, files->memory_events, O_RDONLY);
 	event = files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
 					  : cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
 	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
 }
 
-static void open_pids(struct cgroup_leaf *leaf)
+static void cgroup_open_pids(struct cgroup_leaf *leaf)
 {
-	leaf->fd[CGROUP_FD_PIDS_LIMIT] = open_file(leaf, leaf->files->pids_limit, O_WRONLY);
-	leaf->fd[CGROUP_FD_PIDS_USED] = open_file(leaf, leaf->files->pids_used, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_PEAK] = open_file(leaf, leaf->files->pids_peak, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_EVENTS] = open_file(leaf, leaf->files->pids_events, O_RDONLY);
+	leaf->fd[CGROUP_FD_PIDS_LIMIT] = cgroup_open_file(leaf, leaf->files->pids_limit, O_WRONLY);
+	leaf->fd[CGROUP_FD_PIDS_USED] = cgroup_open_file(leaf, leaf->files->pids_used, O_RDONLY);
+	leaf->fd[CGROUP_FD_PIDS_PEAK] = cgroup_open_file(leaf, leaf->files->pids_peak, O_RDONLY);
+	leaf->fd[CGROUP_FD_PIDS_EVENTS] = cgroup_open_file(leaf, leaf->files->pids_events, O_RDONLY);
 }
 
-static int open_files(struct cgroup_leaf *leaf)
+static int cgroup_open_files(struct cgroup_leaf *leaf)
 {
-	leaf->fd[CGROUP_FD_PROCS] = open_file(leaf, "cgroup.procs", O_WRONLY);
-	leaf->fd[CGROUP_FD_KILL] = open_file(leaf, "cgroup.kill", O_WRONLY); /* version 2, Linux 5.14 */
+	leaf->fd[CGROUP_FD_PROCS] = cgroup_open_file(leaf, "cgroup.procs", O_WRONLY);
+	leaf->fd[CGROUP_FD_KILL] = cgroup_open_file(leaf, "cgroup.kill", O_WRONLY); /* version 2, Linux 5.14 */
 	if (leaf->controllers & 1u << CGROUP_MEMORY)
-		open_memory(leaf);
+		cgroup_open_memory(leaf);
 	if (leaf->controllers & 1u << CGROUP_PIDS)
-		open_pids(leaf);
+		cgroup_open_pids(leaf);
 	if (leaf->controllers & 1u << CGROUP_CPU)
-		leaf->fd[CGROUP_FD_CPU] = open_file(leaf, leaf->files->cpu, O_RDONLY);
+		leaf->fd[CGROUP_FD_CPU] = cgroup_open_file(leaf, leaf->files->cpu, O_RDONLY);
 	return leaf->fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
 }
 
@@ -203,13 +203,13 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 	for (size_t i = 0; i < CGROUP_FD_MAX; i++)
 		leaf->fd[i] = -1;
 	for (int i = 0; i < MAKE_ROUNDS && (error == -ENOENT || error == -ENODEV); i++) {
-		close_leaf(leaf);
-		error = make_directories(leaf, parent->dir, base, name, options);
+		cgroup_close_leaf(leaf);
+		error = cgroup_make_dirs(leaf, parent->dir, base, name, options);
 	}
 	if (error == 0)
-		error = set_limits(leaf, options->limits, parent->pids_at_most);
+		error = cgroup_set_limits(leaf, options->limits, parent->pids_at_most);
 	if (error == 0)
-		error = open_files(leaf);
+		error = cgroup_open_files(leaf);
 	if (error < 0)
 		cgroup_leaf_remove(leaf, base, name);
 	return error;
@@ -224,11 +224,11 @@ void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *
 		if (unlinkat(fd[CGROUP_FD_BASE], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			break;
 		if (i == 0)
-			kill_members(fd[CGROUP_FD_LEAF]);
+			cgroup_kill_members(fd[CGROUP_FD_LEAF]);
 		(void)nanosleep(&moment, NULL);
 	}
-	/* Other runs of this user may be in it, and below the root group it is not ours to remove: then it stays. */
+	/* It stays if another run of this user is in it, or if removing it would take capabilities (root group). */
 	if (fd[CGROUP_FD_BASE] >= 0)
 		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
-	close_leaf(leaf);
+	cgroup_close_leaf(leaf);
 }

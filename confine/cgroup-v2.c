@@ -13,12 +13,12 @@
 #include "base/banned.h"
 
 /*
- * The rule that decides the place (cgroups(7), "no internal processes"): except in the root, a group that has processes
- * cannot give controllers to its children. Our own group has at least us, so in order:
+ * "No internal processes" (cgroups(7)): except in the root, a group that contains processes cannot enable controllers
+ * for its children. The own group contains at least this process. So these are tried in order:
  *
  *   own group      when it is the root, or its children have the controllers already
- *   its parent     when it may be written: under systemd the units of a user manager lie side by side in a slice that
- *                  belongs to the user. Not when the own group has limits that the run would so escape
+ *   its parent     when it may be written: under systemd the units of a user manager are siblings in a slice that
+ *                  belongs to the user. Not when the own group has limits, which would not apply there
  *   own group      at the root of a cgroup namespace (a container): its processes are moved into a leaf first, as
  *                  container engines inside containers do
  */
@@ -40,13 +40,13 @@ const struct cgroup_files cgroup_v2_files = {
 };
 
 #define CONTAINER_LEAF "callgate-init"
-#define MOVE_ROUNDS 10 /* processes forked while their siblings are moved */
+#define MOVE_ROUNDS 10 /* processes may fork while they are moved */
 #define LIST_BYTES 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
-/* Bits of the controllers in a list separated by blanks. Cpu time is there without a controller. */
-static unsigned parse_controllers(char *list)
+/* Bits of the controllers in a list separated by blanks. CPU time is counted without a controller. */
+static unsigned cgroup_parse_controllers(char *list)
 {
 	unsigned bits = 1u << CGROUP_CPU;
 	char *save = NULL;
@@ -58,16 +58,16 @@ static unsigned parse_controllers(char *list)
 	return bits;
 }
 
-static unsigned controllers_of(int dirfd, const char *file)
+static unsigned cgroup_get_controllers(int dirfd, const char *file)
 {
 	char text[512];
 
-	return cgroup_get(dirfd, file, text, sizeof(text)) < 0 ? 0 : parse_controllers(text);
+	return cgroup_get(dirfd, file, text, sizeof(text)) < 0 ? 0 : cgroup_parse_controllers(text);
 }
 
 int cgroup_v2_enable(int dirfd, unsigned controllers)
 {
-	unsigned missing = controllers & ~controllers_of(dirfd, "cgroup.subtree_control");
+	unsigned missing = controllers & ~cgroup_get_controllers(dirfd, "cgroup.subtree_control");
 
 	for (enum cgroup_controller c = 0; c < CGROUP_CPU; c++) {
 		char word[16];
@@ -83,51 +83,51 @@ int cgroup_v2_enable(int dirfd, unsigned controllers)
 	return 0;
 }
 
-static bool is_max(int dirfd, const char *name)
+static bool cgroup_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
-	/* A file that is not there is a controller that is not there. */
+	/* No file: no such controller, no limit. */
 	return cgroup_get(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
-/* Our own group bounds something that a sibling would not be bounded by. The number of tasks is passed on. */
-static bool is_limited(int own_fd)
+/* True when the own group has limits that do not apply to a sibling. pids.max is copied instead. */
+static bool cgroup_is_limited(int own_fd)
 {
-	return !is_max(own_fd, "memory.max") || !is_max(own_fd, "memory.high") || !is_max(own_fd, "memory.swap.max") ||
-	       !is_max(own_fd, "cpu.max");
+	return !cgroup_is_max(own_fd, "memory.max") || !cgroup_is_max(own_fd, "memory.high") ||
+	       !cgroup_is_max(own_fd, "memory.swap.max") || !cgroup_is_max(own_fd, "cpu.max");
 }
 
-/* 0 when children of the directory can be made and will have the controllers. */
-static int try_parent(int dirfd, unsigned controllers)
+/* 0 when children of the directory can be made and have the controllers. */
+static int cgroup_try_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
 		return -errno;
 	return cgroup_v2_enable(dirfd, controllers);
 }
 
-static int try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
-		       struct cgroup_parent *parent)
+static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
+			      struct cgroup_parent *parent)
 {
 	_cleanup_close_ int up_fd = -1;
 	char text[64];
 	int error;
 
-	if (strcmp(places->v2, places->v2_top) == 0 || is_limited(own_fd))
+	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_is_limited(own_fd))
 		return -EBUSY;
 	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	error = up_fd < 0 ? -errno : try_parent(up_fd, controllers);
+	error = up_fd < 0 ? -errno : cgroup_try_parent(up_fd, controllers);
 	if (error < 0)
 		return error;
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
 	if (cgroup_get(own_fd, "pids.max", text, sizeof(text)) == 0)
-		parent->pids_at_most = cgroup_number(text, NULL); /* "max" is none */
+		parent->pids_at_most = cgroup_number(text, NULL); /* 0 for "max" */
 	return 0;
 }
 
-/* Each process of a group into a leaf below it. A kernel thread or a process just gone cannot be moved. */
-static void move_all(int own_fd, int leaf_fd)
+/* Moves each process of a group into a leaf below it. Fails for kernel threads and processes that have ended. */
+static void cgroup_move_all(int own_fd, int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
@@ -138,7 +138,7 @@ static void move_all(int own_fd, int leaf_fd)
 		(void)cgroup_put(leaf_fd, "cgroup.procs", pid);
 }
 
-static int try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
+static int cgroup_try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
 {
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
@@ -151,8 +151,8 @@ static int try_container(const struct cgroup_places *places, int own_fd, unsigne
 	if (leaf_fd < 0)
 		return -errno;
 	for (int round = 0; error == -EBUSY && round < MOVE_ROUNDS; round++) {
-		move_all(own_fd, leaf_fd);
-		error = try_parent(own_fd, controllers);
+		cgroup_move_all(own_fd, leaf_fd);
+		error = cgroup_try_parent(own_fd, controllers);
 	}
 	return error;
 }
@@ -160,14 +160,14 @@ static int try_container(const struct cgroup_places *places, int own_fd, unsigne
 int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
 {
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	unsigned controllers = own_fd < 0 ? 0 : controllers_of(own_fd, "cgroup.controllers");
-	int error = own_fd < 0 ? -errno : try_parent(own_fd, controllers);
+	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");
+	int error = own_fd < 0 ? -errno : cgroup_try_parent(own_fd, controllers);
 
 	*ret_parent = (struct cgroup_parent){.controllers = controllers};
-	if (error < 0 && own_fd >= 0 && try_sibling(places, own_fd, controllers, ret_parent) == 0)
+	if (error < 0 && own_fd >= 0 && cgroup_try_sibling(places, own_fd, controllers, ret_parent) == 0)
 		return 0;
 	if (error == -EBUSY)
-		error = try_container(places, own_fd, controllers);
+		error = cgroup_try_container(places, own_fd, controllers);
 	if (error == 0) {
 		(void)snprintf(ret_parent->dir, sizeof(ret_parent->dir), "%s", places->v2);
 		return 0;
@@ -183,7 +183,7 @@ int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *r
 
 int cgroup_v2_oom_event(int events_fd)
 {
-	/* kernfs announces a change as priority data; an epoll descriptor that holds it is plainly readable then. */
+	/* kernfs reports a change as EPOLLPRI; the epoll descriptor around it then becomes readable (POLLIN). */
 	struct epoll_event event = {.events = EPOLLPRI};
 	_cleanup_close_ int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 

@@ -20,7 +20,7 @@
 #define ALL ((1u << CGROUP_CONTROLLERS) - 1)
 #define TEXT_BYTES (1u << 20) /* mountinfo of a machine with thousands of mounts */
 
-_Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "room for all descriptors");
+_Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
 
 struct cgroup {
 	char name[64]; /* of the leaves */
@@ -32,16 +32,16 @@ struct cgroup {
 };
 
 /*
- * Tried by a process that ends at once, so that a group nobody can be moved to (the common ancestor is not ours, or is
- * threaded) is no group, rather than the end of the run. It costs nothing: the first move waits for an RCU grace period
- * (cgroup_threadgroup_rwsem), the program's own, a moment later, does not. 0 or -errno.
+ * Tries in a short-lived child whether processes can be moved into the leaf. This fails where the common ancestor does
+ * not belong to this user or is threaded; the run then goes on without the leaf. The try is free: the first move waits
+ * for an RCU grace period (cgroup_threadgroup_rwsem), the program's own move soon afterwards does not. 0 or -errno.
  */
-static int try_join(int procs_fd)
+static int cgroup_try_join(int procs_fd)
 {
 	int status = 0;
 	pid_t pid;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would reap for us */
+	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap the child */
 	pid = fork();
 	if (pid == 0)
 		_exit(write(procs_fd, "0", 1) == 1 ? 0 : errno);
@@ -53,9 +53,9 @@ static int try_join(int procs_fd)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-/* True when it is there now. */
-static bool add(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
-		const struct cgroup_options *options, char *why, size_t size)
+/* Makes a leaf. True when the run can use it; otherwise why is set. */
+static bool cgroup_add(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
+		       const struct cgroup_options *options, char *why, size_t size)
 {
 	struct cgroup_leaf *leaf = &cgroup->leaf[cgroup->leaves];
 	int error;
@@ -66,7 +66,7 @@ static bool add(struct cgroup *cgroup, const struct cgroup_files *files, const s
 		(void)snprintf(why, size, "no group can be made in %.100s: %s", parent->dir, strerror(-error));
 		return false;
 	}
-	error = try_join(leaf->fd[CGROUP_FD_PROCS]);
+	error = cgroup_try_join(leaf->fd[CGROUP_FD_PROCS]);
 	if (error < 0) {
 		cgroup_leaf_remove(leaf, cgroup->base, cgroup->name);
 		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
@@ -77,9 +77,9 @@ static bool add(struct cgroup *cgroup, const struct cgroup_files *files, const s
 	return true;
 }
 
-/* Version 1: hierarchies that are mounted together (cpu,cpuacct) are one leaf. */
-static void add_v1(struct cgroup *cgroup, const struct cgroup_places *places, const struct cgroup_options *options,
-		   char *why, size_t size)
+/* Version 1: controllers that are mounted together (cpu,cpuacct) share a leaf. */
+static void cgroup_add_v1(struct cgroup *cgroup, const struct cgroup_places *places,
+			  const struct cgroup_options *options, char *why, size_t size)
 {
 	unsigned done = cgroup->controllers;
 
@@ -88,20 +88,20 @@ static void add_v1(struct cgroup *cgroup, const struct cgroup_places *places, co
 
 		if (!places->v1[c][0] || done & 1u << c)
 			continue;
-		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* a PATH_MAX itself */
+		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* same size */
 		for (enum cgroup_controller same = c; same < CGROUP_CONTROLLERS; same++)
 			if (strcmp(places->v1[same], places->v1[c]) == 0)
 				parent.controllers |= 1u << same;
 		done |= parent.controllers;
-		(void)add(cgroup, &cgroup_v1_files, &parent, options, why, size);
+		(void)cgroup_add(cgroup, &cgroup_v1_files, &parent, options, why, size);
 	}
 }
 
 /*
- * Version 2 first: what it has, version 1 cannot have as well. On a hybrid machine it may have none of the controllers;
- * then it still has cpu time and cgroup.kill.
+ * Version 2 first: a controller is in one version only. On a hybrid system version 2 may have no controllers, but it
+ * still counts CPU time and has cgroup.kill.
  */
-static void add_all(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
+static void cgroup_add_all(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;
 	_cleanup_free_ struct cgroup_places *places = malloc(sizeof(*places));
@@ -115,11 +115,11 @@ static void add_all(struct cgroup *cgroup, const struct cgroup_options *options,
 	}
 	cgroup_find(self, mounts, places);
 	if (places->v2[0] && cgroup_v2_parent(places, &parent, why, size) == 0)
-		(void)add(cgroup, &cgroup_v2_files, &parent, options, why, size);
-	add_v1(cgroup, places, options, why, size);
+		(void)cgroup_add(cgroup, &cgroup_v2_files, &parent, options, why, size);
+	cgroup_add_v1(cgroup, places, options, why, size);
 }
 
-static void report(const struct cgroup *cgroup, struct layers *layers, const char *why)
+static void cgroup_report(const struct cgroup *cgroup, struct layers *layers, const char *why)
 {
 	static const char *const names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
 	char there[32] = "", missing[32] = "";
@@ -128,7 +128,7 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 		char *list = cgroup->controllers & 1u << c ? there : missing;
 		size_t len = strlen(list);
 
-		/* three short names */
+		/* three short names fit */
 		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]);
 	}
 	if (!missing[0])
@@ -139,11 +139,11 @@ static void report(const struct cgroup *cgroup, struct layers *layers, const cha
 }
 
 /*
- * The number of tasks is held without them: see pidmax.h, and RLIMIT_NPROC, which is counted by user namespace and user
- * but not for root. Forks that are judged are no match for either: a signal can make one fail (EINTR) before it is
- * received, and a shell then gives up.
+ * True when the number of tasks is limited without control groups: by pidmax.h, or by RLIMIT_NPROC, which counts per
+ * user namespace and uid, but not for root. Judging forks is worse: a signal can make one fail with EINTR before the
+ * notification is received, and a shell then gives up.
  */
-static bool tasks_held_otherwise(const struct cgroup_options *options)
+static bool cgroup_tasks_limited_otherwise(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
@@ -153,15 +153,15 @@ static bool tasks_held_otherwise(const struct cgroup_options *options)
 	return options->uid != 0 || pidmax_possible(options->limits->pids);
 }
 
-/* Making groups and joining them costs tens of milliseconds, more than all else of a short run. */
-static bool needed(const struct cgroup_options *options)
+/* Making and joining groups takes tens of milliseconds, more than everything else in a short run. */
+static bool cgroup_is_needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
 	if (!layers_wanted(options->layers, LAYER_CGROUPS))
 		return false;
 	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
-	    (limits->pids && !tasks_held_otherwise(options)))
+	    (limits->pids && !cgroup_tasks_limited_otherwise(options)))
 		return true;
 	layers_set(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
 	return false;
@@ -172,24 +172,24 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 	struct cgroup *cgroup;
 	char why[160] = "";
 
-	if (!needed(options))
+	if (!cgroup_is_needed(options))
 		return NULL;
 	cgroup = calloc(1, sizeof(*cgroup));
 	if (!cgroup) {
 		layers_set(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
-	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE is less */
+	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE fits */
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE "%u", (unsigned)options->uid);
-	add_all(cgroup, options, why, sizeof(why));
-	report(cgroup, options->layers, why);
+	cgroup_add_all(cgroup, options, why, sizeof(why));
+	cgroup_report(cgroup, options->layers, why);
 	if (cgroup->leaves > 0)
 		return cgroup;
 	free(cgroup);
 	return NULL;
 }
 
-_Static_assert(LEAVES_MAX <= CGROUP_BASES_MAX, "room for all bases");
+_Static_assert(LEAVES_MAX <= CGROUP_BASES_MAX, "CGROUP_BASES_MAX is large enough");
 
 size_t cgroup_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name)
 {
@@ -243,8 +243,8 @@ int cgroup_event_fd(const struct cgroup *cgroup)
 	return -1;
 }
 
-/* From its beginning: the descriptor is read again and again. */
-static uint64_t number_of(int fd, const char *key)
+/* pread(2), because the file is read repeatedly. */
+static uint64_t cgroup_read_number(int fd, const char *key)
 {
 	char text[2048];
 	ssize_t len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
@@ -253,22 +253,22 @@ static uint64_t number_of(int fd, const char *key)
 	return cgroup_number(text, key);
 }
 
-static void read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
+static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
 {
 	const int *fd = leaf->fd;
 
 	if (leaf->controllers & 1u << CGROUP_MEMORY) {
-		usage->memory_bytes = number_of(fd[CGROUP_FD_MEMORY_USED], NULL);
-		usage->memory_peak_bytes = number_of(fd[CGROUP_FD_MEMORY_PEAK], NULL);
-		usage->oom_kills = number_of(fd[CGROUP_FD_MEMORY_EVENTS], "oom_kill");
+		usage->memory_bytes = cgroup_read_number(fd[CGROUP_FD_MEMORY_USED], NULL);
+		usage->memory_peak_bytes = cgroup_read_number(fd[CGROUP_FD_MEMORY_PEAK], NULL);
+		usage->oom_kills = cgroup_read_number(fd[CGROUP_FD_MEMORY_EVENTS], "oom_kill");
 	}
 	if (leaf->controllers & 1u << CGROUP_PIDS) {
-		usage->pids = number_of(fd[CGROUP_FD_PIDS_USED], NULL);
-		usage->pids_peak = number_of(fd[CGROUP_FD_PIDS_PEAK], NULL);
-		usage->pids_refused = number_of(fd[CGROUP_FD_PIDS_EVENTS], "max");
+		usage->pids = cgroup_read_number(fd[CGROUP_FD_PIDS_USED], NULL);
+		usage->pids_peak = cgroup_read_number(fd[CGROUP_FD_PIDS_PEAK], NULL);
+		usage->pids_refused = cgroup_read_number(fd[CGROUP_FD_PIDS_EVENTS], "max");
 	}
 	if (leaf->controllers & 1u << CGROUP_CPU)
-		usage->cpu_ns = number_of(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
+		usage->cpu_ns = cgroup_read_number(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
 }
 
 void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
@@ -279,10 +279,10 @@ void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
 	for (size_t i = 0; i < cgroup->leaves; i++) {
 		const struct cgroup_leaf *leaf = &cgroup->leaf[i];
 
-		/* Version 2's is taken by the reading itself. */
+		/* Version 2: reading memory.events clears the event. */
 		if (leaf->files == &cgroup_v1_files && leaf->fd[CGROUP_FD_OOM] >= 0)
 			(void)!read(leaf->fd[CGROUP_FD_OOM], &event, sizeof(event));
-		read_leaf(leaf, ret_usage);
+		cgroup_read_leaf(leaf, ret_usage);
 	}
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/banned.h"
 
-#define ROOM 1024
+#define FD_TABLE_SIZE 1024
 
-static int compare_fds(const void *left, const void *right)
+static int descriptors_compare(const void *left, const void *right)
 {
 	return *(const int *)left - *(const int *)right;
 }
@@ -18,7 +18,7 @@ void descriptors_keep_only(int *keep, size_t count)
 {
 	unsigned from = 3;
 
-	qsort(keep, count, sizeof(*keep), compare_fds);
+	qsort(keep, count, sizeof(*keep), descriptors_compare);
 	for (size_t i = 0; i < count; i++) {
 		if (keep[i] < (int)from)
 			continue;
@@ -34,7 +34,7 @@ void descriptors_detach_stdio(bool with_stderr)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null_fd < 0)
-		return; /* a system without /dev/null: the descriptors are then merely shared with the keeper, unused */
+		return; /* no /dev/null: they stay shared with the keeper, unused */
 	(void)dup2(null_fd, 0);
 	(void)dup2(null_fd, 1);
 	if (!with_stderr)
@@ -45,8 +45,8 @@ void descriptors_detach_stdio(bool with_stderr)
 
 void descriptors_make_room(void)
 {
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ROOM - 1);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FD_TABLE_SIZE - 1);
 
 	if (fd >= 0)
-		(void)close(fd); /* the table stays as it is */
+		(void)close(fd); /* the table keeps its size */
 }

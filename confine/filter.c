@@ -12,51 +12,45 @@
 #include "base/banned.h"
 
 /*
- * doc/architecture.md says why libseccomp does not make it. tests/unit/confine/test_filter.c holds it against libseccomp's.
- *
- *   arch != ours, nr >= BPF_NR_END -> notify; a binary search over groups of numbers with the same verdict, but for a
- *   few; at its leaves allow, errno, notify, or a row's terms one after the other, allow at the first that holds,
- *   notify
- *   after the last.
- *
- * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare).
+ * The program: notify for another architecture or nr >= BPF_NR_END; then a binary search over system call numbers. Its
+ * leaves allow, return an errno, notify, or try a row's terms and notify when none is true. Numbers that are always
+ * allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare). doc/architecture.md says why libseccomp is not
+ * used; tests/unit/confine/test_filter.c compares the result with libseccomp's.
  */
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
 #endif
 
-/*
- * configure --enable-open-filter, and the one object of tests/cases/callgate-open: to see what the second lock holds.
- */
+/* For tests of Landlock and the namespaces alone: configure --enable-open-filter, and tests/cases/callgate-open. */
 #ifdef CALLGATE_OPEN_FILTER
-static const bool is_open = true;
+static const bool filter_open = true;
 #else
-static const bool is_open = false;
+static const bool filter_open = false;
 #endif
 
-static bool is_in(unsigned traits, const struct row_more *more)
+static bool filter_has_traits(unsigned traits, const struct row_more *more)
 {
 	return (traits & more->in) == more->in && !(traits & more->not_in);
 }
 
-/* What is not allowed is notified, refusals included, so that it is on record. */
-static struct bpf_leaf leaf_by_terms(unsigned traits, const struct syscall_row *row)
+/* What is not allowed is notified, even if it is always denied, so that it is recorded. */
+static struct bpf_leaf filter_leaf_by_terms(unsigned traits, const struct syscall_row *row)
 {
 	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
 	if (row->allow && !(row->judged_in & traits))
 		leaf.terms[leaf.lists++] = row->allow;
 	for (const struct row_more *more = row->more; more && more->terms; more++)
-		if (is_in(traits, more))
+		if (filter_has_traits(traits, more))
 			leaf.terms[leaf.lists++] = more->terms;
-	/* Whatever the registers: asked by number alone, so that Linux caches it. */
+	/* Allowed with any arguments: no comparison, so that Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	return leaf;
 }
 
-static struct bpf_leaf leaf(const void *ctx, int nr)
+static struct bpf_leaf filter_leaf(const void *ctx, int nr)
 {
 	const unsigned *traits = ctx;
 	const struct syscall_row *row = table_find(nr);
@@ -67,12 +61,14 @@ static struct bpf_leaf leaf(const void *ctx, int nr)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	if (row->class == ROW_QUIET)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA)};
-	return leaf_by_terms(*traits, row);
+	return filter_leaf_by_terms(*traits, row);
 }
 
 bool filter_may_notify(unsigned traits, int nr)
 {
-	return !filter_is_open() && (nr < 0 || nr >= BPF_NR_END || leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF);
+	if (filter_is_open())
+		return false;
+	return nr < 0 || nr >= BPF_NR_END || filter_leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
 }
 
 bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
@@ -83,7 +79,7 @@ bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
 		return false;
 	if (nr < 0 || nr >= BPF_NR_END)
 		return true;
-	verdict = leaf(&traits, nr);
+	verdict = filter_leaf(&traits, nr);
 	for (unsigned i = 0; i < verdict.lists; i++)
 		if (table_match(verdict.terms[i], arg))
 			return false;
@@ -94,17 +90,17 @@ bool filter_can_wait(void)
 {
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	/* Unknown flags are EINVAL before the program is looked at, which is not there. */
+	/* EINVAL for unknown flags, before the program (NULL) is read: EFAULT. */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
 bool filter_is_open(void)
 {
-	return is_open;
+	return filter_open;
 }
 
-/* One that allows everything. */
-static int build_open(struct sock_fprog *ret_program)
+/* A program that allows everything. */
+static int filter_build_open(struct sock_fprog *ret_program)
 {
 	struct sock_filter *code = calloc(1, sizeof(*code));
 
@@ -117,9 +113,9 @@ static int build_open(struct sock_fprog *ret_program)
 
 int filter_build(unsigned traits, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &traits, .leaf = leaf, .foreign = SECCOMP_RET_USER_NOTIF};
+	const struct bpf_tree tree = {.ctx = &traits, .leaf = filter_leaf, .foreign = SECCOMP_RET_USER_NOTIF};
 
-	return filter_is_open() ? build_open(ret_program) : bpf_build(&tree, ret_program);
+	return filter_is_open() ? filter_build_open(ret_program) : bpf_build(&tree, ret_program);
 }
 
 int filter_install(const struct sock_fprog *program)
@@ -127,7 +123,7 @@ int filter_install(const struct sock_fprog *program)
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 
-	/* Before 5.19: a signal may interrupt a call that is being performed. */
+	/* Before 5.19: signals may interrupt a call while the supervisor performs it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
 	return fd < 0 ? -errno : (int)fd;

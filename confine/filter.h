@@ -1,4 +1,4 @@
-/* The seccomp filter, made from the syscall table: allow what the rows allow natively, notify everything else. */
+/* The program's seccomp filter, made from the syscall table: allows what the rows allow natively, notifies the rest. */
 #ifndef CALLGATE_CONFINE_FILTER_H
 #define CALLGATE_CONFINE_FILTER_H
 
@@ -9,30 +9,27 @@
 #include "syscalls/table/table.h"
 
 /*
- * True in a build for testing the second lock (configure --enable-open-filter): filter_build lets every call through
- * unjudged. Whoever reports to the user says so.
+ * True in a build for testing Landlock and the namespaces alone (configure --enable-open-filter): filter_build() allows
+ * every call. Messages to the user must say so.
  */
 bool filter_is_open(void);
 
-/*
- * Builds the program (BPF) for a run with these traits (enum run_trait). 0 with prog->filter owned by the caller
- * (free), or -errno.
- */
+/* Builds it for a run with these traits (enum run_trait). 0 with ret_program->filter owned by the caller, or -errno. */
 int filter_build(unsigned traits, struct sock_fprog *ret_program);
 
-/* True when the program notifies a call of our architecture with these registers; when it does so with any at all. */
+/* True when the filter notifies a call of this architecture with these arguments; with any arguments. */
 bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6]);
 bool filter_may_notify(unsigned traits, int nr);
 
 /*
- * True when no signal interrupts a call once it was received (WAIT_KILLABLE_RECV, Linux 5.19). Otherwise one that was
- * performed may end with EINTR, and running it again would do it twice.
+ * True when signals do not interrupt a call once its notification was received (WAIT_KILLABLE_RECV, Linux 5.19).
+ * Otherwise a call that was performed may return EINTR, and repeating it would perform it twice.
  */
 bool filter_can_wait(void);
 
 /*
- * Installs it on the calling thread with NEW_LISTENER and, where the kernel knows it, WAIT_KILLABLE_RECV. no_new_privs
- * must be set. Async-signal-safe. Returns the listener descriptor or -errno; -EBUSY: a listener is there already.
+ * Installs it on the calling thread with NEW_LISTENER and, if supported, WAIT_KILLABLE_RECV. no_new_privs must be set.
+ * Async-signal-safe. Returns the listener or -errno; -EBUSY: the thread already has a filter with a listener.
  */
 int filter_install(const struct sock_fprog *program);
 

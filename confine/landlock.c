@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Newer than the headers this is built with (Linux 6.1: ABI 3 at most). include/uapi/linux/landlock.h, landlock(7). */
+/* Not in the headers of Linux 6.1, which may be used to build. include/uapi/linux/landlock.h, landlock(7). */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */
@@ -20,15 +20,15 @@
 #define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, 7.2 */
 #define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, 6.12 */
 #define SCOPE_SIGNAL (1ULL << 1)
-#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, 6.15; the log of what comes after an exec is off by itself */
+#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, 6.15; logging after an exec is off by default */
 #define SELF_LOG_SUBDOMAINS_OFF 4u
 #define ABI_LOG 7
 
-/* What each ABI adds; the later ones that add no right are left out. */
+/* The rights that each ABI adds. */
 static const struct {
 	int abi;
 	struct landlock_rights adds;
-} history[] = {
+} landlock_abis[] = {
 	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}}, /* 0 (EXECUTE) to 12 */
 	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}},
 	{3, {.fs = FS_TRUNCATE}},
@@ -50,10 +50,10 @@ struct landlock_rights landlock_rights(int abi)
 {
 	struct landlock_rights all = {0};
 
-	for (size_t i = 0; i < sizeof(history) / sizeof(history[0]) && history[i].abi <= abi; i++) {
-		all.fs |= history[i].adds.fs;
-		all.net |= history[i].adds.net;
-		all.scoped |= history[i].adds.scoped;
+	for (size_t i = 0; i < sizeof(landlock_abis) / sizeof(landlock_abis[0]) && landlock_abis[i].abi <= abi; i++) {
+		all.fs |= landlock_abis[i].adds.fs;
+		all.net |= landlock_abis[i].adds.net;
+		all.scoped |= landlock_abis[i].adds.scoped;
 	}
 	return all;
 }
@@ -63,8 +63,8 @@ struct ruleset {
 	unsigned places;
 };
 
-/* do_open_execat() opens for reading as well: both rights are needed to execute a file, and its loader. */
-static int add_place(void *ctx, int fd)
+/* Executing a file takes both rights, since do_open_execat() in the kernel opens it for reading. */
+static int landlock_add_place(void *ctx, int fd)
 {
 	struct ruleset *ruleset = ctx;
 	const struct landlock_path_beneath_attr rule = {
@@ -76,7 +76,7 @@ static int add_place(void *ctx, int fd)
 
 int landlock_build(const struct view *view, int abi, unsigned *ret_places)
 {
-	/* A kernel that knows less takes the larger structure as long as what it does not know is 0. */
+	/* An older kernel accepts a larger structure if the unknown part is 0. */
 	const struct landlock_rights handled = landlock_rights(abi);
 	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
 	struct ruleset ruleset = {.fd = fd};
@@ -84,7 +84,7 @@ int landlock_build(const struct view *view, int abi, unsigned *ret_places)
 
 	if (fd < 0)
 		return -errno;
-	r = view_each_exec(view, add_place, &ruleset);
+	r = view_each_exec(view, landlock_add_place, &ruleset);
 	if (r < 0)
 		return r;
 	*ret_places = ruleset.places;
@@ -100,7 +100,7 @@ int landlock_build_own(int abi, bool read_files)
 
 	handled.net &= NET_BIND_TCP;
 	if (read_files)
-		handled.fs &= ~FS_RESOLVE_UNIX; /* services of names listen at sockets with a name */
+		handled.fs &= ~FS_RESOLVE_UNIX; /* name services (NSS) are reached by UNIX sockets with a path */
 	fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
 	if (fd < 0)
 		return -errno;

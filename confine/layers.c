@@ -37,7 +37,7 @@ void layers_set(struct layers *layers, enum layer layer, bool active, const char
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(layers->layer[layer].why, sizeof(layers->layer[layer].why), format, arguments); /* cut */
+	(void)vsnprintf(layers->layer[layer].why, sizeof(layers->layer[layer].why), format, arguments);
 	va_end(arguments);
 	layers->layer[layer].active = active;
 }

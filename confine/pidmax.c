@@ -11,10 +11,10 @@
 
 #include "base/banned.h"
 
-#define OWN_TASKS 2 /* the supervisor and its watchdog, as in rlimits.c */
-/* The kernel takes no less than 301; what is near the reserved 300 would be far from exact. */
+#define OWN_TASKS 2 /* the supervisor and its watchdog thread, as in rlimits.c */
+/* The kernel requires at least 301. Near the 300 reserved pids the limit would be far from exact. */
 #define TASKS_LEAST 1024
-#define TASKS_MOST 4000000 /* of PID_MAX_LIMIT, 4194304: a higher limit is no limit */
+#define TASKS_MOST 4000000 /* PID_MAX_LIMIT is 4194304 */
 
 bool pidmax_possible(uint64_t tasks)
 {
@@ -37,6 +37,6 @@ int pidmax_set(uint64_t tasks)
 	fd = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	len = snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* numbers below that */
+	len = snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are below */
 	return write(fd, text, (size_t)len) == len ? 0 : -errno;
 }

@@ -18,7 +18,7 @@
 
 /* ---- capabilities ---- */
 
-static int read_capabilities(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
+static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 
@@ -29,13 +29,10 @@ bool privs_have(int cap)
 {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
-	return read_capabilities(data) == 0 && data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
+	return privs_read_capabilities(data) == 0 && data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
-/*
- * The bounding set ends where the kernel says EINVAL: its last capability is not known at compile time. Without
- * CAP_SETPCAP nothing can be dropped, and no_new_privs does it alone.
- */
+/* Ends at EINVAL: the last capability is not known at compile time. Without CAP_SETPCAP only no_new_privs protects. */
 void privs_drop_bounding_set(void)
 {
 	int held;
@@ -47,7 +44,7 @@ void privs_drop_bounding_set(void)
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
-static int drop_capabilities(void)
+static int privs_drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -67,10 +64,7 @@ static int drop_capabilities(void)
 void privs_lock(void)
 {
 	privs_drop_bounding_set();
-	/*
-	 * Both need CAP_SETPCAP, which an ordinary user lacks; without capabilities there is nothing for them to
-	 * lock.
-	 */
+	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
@@ -80,13 +74,13 @@ int privs_drop(void)
 	privs_lock();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return drop_capabilities();
+	return privs_drop_capabilities();
 }
 
 /* ---- another user ---- */
 
-/* The system calls themselves: glibc's would signal each thread, and there is one. */
-static bool is_already(const struct privs_user *user)
+/* System calls, because glibc's wrappers synchronise all threads. */
+static bool privs_is_user(const struct privs_user *user)
 {
 	uid_t uid[3];
 	gid_t gid[3];
@@ -101,24 +95,24 @@ int privs_become(const struct privs_user *user)
 {
 	if (!user->set)
 		return 0;
-	privs_drop_bounding_set(); /* CAP_SETPCAP goes with root's uid */
-	if (is_already(user))
+	privs_drop_bounding_set(); /* CAP_SETPCAP is lost with uid 0 */
+	if (privs_is_user(user))
 		return 0;
 	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, user->gid, user->gid, user->gid) < 0 ||
 	    syscall(SYS_setresuid, user->uid, user->uid, user->uid) < 0)
 		return -errno;
-	return is_already(user) ? 0 : -EPERM; /* a kernel that says 0 and does less is not trusted */
+	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-static int set_groups(int count, const gid_t *group)
+static int privs_set_groups(int count, const gid_t *group)
 {
 	return setgroups((size_t)count, group) < 0 ? -errno : 0;
 }
 
-/* The user last: with root's effective uid go the capabilities that the others take. */
-static int take_on(const struct privs_user *user)
+/* The uid last: with effective uid 0 the capabilities for the others are lost. */
+static int privs_set_effective(const struct privs_user *user)
 {
-	int error = set_groups(0, NULL);
+	int error = privs_set_groups(0, NULL);
 
 	if (error == 0 && setegid(user->gid) < 0)
 		error = -errno;
@@ -142,10 +136,9 @@ int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	error = before.groups < 0 ? -errno : take_on(user);
+	error = before.groups < 0 ? -errno : privs_set_effective(user);
 	if (error < 0) {
-		(void)privs_return(
-			&before); /* the first error is the one to tell; what was changed is the less of it */
+		(void)privs_return(&before); /* the first error is reported */
 		return error;
 	}
 	*ret_before = before;
@@ -161,7 +154,7 @@ int privs_return(struct privs_before *before)
 	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0)
 		error = -errno;
 	if (error == 0 && before->groups >= 0)
-		error = set_groups(before->groups, before->group);
+		error = privs_set_groups(before->groups, before->group);
 	free(before->group);
 	*before = (struct privs_before){0};
 	return error;
@@ -173,15 +166,15 @@ int privs_keep(const struct privs_user *user, const int *caps, size_t count, boo
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3], keep[_LINUX_CAPABILITY_U32S_3];
 	int r;
 
-	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails where it is locked off: there is nothing to keep then */
+	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails if locked: then there is nothing to keep */
 	r = privs_become(user);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	if (r == 0)
-		r = read_capabilities(data);
+		r = privs_read_capabilities(data);
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock(); /* what is kept may be without the capability for that */
+		privs_lock(); /* CAP_SETPCAP may not be among those kept */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

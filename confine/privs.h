@@ -1,4 +1,4 @@
-/* Giving up what a process of the run must never have: capabilities and the ways to get them back. */
+/* Dropping capabilities and the ways to regain them; changing to the user of the run. */
 #ifndef CALLGATE_CONFINE_PRIVS_H
 #define CALLGATE_CONFINE_PRIVS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Whom the run is done as. Not set: as whoever started callgate, with his groups. */
+/* --user. Not set: the run keeps the uid, gid and groups of who started callgate. */
 struct privs_user {
 	bool set;
 	uid_t uid;
@@ -14,14 +14,13 @@ struct privs_user {
 };
 
 /*
- * Makes the calling thread's process that user for good: real, effective and saved ids, no supplementary group. A no-op
- * when not set or when it is so already; before privs_drop(), since it needs CAP_SETUID and CAP_SETGID. The kernel
- * resets PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe except for threads: the process must have one only. 0
- * or -errno.
+ * Changes the process to that user for good: real, effective and saved ids, no supplementary groups. A no-op when not
+ * set or already done. Call it before privs_drop(), since it needs CAP_SETUID and CAP_SETGID. The kernel resets
+ * PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe; the process must have one thread. 0 or -errno.
  */
 int privs_become(const struct privs_user *user);
 
-/* What privs_return() goes back to. */
+/* What privs_return() restores. */
 struct privs_before {
 	bool borrowed;
 	uid_t uid;
@@ -31,16 +30,16 @@ struct privs_before {
 };
 
 /*
- * Takes on the user's effective ids and groups until privs_return(): what is made meanwhile is his, and what he may not
- * do fails. A no-op when not set. 0, or -errno with nothing changed.
+ * Sets effective uid, gid and groups to the user's until privs_return(), so that files are made and access is checked
+ * as that user. A no-op when not set. 0, or -errno with nothing changed.
  */
 int privs_borrow(const struct privs_user *user, struct privs_before *ret_before);
-/* 0, or -errno: the process must not go on then. Releases. */
+/* Frees. 0; on -errno the process must exit. */
 int privs_return(struct privs_before *before);
 
 /*
- * Sets no_new_privs, locks the securebits and empties the bounding set where that is permitted, drops every capability
- * and checks that none is left. Async-signal-safe and idempotent. 0 or -errno.
+ * Sets no_new_privs, locks the securebits and empties the bounding set if permitted, drops all capabilities and checks
+ * that none is left. Async-signal-safe, idempotent. 0 or -errno.
  * Sources: capabilities(7), prctl(2) PR_SET_NO_NEW_PRIVS.
  */
 int privs_drop(void);
@@ -49,12 +48,12 @@ int privs_drop(void);
 bool privs_have(int cap);
 
 /*
- * As privs_become(), keeping of the capabilities held just these (`count` CAP_*), for as long as something is being
- * made that takes them; privs_drop() is to follow. lock: privs_lock() as well, now. 0 or -errno.
+ * privs_become(), but keeps these capabilities (`count` CAP_*) if held, until privs_drop(). lock: call privs_lock() as
+ * well. 0 or -errno.
  */
 int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock);
 
-/* Parts of it, while the capability for them is still there: in a new user namespace everything is as new. */
+/* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
 void privs_lock(void);
 void privs_drop_bounding_set(void);
 

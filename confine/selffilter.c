@@ -26,7 +26,7 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
 #endif
 
-static struct bpf_leaf leaf(const void *ctx, int nr)
+static struct bpf_leaf selffilter_leaf(const void *ctx, int nr)
 {
 	const unsigned *roles = ctx;
 	const struct syscall_row *row = table_find(nr);
@@ -48,16 +48,14 @@ static struct bpf_leaf leaf(const void *ctx, int nr)
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &roles, .leaf = leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	const struct bpf_tree tree = {.ctx = &roles, .leaf = selffilter_leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
 
 	return bpf_build(&tree, ret_program);
 }
 
 int selffilter_install(unsigned roles)
 {
-	/*
-	 * Nothing foreign runs here that could be kept from guessing addresses: the mitigations would only cost time.
-	 */
+	/* SPEC_ALLOW: no speculation mitigations, which would cost time; no untrusted code runs in these processes. */
 	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	struct sock_fprog program;
 	int error = selffilter_build(roles, &program);
@@ -66,7 +64,7 @@ int selffilter_install(unsigned roles)
 	if (error < 0)
 		return error;
 	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	/* With TSYNC, a positive value is the thread that could not follow: another filter, which none of ours has. */
+	/* TSYNC: a positive value is a thread that could not be synchronised. */
 	error = ret < 0 ? -errno : ret > 0 ? -ESRCH : 0;
 	free(program.filter);
 	return error;

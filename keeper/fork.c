@@ -23,8 +23,8 @@
 #include "base/banned.h"
 
 static _Noreturn void keeper_child_main(const struct keeper_options *options, const struct keeper_child *child,
-				 struct namespaces *namespaces, struct egress_side *egress, const int stdio_fd[3],
-				 int control_fd)
+					struct namespaces *namespaces, struct egress_side *egress,
+					const int stdio_fd[3], int control_fd)
 {
 	const struct process_options process = {
 		.policy = options->policy,
@@ -90,7 +90,7 @@ static int keeper_make_shared(struct keeper_child *child)
 
 /* On a terminal stdout and stderr are one stream, which is captured as stdout. */
 static int keeper_make_terminal(const struct keeper_options *options, const struct capture_options *out,
-			 struct keeper_outcome *outcome, struct keeper_streams *streams, int stdio_fd[3])
+				struct keeper_outcome *outcome, struct keeper_streams *streams, int stdio_fd[3])
 {
 	int error = terminal_open(&streams->terminal, options->show, &stdio_fd[0]), read_fd = -1, write_fd = -1;
 
@@ -108,7 +108,7 @@ static int keeper_make_terminal(const struct keeper_options *options, const stru
 }
 
 static int keeper_make_streams(const struct keeper_options *options, struct keeper_outcome *outcome,
-			struct keeper_streams *streams, int stdio_fd[3])
+			       struct keeper_streams *streams, int stdio_fd[3])
 {
 	struct capture_options out = {.forward_fd = options->show ? STDOUT_FILENO : -1,
 				      .keep = !options->show || options->stdout_bytes != CAPTURE_NO_LIMIT,
@@ -198,8 +198,8 @@ static int keeper_open_end_signals(void)
 
 /* Forks the supervisor into the namespaces that can be made; again with fewer when it could not use one. */
 static int keeper_fork_supervisor(const struct keeper_options *options, struct keeper_child *child,
-			   const struct keeper_wait *wait, struct egress_side *egress, const int stdio_fd[3],
-			   int control_fd)
+				  const struct keeper_wait *wait, struct egress_side *egress, const int stdio_fd[3],
+				  int control_fd)
 {
 	_cleanup_close_ int end_fd = keeper_open_end_signals(); /* -1: signals are handled after the fork */
 	struct namespaces namespaces = NAMESPACES_NONE;

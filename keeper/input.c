@@ -30,7 +30,7 @@ static int input_open(const struct input_file *file)
 }
 
 static int input_copy_one(int workdir_fd, const struct input_file *file, const struct privs_user *user,
-		    struct policy_error *ret_error)
+			  struct policy_error *ret_error)
 {
 	const char *path = file->named;
 	_cleanup_close_ int from = input_open(file);
@@ -44,7 +44,7 @@ static int input_copy_one(int workdir_fd, const struct input_file *file, const s
 
 	if (from == -ELOOP)
 		return input_fail(ret_error, path, from,
-			    "has become a symbolic link, or lies behind one, since it was resolved");
+				  "has become a symbolic link, or lies behind one, since it was resolved");
 	if (from == -EINVAL)
 		return input_fail(ret_error, path, from, "is not a regular file");
 	if (from < 0 || fstat(from, &st) < 0)
@@ -56,7 +56,7 @@ static int input_copy_one(int workdir_fd, const struct input_file *file, const s
 	to = openat(workdir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0 && errno == EEXIST)
 		return input_fail(ret_error, path, -EEXIST,
-			    "the workdir has a file of this name already; rename one of them");
+				  "the workdir has a file of this name already; rename one of them");
 	if (to < 0)
 		return input_fail(ret_error, path, -errno, NULL);
 	error = io_copy(from, to, UINT64_MAX, &copied);

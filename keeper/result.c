@@ -57,7 +57,7 @@ static json_t *result_limits(const struct keeper_options *options, const struct 
 
 	(void)json_object_set_new(all, "wall",
 				  result_limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
-					outcome->ending.status == RUN_TIMEOUT));
+					       outcome->ending.status == RUN_TIMEOUT));
 	(void)json_object_update(all, others);
 	json_decref(others);
 	(void)json_object_set_new(

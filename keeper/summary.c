@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/text.h"
 
@@ -41,7 +42,7 @@ static void summary_denial(FILE *out, const json_t *denial)
 	summary_put(out, ": ");
 	if (!summary_text(denial, "event", NULL)) /* a network request has no errno */
 		summary_put(out, "%s, ", summary_text(denial, "errno", "refused"));
-	if (summary_text(denial, "event", NULL) && summary_text(denial, "rule", NULL)) /* the rule may have allowed it */
+	if (summary_text(denial, "event", NULL) && summary_text(denial, "rule", NULL))
 		summary_put(out, "%s, ", summary_text(denial, "reason", "refused"));
 	summary_put(out, "%s", summary_text(denial, "rule", summary_text(denial, "reason", "not granted")));
 	if (count > 1)
@@ -103,8 +104,7 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 
 	if (events == SUMMARY_NONE)
 		return;
-	summary_denials(out, result,
-		      events == SUMMARY_SUMMARY ? SUMMARY_FIRST : json_array_size(json_object_get(result, "denials")));
+	summary_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : SIZE_MAX);
 	summary_advice(out, result);
 	if (events == SUMMARY_ALL) {
 		summary_list(out, json_object_get(result, "redirects"), "redirected", "from", "to");
@@ -112,7 +112,8 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 	}
 	if (events == SUMMARY_ALL || denied > 0) {
 		summary_put(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied",
-		    summary_text(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")), denied);
+			    summary_text(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")),
+			    denied);
 		summary_end_line(out);
 	}
 }
