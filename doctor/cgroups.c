@@ -1,4 +1,4 @@
-/* The trial of control groups: what a run would make is made, limited, looked at and removed. */
+/* The trial of control groups: makes, limits, reads and removes what a run would. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 void probe_cgroups(struct doctor *doctor)
 {
-	/* Roomy: it is about whether they can be written. */
+	/* High limits: the question is whether they can be set. */
 	const struct policy_limits limits = {
 		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
 	struct layers *layers = layers_create(0, 0);

@@ -52,9 +52,9 @@ const char *finding_state_name(enum finding_state state)
 }
 
 struct trial {
-	enum probe first, last; /* what it finds out */
+	enum probe first, last; /* the probes that it reports */
 	void (*run)(struct doctor *doctor);
-	bool plain; /* without privileges, as the part of a run that does this */
+	bool plain; /* without privileges, as in a run */
 };
 
 static const struct trial trials[] = {
@@ -74,14 +74,13 @@ static const struct trial trials[] = {
 	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},
 };
 
-static _Noreturn void child_run(struct doctor *doctor, const struct trial *trial, pid_t parent)
+static _Noreturn void doctor_run_child(struct doctor *doctor, const struct trial *trial, pid_t parent)
 {
 	sigset_t none;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setpgid(
-		0, 0); /* so that a hanging trial is killed with its children; it has them reaped by us in any case */
+	(void)setpgid(0, 0); /* so that a hanging trial is killed with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
 	if (trial->plain && privs_drop() < 0)
@@ -90,8 +89,8 @@ static _Noreturn void child_run(struct doctor *doctor, const struct trial *trial
 	_exit(0);
 }
 
-/* What a trial that ended without a word tells. */
-static void explain_silence(struct doctor *doctor, const struct trial *trial, int ended, int status)
+/* Reports the probes of a trial that ended without reporting them. */
+static void doctor_report_missing(struct doctor *doctor, const struct trial *trial, int ended, int status)
 {
 	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
 		if (doctor->finding[probe].state != FINDING_NONE)
@@ -106,19 +105,19 @@ static void explain_silence(struct doctor *doctor, const struct trial *trial, in
 	}
 }
 
-static void run_trial(struct doctor *doctor, const struct trial *trial)
+static void doctor_run_trial(struct doctor *doctor, const struct trial *trial)
 {
 	pid_t parent = getpid(), pid = fork();
 	int status = 0, ended;
 
 	if (pid == 0)
-		child_run(doctor, trial, parent);
+		doctor_run_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait(pid, TRIAL_MS, &status);
-	explain_silence(doctor, trial, ended, status);
-	(void)killtree(KILL_MS, __WALL); /* what is left of it; a survivor is in uninterruptible sleep */
+	doctor_report_missing(doctor, trial, ended, status);
+	(void)killtree(KILL_MS, __WALL); /* its descendants; what survives is in uninterruptible sleep */
 }
 
-static bool is_there(const struct doctor *doctor, enum probe probe)
+static bool doctor_found(const struct doctor *doctor, enum probe probe)
 {
 	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_WARNS;
 }
@@ -129,12 +128,12 @@ bool doctor_can_run(const struct doctor *doctor)
 					    PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!is_there(doctor, needed[i]))
+		if (!doctor_found(doctor, needed[i]))
 			return false;
 	return true;
 }
 
-/* ---- what a run would have ---- */
+/* ---- the layers that a run would have ---- */
 
 enum probe doctor_probe_of(enum layer layer)
 {
@@ -151,20 +150,20 @@ enum probe doctor_probe_of(enum layer layer)
 	return probes[layer];
 }
 
-static void expect_layers(struct doctor *doctor)
+static void doctor_set_expected(struct doctor *doctor)
 {
 	const char *why;
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (is_there(doctor, doctor_probe_of(layer)))
+		if (doctor_found(doctor, doctor_probe_of(layer)))
 			doctor->expected |= LAYER_BIT(layer);
-	/* What this build leaves out. */
+	/* Not in this build. */
 	if (!selffilter_possible(&why))
 		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
 	if (filter_is_open())
 		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);
-	/* The numbers of processes must be those of /proc. */
-	if (!is_there(doctor, PROBE_FRESHPROC) || !is_there(doctor, PROBE_MOUNTNS))
+	/* A pid namespace needs a /proc of its own. */
+	if (!doctor_found(doctor, PROBE_FRESHPROC) || !doctor_found(doctor, PROBE_MOUNTNS))
 		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
 }
 
@@ -174,11 +173,10 @@ struct doctor *doctor_examine(void)
 
 	if (doctor == MAP_FAILED)
 		return NULL;
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
-		    0); /* refused: only killed trials' children would be left to others */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* on failure children of killed trials may be left */
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
-		run_trial(doctor, &trials[i]);
-	expect_layers(doctor);
+		doctor_run_trial(doctor, &trials[i]);
+	doctor_set_expected(doctor);
 	return doctor;
 }
 

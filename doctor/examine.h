@@ -1,6 +1,6 @@
 /*
- * What this machine offers a run, found out by trying it: in child processes with a time limit each, so that nothing of
- * it stays and a trial that hangs or is killed is an answer, too.
+ * Finds out what this machine offers a run, by trying it. Each trial runs in a child process with a time limit, so that
+ * it leaves nothing behind, and may hang or be killed.
  */
 #ifndef CALLGATE_DOCTOR_EXAMINE_H
 #define CALLGATE_DOCTOR_EXAMINE_H
@@ -9,26 +9,26 @@
 
 #include "policy/parse/layer-names.h"
 
-/* In the order in which they are shown. */
+/* In the order of the output. */
 enum probe {
 	PROBE_KERNEL,
-	PROBE_OUTER,    /* filters that are on this process already */
+	PROBE_OUTER,    /* seccomp filters on this process already */
 	PROBE_FILTER,   /* a seccomp filter can be installed */
-	PROBE_LISTENER, /* a call received, answered, given a descriptor */
+	PROBE_LISTENER, /* a notification received, responded to, a descriptor added */
 	PROBE_MEMORY,   /* process_vm_readv and _writev of a child */
-	PROBE_TRACE,    /* an exec seized, its event seen */
+	PROBE_TRACE,    /* PTRACE_SEIZE, and the stop at an exec */
 	PROBE_BENEATH,  /* openat2 */
 	PROBE_LANDLOCK,
 	PROBE_USERNS,
 	PROBE_MOUNTNS,
-	PROBE_FRESHPROC, /* a proc of its own can be mounted */
+	PROBE_FRESHPROC, /* a new procfs can be mounted */
 	PROBE_PIDNS,
 	PROBE_IPCNS,
 	PROBE_UTSNS,
 	PROBE_NETNS,
 	PROBE_CGROUPNS,
 	PROBE_CGROUPS,
-	PROBE_PROC,    /* /proc as it is */
+	PROBE_PROC,    /* the present /proc */
 	PROBE_SCRATCH, /* $TMPDIR */
 	PROBE_CORE,    /* core_pattern */
 	PROBE_LIBRARIES,
@@ -36,36 +36,36 @@ enum probe {
 };
 
 enum finding_state {
-	FINDING_NONE, /* the trial said nothing */
+	FINDING_NONE, /* the trial reported nothing */
 	FINDING_WORKS,
 	FINDING_LACKS,
-	FINDING_WARNS, /* works, and is to be known about */
+	FINDING_WARNS, /* works, with a caveat */
 	FINDING_STATE_MAX,
 };
 
 struct finding {
 	enum finding_state state;
-	int error;      /* errno of what failed; 0 */
+	int error;      /* errno of what failed, or 0 */
 	char text[240]; /* what it means, without a full stop */
 };
 
-/* What advice rests on beyond the findings. */
+/* What the advice depends on besides the findings. */
 enum trait {
-	TRAIT_FILTERED = 1 << 0, /* a seccomp filter is on us */
-	TRAIT_LISTENER = 1 << 1, /* and one of them has a listener */
-	TRAIT_CALLGATE = 1 << 2, /* which behaves as callgate's */
+	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
+	TRAIT_LISTENER = 1 << 1, /* one that has a listener */
+	TRAIT_CALLGATE = 1 << 2, /* which looks like callgate's */
 	TRAIT_DOCKER = 1 << 3,
 	TRAIT_PODMAN = 1 << 4,
 	TRAIT_KUBERNETES = 1 << 5,
 	TRAIT_WSL = 1 << 6,
 	TRAIT_GVISOR = 1 << 7,
 	TRAIT_YAMA = 1 << 8,          /* ptrace_scope is above 1 */
-	TRAIT_APPARMOR = 1 << 9,      /* AppArmor keeps user namespaces from programs without a profile */
+	TRAIT_APPARMOR = 1 << 9,      /* AppArmor denies user namespaces to programs without a profile */
 	TRAIT_MAX_USERNS = 1 << 10,   /* user.max_user_namespaces is 0 */
 	TRAIT_USERNS_CLONE = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
-	TRAIT_CHROOT = 1 << 12,       /* our root is no mount: no user namespace in there */
+	TRAIT_CHROOT = 1 << 12,       /* the root directory is not a mount point: no user namespaces */
 	TRAIT_CGROUP2 = 1 << 13,      /* there is a v2 hierarchy with controllers */
-	TRAIT_SYSTEMD = 1 << 14,      /* a systemd runs here and could delegate one */
+	TRAIT_SYSTEMD = 1 << 14,      /* systemd runs and could delegate one */
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 
@@ -73,24 +73,24 @@ struct doctor {
 	struct finding finding[PROBE_MAX];
 	unsigned traits;          /* enum trait */
 	unsigned expected;        /* LAYER_BITs a run should have */
-	bool refused_pidfd_getfd; /* by the filters that are on us */
+	bool refused_pidfd_getfd; /* by the filters on this process */
 };
 
 /*
- * Tries everything. The calling process must have no other children and becomes a subreaper. In memory shared with the
- * trials: doctor_free. NULL with errno.
+ * Runs all trials. The calling process must have no other children and becomes a subreaper. Release with doctor_free.
+ * NULL with errno.
  */
 struct doctor *doctor_examine(void);
 void doctor_free(struct doctor *doctor);
 
-/* The probe's name in messages and --json, and the words for a state. Static. */
+/* Names in messages and --json. Static. */
 const char *probe_name(enum probe probe);
 const char *finding_state_name(enum finding_state state);
 
-/* What tells whether a run would have the layer. */
+/* The probe that says whether a run would have the layer. */
 enum probe doctor_probe_of(enum layer layer);
 
-/* True when what no run can do without was found. */
+/* True when everything that every run needs was found. */
 bool doctor_can_run(const struct doctor *doctor);
 
 #endif

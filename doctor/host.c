@@ -1,4 +1,4 @@
-/* Trials of the surroundings: kernel, libraries, /proc, scratch space, what a crash starts. */
+/* Trials of the host: kernel, libraries, /proc, scratch space, core_pattern. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -25,8 +25,8 @@
 
 #define LITTLE_BYTES (UINT64_C(64) << 20)
 
-/* Only what advice depends on: nothing that can be tried is concluded from a name. */
-static void find_surroundings(struct doctor *doctor, const struct utsname *kernel)
+/* Traits for the advice only: what can be tried is never concluded from names. */
+static void probe_find_host_traits(struct doctor *doctor, const struct utsname *kernel)
 {
 	char text[256];
 
@@ -39,7 +39,7 @@ static void find_surroundings(struct doctor *doctor, const struct utsname *kerne
 	if (strcasestr(kernel->release, "microsoft"))
 		doctor->traits |= TRAIT_WSL;
 	if (probe_read("/proc/version", text, sizeof(text)) && strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
-		doctor->traits |= TRAIT_GVISOR; /* the constant it shows */
+		doctor->traits |= TRAIT_GVISOR; /* a constant of gVisor */
 	if (access("/run/systemd/system", F_OK) == 0)
 		doctor->traits |= TRAIT_SYSTEMD;
 }
@@ -50,7 +50,7 @@ void probe_kernel(struct doctor *doctor)
 
 	if (uname(&kernel) < 0)
 		return;
-	find_surroundings(doctor, &kernel);
+	probe_find_host_traits(doctor, &kernel);
 	probe_found(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
 		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
 		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
@@ -89,7 +89,7 @@ void probe_beneath(struct doctor *doctor)
  * The options of the file system at a mount point, from mountinfo: "rw,hidepid=invisible". 0, -ENOENT when nothing is
  * mounted there, another -errno when mountinfo cannot be read.
  */
-static int mount_options(const char *point, char *out, size_t size)
+static int probe_mount_options(const char *point, char *out, size_t size)
 {
 	_cleanup_free_ char *text = NULL;
 	char *line, *state = NULL;
@@ -106,7 +106,7 @@ static int mount_options(const char *point, char *out, size_t size)
 			field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL;
 		if (!field || !options || strncmp(field, point, strlen(point)) != 0 || field[strlen(point)] != ' ')
 			continue;
-		(void)snprintf(out, size, "%s", options + 1); /* cut; the last mount is the one on top */
+		(void)snprintf(out, size, "%s", options + 1); /* truncated if longer; the last mount is on top */
 		error = 0;
 	}
 	return error;
@@ -116,14 +116,14 @@ void probe_proc(struct doctor *doctor)
 {
 	char options[256] = "", stat[64], *hidden;
 
-	if (mount_options("/", options, sizeof(options)) == -ENOENT)
+	if (probe_mount_options("/", options, sizeof(options)) == -ENOENT)
 		doctor->traits |= TRAIT_CHROOT;
 	if (!probe_read("/proc/self/stat", stat, sizeof(stat))) {
 		probe_lacks(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;
 	}
 	options[0] = '\0';
-	(void)mount_options("/proc", options, sizeof(options));
+	(void)probe_mount_options("/proc", options, sizeof(options));
 	hidden = strstr(options, "hidepid=");
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
@@ -136,7 +136,7 @@ void probe_proc(struct doctor *doctor)
 
 /* ---- scratch space ---- */
 
-static const char *filesystem_name(long type)
+static const char *probe_filesystem_name(long type)
 {
 	static const struct {
 		long type;
@@ -176,7 +176,7 @@ void probe_scratch(struct doctor *doctor)
 	probe_found(doctor, PROBE_SCRATCH,
 		    bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
 		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base,
-		    filesystem_name(fs.f_type), (unsigned long long)(bytes >> 20),
+		    probe_filesystem_name(fs.f_type), (unsigned long long)(bytes >> 20),
 		    bytes < LITTLE_BYTES ? ": little" : "", slow ? ": slow, a local TMPDIR is better" : "");
 	removed = scratch_remove(&scratch);
 	if (removed < 0)
@@ -184,13 +184,13 @@ void probe_scratch(struct doctor *doctor)
 }
 
 /*
- * What a crash of the program starts runs outside of the run, with its memory for input. A pipe is not started for its
- * limit of 1 byte (launch.c); a socket (Linux 6.16) is told whatever the limit says.
+ * A core_pattern handler runs outside of the run and reads the program's memory. With an RLIMIT_CORE of 1 byte (set by
+ * launch.c) the kernel starts no pipe handler; a socket handler (Linux 6.16) ignores the limit.
  */
 void probe_core(struct doctor *doctor)
 {
 	static const struct rlimit one_byte = {1, 1};
-	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* not where it is 0 already, for good */
+	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails if the hard limit is 0 */
 	char pattern[160];
 
 	if (!probe_read("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))

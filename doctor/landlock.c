@@ -1,4 +1,4 @@
-/* The trial of Landlock: a domain is entered, an open and a signal are refused by it. landlock(7). */
+/* The trial of Landlock: enters a domain, in which an open and a signal must be denied. landlock(7). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-/* All that it can take away, with no exception at all. */
-static int enter_domain(int abi)
+/* Enters a domain that restricts all rights without exceptions. */
+static int probe_enter_domain(int abi)
 {
 	const struct landlock_rights rights = landlock_rights(abi);
 	size_t size = abi >= 6   ? sizeof(rights)
@@ -27,7 +27,7 @@ static int enter_domain(int abi)
 	return landlock_enter(fd);
 }
 
-static const char *absence(int error)
+static const char *probe_landlock_reason(int error)
 {
 	switch (error) {
 	case EOPNOTSUPP:
@@ -51,12 +51,12 @@ void probe_landlock(struct doctor *doctor)
 		return;
 	}
 	if (abi < 0) {
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", absence(-abi));
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", probe_landlock_reason(-abi));
 		return;
 	}
-	error = enter_domain(abi);
+	error = probe_enter_domain(abi);
 	if (error < 0) {
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s", absence(-error));
+		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s", probe_landlock_reason(-error));
 		return;
 	}
 	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /*
- * The trial of namespaces, as a run makes them: all but the network's by one clone(2); where that is refused, a process
- * leaves them one by one, the user namespace first, which gives the privileges for the others. It does in each what a
- * run needs it for.
+ * The trial of namespaces, as a run makes them: all but the network namespace by one clone(2). Where that fails, a
+ * process unshares them one by one, the user namespace first, which gives the capabilities for the others. In each one
+ * it then does what a run does there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,8 +49,8 @@ enum step {
 
 static const struct {
 	enum probe probe;
-	const char *fails; /* what it means that it fails */
-	const char *works; /* on the last step of a probe */
+	const char *fails; /* the finding when the step fails */
+	const char *works; /* on the last step of a probe: the finding when all worked */
 } steps[STEP_MAX] = {
 	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
 	[STEP_MAP] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
@@ -69,23 +69,23 @@ static const struct {
 };
 
 struct page {
-	volatile int unshared; /* 1: wants its ids mapped, 2: failed */
+	volatile int unshared; /* 1: the id maps are to be written, 2: failed */
 	volatile int mapped;
-	volatile int error[STEP_MAX]; /* -1: not come to */
+	volatile int error[STEP_MAX]; /* -1: not reached */
 	volatile bool proc_is_fresh;
-	bool cloned; /* into all of them but the network's */
+	bool cloned; /* made by clone(2): all but the network namespace */
 };
 
-/* ---- within ---- */
+/* ---- in the namespaces ---- */
 
-static int unshared(const struct page *page, int flag)
+static int probe_unshare(const struct page *page, int flag)
 {
 	if (page->cloned && flag & BY_CLONE)
 		return 0;
 	return unshare(flag) < 0 ? errno : 0;
 }
 
-static int loopback_up(void)
+static int probe_raise_loopback(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq request = {.ifr_name = "lo"};
@@ -96,8 +96,8 @@ static int loopback_up(void)
 	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? errno : 0;
 }
 
-/* As view/attach.c: a tmpfs and a copy of mounts, made apart, put at names, made the root. */
-static int make_tree(struct page *page, int *ret_tmpfs)
+/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. */
+static int probe_make_tree(struct page *page, int *ret_tmpfs)
 {
 	_cleanup_close_ int tmpfs = mounts_make("tmpfs", NULL, 0), copy = -1;
 	int r;
@@ -116,17 +116,17 @@ static int make_tree(struct page *page, int *ret_tmpfs)
 	return r;
 }
 
-static void try_mounts(struct page *page, int *ret_tmpfs)
+static void probe_mounts(struct page *page, int *ret_tmpfs)
 {
 	page->error[STEP_TMPFS] = 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		page->error[STEP_TMPFS] = errno;
 	else
-		(void)make_tree(page, ret_tmpfs); /* its error is in the page */
+		(void)probe_make_tree(page, ret_tmpfs); /* the error is in the page */
 }
 
-/* As one of the first two processes of the new pid namespace: its number is the one the mount says. */
-static _Noreturn void mount_proc(struct page *page, int tmpfs)
+/* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
+static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 {
 	int proc = mounts_make("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
 	char self[16] = "";
@@ -137,65 +137,65 @@ static _Noreturn void mount_proc(struct page *page, int tmpfs)
 	_exit(0);
 }
 
-static void try_proc(struct page *page, int tmpfs)
+static void probe_pidns(struct page *page, int tmpfs)
 {
 	pid_t pid;
 	int status;
 
-	page->error[STEP_PID] = unshared(page, CLONE_NEWPID);
+	page->error[STEP_PID] = probe_unshare(page, CLONE_NEWPID);
 	if (page->error[STEP_PID] || tmpfs < 0)
 		return;
 	pid = fork();
 	if (pid == 0)
-		mount_proc(page, tmpfs);
+		probe_mount_proc(page, tmpfs);
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait(pid, STEP_MS, &status); /* what it found is in the page */
+		(void)probe_wait(pid, STEP_MS, &status); /* the result is in the page */
 }
 
-/* Over the present root, which then goes: pivot_root(2). */
-static int change_root(int tmpfs)
+/* Makes tmpfs the root and detaches the old one: pivot_root(2), section "pivot_root(".", ".")". */
+static int probe_change_root(int tmpfs)
 {
 	if (mounts_attach(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return errno;
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* False: nothing else can be had either. */
-static bool leave_user(struct page *page)
+/* False when no other namespace can be made either. */
+static bool probe_userns(struct page *page)
 {
-	page->error[STEP_USER] = unshared(page, CLONE_NEWUSER);
+	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have(CAP_SYS_ADMIN);
 	return probe_await(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
 }
 
-static _Noreturn void live_within(struct page *page)
+static _Noreturn void probe_namespaces_child(struct page *page)
 {
 	int tmpfs = -1;
 
-	if (!leave_user(page))
+	if (!probe_userns(page))
 		_exit(0);
-	page->error[STEP_IPC] = unshared(page, CLONE_NEWIPC);
-	page->error[STEP_UTS] = unshared(page, CLONE_NEWUTS);
-	page->error[STEP_NET] = unshared(page, CLONE_NEWNET);
+	page->error[STEP_IPC] = probe_unshare(page, CLONE_NEWIPC);
+	page->error[STEP_UTS] = probe_unshare(page, CLONE_NEWUTS);
+	page->error[STEP_NET] = probe_unshare(page, CLONE_NEWNET);
 	if (page->error[STEP_NET] == 0)
-		page->error[STEP_LOOPBACK] = loopback_up();
-	page->error[STEP_CGROUP] = unshared(page, CLONE_NEWCGROUP);
-	page->error[STEP_MOUNT] = unshared(page, CLONE_NEWNS);
+		page->error[STEP_LOOPBACK] = probe_raise_loopback();
+	page->error[STEP_CGROUP] = probe_unshare(page, CLONE_NEWCGROUP);
+	page->error[STEP_MOUNT] = probe_unshare(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
-		try_mounts(page, &tmpfs);
-	try_proc(page, tmpfs);
+		probe_mounts(page, &tmpfs);
+	probe_pidns(page, tmpfs);
 	if (page->error[STEP_BIND] == 0)
-		page->error[STEP_ROOT] = change_root(tmpfs);
+		page->error[STEP_ROOT] = probe_change_root(tmpfs);
 	_exit(0);
 }
 
-/* ---- from outside ---- */
+/* ---- in the parent ---- */
 
-static int put(pid_t pid, const char *name, const char *text)
+static int probe_put(pid_t pid, const char *name, const char *text)
 {
 	char path[64];
 	_cleanup_close_ int fd = -1;
@@ -205,8 +205,8 @@ static int put(pid_t pid, const char *name, const char *text)
 	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
 }
 
-/* Root's ids are mapped to themselves, another's only his own. */
-static int map_ids(pid_t pid)
+/* As root all ids are mapped to themselves, else only our own. */
+static int probe_map_ids(pid_t pid)
 {
 	char users[64] = "0 0 4294967295", groups[64] = "0 0 4294967295";
 	int error = 0;
@@ -214,16 +214,16 @@ static int map_ids(pid_t pid)
 	if (geteuid() != 0) {
 		(void)snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
 		(void)snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
-		error = put(pid, "setgroups", "deny");
+		error = probe_put(pid, "setgroups", "deny");
 	}
 	if (error == 0)
-		error = put(pid, "uid_map", users);
+		error = probe_put(pid, "uid_map", users);
 	if (error == 0)
-		error = put(pid, "gid_map", groups);
+		error = probe_put(pid, "gid_map", groups);
 	return -error;
 }
 
-static void find_obstacles(struct doctor *doctor)
+static void probe_find_userns_traits(struct doctor *doctor)
 {
 	if (probe_number("/proc/sys/user/max_user_namespaces") == 0)
 		doctor->traits |= TRAIT_MAX_USERNS;
@@ -233,8 +233,8 @@ static void find_obstacles(struct doctor *doctor)
 		doctor->traits |= TRAIT_APPARMOR;
 }
 
-/* Why: the likeliest thing that gives this errno. */
-static const char *obstacle(const struct doctor *doctor, enum step step, int error)
+/* The likeliest reason for this errno. */
+static const char *probe_reason(const struct doctor *doctor, enum step step, int error)
 {
 	unsigned traits = doctor->traits;
 
@@ -258,7 +258,7 @@ static const char *obstacle(const struct doctor *doctor, enum step step, int err
 	return "refused, perhaps by a security module";
 }
 
-static void report(struct doctor *doctor, const struct page *page)
+static void probe_report_namespaces(struct doctor *doctor, const struct page *page)
 {
 	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_MAP];
 
@@ -270,7 +270,7 @@ static void report(struct doctor *doctor, const struct page *page)
 			continue;
 		if (error > 0)
 			probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
-				    obstacle(doctor, step, error), strerror(error));
+				    probe_reason(doctor, step, error), strerror(error));
 		else if (error < 0 && step != STEP_MAP)
 			probe_found(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
 				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
@@ -282,8 +282,8 @@ static void report(struct doctor *doctor, const struct page *page)
 	}
 }
 
-/* A fork into the namespaces; -1: refused. */
-static pid_t clone_all(struct page *page)
+/* Forks into the namespaces. -1: failed. */
+static pid_t probe_clone_all(struct page *page)
 {
 	pid_t pid;
 
@@ -304,17 +304,17 @@ void probe_namespaces(struct doctor *doctor)
 		return;
 	for (enum step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
-	find_obstacles(doctor);
-	pid = clone_all(page);
+	probe_find_userns_traits(doctor);
+	pid = probe_clone_all(page);
 	if (pid < 0)
 		pid = fork();
 	if (pid == 0)
-		live_within(page);
+		probe_namespaces_child(page);
 	if (pid < 0)
 		return;
 	if (probe_await(&page->unshared, 0, STEP_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = map_ids(pid);
+		page->error[STEP_MAP] = probe_map_ids(pid);
 	page->mapped = 1;
 	if (probe_wait(pid, STEP_MS, &status) == 0 && page->unshared)
-		report(doctor, page);
+		probe_report_namespaces(doctor, page);
 }

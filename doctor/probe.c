@@ -23,7 +23,7 @@ void probe_found(struct doctor *doctor, enum probe probe, enum finding_state sta
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* a longer one is cut */
+	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* truncated if longer */
 	va_end(arguments);
 	finding->error = error;
 	finding->state = state;
@@ -34,12 +34,12 @@ void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char 
 	probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
-/* Polling, because a pidfd may be what is refused here. */
-static void nap(void)
+/* Polling, because pidfds may not be available here. */
+static void probe_sleep(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
 
-	(void)nanosleep(&moment, NULL); /* an early wake-up is fine */
+	(void)nanosleep(&moment, NULL); /* EINTR: fine */
 }
 
 int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status)
@@ -48,12 +48,12 @@ int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status)
 	pid_t reaped;
 
 	while ((reaped = waitpid(pid, ret_status, WNOHANG | __WALL)) == 0 && io_now_ns() < end)
-		nap();
+		probe_sleep();
 	if (reaped == pid)
 		return 0;
 	if (reaped < 0)
 		return -ECHILD;
-	(void)kill(-pid, SIGKILL); /* its group, when it leads one */
+	(void)kill(-pid, SIGKILL); /* its process group, if it leads one */
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, ret_status, __WALL);
 	return -ETIMEDOUT;
@@ -71,7 +71,7 @@ bool probe_await(const volatile int *word, int value, unsigned timeout_ms)
 	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
 
 	while (*word == value && io_now_ns() < end)
-		nap();
+		probe_sleep();
 	return *word != value;
 }
 

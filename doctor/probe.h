@@ -1,4 +1,4 @@
-/* The trials behind doctor/examine.h. Each runs in a process of its own, says what it found and may be killed. */
+/* The trials of doctor/examine.h. Each runs in a process of its own and reports by probe_found(). */
 #ifndef CALLGATE_DOCTOR_PROBE_H
 #define CALLGATE_DOCTOR_PROBE_H
 
@@ -11,28 +11,25 @@
 __attribute__((format(printf, 5, 6))) void probe_found(struct doctor *doctor, enum probe probe,
 						       enum finding_state state, int error, const char *format, ...);
 
-/* For what failed: FINDING_LACKS, with the error's text behind the message. `error` is positive. */
+/* FINDING_LACKS, with the error's text after the message. `error` is positive. */
 void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char *what);
 
-/*
- * Waits for a child, at most so long, and reaps it; kills it when it takes longer. 0 with its status, -ETIMEDOUT or
- * -ECHILD.
- */
+/* Waits for a child and reaps it; kills it after the timeout. 0 with its status, -ETIMEDOUT or -ECHILD. */
 int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status);
 
-/* Shared memory for a trial that has children of its own; NULL with errno. Never freed: the trial's process ends. */
+/* Memory shared with the children of a trial; NULL with errno. Released when the trial's process exits. */
 void *probe_share(size_t size);
 
-/* Returns when the word is no longer `value`, or after so long: false. */
+/* Waits until the word is not `value`. False after the timeout. */
 bool probe_await(const volatile int *word, int value, unsigned timeout_ms);
 
-/* The first bytes of a file of /proc or /sys as text without its newline. False when it cannot be read. */
+/* The first line of a file of /proc or /sys, truncated to size. False when it cannot be read. */
 bool probe_read(const char *path, char *out, size_t size);
 
-/* -1 when it cannot be read. */
+/* The number in such a file; -1 when it cannot be read. */
 long probe_number(const char *path);
 
-/* ---- one function a trial; comments in the .c files ---- */
+/* ---- the trials; comments in the .c files ---- */
 void probe_kernel(struct doctor *doctor);
 void probe_libraries(struct doctor *doctor);
 void probe_outer(struct doctor *doctor);

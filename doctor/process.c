@@ -1,4 +1,4 @@
-/* Trials of what the supervisor does to processes of the run: their memory, their execs. */
+/* Trials of what the supervisor does to target processes: access to their memory, ptrace of their execs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,8 +16,8 @@
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 
-/* One that lives until it is killed, readable to us as the program is: giving up capabilities took that away. */
-static pid_t fork_idle(void)
+/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop() reset that. */
+static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();
 
@@ -28,14 +28,14 @@ static pid_t fork_idle(void)
 		(void)pause();
 }
 
-static void end_child(pid_t pid)
+static void probe_end_child(pid_t pid)
 {
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, __WALL);
 }
 
-/* An errno of the Yama module's or somebody else's. */
-static void lacks_trace(struct doctor *doctor, enum probe probe, int error, const char *what)
+/* Reports an error of ptrace access, naming Yama if that is the reason. */
+static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
 	long scope = probe_number(YAMA);
 
@@ -54,13 +54,13 @@ void probe_memory(struct doctor *doctor)
 	static volatile char word = 'a'; /* at the same address in the child */
 	char here = 0;
 	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
-	pid_t pid = fork_idle();
+	pid_t pid = probe_fork_idle();
 	int error = 0;
 	uint64_t tries = 0;
 
 	if (pid < 0)
 		return;
-	/* Until the child has made itself readable. */
+	/* Until the child is dumpable. */
 	while (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 && ++tries < 100)
 		(void)usleep(500);
 	here++;
@@ -70,17 +70,17 @@ void probe_memory(struct doctor *doctor)
 	if (error == 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1)
 		error = errno;
 	if (error)
-		lacks_trace(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
+		probe_lacks_ptrace(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
 	else if (here != 'a' + 1 || word != 'a')
 		probe_found(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
 			    "a child's memory reads other than it was written");
 	else
 		probe_found(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
-	end_child(pid);
+	probe_end_child(pid);
 }
 
-/* Waits to be let go, then becomes callgate itself, the one program that is surely there. */
-static _Noreturn void exec_child(const volatile int *go)
+/* Waits for `go`, then executes callgate itself, an executable that surely exists. */
+static _Noreturn void probe_exec_child(const volatile int *go)
 {
 	static char name[] = "callgate", version[] = "--version";
 	char *const argv[] = {name, version, NULL}, *const envp[] = {NULL};
@@ -105,11 +105,11 @@ void probe_trace(struct doctor *doctor)
 		return;
 	pid = fork();
 	if (pid == 0)
-		exec_child(go);
+		probe_exec_child(go);
 	if (pid < 0)
 		return;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
-		lacks_trace(doctor, PROBE_TRACE, errno, "a child cannot be traced");
+		probe_lacks_ptrace(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
 	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
 		if (probe_wait(pid, STEP_MS, &status) == 0 && status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
@@ -119,5 +119,5 @@ void probe_trace(struct doctor *doctor)
 		else
 			probe_found(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD, "the stop of an exec was not seen");
 	}
-	end_child(pid);
+	probe_end_child(pid);
 }

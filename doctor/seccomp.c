@@ -1,4 +1,4 @@
-/* Trials of seccomp: filters that are there already, one of ours, a listener and what it can do. */
+/* Trials of seccomp: filters on this process, a filter of our own, a listener and its features. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -38,8 +38,8 @@
 #define STEP_MS 500
 #define ANSWER 424242
 
-/* getppid gets the action, everything else is allowed. It runs our own code only: the arch is ours. */
-static long install(unsigned long flags, unsigned action)
+/* Installs a filter: `action` for getppid, allow for the rest. No check of the arch: only our own code runs. */
+static long probe_install_filter(unsigned long flags, unsigned action)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -54,7 +54,7 @@ static long install(unsigned long flags, unsigned action)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-static const char *refusal(int error)
+static const char *probe_seccomp_reason(int error)
 {
 	switch (error) {
 	case EINVAL:
@@ -72,8 +72,9 @@ static const char *refusal(int error)
 
 void probe_filter(struct doctor *doctor)
 {
-	if (install(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
-		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", refusal(errno), strerror(errno));
+	if (probe_install_filter(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
+		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", probe_seccomp_reason(errno),
+			    strerror(errno));
 	else if (syscall(SYS_getppid) >= 0 || errno != ENOTTY)
 		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY, "a filter is installed but does nothing");
 	else
@@ -85,26 +86,26 @@ void probe_filter(struct doctor *doctor)
 enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
 
 struct listener_page {
-	volatile int listener; /* -2: not yet; -1: `error` says why not */
+	volatile int listener; /* -2: not yet installed; -1: failed with `error` */
 	volatile int error;
 	volatile int extras; /* KILLABLE, SYNC */
 	volatile long answer;
-	volatile int injected; /* 1 when the descriptor that came is the one sent */
+	volatile int injected; /* 1 when the descriptor that was added is the right one */
 	dev_t device;
 	ino_t inode;
 };
 
-/* Shares our descriptor table, as the program does until its filter is on. */
-static _Noreturn void listened_child(struct listener_page *page)
+/* Shares the descriptor table, as the program does until its filter is installed. */
+static _Noreturn void probe_listener_child(struct listener_page *page)
 {
-	long listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
-				SECCOMP_RET_USER_NOTIF);
+	long listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+					     SECCOMP_RET_USER_NOTIF);
 	struct stat st;
 
 	if (listener >= 0)
 		page->extras = KILLABLE;
 	else if (errno == EINVAL)
-		listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
+		listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
 	page->error = listener < 0 ? errno : 0;
 	page->listener = listener < 0 ? -1 : (int)listener;
 	if (listener < 0)
@@ -115,7 +116,7 @@ static _Noreturn void listened_child(struct listener_page *page)
 	_exit(0);
 }
 
-static int receive(int listener, struct seccomp_notif *ret_notification)
+static int probe_receive(int listener, struct seccomp_notif *ret_notification)
 {
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 
@@ -124,20 +125,20 @@ static int receive(int listener, struct seccomp_notif *ret_notification)
 	return notify_receive(listener, ret_notification);
 }
 
-/* The step that failed, NULL when all went well. */
-static const char *converse(struct listener_page *page, int fd, pid_t pid, int *ret_error)
+/* The step that failed, or NULL. */
+static const char *probe_respond(struct listener_page *page, int fd, pid_t pid, int *ret_error)
 {
 	struct seccomp_notif notification;
 	int listener = page->listener, status;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0)
 		page->extras |= SYNC;
-	*ret_error = receive(listener, &notification);
+	*ret_error = probe_receive(listener, &notification);
 	if (*ret_error == 0)
 		*ret_error = answer_value(listener, notification.id, ANSWER);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
-	*ret_error = receive(listener, &notification);
+	*ret_error = probe_receive(listener, &notification);
 	if (*ret_error == 0)
 		*ret_error = answer_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	if (*ret_error >= 0)
@@ -152,7 +153,8 @@ static const char *converse(struct listener_page *page, int fd, pid_t pid, int *
 	return page->injected ? NULL : "the descriptor did not arrive";
 }
 
-static void report_conversation(struct doctor *doctor, const struct listener_page *page, const char *failed, int error)
+static void probe_report_listener(struct doctor *doctor, const struct listener_page *page, const char *failed,
+				  int error)
 {
 	if (failed)
 		probe_lacks(doctor, PROBE_LISTENER, -error, failed);
@@ -165,8 +167,8 @@ static void report_conversation(struct doctor *doctor, const struct listener_pag
 				    : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may interrupt calls");
 }
 
-/* callgate gives name_to_handle_at an answer of its own, for a path that is nowhere, too. */
-static bool looks_like_callgate(void)
+/* callgate returns EOPNOTSUPP from name_to_handle_at even for a missing path; the kernel returns ENOENT. */
+static bool probe_is_callgate(void)
 {
 	struct {
 		unsigned bytes;
@@ -179,9 +181,9 @@ static bool looks_like_callgate(void)
 	       errno == EOPNOTSUPP;
 }
 
-static void report_refusal(struct doctor *doctor, int error)
+static void probe_report_no_listener(struct doctor *doctor, int error)
 {
-	if (looks_like_callgate())
+	if (probe_is_callgate())
 		doctor->traits |= TRAIT_CALLGATE | TRAIT_LISTENER;
 	if (error == EBUSY)
 		doctor->traits |= TRAIT_LISTENER;
@@ -189,7 +191,8 @@ static void report_refusal(struct doctor *doctor, int error)
 		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error,
 			    "this is a program of a callgate run, which listens already");
 	else
-		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", refusal(error), strerror(error));
+		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", probe_seccomp_reason(error),
+			    strerror(error));
 }
 
 void probe_listener(struct doctor *doctor)
@@ -206,20 +209,20 @@ void probe_listener(struct doctor *doctor)
 	*page = (struct listener_page){.listener = -2, .device = st.st_dev, .inode = st.st_ino};
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		listened_child(page);
+		probe_listener_child(page);
 	if (pid < 0 || !probe_await(&page->listener, -2, STEP_MS))
 		return;
 	if (page->listener < 0) {
-		report_refusal(doctor, page->error);
+		probe_report_no_listener(doctor, page->error);
 		return;
 	}
-	failed = converse(page, fd, (pid_t)pid, &error);
-	report_conversation(doctor, page, failed, error);
+	failed = probe_respond(page, fd, (pid_t)pid, &error);
+	probe_report_listener(doctor, page, failed, error);
 }
 
-/* ---- filters that are there already ---- */
+/* ---- filters on this process ---- */
 
-static bool try_pidfd_getfd(void)
+static bool probe_pidfd_getfd(void)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
@@ -227,12 +230,12 @@ static bool try_pidfd_getfd(void)
 	return copy >= 0;
 }
 
-static bool try_unshare(void)
+static bool probe_unshare_files(void)
 {
 	return unshare(CLONE_FILES) == 0;
 }
 
-static bool try_read_memory(void)
+static bool probe_read_memory(void)
 {
 	char from = 1, to = 0;
 	const struct iovec local = {&to, 1}, remote = {&from, 1};
@@ -240,14 +243,14 @@ static bool try_read_memory(void)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-/* Last: from then on signals stop us. */
-static bool try_ptrace(void)
+/* Called last: afterwards signals stop this process. */
+static bool probe_ptrace(void)
 {
 	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
 }
 
-/* "Seccomp:\t2" of /proc/self/status; how many where the kernel says it (5.9). 0: none. -1: unknown. */
-static int count_filters(void)
+/* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
+static int probe_count_filters(void)
 {
 	_cleanup_free_ char *status = NULL;
 	const char *at;
@@ -267,13 +270,13 @@ void probe_outer(struct doctor *doctor)
 	static const struct {
 		const char *name;
 		bool (*works)(void);
-	} calls[] = {{"pidfd_getfd", try_pidfd_getfd},
-		     {"unshare", try_unshare},
-		     {"process_vm_readv", try_read_memory},
-		     {"ptrace", try_ptrace}};
+	} calls[] = {{"pidfd_getfd", probe_pidfd_getfd},
+		     {"unshare", probe_unshare_files},
+		     {"process_vm_readv", probe_read_memory},
+		     {"ptrace", probe_ptrace}};
 	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
 	char refused[120] = "";
-	int filters = count_filters();
+	int filters = probe_count_filters();
 
 	if (filters <= 0) {
 		probe_found(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
