@@ -211,13 +211,13 @@ static bool placement_received(struct cpu *cpu, const struct syscall_row *row, c
 	struct placement *placement = (struct placement *)cpu;
 	pid_t tid = (pid_t)notification->pid;
 
-	if (!row || (row->nr != __NR_sched_getaffinity && row->nr != __NR_sched_setaffinity))
+	if (!row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
 		return false;
 	placement_hide(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
 	placement_pause(placement, io_now_ns() + READ_MASK_NS);
-	if (row->nr == __NR_sched_setaffinity) {
+	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
 		placement->affinity.late = 0; /* from now on a mask like ours may be the run's own */
 	}

@@ -59,6 +59,18 @@ enum row_intent {
 	INTENT_MAX,
 };
 
+/*
+ * What the dispatcher does with a notification before the call is judged. A hook may have the call continued, which is
+ * then neither judged nor recorded.
+ */
+enum row_hook {
+	HOOK_NONE,
+	HOOK_SIGRETURN,     /* restarts the call that the signal interrupted: supervisor/interrupted.h. Always continued */
+	HOOK_GET_AFFINITY,  /* the mask must be the program's own: supervisor/cpu/cpu.h */
+	HOOK_SET_AFFINITY,
+	HOOK_RECORD_LOCK,   /* continued while there is room for the lock: account/locks.h */
+};
+
 /* What differs from run to run and decides about what is native. None: the strictest. */
 enum run_trait {
 	/* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
@@ -164,8 +176,7 @@ struct syscall_row {
 		const char *name;
 	} arg[6];
 	uint16_t place; /* in the table, from 1; 0: a row that is not of it */
-	/* where judged_in makes it notified, registers that match `allow` are let pass, unjudged and unrecorded */
-	bool told;
+	enum row_hook hook;
 };
 
 /* All rows, in the order of syscalls.def. */
