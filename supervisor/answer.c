@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* ioctl(2) on the listener; interrupted (the watchdog's signal, a cancelled worker's), the kernel has taken it back. */
+/* An interrupted ioctl (by the watchdog's signal or a cancelled worker's) has had no effect, so it is repeated. */
 static int answer_ioctl(int listener_fd, unsigned long request, const void *argument)
 {
 	int r;
@@ -47,12 +47,12 @@ int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec)
 
 /* ---- continuing ---- */
 
-static int answer_go_on(int listener_fd, uint64_t id, bool may)
+static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 {
-	if (may)
+	if (permitted)
 		return answer_respond(listener_fd,
 			       &(struct seccomp_notif_resp){.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
-	(void)answer_error(listener_fd, id, -EPERM); /* fails when nobody waits */
+	(void)answer_error(listener_fd, id, -EPERM); /* fails when the call has ended already */
 	return -EPERM;
 }
 
@@ -74,7 +74,7 @@ static bool answer_may_continue(const struct syscall_row *row, enum continue_rea
 
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
 {
-	return answer_go_on(listener_fd, id, row && answer_may_continue(row, reason));
+	return answer_send_continue(listener_fd, id, row && answer_may_continue(row, reason));
 }
 
 int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
@@ -82,7 +82,7 @@ int answer_pass(int listener_fd, const struct seccomp_notif *notification, const
 	uint64_t arg[6];
 
 	memcpy(arg, notification->data.args, sizeof(arg));
-	return answer_go_on(listener_fd, notification->id, row && table_allows(row, arg));
+	return answer_send_continue(listener_fd, notification->id, row && table_allows(row, arg));
 }
 
 /* ---- later ---- */
@@ -101,7 +101,7 @@ bool answer_is_awaited(const struct answer *answer)
 void answer_end(const struct answer *answer, int64_t result)
 {
 	int listener_fd = answer->sandbox->listener_fd;
-	/* Before the response: the target may run at once, in our place. */
+	/* Read before the response: the target thread may then run at once, in place of this one. */
 	uint64_t took_ns = io_now_ns() - answer->start_ns;
 
 	if (result < 0)

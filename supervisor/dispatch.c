@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -38,7 +37,7 @@ void dispatch_done(struct dispatch *dispatch)
 	dispatch->by_row = NULL;
 }
 
-/* Only what handlers read before they write; the texts are as large as the call and stay as they are. */
+/* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */
 static void dispatch_begin(struct dispatch *dispatch, const struct seccomp_notif *notification,
 			   const struct syscall_row *row)
 {
@@ -63,8 +62,8 @@ static void dispatch_begin(struct dispatch *dispatch, const struct seccomp_notif
 	call->again = false;
 }
 
-/* Numbers nobody listed and calls of another architecture (int 0x80, x32): as if the kernel did not have them. */
-static void dispatch_refuse_unknown(struct dispatch *dispatch, const struct seccomp_notif *notification)
+/* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */
+static void dispatch_refuse_unlisted(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
 	static char name[32];
@@ -76,7 +75,7 @@ static void dispatch_refuse_unknown(struct dispatch *dispatch, const struct secc
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
 }
 
-static void dispatch_perform(struct call *call)
+static void dispatch_judge(struct call *call)
 {
 	syscall_fn *handler = table_handler(call->row);
 	int r;
@@ -87,7 +86,7 @@ static void dispatch_perform(struct call *call)
 	}
 	r = decode_call(call);
 	if (!call_valid(call)) {
-		/* What was read may be another process's memory by now: the number was used again. */
+		/* The target thread died, and its pid may have been reused: the memory read may be another process's. */
 		call->outcome.kind = OUTCOME_GONE;
 		return;
 	}
@@ -125,13 +124,13 @@ static void dispatch_count(struct dispatch *dispatch)
 }
 
 /*
- * Who calls. False: it died, and nobody waits. A caller that cannot be looked up (no memory, no descriptor) is
- * refused, and on record by its number alone.
+ * Sets call->task. False: the target thread is dead, and no response is due. When the thread cannot be looked up (no
+ * memory, no descriptor) its call is refused, with the pid as the only thing on record about it.
  */
-static bool dispatch_find_caller(struct call *call)
+static bool dispatch_find_task(struct call *call)
 {
-	static char nothing[] = "";
-	static struct task unknown = {.pidfd = -1, .exe = nothing};
+	static char no_exe[] = "";
+	static struct task unknown = {.pidfd = -1, .exe = no_exe};
 
 	call->task = tree_task(call->sandbox->tree, call->tid);
 	if (call->task)
@@ -144,30 +143,52 @@ static bool dispatch_find_caller(struct call *call)
 	return true;
 }
 
-/* OUTCOME_FETCH: the target thread sends its descriptor and makes its call again, or the call fails. */
-static enum call_state dispatch_fetch(struct dispatch *dispatch)
+/*
+ * OUTCOME_FETCH: the target thread is to send us a descriptor, then its call is restarted and judged again. False: the
+ * call fails instead.
+ */
+static bool dispatch_fetch(struct dispatch *dispatch)
 {
-	struct call *call = dispatch->call;
-	int r = trace_start(dispatch->tracer, call);
+	int r = trace_start(dispatch->tracer, dispatch->call);
 
-	if (r == 0)
-		return CALL_RESTARTED;
-	call_fail(call, r);
-	return CALL_OPEN;
+	if (r < 0)
+		call_fail(dispatch->call, r);
+	return r == 0;
 }
 
-static void dispatch_drop_fetched(struct call *call)
+/* Closes the fetched descriptor, unless the handler has taken it. */
+static void dispatch_close_fetched(struct call *call)
 {
 	if (call->again && call->fetched >= 0)
 		(void)close(call->fetched);
 	call->again = false;
 }
 
-/* A record lock that is counted (locks.h), unrecorded where there is room. Otherwise it is refused as any call is. */
-static bool is_admitted(struct sandbox *sandbox, const struct syscall_row *row, const struct seccomp_data *data)
+/* The row's hook. True: the call needs neither a verdict nor a record. */
+static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_row *row,
+			      const struct seccomp_notif *notification)
 {
-	return row->nr == __NR_fcntl && locks_counts(data->args[1]) &&
-	       locks_admit(&sandbox->locks, data->args[1], io_now_ns());
+	struct sandbox *sandbox = dispatch->sandbox;
+
+	switch (row->hook) {
+	case HOOK_SIGRETURN:
+		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		return true;
+	case HOOK_GET_AFFINITY:
+	case HOOK_SET_AFFINITY:
+		return cpu_received(dispatch->cpu, row, notification);
+	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
+	case HOOK_NONE:
+	default:
+		return false;
+	}
+}
+
+/* HOOK_RECORD_LOCK: true when there is room for the lock. Other commands, and locks beyond the limit, are judged. */
+static bool dispatch_admits_lock(struct sandbox *sandbox, const struct syscall_row *row, const __u64 *args)
+{
+	return row->hook == HOOK_RECORD_LOCK && locks_counts(args[1]) &&
+	       locks_admit(&sandbox->locks, args[1], io_now_ns());
 }
 
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
@@ -183,47 +204,41 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	dispatch->ended_ns = 0;
 	if (notification->data.arch == arch_audit())
 		row = table_find(notification->data.nr);
-	if (row && row->nr == __NR_rt_sigreturn) {
-		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
-		(void)answer_pass(sandbox->listener_fd, notification, row);
-		return;
-	}
-	if (cpu_received(dispatch->cpu, row, notification)) {
+	if (row && dispatch_run_hook(dispatch, row, notification)) {
 		(void)answer_pass(sandbox->listener_fd, notification, row);
 		return;
 	}
 	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
-
 	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (row && is_admitted(sandbox, row, &notification->data)) {
+	if (row && dispatch_admits_lock(sandbox, row, notification->data.args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}
 	if (row)
 		dispatch_begin(dispatch, notification, row);
 	else
-		dispatch_refuse_unknown(dispatch, notification);
+		dispatch_refuse_unlisted(dispatch, notification);
 	call->no_wait = interrupted_again(&dispatch->interrupted, notification);
 	call->again = again;
 	call->fetched = again ? fetched : -1;
-	if (!dispatch_find_caller(call)) {
-		dispatch_drop_fetched(call);
+	if (!dispatch_find_task(call)) {
+		dispatch_close_fetched(call);
 		return;
 	}
 	if (row && call->decision.verdict != VERDICT_DENY)
-		dispatch_perform(call);
-	dispatch_drop_fetched(call); /* what the handler had no use for */
-	if (call->outcome.kind == OUTCOME_FETCH && dispatch_fetch(dispatch) == CALL_RESTARTED)
+		dispatch_judge(call);
+	dispatch_close_fetched(call);
+	if (call->outcome.kind == OUTCOME_FETCH && dispatch_fetch(dispatch))
 		return;
 	dispatch_count(dispatch);
 	prepared = call->outcome;
 	if (prepared.kind == OUTCOME_BLOCKING)
 		interrupted_waits(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)
-		outcome_release(&prepared); /* what cannot be recorded is not done */
+		outcome_release(&prepared); /* it is an error now: what cannot be recorded is not performed */
 	cpu_responding(dispatch->cpu, call);
-	(void)outcome_answer(dispatch); /* answered, or somebody's to answer */
+	(void)outcome_perform(dispatch); /* when it responds does not matter here */
 }

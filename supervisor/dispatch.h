@@ -1,4 +1,7 @@
-/* One notification from receipt to response: it is judged here, and answered by outcome.c. Fails closed. */
+/*
+ * Handles one notification: decodes and judges the call, records it and has outcome.c perform it. Whatever goes wrong
+ * on the way denies the call. Called by the supervisor's loop, in the supervisor thread only.
+ */
 #ifndef CALLGATE_SUPERVISOR_DISPATCH_H
 #define CALLGATE_SUPERVISOR_DISPATCH_H
 
@@ -17,20 +20,25 @@ struct dispatch {
 	struct sandbox *sandbox;
 	struct tracer *tracer;
 	struct blocking *blocking;
-	struct egress_client *egress; /* NULL: there is no network. Set by the caller */
-	struct cpu *cpu; /* likewise; NULL: placement is off */
-	uint64_t ended_ns; /* the clock as it was last looked at during the last call, at its response; 0: it was not */
-	struct call *call; /* owned; reused, because it is large */
-	uint64_t judged, allowed, denied, expected; /* expected: of the denied ones, DENIAL_EXPECTED */
-	uint64_t *by_row; /* owned */
-	struct interrupted interrupted; /* its filter is set by the caller */
+	struct egress_client *egress; /* set by the caller; NULL: no network */
+	struct cpu *cpu;              /* set by the caller; NULL: CPU placement is off */
+	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
+	struct call *call;            /* owned; reused for every notification, because it is large */
+	uint64_t judged, allowed, denied;
+	uint64_t expected;              /* denied calls with the reason DENIAL_EXPECTED */
+	uint64_t *by_row;               /* judged calls, indexed as table_rows(). Owned */
+	struct interrupted interrupted; /* traits are set by the caller */
 	struct redirects redirects;
 };
 
+/* Borrows its arguments. 0, or -ENOMEM with nothing to release. */
 int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking);
 void dispatch_done(struct dispatch *dispatch);
 
-/* Judges, records, performs and answers. */
+/*
+ * Judges, records and performs the call of a notification. The response is sent now, or later by what outcome.c
+ * started (blocking.c, trace/, gateway/).
+ */
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
 #endif

@@ -56,6 +56,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/limits/sample.h \
 	supervisor/lookup.c \
 	supervisor/lookup.h \
+	supervisor/loop.c \
+	supervisor/loop.h \
 	supervisor/notify.c \
 	supervisor/notify.h \
 	supervisor/outcome.c \
@@ -74,8 +76,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/report.h \
 	supervisor/status.c \
 	supervisor/status.h \
-	supervisor/supervise-loop.c \
-	supervisor/supervise-private.h \
 	supervisor/supervise.c \
 	supervisor/supervise.h \
 	supervisor/trace/blob.c \

@@ -20,7 +20,7 @@ int notify_receive(int listener_fd, struct seccomp_notif *ret_notification)
 {
 	int r;
 
-	/* The kernel refuses a structure that is not zeroed. */
+	/* The kernel requires a zeroed structure. */
 	memset(ret_notification, 0, sizeof(*ret_notification));
 	r = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, ret_notification) < 0 ? -errno : 0;
 	return r == -EINTR ? -ENOENT : r;

@@ -13,50 +13,51 @@
 
 #include "base/banned.h"
 
-/* The clock before the response: the target may run at once, in our place. */
-static uint64_t outcome_ready(struct dispatch *dispatch)
+/* Reads the clock before the response: the target thread may then run at once, in place of the supervisor. */
+static uint64_t outcome_stop_clock(struct dispatch *dispatch)
 {
 	return dispatch->ended_ns = io_now_ns();
 }
 
-static enum call_state outcome_end(const struct call *call, int64_t result, uint64_t ready_ns)
+/* Completes the record. True, because the response was sent. */
+static bool outcome_end(const struct call *call, int64_t result, uint64_t ended_ns)
 {
-	audit_end(call->sandbox->audit, call->slot, result, ready_ns - call->start_ns);
-	return CALL_ANSWERED;
+	audit_end(call->sandbox->audit, call->slot, result, ended_ns - call->start_ns);
+	return true;
 }
 
-static enum call_state outcome_fail(struct dispatch *dispatch, int error)
+static bool outcome_fail(struct dispatch *dispatch, int error)
 {
-	uint64_t ready_ns = outcome_ready(dispatch);
+	uint64_t ended_ns = outcome_stop_clock(dispatch);
 
 	(void)answer_error(dispatch->sandbox->listener_fd, dispatch->call->id, error);
-	return outcome_end(dispatch->call, error, ready_ns);
+	return outcome_end(dispatch->call, error, ended_ns);
 }
 
-/* r: of something that responds later, 0, or -errno: it does not. */
-static enum call_state outcome_started(struct dispatch *dispatch, int r)
+/* r: 0 when something was started that responds later, else -errno. */
+static bool outcome_started(struct dispatch *dispatch, int r)
 {
-	return r < 0 ? outcome_fail(dispatch, r) : CALL_PENDING;
+	return r < 0 && outcome_fail(dispatch, r);
 }
 
-/* ---- how each is answered ---- */
+/* ---- one function for each kind ---- */
 
-static enum call_state answer_failure(struct dispatch *dispatch)
+static bool outcome_send_error(struct dispatch *dispatch)
 {
 	return outcome_fail(dispatch, (int)dispatch->call->outcome.value);
 }
 
-static enum call_state answer_number(struct dispatch *dispatch)
+static bool outcome_send_value(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
-	uint64_t ready_ns = outcome_ready(dispatch);
+	uint64_t ended_ns = outcome_stop_clock(dispatch);
 
 	(void)answer_value(dispatch->sandbox->listener_fd, call->id, call->outcome.value);
-	return outcome_end(call, call->outcome.value, ready_ns);
+	return outcome_end(call, call->outcome.value, ended_ns);
 }
 
-/* The kernel gives the lowest number that is free: all below it are taken. */
-static void note_descriptor(struct limit_events *notes, int number)
+/* For the meter of open files. The kernel gives out the lowest free descriptor, so all below it are in use. */
+static void outcome_note_descriptor(struct limit_events *notes, int number)
 {
 	if (number == -EMFILE)
 		notes->open_files_full = true;
@@ -66,20 +67,19 @@ static void note_descriptor(struct limit_events *notes, int number)
 		notes->open_files = (uint64_t)number + 1;
 }
 
-static enum call_state answer_descriptor(struct dispatch *dispatch)
+static bool outcome_send_descriptor(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	int listener_fd = dispatch->sandbox->listener_fd, number;
-	uint64_t ready_ns = outcome_ready(dispatch);
+	uint64_t ended_ns = outcome_stop_clock(dispatch);
 
 	number = answer_add(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
 	if (number >= 0)
 		(void)answer_value(listener_fd, call->id, number);
-	else if (number != -EINTR) /* then nobody waits */
-		/* a full table is the program's EMFILE, never CONTINUE */
+	else if (number != -EINTR) /* -EINTR: no response is due. A full table is EMFILE, never a continue */
 		(void)answer_error(listener_fd, call->id, number);
-	note_descriptor(&call->sandbox->notes, number);
-	return outcome_end(call, number, ready_ns);
+	outcome_note_descriptor(&call->sandbox->notes, number);
+	return outcome_end(call, number, ended_ns);
 }
 
 bool outcome_may_continue(const struct call *call)
@@ -91,75 +91,75 @@ bool outcome_may_continue(const struct call *call)
 	       (basis == BASIS_NETNS && (!inet || inet_bounded(inet)));
 }
 
-/* answer.c asks the row once more. */
-static enum call_state answer_continued(struct dispatch *dispatch)
+/* answer.c checks the row's basis once more. */
+static bool outcome_send_continue(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
-	uint64_t ready_ns = outcome_ready(dispatch);
+	uint64_t ended_ns = outcome_stop_clock(dispatch);
 
 	(void)answer_continue(dispatch->sandbox->listener_fd, call->id, call->row,
 			      outcome_may_continue(call) ? CONTINUE_BOUNDED : CONTINUE_ROW);
-	return outcome_end(call, 0, ready_ns);
+	return outcome_end(call, 0, ended_ns);
 }
 
-static enum call_state start_traced(struct dispatch *dispatch)
+static bool outcome_start_tracer(struct dispatch *dispatch)
 {
 	return outcome_started(dispatch, trace_start(dispatch->tracer, dispatch->call));
 }
 
-static enum call_state start_worker(struct dispatch *dispatch)
+static bool outcome_start_worker(struct dispatch *dispatch)
 {
 	return outcome_started(dispatch, blocking_start(dispatch->blocking, dispatch->call));
 }
 
-static enum call_state start_egress(struct dispatch *dispatch)
+static bool outcome_start_egress(struct dispatch *dispatch)
 {
 	return outcome_started(dispatch, egress_client_connect(dispatch->egress, dispatch->call));
 }
 
-/* Normally nobody is there to get it. */
-static enum call_state answer_nobody(struct dispatch *dispatch)
+/* OUTCOME_GONE: the response fails unless the target thread still waits. */
+static bool outcome_send_interrupted(struct dispatch *dispatch)
 {
 	return outcome_fail(dispatch, -EINTR);
 }
 
-/* A bug of ours: the dispatcher has restarted it, or made it a failure. */
-static enum call_state answer_unjudged(struct dispatch *dispatch)
+/* OUTCOME_FETCH: dispatch.c has restarted the call or made it fail, so coming here would be a bug of ours. */
+static bool outcome_send_denial(struct dispatch *dispatch)
 {
 	return outcome_fail(dispatch, -EPERM);
 }
 
-/* ---- what each owns ---- */
+/* ---- what each kind owns ---- */
 
-static void release_fd(struct outcome *outcome)
+static void outcome_release_fd(struct outcome *outcome)
 {
 	cleanup_close(&outcome->fd);
 	outcome->fd = -1;
 }
 
-static void release_exec(struct outcome *outcome)
+static void outcome_release_exec(struct outcome *outcome)
 {
 	exec_plan_free(steal_pointer(&outcome->exec));
 }
 
-static void release_connect(struct outcome *outcome)
+static void outcome_release_connect(struct outcome *outcome)
 {
-	release_fd(outcome);
+	outcome_release_fd(outcome);
 	cleanup_close(&outcome->peer_fd);
 	outcome->peer_fd = -1;
 }
 
-static void release_egress(struct outcome *outcome)
+static void outcome_release_egress(struct outcome *outcome)
 {
-	release_fd(outcome);
+	outcome_release_fd(outcome);
 	free(steal_pointer(&outcome->egress));
 }
 
-static void release_inet(struct outcome *outcome)
+static void outcome_release_work(struct outcome *outcome)
 {
 	struct call_work *work = steal_pointer(&outcome->work);
 
-	release_fd(outcome);
+	outcome_release_fd(outcome);
 	if (work)
 		work->free(work);
 }
@@ -167,39 +167,38 @@ static void release_inet(struct outcome *outcome)
 /* ---- the table ---- */
 
 struct outcome_ops {
-	/* Responds, or sees to it that somebody will, who takes what the outcome owns. */
-	enum call_state (*answer)(struct dispatch *dispatch);
-	void (*release)(struct outcome *outcome); /* NULL: it owns nothing */
+	bool (*perform)(struct dispatch *dispatch); /* as outcome_perform; what it starts takes what the outcome owns */
+	void (*release)(struct outcome *outcome);   /* NULL: the kind owns nothing */
 };
 
-static const struct outcome_ops ops[] = {
-	[OUTCOME_ERROR] = {.answer = answer_failure},
-	[OUTCOME_VALUE] = {.answer = answer_number},
-	[OUTCOME_FD] = {.answer = answer_descriptor, .release = release_fd},
-	[OUTCOME_CONTINUE] = {.answer = answer_continued},
-	[OUTCOME_EXEC] = {.answer = start_traced, .release = release_exec},
-	[OUTCOME_PATHFD] = {.answer = start_traced, .release = release_fd},
-	[OUTCOME_MAP] = {.answer = start_traced, .release = release_fd},
-	[OUTCOME_BLOCKING] = {.answer = start_worker, .release = release_fd},
-	[OUTCOME_CONNECT] = {.answer = start_worker, .release = release_connect},
-	[OUTCOME_EGRESS] = {.answer = start_egress, .release = release_egress},
-	[OUTCOME_WORK] = {.answer = start_worker, .release = release_inet},
-	[OUTCOME_FETCH] = {.answer = answer_unjudged},
-	[OUTCOME_GONE] = {.answer = answer_nobody},
+static const struct outcome_ops outcome_ops[] = {
+	[OUTCOME_ERROR] = {.perform = outcome_send_error},
+	[OUTCOME_VALUE] = {.perform = outcome_send_value},
+	[OUTCOME_FD] = {.perform = outcome_send_descriptor, .release = outcome_release_fd},
+	[OUTCOME_CONTINUE] = {.perform = outcome_send_continue},
+	[OUTCOME_EXEC] = {.perform = outcome_start_tracer, .release = outcome_release_exec},
+	[OUTCOME_PATHFD] = {.perform = outcome_start_tracer, .release = outcome_release_fd},
+	[OUTCOME_MAP] = {.perform = outcome_start_tracer, .release = outcome_release_fd},
+	[OUTCOME_BLOCKING] = {.perform = outcome_start_worker, .release = outcome_release_fd},
+	[OUTCOME_CONNECT] = {.perform = outcome_start_worker, .release = outcome_release_connect},
+	[OUTCOME_EGRESS] = {.perform = outcome_start_egress, .release = outcome_release_egress},
+	[OUTCOME_WORK] = {.perform = outcome_start_worker, .release = outcome_release_work},
+	[OUTCOME_FETCH] = {.perform = outcome_send_denial},
+	[OUTCOME_GONE] = {.perform = outcome_send_interrupted},
 };
-_Static_assert(sizeof(ops) / sizeof(ops[0]) == OUTCOME_MAX, "each kind of outcome is answered");
+_Static_assert(sizeof(outcome_ops) / sizeof(outcome_ops[0]) == OUTCOME_MAX, "each kind is performed");
 
-enum call_state outcome_answer(struct dispatch *dispatch)
+bool outcome_perform(struct dispatch *dispatch)
 {
 	struct outcome *outcome = &dispatch->call->outcome;
-	enum call_state state = ops[outcome->kind].answer(dispatch);
+	bool responded = outcome_ops[outcome->kind].perform(dispatch);
 
 	outcome_release(outcome);
-	return state;
+	return responded;
 }
 
 void outcome_release(struct outcome *outcome)
 {
-	if (ops[outcome->kind].release)
-		ops[outcome->kind].release(outcome);
+	if (outcome_ops[outcome->kind].release)
+		outcome_ops[outcome->kind].release(outcome);
 }

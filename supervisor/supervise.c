@@ -15,7 +15,7 @@
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
 #include "supervisor/status.h"
-#include "supervisor/supervise-private.h"
+#include "supervisor/loop.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/denials.h"
@@ -29,11 +29,11 @@
 #define KILL_TIMEOUT_MS 10000
 
 /*
- * All that one call reaches, which nobody forks past: where hundreds of loops share the processors with us the next
- * call may be a second away. We were forked, so we are process 1 of a namespace of the run's own only. Else the group
- * that the program leads; while it is not reaped that number is its own.
+ * Kills as many processes as one system call can reach, so that none can fork past it: on a busy machine the next call
+ * may come a second later. That is the pid namespace when the supervisor is its process 1, else the program's process
+ * group, whose number is not reused before the program is reaped.
  */
-static void kill_most(const struct supervisor *supervisor)
+static void supervise_kill_most(const struct supervisor *supervisor)
 {
 	if (getpid() == 1)
 		(void)kill(-1, SIGKILL);
@@ -42,20 +42,17 @@ static void kill_most(const struct supervisor *supervisor)
 	cgroup_kill(supervisor->options->cgroup);
 }
 
-/* Nothing outlives the run: daemons and double forks are our descendants, because we are their subreaper. */
-static void kill_all(struct supervisor *supervisor)
+/* Kills every process of the run. Daemons are descendants too, because the supervisor is their subreaper. */
+static void supervise_kill_all(struct supervisor *supervisor)
 {
 	int status = SIGKILL;
 	pid_t pid;
 
 	cgroup_close(supervisor->options->cgroup);
-	kill_most(supervisor);
+	supervise_kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
-		/*
-		 * Whoever comes: the end of a thread that is traced has to be taken before its process has one
-		 * (ptrace(2)), and stops come before that.
-		 */
+		/* Reap any child: a process is not reported before all its traced threads were reaped (ptrace(2)). */
 		do
 			pid = waitpid(-1, &status, __WALL);
 		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) ||
@@ -66,23 +63,24 @@ static void kill_all(struct supervisor *supervisor)
 	(void)killtree(KILL_TIMEOUT_MS, __WALL);
 }
 
-/* What counts and bounds; only what the run's limits ask for. */
-static int prepare_limits(struct supervisor *supervisor)
+/* Creates the meters, but only those that the run's limits need. */
+static int supervise_prepare_limits(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	const struct policy_limits *policy = policy_limits(options->policy);
+	const bool judge_memory = options->traits & RUN_MEMORY;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct limits_options wanted = {
 		.policy = policy, .cgroup = options->cgroup, .audit = options->audit, .notes = &sandbox->notes,
 		.inet = options->egress && options->egress->active};
 	int r = 0;
 
-	if (policy->disk_bytes || options->judge_memory)
+	if (policy->disk_bytes || judge_memory)
 		r = disk_create(policy->disk_bytes, options->counters ? &options->counters->spilled_bytes : NULL,
 				&sandbox->disk);
-	if (r == 0 && options->judge_forks)
+	if (r == 0 && options->traits & RUN_FORKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
-	if (r == 0 && options->judge_memory)
+	if (r == 0 && judge_memory)
 		r = memfds_create(&sandbox->memfds);
 	sandbox->locks.root = getpid();
 	wanted.disk = sandbox->disk;
@@ -95,12 +93,12 @@ static int prepare_limits(struct supervisor *supervisor)
 	sandbox->is_over = limits_over;
 	sandbox->memory.meter = supervisor->limits;
 	if (r == 0 && limits_event_fd(supervisor->limits) >= 0)
-		r = supervise_watch(supervisor, limits_event_fd(supervisor->limits), &supervisor->limits_mark);
+		r = loop_watch(supervisor, limits_event_fd(supervisor->limits), &supervisor->limits_mark);
 	return r;
 }
 
-/* What the program will need of us; it gets ready beside that. */
-static int prepare(struct supervisor *supervisor)
+/* Builds everything that the supervisor needs, while the program's child process prepares itself. */
+static int supervise_prepare(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	struct sandbox *sandbox = &supervisor->sandbox;
@@ -115,7 +113,7 @@ static int prepare(struct supervisor *supervisor)
 	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .guest = &memory_of_process, .listener_fd = -1,
-				    .private_ipc = options->private_ipc,
+				    .private_ipc = options->traits & RUN_OWN_IPC,
 				    .signals_bounded = options->signals_bounded, .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
@@ -138,31 +136,31 @@ static int prepare(struct supervisor *supervisor)
 		r = cpu_create(sandbox->tree, cpu_open_loadavg(options->host_proc_fd), &supervisor->dispatch.cpu);
 	supervisor->dispatch.interrupted.traits = options->traits;
 	if (r == 0)
-		r = prepare_limits(supervisor);
+		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0)
-		r = supervise_watch_events(supervisor);
+		r = loop_watch_own(supervisor);
 	if (r == 0)
 		r = supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : supervise_watch(supervisor, options->control_fd, &supervisor->control_mark);
+	return r < 0 ? r : loop_watch(supervisor, options->control_fd, &supervisor->control_mark);
 }
 
-/* The program was forked before, and would have inherited it; workers are threads made later, and do. */
-static int confine(const struct supervisor *supervisor)
+/* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */
+static int supervise_confine(const struct supervisor *supervisor)
 {
 	unsigned role = SELF_SUPERVISOR | (supervisor->network.client ? SELF_NETWORK : 0u);
 
 	return supervisor->options->self_filter ? selffilter_install(role) : 0;
 }
 
-/* Nobody is left: whoever is below us is, or is below, a child of ours, since orphans come to us. Most runs end so. */
-static bool is_alone(const struct supervisor *supervisor)
+/* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
+static bool supervise_is_alone(const struct supervisor *supervisor)
 {
 	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
-static void run(struct supervisor *supervisor)
+static void supervise_run(struct supervisor *supervisor)
 {
 	bool alone;
 
@@ -171,18 +169,18 @@ static void run(struct supervisor *supervisor)
 	notify_prepare(supervisor->launch.listener_fd);
 	cpu_begin(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
-	supervise_loop(supervisor);
+	loop_run(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
-		kill_most(supervisor); /* its time is over, whatever there is to count */
-	watchdog_stop(supervisor->watchdog); /* it ends beside us: the kernel would wait for it at our own end */
-	alone = is_alone(supervisor);
+		supervise_kill_most(supervisor);
+	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile: our exit would wait for it */
+	alone = supervise_is_alone(supervisor);
 	if (!alone)
 		cpu_unpin(supervisor->dispatch.cpu);
-	/* Before the rest of its tree is killed: an OOM of that is one as well. */
+	/* Before the tree is killed, because an OOM in it counts as well. */
 	supervisor->report->ended_by =
 		limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
-		kill_all(supervisor);
+		supervise_kill_all(supervisor);
 	if (supervisor->network.client)
 		egress_client_finish(supervisor->network.client);
 	limits_settle(supervisor->limits);
@@ -191,8 +189,8 @@ static void run(struct supervisor *supervisor)
 	launch_done(&supervisor->launch);
 }
 
-/* What the kernel takes back faster. */
-static void tidy(struct supervisor *supervisor)
+/* Not called at a normal exit: the kernel releases all this faster. */
+static void supervise_free(struct supervisor *supervisor)
 {
 	watchdog_free(supervisor->watchdog);
 	limits_free(supervisor->limits);
@@ -207,10 +205,10 @@ static void tidy(struct supervisor *supervisor)
 	sockets_free(supervisor->sandbox.sockets);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
-	cleanup_close(&supervisor->alarm_fd);
+	cleanup_close(&supervisor->timer_fd);
 }
 
-static void finish(struct supervisor *supervisor)
+static void supervise_finish(struct supervisor *supervisor)
 {
 	struct supervise_report *report = supervisor->report;
 
@@ -226,32 +224,29 @@ static void finish(struct supervisor *supervisor)
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
-	blocking_free(supervisor->dispatch.blocking); /* waits for who may write to the log */
+	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
 	supervise_network_report(&supervisor->network, &report->network);
 	supervise_network_done(&supervisor->network, &supervisor->sandbox);
 	view_set_run(supervisor->options->view, 0);
 	if (ending_is_tidy)
-		tidy(supervisor);
+		supervise_free(supervisor);
 }
 
-/*
- * 0, or -errno when it is our fault that the program does not run; whatever the program's start came to is in the
- * report.
- */
-static int start(struct supervisor *supervisor)
+/* 0, or -errno when supervision failed. A program that could not be started is 0, with the error in the report. */
+static int supervise_start(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	struct supervise_report *report = supervisor->report;
-	int error, r = supervise_open_events(supervisor);
+	int error, r = loop_open(supervisor);
 
 	if (r < 0)
 		return r;
 	error = launch_begin(&options->launch, &supervisor->launch);
 	if (error == 0) {
 		cpu_request_short_slice();
-		r = prepare(supervisor);
+		r = supervise_prepare(supervisor);
 		if (r == 0)
-			r = confine(supervisor); /* here: the program installs its own meanwhile */
+			r = supervise_confine(supervisor);
 		if (r < 0) {
 			launch_abandon(&supervisor->launch);
 			launch_done(&supervisor->launch);
@@ -260,8 +255,8 @@ static int start(struct supervisor *supervisor)
 		error = launch_await(&options->launch, &supervisor->launch);
 	}
 	if (error == 0) {
-		namespaces_settle(options->namespaces); /* the program's processor is free: it waits for its verdict */
-		run(supervisor);
+		namespaces_settle(options->namespaces); /* now, while the program waits for the verdict on its execve */
+		supervise_run(supervisor);
 		return 0;
 	}
 	report->start_error = -error;
@@ -273,12 +268,12 @@ static int start(struct supervisor *supervisor)
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
 {
 	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .listener_fd = -1,
-					.signal_fd = -1, .alarm_fd = -1, .alarm_ns = UINT64_MAX};
+					.signal_fd = -1, .timer_fd = -1, .timer_ns = UINT64_MAX};
 	int r;
 
 	*ret_report = (struct supervise_report){.ended_by = LIMIT_MAX};
-	r = start(&supervisor);
-	finish(&supervisor);
+	r = supervise_start(&supervisor);
+	supervise_finish(&supervisor);
 	return r;
 }
 

@@ -1,4 +1,7 @@
-/* The supervisor process: receives, dispatches, reaps, until the program ends; then kills what is left of its tree. */
+/*
+ * Runs the program under supervision: launches it, handles events (loop.c) until it has ended, kills what is left of
+ * its process tree and reports. Called once by process.c in the supervisor process.
+ */
 #ifndef CALLGATE_SUPERVISOR_SUPERVISE_H
 #define CALLGATE_SUPERVISOR_SUPERVISE_H
 
@@ -13,47 +16,46 @@
 #include "supervisor/redirects.h"
 #include "syscalls/call/call.h"
 
-/* A page shared with the keeper: the policy's digest, its status line, what each of the two adds to the disk. */
+/* A page shared by keeper and supervisor: the policy's digest, counters for the status line, bytes on disk. */
 struct run_counters {
-	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; the keeper writes it, then `sealed` */
+	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; written by the keeper before it sets `sealed` */
 	bool sealed;
 	volatile uint64_t judged, denied;
-	volatile uint64_t disk_bytes;    /* the run, when there is a limit; the supervisor writes it */
-	volatile uint64_t spilled_bytes; /* output past its limit; the keeper writes it */
+	volatile uint64_t disk_bytes;    /* of the run, when there is a limit. Written by the supervisor */
+	volatile uint64_t spilled_bytes; /* of output beyond its limit. Written by the keeper */
 };
 
 struct supervise_options {
 	struct launch_options launch;
-	unsigned traits; /* enum run_trait, as launch.filter was built */
+	unsigned traits; /* enum run_trait, with which launch.filter was built */
 	const struct policy *policy;
 	struct view *view;
 	struct audit *audit;
-	int scratch_fd; /* the run's own directory: where its unix sockets are bound */
+	int scratch_fd;                /* the run's scratch directory, for its unix sockets */
 	struct run_counters *counters; /* may be NULL */
-	struct cgroup *cgroup;         /* what launch.cgroup_fd leads to; NULL: none */
-	struct namespaces *namespaces; /* entered; settled when the keeper can no longer disturb the start */
-	bool self_filter;               /* the supervisor puts itself under selffilter.h */
-	bool judge_forks, judge_memory, private_ipc; /* as the filter was built */
-	bool signals_bounded;           /* see struct sandbox */
-	struct egress_side *egress;       /* NULL: there is no network. Its control_fd is taken */
-	const struct egress_guest *guest; /* … else what egress listens at */
-	int host_proc_fd, host_pidns_fd; /* see tree_set_host; -1: none */
+	struct cgroup *cgroup;         /* that launch.cgroup_fd belongs to; NULL: none */
+	struct namespaces *namespaces; /* entered; namespaces_settle is called when the program is launched */
+	bool self_filter;              /* install confine/selffilter.h */
+	bool signals_bounded;          /* see struct sandbox */
+	struct egress_side *egress;    /* NULL: no network. Its control_fd is taken */
+	const struct egress_guest *guest; /* with egress: the sockets that it listens on */
+	int host_proc_fd, host_pidns_fd;  /* see tree_set_host; -1: none */
 	/*
-	 * A byte each: SIGTSTP stops the program's group (by SIGSTOP: it is an orphaned one, which SIGTSTP does not
-	 * stop), SIGCONT continues it; anything else, and the hang-up when the keeper is dead, ends the run: see
-	 * run_ending().
+	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
+	 * does not stop an orphaned group. SIGCONT continues it. Any other byte ends the run (run_ending),
+	 * and so does the hang-up when the keeper dies.
 	 */
 	int control_fd;
 };
 
 struct supervise_report {
-	int start_error; /* errno when the program never ran; 0 otherwise */
+	int start_error; /* errno; 0: the program ran */
 	enum launch_step start_step;
 	int wait_status; /* of the program */
-	unsigned end;    /* the byte that ended the run; SIGKILL: the keeper died; 0: the program ended by itself */
-	uint64_t judged, allowed, denied, expected; /* expected: see struct dispatch */
-	uint64_t restarted, interrupted; /* see struct interrupted: restarted, left */
-	uint64_t *by_row; /* owned; indexed as table_rows(): judged calls */
+	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	uint64_t judged, allowed, denied, expected; /* as in struct dispatch */
+	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
+	uint64_t *by_row;                /* as in struct dispatch; owned */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];
@@ -64,9 +66,9 @@ struct supervise_report {
 	struct network_report network; /* owned by the report */
 };
 
-/* 0 with a report (also when the program could not start), or -errno when supervision itself failed. */
+/* 0 with a report, also when the program could not be started; -errno when supervision itself failed. */
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
-/* The next byte of a control_fd that is readable or hung up. */
+/* The next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
 unsigned supervise_read_control(int control_fd);
 void supervise_report_done(struct supervise_report *report);
 

@@ -65,10 +65,10 @@ enum row_intent {
  */
 enum row_hook {
 	HOOK_NONE,
-	HOOK_SIGRETURN,     /* restarts the call that the signal interrupted: supervisor/interrupted.h. Always continued */
-	HOOK_GET_AFFINITY,  /* the mask must be the program's own: supervisor/cpu/cpu.h */
+	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); is always continued */
+	HOOK_GET_AFFINITY, /* must not see a mask that CPU placement has set (cpu.h) */
 	HOOK_SET_AFFINITY,
-	HOOK_RECORD_LOCK,   /* continued while there is room for the lock: account/locks.h */
+	HOOK_RECORD_LOCK,  /* is continued while there is room for the lock (locks.h) */
 };
 
 /* What differs from run to run and decides about what is native. None: the strictest. */

@@ -12,7 +12,7 @@
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
-#include "supervisor/supervise-private.h"
+#include "supervisor/loop.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/net/inet.h"
@@ -20,12 +20,12 @@
 #include "base/banned.h"
 
 #define EVENTS_MAX 32
-#define MISSES_MOST 6u
+#define MISSES_MAX 6u
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 
-int supervise_open_events(struct supervisor *supervisor)
+int loop_open(struct supervisor *supervisor)
 {
 	sigset_t signals;
 
@@ -36,28 +36,28 @@ int supervise_open_events(struct supervisor *supervisor)
 		return -errno;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	supervisor->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
-	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->alarm_fd < 0 ? -errno : 0;
+	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
+	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0 ? -errno : 0;
 }
 
-static int watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
+static int loop_add(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
 	struct epoll_event event = {.events = events, .data.ptr = mark};
 
 	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int supervise_watch(const struct supervisor *supervisor, int fd, void *mark)
+int loop_watch(const struct supervisor *supervisor, int fd, void *mark)
 {
-	return watch(supervisor, fd, EPOLLIN, mark);
+	return loop_add(supervisor, fd, EPOLLIN, mark);
 }
 
-/* That the alarm has rung is said once, without a read: setting it anew takes that back. */
-int supervise_watch_events(struct supervisor *supervisor)
+/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
+int loop_watch_own(struct supervisor *supervisor)
 {
-	int r = supervise_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	int r = loop_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
 
-	return r < 0 ? r : watch(supervisor, supervisor->alarm_fd, EPOLLIN | EPOLLET, &supervisor->alarm_mark);
+	return r < 0 ? r : loop_add(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
 unsigned supervise_read_control(int control_fd)
@@ -65,13 +65,13 @@ unsigned supervise_read_control(int control_fd)
 	unsigned char byte;
 	ssize_t got = read(control_fd, &byte, 1);
 
-	return got == 1 ? byte : SIGKILL; /* nothing to be read: the keeper is dead */
+	return got == 1 ? byte : SIGKILL; /* end of file: the keeper is dead */
 }
 
 /* ---- events ---- */
 
-/* SIGCHLD also announces ptrace stops; both come from waitpid. */
-static void reap(struct supervisor *supervisor)
+/* SIGCHLD stands for exits and for ptrace stops; waitpid reports both. */
+static void loop_reap(struct supervisor *supervisor)
 {
 	int status;
 	pid_t pid;
@@ -90,23 +90,23 @@ static void reap(struct supervisor *supervisor)
 	}
 }
 
-static void on_signal(struct supervisor *supervisor)
+static void loop_on_signal(struct supervisor *supervisor)
 {
-	struct signalfd_siginfo info[2]; /* there are two signals, and each is pending once at most */
+	struct signalfd_siginfo info[2]; /* two signals are watched; a standard signal is pending at most once */
 	ssize_t got = read(supervisor->signal_fd, info, sizeof(info));
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*info); i++)
 		if (info[i].ssi_signo == SIGTERM)
 			supervisor->ended = true;
-	reap(supervisor);
+	loop_reap(supervisor);
 }
 
-static void on_control(struct supervisor *supervisor)
+static void loop_on_control(struct supervisor *supervisor)
 {
 	unsigned end = supervise_read_control(supervisor->options->control_fd);
 
 	if (end == SIGTSTP || end == SIGCONT) {
-		/* It leads its session and so its group, and is not reaped: the number is its own. */
+		/* The program leads its process group, and while it is not reaped the number is not reused. */
 		if (!supervisor->reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
@@ -115,48 +115,48 @@ static void on_control(struct supervisor *supervisor)
 	supervisor->ended = true;
 }
 
-static void on_event(struct supervisor *supervisor, const struct epoll_event *event)
+static void loop_on_event(struct supervisor *supervisor, const struct epoll_event *event)
 {
 	if (event->data.ptr == &supervisor->signal_mark)
-		on_signal(supervisor);
+		loop_on_signal(supervisor);
 	else if (event->data.ptr == &supervisor->control_mark)
-		on_control(supervisor);
+		loop_on_control(supervisor);
 	else if (event->data.ptr == &supervisor->limits_mark)
 		limits_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
 		egress_client_exchange(supervisor->network.client);
-	else if (event->data.ptr == &supervisor->alarm_mark)
-		supervisor->alarm_ns = NEVER;
+	else if (event->data.ptr == &supervisor->timer_mark)
+		supervisor->timer_ns = NEVER;
 }
 
-static bool is_task(const struct supervisor *supervisor, const struct epoll_event *event)
+static bool loop_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
 	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
-	       event->data.ptr != &supervisor->alarm_mark;
+	       event->data.ptr != &supervisor->timer_mark;
 }
 
-static void on_events(struct supervisor *supervisor)
+static void loop_on_events(struct supervisor *supervisor)
 {
 	struct epoll_event event[EVENTS_MAX];
 	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
 
-	/* The dead first: a number that is used again must not inherit its entry. */
+	/* Exits first: a reused pid must not inherit the entry of the dead task. */
 	for (int i = 0; i < count; i++)
-		if (is_task(supervisor, &event[i]))
+		if (loop_is_task(supervisor, &event[i]))
 			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
-		if (!is_task(supervisor, &event[i]))
-			on_event(supervisor, &event[i]);
+		if (!loop_is_task(supervisor, &event[i]))
+			loop_on_event(supervisor, &event[i]);
 }
 
-static void on_listener(struct supervisor *supervisor, short events)
+static void loop_on_listener(struct supervisor *supervisor, short events)
 {
 	struct dispatch *dispatch = &supervisor->dispatch;
 	struct seccomp_notif notification;
 
 	if (!(events & POLLIN)) {
-		supervisor->listener_fd = -1; /* hung up: every task under the filter is gone; SIGCHLD tells the rest */
+		supervisor->listener_fd = -1; /* hung up: no task is left under the filter */
 		return;
 	}
 	if (notify_receive(supervisor->listener_fd, &notification) < 0)
@@ -171,13 +171,13 @@ static void on_listener(struct supervisor *supervisor, short events)
 /* ---- waiting ---- */
 
 /*
- * The listener is not one of epoll's: epoll's own wake-up drops the flag that keeps us on the caller's CPU
- * (notify_prepare), poll's passes it on.
+ * Handles one turn's events; false: there were none. The listener is polled directly, because epoll's wake-up would
+ * drop the flag that keeps the supervisor on the target thread's CPU (notify_prepare).
  *
- * It is asked first and the rest is looked at first. So a death that came before the notification that made the
- * listener ready is seen before that one is received: a number that is used again was somebody's who had died by then.
+ * poll(2) checks the listener before the other events, and those are handled first. So when a notification carries a
+ * reused pid, the exit of its former owner has been handled.
  */
-static bool wait_for_some(struct supervisor *supervisor, int timeout_ms)
+static bool loop_poll(struct supervisor *supervisor, int timeout_ms)
 {
 	enum { LISTENER, REST };
 	struct pollfd ready[] = {[LISTENER] = {.fd = supervisor->listener_fd, .events = POLLIN},
@@ -186,85 +186,78 @@ static bool wait_for_some(struct supervisor *supervisor, int timeout_ms)
 	if (poll(ready, sizeof(ready) / sizeof(ready[0]), timeout_ms) <= 0)
 		return false;
 	if (ready[REST].revents)
-		on_events(supervisor);
+		loop_on_events(supervisor);
 	if (ready[LISTENER].revents)
-		on_listener(supervisor, ready[LISTENER].revents);
+		loop_on_listener(supervisor, ready[LISTENER].revents);
 	return true;
 }
 
 /*
- * Returns the time that poll has to wait for itself, -1: the alarm does. A timeout of poll's is a timer that is set and
- * cleared at each call, and mostly the next of its CPU, so that the clock's own device is set twice as well: on a
- * virtual machine a word with the host each time. The alarm rings too soon when there were calls meanwhile, and is set
- * anew then.
+ * Returns the timeout for poll(2); -1: the timer wakes it. A timeout of poll's own would set and clear a kernel timer
+ * at each call, which on a virtual machine costs an exit to the hypervisor each time. When the timer expires too early,
+ * because notifications were handled meanwhile, it is armed again.
  */
-static int set_alarm(struct supervisor *supervisor, int timeout_ms)
+static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t due_ns = timeout_ms < 0 ? NEVER : supervisor->now_ns + (uint64_t)timeout_ms * NS_PER_MS;
 	struct itimerspec when = {
 		.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
 
-	if (timeout_ms == 0 || due_ns >= supervisor->alarm_ns)
+	if (timeout_ms == 0 || due_ns >= supervisor->timer_ns)
 		return timeout_ms == 0 ? 0 : -1;
-	if (timerfd_settime(supervisor->alarm_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
+	if (timerfd_settime(supervisor->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
 		return timeout_ms;
-	supervisor->alarm_ns = due_ns;
+	supervisor->timer_ns = due_ns;
 	return -1;
 }
 
 /*
- * Whoever calls in a loop has mostly called again by the time we get here: then to ask, and not to wait, costs two
- * thirds of getting ready to wait. Where nobody mostly has, it is seldom tried.
+ * Polls without waiting first: a program that makes call after call has mostly made the next one by now, and a poll
+ * that prepares to wait costs half as much again. After each failure twice as many turns skip the attempt, up to 64.
  */
-static void turn(struct supervisor *supervisor, int timeout_ms)
+static void loop_turn(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t before_ns = supervisor->now_ns;
 
 	if (supervisor->skip > 0) {
 		supervisor->skip--;
-		(void)wait_for_some(supervisor, set_alarm(supervisor, timeout_ms));
-	} else if (wait_for_some(supervisor, 0)) {
+		(void)loop_poll(supervisor, loop_arm_timer(supervisor, timeout_ms));
+	} else if (loop_poll(supervisor, 0)) {
 		supervisor->misses = 0;
 	} else {
 		supervisor->skip = 1u << supervisor->misses;
-		supervisor->misses += supervisor->misses < MISSES_MOST;
-		(void)wait_for_some(supervisor, set_alarm(supervisor, timeout_ms));
+		supervisor->misses += supervisor->misses < MISSES_MAX;
+		(void)loop_poll(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
 		supervisor->now_ns = io_now_ns();
 }
 
-/* ---- what is due ---- */
+/* ---- what is due by the clock ---- */
 
-/* The sooner of two waits; -1: none. */
-static int sooner(int one, int other)
+/* The shorter of two waits in milliseconds; -1: none. */
+static int loop_shorter(int one, int other)
 {
 	if (one < 0 || other < 0)
 		return one < 0 ? other : one;
 	return one < other ? one : other;
 }
 
-/* Until the next thing to do by the clock; -1: nothing. */
-static int wait_ms(const struct supervisor *supervisor, int ticking)
+/* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */
+static int loop_tick(struct supervisor *supervisor)
 {
-	return sooner(limits_wait_ms(supervisor->limits, supervisor->now_ns), ticking);
-}
+	int wait_ms = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
 
-/* What waits for the clock; milliseconds until it does again, -1: nothing does. */
-static int tick(struct supervisor *supervisor)
-{
-	int network = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
-
-	/* A descriptor that cannot be watched for room any more is looked at by the clock. */
+	/* Without an epoll watch, egress' socket is polled at each tick. */
 	if (supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
-		network = sooner(network, BLOCKING_TICK_MS);
+		wait_ms = loop_shorter(wait_ms, BLOCKING_TICK_MS);
 	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
-		network = sooner(network, INET_TICK_MS);
-	network = sooner(network, cpu_waited(supervisor->dispatch.cpu, supervisor->now_ns));
-	return sooner(network, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
+		wait_ms = loop_shorter(wait_ms, INET_TICK_MS);
+	wait_ms = loop_shorter(wait_ms, cpu_waited(supervisor->dispatch.cpu, supervisor->now_ns));
+	return loop_shorter(wait_ms, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
-static void show_counters(const struct supervisor *supervisor)
+static void loop_share_counters(const struct supervisor *supervisor)
 {
 	struct run_counters *counters = supervisor->options->counters;
 
@@ -276,16 +269,16 @@ static void show_counters(const struct supervisor *supervisor)
 		counters->disk_bytes = disk_used_inside(supervisor->sandbox.disk);
 }
 
-void supervise_loop(struct supervisor *supervisor)
+void loop_run(struct supervisor *supervisor)
 {
-	int ticking = -1;
+	int wait_ms = -1;
 
 	supervisor->now_ns = io_now_ns();
 	while (!supervisor->ended) {
-		turn(supervisor, wait_ms(supervisor, ticking));
-		ticking = tick(supervisor);
+		loop_turn(supervisor, loop_shorter(limits_wait_ms(supervisor->limits, supervisor->now_ns), wait_ms));
+		wait_ms = loop_tick(supervisor);
 		if (limits_tick(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
-		show_counters(supervisor);
+		loop_share_counters(supervisor);
 	}
 }

@@ -1,0 +1,43 @@
+/*
+ * The supervisor's event loop: notifications, signals, the keeper's control bytes, egress, limits and timers. Used by
+ * supervise.c only, in the supervisor thread.
+ */
+#ifndef CALLGATE_SUPERVISOR_LOOP_H
+#define CALLGATE_SUPERVISOR_LOOP_H
+
+#include "supervisor/dispatch.h"
+#include "supervisor/supervise.h"
+
+struct supervisor {
+	const struct supervise_options *options;
+	struct supervise_report *report;
+	struct sandbox sandbox;
+	struct dispatch dispatch;
+	struct supervise_network network;
+	struct watchdog *watchdog;
+	struct limits *limits;
+	struct launch launch;
+	int epoll_fd;        /* watches every event source but the listener */
+	int listener_fd;     /* borrowed; -1: no task is left under the filter */
+	int signal_fd;
+	int timer_fd;
+	uint64_t timer_ns;   /* when it expires; UINT64_MAX: it is not armed */
+	uint64_t now_ns;     /* the clock when it was last read */
+	unsigned misses;     /* attempts in a row to find an event without waiting that failed */
+	unsigned skip;       /* turns that wait at once, before the next such attempt */
+	bool ended;          /* the program has ended, or the run is to end */
+	bool reaped;         /* the program: report->wait_status is known */
+	/* epoll data: the address of a mark, or a struct task of which the pidfd is watched. */
+	char signal_mark, control_mark, limits_mark, network_mark, timer_mark;
+};
+
+/* Blocks SIGCHLD and SIGTERM and opens the descriptors above. 0 or -errno; the caller closes them in both cases. */
+int loop_open(struct supervisor *supervisor);
+/* Watches the signals and the timer. 0 or -errno. */
+int loop_watch_own(struct supervisor *supervisor);
+/* Watches fd for input; mark is one of the marks above. 0 or -errno. */
+int loop_watch(const struct supervisor *supervisor, int fd, void *mark);
+/* Handles events until the run has ended. */
+void loop_run(struct supervisor *supervisor);
+
+#endif
