@@ -209,7 +209,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	}
 	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
-	if (!again && trace_rerun(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
+	if (!again && trace_restarted(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}

@@ -79,12 +79,13 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/supervise.c \
 	supervisor/supervise.h \
 	supervisor/trace/blob.c \
-	supervisor/trace/errand.c \
 	supervisor/trace/fetch.c \
 	supervisor/trace/image.c \
+	supervisor/trace/inject.c \
 	supervisor/trace/later.c \
 	supervisor/trace/map.c \
 	supervisor/trace/pathfd.c \
+	supervisor/trace/pending.c \
 	supervisor/trace/private.h \
 	supervisor/trace/stop.c \
 	supervisor/trace/trace.c \

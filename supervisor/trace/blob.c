@@ -8,17 +8,17 @@
 
 #include "base/banned.h"
 
-#define ARGV_MAX 131072u /* a megabyte of pointers: far beyond what fits an exec's argument space with texts */
+#define ARGV_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
 #define ARGV_STEP 64u
-#define KEPT_MAX (64u << 20) /* of all tasks: a thread that leaves its execs by longjmp keeps eight until it ends */
+#define KEPT_MAX (64u << 20) /* bytes of all blobs: a thread that leaves execs by longjmp keeps eight */
 
 struct pointers {
 	uint64_t *item; /* owned */
 	size_t count;
 };
 
-/* Reads the program's argv behind argv[0], without the final NULL. A NULL or empty argv has nothing behind it. */
-static int read_rest(const struct call *call, uint64_t addr, struct pointers *ret_rest)
+/* Reads the program's argv without argv[0] and the final NULL. */
+static int blob_read_argv(const struct call *call, uint64_t addr, struct pointers *ret_rest)
 {
 	_cleanup_free_ uint64_t *item = NULL;
 	uint64_t step[ARGV_STEP];
@@ -55,8 +55,8 @@ static int read_rest(const struct call *call, uint64_t addr, struct pointers *re
 	return 0;
 }
 
-/* Adds a text at *at. */
-static void put_text(struct trace_blob *blob, size_t *at, const char *text)
+/* Adds a text at *at and advances it. */
+static void blob_put_text(struct trace_blob *blob, size_t *at, const char *text)
 {
 	size_t size = strlen(text) + 1;
 
@@ -64,15 +64,15 @@ static void put_text(struct trace_blob *blob, size_t *at, const char *text)
 	*at += size;
 }
 
-/* The array: offsets of our texts, then the program's own pointers, then NULL. */
-static void put_argv(struct trace_blob *blob, char *const *head, const struct pointers *rest, size_t *at)
+/* Writes the array: offsets of our texts, the program's own pointers, NULL. */
+static void blob_put_argv(struct trace_blob *blob, char *const *head, const struct pointers *rest, size_t *at)
 {
 	uint64_t word;
 
 	for (size_t i = 0; i < blob->pointers; i++) {
 		word = *at;
 		memcpy(blob->bytes + i * sizeof(word), &word, sizeof(word));
-		put_text(blob, at, head[i]);
+		blob_put_text(blob, at, head[i]);
 	}
 	for (size_t i = 0; i <= rest->count; i++) {
 		word = i < rest->count ? rest->item[i] : 0;
@@ -80,8 +80,8 @@ static void put_argv(struct trace_blob *blob, char *const *head, const struct po
 	}
 }
 
-/* The host path with slashes in front until AT_EXECFN has room for the name the program gave. */
-static int pad_host(const struct exec_plan *plan, char out[PATH_MAX])
+/* Pads the host path with leading slashes, so that AT_EXECFN has room for the name that the program gave. */
+static int blob_pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 {
 	size_t len = strlen(plan->host), room = strlen(plan->execfn);
 	size_t pad = room > len ? room - len : 0;
@@ -93,7 +93,7 @@ static int pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 	return 0;
 }
 
-/* The memory for blob->len bytes, counted. 0 or -E2BIG, -ENOMEM. */
+/* Allocates blob->len bytes within the budget. 0, -E2BIG or -ENOMEM. */
 static int blob_allocate(struct trace_blob *blob, size_t *budget)
 {
 	if (blob->len > KEPT_MAX || *budget > KEPT_MAX - blob->len)
@@ -113,10 +113,10 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t 
 	struct pointers rest = {0};
 	char host[PATH_MAX];
 	size_t end, head;
-	int r = pad_host(plan, host);
+	int r = blob_pad_host(plan, host);
 
 	if (r == 0 && plan->argv_head)
-		r = read_rest(call, call->arg[at ? 2 : 1], &rest);
+		r = blob_read_argv(call, call->arg[at ? 2 : 1], &rest);
 	if (r < 0)
 		return r;
 	blob.has_argv = plan->argv_head != NULL;
@@ -133,9 +133,9 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t 
 		return r;
 	}
 	end = head;
-	put_text(&blob, &end, host);
+	blob_put_text(&blob, &end, host);
 	if (blob.has_argv)
-		put_argv(&blob, plan->argv_head, &rest, &end);
+		blob_put_argv(&blob, plan->argv_head, &rest, &end);
 	free(rest.item);
 	*ret_blob = blob;
 	return 0;

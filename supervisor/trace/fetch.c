@@ -1,7 +1,6 @@
 /*
- * Descriptors of the program that pidfd_getfd(2) does not give, because a container's filter refuses that: the task is
- * given a socket, sends the descriptor through it and makes its call again, which then is judged and performed on what
- * came.
+ * Gets a target thread's descriptor where a container's filter refuses pidfd_getfd(2): the thread is given a socket,
+ * sends the descriptor through it by injected calls and restarts its call, which is judged with the descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define SHARE 8u /* of our descriptors: each of these has one, and those of the call that it is for */
+#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
 
 unsigned fetch_most(void)
 {
@@ -26,58 +25,58 @@ unsigned fetch_most(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
-	return limit.rlim_cur / SHARE < UINT_MAX ? (unsigned)(limit.rlim_cur / SHARE) : UINT_MAX;
+	return limit.rlim_cur / FETCH_SHARE < UINT_MAX ? (unsigned)(limit.rlim_cur / FETCH_SHARE) : UINT_MAX;
 }
 
 /*
- * What the task has sent: a descriptor or -errno. Other threads of it may write there too: whatever it is, it is
- * theirs.
+ * The descriptor that the thread has sent, or -errno. Another thread of the process may have sent it: whatever comes
+ * is a descriptor of the target process.
  */
-static int take(int near)
+static int fetch_receive(int near)
 {
-	struct letter letter = {0};
+	struct fd_message message = {0};
 	int fd;
 
-	letter_address(&letter, (uint64_t)(uintptr_t)&letter);
-	letter.message.msg_controllen = CMSG_LEN(sizeof(fd)); /* with the padding two would fit */
-	if (recvmsg(near, &letter.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
+	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* not the padding too: two descriptors would fit */
+	if (recvmsg(near, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
-	if (letter.message.msg_controllen < CMSG_LEN(sizeof(int)) || letter.control.align.cmsg_type != SCM_RIGHTS)
+	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
 		return -EBADF;
-	memcpy(&fd, CMSG_DATA(&letter.control.align), sizeof(fd));
+	memcpy(&fd, CMSG_DATA(&message.control.align), sizeof(fd));
 	return fd;
 }
 
 /* 0 or -errno. */
-static int send_letter(struct errand *errand)
+static int fetch_send_message(struct injection *injection)
 {
-	const struct pending *pending = errand->pending;
-	uint64_t addr = errand_room(errand, sizeof(struct letter));
-	struct letter letter = {0};
+	const struct pending *pending = injection->pending;
+	uint64_t addr = inject_room(injection, sizeof(struct fd_message));
+	struct fd_message message = {0};
 	int64_t r;
 
-	letter_address(&letter, addr);
-	letter_fill(&letter, pending->wanted);
-	r = stop_write(errand->tracer, pending->tid, addr, &letter, sizeof(letter));
+	fd_message_init(&message, addr);
+	fd_message_put(&message, pending->wanted);
+	r = inject_write(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
-		r = errand_run(errand, __NR_sendmsg, (uint64_t)pending->carrier, addr, MSG_DONTWAIT | MSG_NOSIGNAL);
-	(void)errand_run(errand, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead task */
+		r = inject_call(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
 	return r < 0 ? (int)r : 0;
 }
 
 int fetch_send(struct tracer *tracer, struct pending *pending)
 {
-	struct errand errand;
-	int r = errand_begin(tracer, pending, &errand);
+	struct injection injection;
+	int r = inject_begin(tracer, pending, &injection);
 
 	if (r < 0)
 		return r;
-	/* Also what fails comes round again: its error is the call's, and on record. */
-	r = send_letter(&errand);
-	pending->fetched_fd = r < 0 ? r : take(pending->near_fd);
+	/* After a failure the call is restarted as well, gets the error and is recorded with it. */
+	r = fetch_send_message(&injection);
+	pending->fetched_fd = r < 0 ? r : fetch_receive(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
-	arch_rewind(&errand.behind, pending->row->nr, pending->arg);
-	return errand_end(&errand);
+	arch_rewind(&injection.behind, pending->row->nr, pending->arg);
+	return inject_end(&injection);
 }
 
 int fetch_start(struct tracer *tracer, const struct call *call)
@@ -96,7 +95,7 @@ int fetch_start(struct tracer *tracer, const struct call *call)
 	r = pending_begin_carried(tracer, call, steal_fd(&far), &pending);
 	if (r < 0)
 		return r;
-	pending->fetches = true; /* NOLINT(clang-analyzer-core*): begin takes -errno for 0 */
+	pending->fetches = true; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	tracer->fetches++;
 	pending->wanted = (int)call->outcome.value;
 	pending->near_fd = steal_fd(&near);
@@ -106,16 +105,16 @@ int fetch_start(struct tracer *tracer, const struct call *call)
 
 bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
 {
-	struct pending *pending = tracer->pending ? pending_rerun(tracer, tid, nr, args) : NULL;
+	struct pending *pending = tracer->pending ? pending_restarted(tracer, tid, nr, args) : NULL;
 
 	if (!pending || !pending->fetches)
 		return false;
-	/* Kept: an older kernel makes the call once more. */
+	/* A duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;
-	if (!pending->patient)
-		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* fails for a dead task, which needs no stop */
+	if (!pending->skip_interrupt)
+		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* fails for a dead thread, which needs no stop */
 	pending->state = PENDING_RUNNING;
 	return true;
 }

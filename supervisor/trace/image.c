@@ -1,7 +1,7 @@
 /*
- * Whether a new image is the approved one, the short way: for a program with a loader that was run by its own name,
- * which nearly all are. Three mappings of one file of /proc tell it (Linux 6.11), where the long way (trace-verify.c)
- * opens two and looks at a link. "No" only means that the long way has to be gone.
+ * The cheap check of a new image, for a program with an ELF loader that was run by its own name, as most are. It looks
+ * up three mappings in one file of /proc (Linux 6.11); verify.c opens two files and reads a link. When this check
+ * fails, verify.c decides.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -18,45 +18,41 @@
 
 #include "base/banned.h"
 
-/*
- * A new stack ends in a pointer of zeros, and in front of that is the name the kernel used: bprm_mm_init() in
- * fs/exec.c.
- */
+/* A new stack ends in a null pointer, with the name that the kernel used before it: bprm_mm_init() in fs/exec.c. */
 #define STACK_TAIL 8u
 
-static bool ask(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
+static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
 {
 	*ret_map = (struct procmap){.size = sizeof(*ret_map), .addr = addr, .flags = flags};
 	return ioctl(maps_fd, PROCMAP_QUERY_CALL, ret_map) == 0;
 }
 
-/* Its first instruction is the loader's: the kernel put the program counter there. */
-static bool is_loader(int maps_fd, uint64_t pc, const struct exec_image *loader)
+/* The kernel has set the program counter to the loader's first instruction. */
+static bool image_is_loader(int maps_fd, uint64_t pc, const struct exec_image *loader)
 {
 	struct procmap map;
 
-	return ask(maps_fd, pc, 0, &map) && map.ino != 0 && map.ino == loader->maps_ino &&
+	return image_query_map(maps_fd, pc, 0, &map) && map.ino != 0 && map.ino == loader->maps_ino &&
 	       map.major == loader->maps_major && map.minor == loader->maps_minor;
 }
 
 /*
- * Of the two files that a new image has, which are the program and its loader, the lower one. It is the program unless
- * the address space is laid out the other way round; as it is not the loader, it can be nothing else. Where mappings
- * are not told by the numbers that stat(2) tells (btrfs, overlayfs), it is never found to be the same.
+ * A new image maps two files, the program and its loader. The lower one must be the approved program, and must not be
+ * the loader. On btrfs and overlayfs, whose mappings show other numbers than stat(2), this is always false.
  */
-static bool is_program(int maps_fd, const struct exec_plan *plan)
+static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 {
 	const struct exec_image *image = &plan->image;
 	struct procmap map;
 
-	return ask(maps_fd, 0, PROCMAP_OR_NEXT | PROCMAP_OF_FILE, &map) && map.ino == image->ino &&
+	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT | PROCMAP_OF_FILE, &map) && map.ino == image->ino &&
 	       map.major == major(image->dev) && map.minor == minor(image->dev) &&
 	       !(map.ino == plan->interp.maps_ino && map.major == plan->interp.maps_major &&
 		 map.minor == plan->interp.maps_minor);
 }
 
-/* Whether this kernel puts the name where we look for it: it did when we were started ourselves. */
-static bool knows_layout(void)
+/* Whether this kernel puts the name at the end of the stack: checked on our own. */
+static bool image_knows_layout(void)
 {
 	static _Thread_local enum { UNKNOWN, KNOWN, OTHER } layout;
 	uint64_t name = getauxval(AT_EXECFN);
@@ -66,21 +62,22 @@ static bool knows_layout(void)
 		struct procmap map;
 
 		layout = OTHER;
-		if (maps_fd >= 0 && ask(maps_fd, name, 0, &map) &&
+		if (maps_fd >= 0 && image_query_map(maps_fd, name, 0, &map) &&
 		    name + strlen((const char *)(uintptr_t)name) + 1 + STACK_TAIL == map.end)
 			layout = KNOWN;
 	}
 	return layout == KNOWN;
 }
 
-/* The byte in front is the end of another text, so that no longer name ends like it. */
-static bool is_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
+/* The byte before the name must be 0: else a longer name with the same end would pass. */
+static bool image_is_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
 {
 	char found[1 + PATH_MAX + 32];
 	size_t len = 1 + strlen(name) + 1;
 	struct procmap map;
 
-	if (len > sizeof(found) || !knows_layout() || !ask(maps_fd, stack, 0, &map) || map.end < len + STACK_TAIL ||
+	if (len > sizeof(found) || !image_knows_layout() || !image_query_map(maps_fd, stack, 0, &map) ||
+	    map.end < len + STACK_TAIL ||
 	    guest->read(pid, map.end - STACK_TAIL - len, found, len) != (ssize_t)len)
 		return false;
 	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
@@ -96,6 +93,7 @@ bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct e
 		return false;
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
 	maps_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return maps_fd >= 0 && is_loader(maps_fd, arch_pc(&regs), &plan->interp) && is_program(maps_fd, plan) &&
-	       is_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
+	return maps_fd >= 0 && image_is_loader(maps_fd, arch_pc(&regs), &plan->interp) &&
+	       image_is_program(maps_fd, plan) &&
+	       image_is_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
 }

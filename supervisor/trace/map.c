@@ -1,7 +1,6 @@
 /*
- * mmap(2) of a file in place of memory without one. The task is given the file's descriptor and, standing behind its
- * call, is made to map that and to close it, by single steps. Another thread may take the descriptor meanwhile:
- * whatever it does with it, the file stays one of ours, and counted.
+ * mmap(2) of a file in place of anonymous memory. The thread is given the file's descriptor, which injected calls make
+ * it map and close. Another thread may use the descriptor meanwhile, which does no harm: the file stays counted.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,20 +14,20 @@
 int64_t map_carried(const struct tracer *tracer, const struct pending *pending)
 {
 	uint64_t arg[6];
-	struct errand errand;
+	struct injection injection;
 	int64_t result;
-	int r = errand_begin(tracer, pending, &errand);
+	int r = inject_begin(tracer, pending, &injection);
 
 	if (r < 0)
 		return r;
 	memcpy(arg, pending->arg, sizeof(arg));
-	/* Not populated: that is a hint, and would take longer than a step may. */
+	/* MAP_POPULATE is only a hint, and would take longer than a single step may. */
 	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
 	arg[4] = (uint64_t)pending->carrier;
 	arg[5] = 0;
-	result = errand_run_six(&errand, __NR_mmap, arg);
-	(void)errand_run(&errand, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead task */
-	arch_set_result(&errand.behind, result);
-	(void)errand_end(&errand); /* fails only for a dead task */
+	result = inject_call_six(&injection, __NR_mmap, arg);
+	(void)inject_call(&injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
+	arch_set_result(&injection.behind, result);
+	(void)inject_end(&injection); /* fails only for a dead thread */
 	return result;
 }

@@ -1,8 +1,8 @@
 /*
- * O_PATH descriptors. seccomp(2) injects none of them, sockets carry them: the task is given a socket with the
- * descriptor in its queue and, standing behind its open, is made to run recvmsg, dup3 and close by single steps. It
- * then has the lowest number, as from open(2). A chdir goes there by fchdir instead of the dup3: with registers only,
- * where its directory can be injected, because it may be read.
+ * Gives O_PATH descriptors to target threads. SECCOMP_IOCTL_NOTIF_ADDFD refuses them, but a socket can carry them: the
+ * thread gets a socket with the descriptor in its queue and runs recvmsg, dup3 and close as injected calls. The
+ * descriptor is then the lowest free one, as after open(2). For a chdir the thread runs fchdir instead of dup3. A
+ * directory that may be read is added by ADDFD itself, so that its chdir needs registers only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +22,17 @@ int pathfd_carrier(int fd)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
-	struct letter letter = {0};
+	struct fd_message message = {0};
 	int pair[2];
 
-	/* Not SOCK_DGRAM: such a one could reach third parties by address. */
+	/* Not SOCK_DGRAM, which could send to the addresses of other sockets. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	near = pair[0];
 	far = pair[1];
-	letter_address(&letter, (uint64_t)(uintptr_t)&letter);
-	letter_fill(&letter, fd);
-	if (sendmsg(near, &letter.message, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
+	fd_message_put(&message, fd);
+	if (sendmsg(near, &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -errno;
 	return steal_fd(&far);
 }
@@ -48,74 +48,76 @@ int pathfd_directory(const struct call *call, int fd)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The number the task received its descriptor under, or -errno. */
-static int64_t read_letter(const struct errand *errand, uint64_t addr)
+/* The number of the received descriptor, or -errno. */
+static int64_t pathfd_read_message(const struct injection *injection, uint64_t addr)
 {
-	struct letter letter;
+	struct fd_message message;
 	int number;
 
-	if (memory_copy_in(errand->tracer->sandbox->guest, errand->pending->tid, addr, &letter, sizeof(letter)) < 0)
+	if (memory_copy_in(injection->tracer->sandbox->guest, injection->pending->tid, addr, &message,
+			   sizeof(message)) < 0)
 		return -EFAULT;
-	if (letter.message.msg_controllen < CMSG_LEN(sizeof(int)) || letter.control.align.cmsg_type != SCM_RIGHTS)
-		return -EMFILE; /* the message was there, a number for its descriptor was not */
-	memcpy(&number, CMSG_DATA(&letter.control.align), sizeof(number));
+	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
+		return -EMFILE; /* the message came without its descriptor: the table is full */
+	memcpy(&number, CMSG_DATA(&message.control.align), sizeof(number));
 	return number < 0 ? -EMFILE : number;
 }
 
-static int write_letter(const struct errand *errand, uint64_t addr)
+static int pathfd_write_message(const struct injection *injection, uint64_t addr)
 {
-	struct letter letter = {0};
+	struct fd_message message = {0};
 
-	letter_address(&letter, addr);
-	return stop_write(errand->tracer, errand->pending->tid, addr, &letter, sizeof(letter));
+	fd_message_init(&message, addr);
+	return inject_write(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
 }
 
-/* The directory is in the task's table already. */
-static int64_t enter(struct errand *errand)
+/* Changes to the directory that was added to the target. */
+static int64_t pathfd_enter(struct injection *injection)
 {
-	uint64_t directory = (uint64_t)errand->pending->carrier;
-	int64_t result = errand_run(errand, __NR_fchdir, directory, 0, 0);
+	uint64_t directory = (uint64_t)injection->pending->carrier;
+	int64_t result = inject_call(injection, __NR_fchdir, directory, 0, 0);
 
-	(void)errand_run(errand, __NR_close, directory, 0, 0); /* fails only for a dead task */
+	(void)inject_call(injection, __NR_close, directory, 0, 0); /* fails only for a dead thread */
 	return result;
 }
 
-static int64_t receive(struct errand *errand)
+/* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
+static int64_t pathfd_take(struct injection *injection)
 {
-	uint64_t carrier = (uint64_t)errand->pending->carrier;
-	uint64_t addr = errand_room(errand, sizeof(struct letter));
-	bool enters = errand->pending->row->nr == __NR_chdir;
-	int64_t number = write_letter(errand, addr);
+	uint64_t carrier = (uint64_t)injection->pending->carrier;
+	uint64_t addr = inject_room(injection, sizeof(struct fd_message));
+	bool enters = injection->pending->row->nr == __NR_chdir;
+	int64_t number = pathfd_write_message(injection, addr);
 
 	if (number == 0)
-		number = errand_run(errand, __NR_recvmsg, carrier, addr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		number = inject_call(injection, __NR_recvmsg, carrier, addr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (number >= 0)
-		number = read_letter(errand, addr);
+		number = pathfd_read_message(injection, addr);
 	if (number >= 0) {
 		uint64_t received = (uint64_t)number;
 
 		if (enters)
-			number = errand_run(errand, __NR_fchdir, received, 0, 0);
+			number = inject_call(injection, __NR_fchdir, received, 0, 0);
 		else
-			number = errand_run(errand, __NR_dup3, received, carrier,
-					    errand->pending->cloexec ? O_CLOEXEC : 0);
-		(void)errand_run(errand, __NR_close, received, 0, 0); /* fails only for a dead task */
+			number = inject_call(injection, __NR_dup3, received, carrier,
+					    injection->pending->cloexec ? O_CLOEXEC : 0);
+		(void)inject_call(injection, __NR_close, received, 0, 0); /* fails only for a dead thread */
 	}
 	if (number < 0 || enters)
-		(void)errand_run(errand, __NR_close, carrier, 0, 0);
+		(void)inject_call(injection, __NR_close, carrier, 0, 0);
 	return number;
 }
 
 int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending)
 {
-	struct errand errand;
+	struct injection injection;
 	int64_t result;
-	int r = errand_begin(tracer, pending, &errand);
+	int r = inject_begin(tracer, pending, &injection);
 
 	if (r < 0)
 		return r;
-	result = pending->direct ? enter(&errand) : receive(&errand);
-	arch_set_result(&errand.behind, result);
-	(void)errand_end(&errand); /* fails only for a dead task */
+	result = pending->direct ? pathfd_enter(&injection) : pathfd_take(&injection);
+	arch_set_result(&injection.behind, result);
+	(void)inject_end(&injection); /* fails only for a dead thread */
 	return result;
 }

@@ -1,4 +1,4 @@
-/* What happens at the stops of seized tasks. */
+/* What happens at the stops of seized threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,21 +15,19 @@
 #include "base/banned.h"
 
 #define STACK_ALIGN 16u
-/* Results only the kernel sees: the call is started again unless a handler runs (include/linux/errno.h). */
+/* Results for the kernel itself: the call is restarted unless a signal handler runs (include/linux/errno.h). */
 #define KERNEL_RESTARTSYS 512
 #define KERNEL_RESTART_LAST 516
 
-/*
- * ---- ptrace(2) on a stopped task; a task that was killed meanwhile fails with ESRCH and reports its exit later ----
- */
+/* ---- ptrace(2) on a stopped thread. If it was killed meanwhile: ESRCH, and its exit is reported later ---- */
 
-static void let_go(pid_t tid, int signal)
+static void stop_detach(pid_t tid, int signal)
 {
 	(void)ptrace(PTRACE_DETACH, tid, 0, (long)signal);
 }
 
-/* A job-control stop stays one: the task is listened to until SIGCONT, which stops it again, by SIGTRAP. */
-static void resume(pid_t tid, int signal, bool group_stop)
+/* A group stop is kept: after PTRACE_LISTEN the thread stops again, by SIGTRAP, at SIGCONT. */
+static void stop_resume(pid_t tid, int signal, bool group_stop)
 {
 	if (group_stop)
 		(void)ptrace(PTRACE_LISTEN, tid, 0, 0);
@@ -37,20 +35,19 @@ static void resume(pid_t tid, int signal, bool group_stop)
 		(void)ptrace(PTRACE_CONT, tid, 0, (long)signal);
 }
 
-/* This call is over. The task stays seized while an older one of its calls is yet to come round again. */
-static void release(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+/* Removes the entry of a call that has ended. The thread stays seized while another call waits for its restart. */
+static void stop_release(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
 	pid_t tid = pending->tid;
 
 	pending_remove(tracer, pending);
 	if (pending_find(tracer, tid))
-		resume(tid, signal, group_stop);
+		stop_resume(tid, signal, group_stop);
 	else
-		let_go(tid, signal);
+		stop_detach(tid, signal);
 }
 
-/* The calls of a thread that is gone. */
-static void forget_thread(struct tracer *tracer, pid_t tid)
+static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending;
 
@@ -62,13 +59,13 @@ static void forget_thread(struct tracer *tracer, pid_t tid)
 
 /* ---- exec ---- */
 
-/* A call of its own for the record and the result: what ran is not what was approved. */
-static void record_kill(struct tracer *tracer, const struct pending *pending, pid_t pid, const char *reason)
+/* Records the kill as a call of its own: the loaded image is not the approved one. */
+static void stop_record_kill(struct tracer *tracer, const struct pending *pending, pid_t pid, const char *reason)
 {
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
 
 	if (!call)
-		return; /* the approved call's own record gets an errno either way */
+		return; /* the call's own record gets an errno in any case */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
 	call->task = tree_task(tracer->sandbox->tree, pid);
@@ -87,11 +84,8 @@ static void record_kill(struct tracer *tracer, const struct pending *pending, pi
 	audit_end(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
-/*
- * The entry of the only thread of a process that has any, when that is the leader: then it is the one that made the
- * call.
- */
-static struct pending *lone_leader(const struct tracer *tracer, pid_t pid)
+/* The leader's entry if no other thread of its process has one: then the leader made the exec. Else NULL. */
+static struct pending *stop_find_lone_leader(const struct tracer *tracer, pid_t pid)
 {
 	struct pending *lone = NULL;
 
@@ -106,13 +100,13 @@ static struct pending *lone_leader(const struct tracer *tracer, pid_t pid)
 }
 
 /*
- * The event comes under the leader's pid, whichever thread made the call: the others are gone by now, and the entry
- * moves to the pid (ptrace(2), "execve(2) under ptrace").
+ * The entry of an exec that succeeded. The event comes with the leader's pid, whichever thread made the call, and that
+ * thread has this pid now (ptrace(2), "execve(2) under ptrace"). The other threads are dead.
  */
-static struct pending *rekey(struct tracer *tracer, pid_t pid)
+static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 {
 	unsigned long former = (unsigned long)pid;
-	struct pending *pending = lone_leader(tracer, pid);
+	struct pending *pending = stop_find_lone_leader(tracer, pid);
 
 	if (pending)
 		return pending;
@@ -121,15 +115,15 @@ static struct pending *rekey(struct tracer *tracer, pid_t pid)
 	pending = pending_find(tracer, (pid_t)former);
 	if (!pending)
 		return NULL;
-	/* out of the way of those that are forgotten: the old leader's, and older calls of its own */
+	/* Forget the old leader's calls and older ones of the thread itself, but not this entry. */
 	pending->tid = -1;
-	forget_thread(tracer, pid);
-	forget_thread(tracer, (pid_t)former);
+	stop_forget_thread(tracer, pid);
+	stop_forget_thread(tracer, (pid_t)former);
 	pending->tid = pid;
 	return pending;
 }
 
-static bool still_stopped(pid_t pid)
+static bool stop_is_stopped(pid_t pid)
 {
 	unsigned long message;
 
@@ -138,7 +132,7 @@ static bool still_stopped(pid_t pid)
 
 void stop_exec(struct tracer *tracer, pid_t pid)
 {
-	struct pending *pending = rekey(tracer, pid);
+	struct pending *pending = stop_find_exec(tracer, pid);
 	const char *reason = "exec_not_approved";
 
 	if (pending && pending_in_exec(pending))
@@ -146,49 +140,37 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 	if (!reason) {
 		tree_exec(tracer->sandbox->tree, pid, pending->plan->virt);
 		pending_end(tracer, pending, 0);
-		let_go(pid, 0);
+		stop_detach(pid, 0);
 		pending_remove(tracer, pending);
 		return;
 	}
-	/* One that somebody else is killing right now cannot be read either, which says nothing about it. */
-	if (pending && still_stopped(pid))
-		record_kill(tracer, pending, pid, reason);
-	(void)kill(pid, SIGKILL); /* it is stopped and ours: the pid cannot be somebody else's */
+	/* A process that is being killed cannot be read either, which is no mismatch. */
+	if (pending && stop_is_stopped(pid))
+		stop_record_kill(tracer, pending, pid, reason);
+	(void)kill(pid, SIGKILL); /* a traced process keeps its pid */
 	if (pending) {
 		pending_end(tracer, pending, -EACCES);
 		pending_remove(tracer, pending);
 	}
 }
 
-/* ---- the rewind ---- */
+/* ---- a restarted call ---- */
 
-/* process_vm_writev does not grow a stack since Linux 6.5, a poke does; once it has grown the rest follows. */
-int stop_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
+static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 {
-	const struct memory_ops *guest = tracer->sandbox->guest;
-
-	if (memory_copy_out(guest, tid, addr, bytes, len) == 0)
-		return 0;
-	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || memory_copy_out(guest, tid, addr, bytes, len) < 0)
-		return -ENOMEM;
-	return 0;
-}
-
-static void rerun_args(struct pending *pending, uint64_t addr)
-{
-	bool at = pending->row->arg[0].kind == ARG_DIRFD; /* execveat: the host path is absolute and already followed */
+	bool at = pending->row->arg[0].kind == ARG_DIRFD; /* execveat: the host path is absolute and has no symlinks */
 	unsigned path = at ? 1 : 0;
 
-	memcpy(pending->rerun, pending->arg, sizeof(pending->rerun));
-	pending->rerun[path] = addr + pending->blob.host_at;
+	memcpy(pending->restart_arg, pending->arg, sizeof(pending->restart_arg));
+	pending->restart_arg[path] = addr + pending->blob.host_at;
 	if (pending->blob.has_argv)
-		pending->rerun[path + 1] = addr;
+		pending->restart_arg[path + 1] = addr;
 	if (at)
-		pending->rerun[4] = 0;
+		pending->restart_arg[4] = 0;
 }
 
-/* The task has got -EINTR and stands behind its call: it goes back in front of it. 0 or the errno for the program. */
-static int rewind_call(struct tracer *tracer, struct pending *pending)
+/* Sets the thread, which got -EINTR, back to the system call instruction. 0 or -errno for the program. */
+static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 {
 	struct arch_regs regs;
 	int64_t result;
@@ -203,15 +185,15 @@ static int rewind_call(struct tracer *tracer, struct pending *pending)
 	addr = arch_stack(&regs) - arch_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
 	blob_relocate(&pending->blob, addr);
-	r = stop_write(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
+	r = inject_write(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
 		(void)arch_write_regs(pending->tid, &regs); /* failing, it keeps EINTR or is dead */
 		return r;
 	}
 	pending->blob_addr = addr;
-	rerun_args(pending, addr);
-	arch_rewind(&regs, pending->row->nr, pending->rerun);
+	stop_set_restart_args(pending, addr);
+	arch_rewind(&regs, pending->row->nr, pending->restart_arg);
 	return arch_write_regs(pending->tid, &regs);
 }
 
@@ -224,17 +206,17 @@ static void stop_answered(struct tracer *tracer, struct pending *pending, int si
 	else if (pending->maps)
 		r = map_carried(tracer, pending);
 	else
-		r = pending->fetches ? fetch_send(tracer, pending) : rewind_call(tracer, pending);
+		r = pending->fetches ? fetch_send(tracer, pending) : stop_restart_call(tracer, pending);
 	if (r == 0 && !pending->carries && !pending->maps) {
-		pending->state = PENDING_REWOUND;
-		resume(pending->tid, signal, group_stop);
+		pending->state = PENDING_RESTARTED;
+		stop_resume(pending->tid, signal, group_stop);
 		return;
 	}
 	pending_end(tracer, pending, r);
-	release(tracer, pending, signal, group_stop);
+	stop_release(tracer, pending, signal, group_stop);
 }
 
-/* ---- the end of a chdir, or of an exec that failed ---- */
+/* ---- the end of a continued call, as of an exec that failed ---- */
 
 static void stop_running(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
@@ -245,22 +227,21 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 		result = arch_result(&regs);
 		if (result <= -KERNEL_RESTARTSYS && result >= -KERNEL_RESTART_LAST) {
 			/*
-			 * The kernel makes the call again by itself. ERESTARTSYS: the interrupt ended the wait for our
-			 * answer (Linux < 5.19); others: it ended an exec's wait for a lock, which may do better next
-			 * time.
+			 * The kernel restarts the call. ERESTARTSYS: the interrupt ended the wait for our response
+			 * (Linux < 5.19). Others: it ended an exec's wait for a lock, which may be free next time.
 			 */
-			pending->patient = result == -KERNEL_RESTARTSYS;
-			pending->state = PENDING_REWOUND;
-			resume(pending->tid, signal, group_stop);
+			pending->skip_interrupt = result == -KERNEL_RESTARTSYS;
+			pending->state = PENDING_RESTARTED;
+			stop_resume(pending->tid, signal, group_stop);
 			return;
 		}
 		if (pending->blob_addr) {
 			arch_restore_args(&regs, pending->arg);
-			(void)arch_write_regs(pending->tid, &regs); /* fails only for a dead task */
+			(void)arch_write_regs(pending->tid, &regs); /* fails only for a dead thread */
 		}
 	}
 	pending_end(tracer, pending, result);
-	release(tracer, pending, signal, group_stop);
+	stop_release(tracer, pending, signal, group_stop);
 }
 
 void stop_other(struct tracer *tracer, pid_t pid, int status)
@@ -270,25 +251,25 @@ void stop_other(struct tracer *tracer, pid_t pid, int status)
 	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
 	struct pending *pending = pending_find(tracer, pid);
 
-	if (pending && later_stop(tracer, pending, status))
+	if (pending && later_hold_stop(tracer, pending, status))
 		return;
 	if (!pending) {
-		let_go(pid, signal);
+		stop_detach(pid, signal);
 		return;
 	}
 	switch (pending->state) {
 	case PENDING_ANSWERED:
 		stop_answered(tracer, pending, signal, group_stop);
 		break;
-	case PENDING_REWOUND:
-		resume(pid, signal, group_stop);
+	case PENDING_RESTARTED:
+		stop_resume(pid, signal, group_stop);
 		break;
 	case PENDING_RUNNING:
 		stop_running(tracer, pending, signal, group_stop);
 		break;
 	case PENDING_DROPPED:
 	default:
-		release(tracer, pending, signal, group_stop);
+		stop_release(tracer, pending, signal, group_stop);
 		break;
 	}
 }

@@ -1,4 +1,7 @@
-/* ptrace for exec verification and for the rewind detour. One tracer: the receiver's thread. */
+/*
+ * ptrace(2): verifies execs, and makes target threads do what the supervisor cannot do for them. Called by dispatch.c,
+ * outcome.c and loop.c in the supervisor thread, which is the tracer of every seized thread.
+ */
 #ifndef CALLGATE_SUPERVISOR_TRACE_TRACE_H
 #define CALLGATE_SUPERVISOR_TRACE_TRACE_H
 
@@ -14,43 +17,40 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer);
 void tracer_free(struct tracer *tracer);
 
 /*
- * Seizes the target thread for what it has to do by itself:
+ * Seizes the target thread for what it has to do itself:
  *
- *   OUTCOME_EXEC              its new image is verified at its stop (trace_event)
- *   OUTCOME_PATHFD, _MAP      it is interrupted, and made to take or to map a descriptor
- *   OUTCOME_FETCH             it is interrupted, sends its descriptor and makes its call again (trace_fetched). The
- *   call
- *                             has no record before that
+ *   OUTCOME_EXEC           the exec is continued, and the new image verified at its stop (trace_event)
+ *   OUTCOME_PATHFD, _MAP   injected calls make the thread receive or map a descriptor
+ *   OUTCOME_FETCH          injected calls make the thread send its descriptor, then the call is restarted
+ *                          (trace_fetched). The call is not recorded before that
  *
- * 0: the tracer responds, at once or when another thread's exec of the same process is over, and ends the record
- * (call->slot); what the outcome owned is the tracer's. -errno: the caller responds and ends the record.
+ * 0: the tracer responds, perhaps after another thread's exec, ends the record and has taken what the outcome owned.
+ * -errno: the caller responds and ends the record.
  */
 int trace_start(struct tracer *tracer, struct call *call);
 
 /*
- * To be asked for every notification, before trace_rerun. True: it is a call that was made again, of OUTCOME_FETCH;
- * *ret_fd is the descriptor, owned by the caller, or -errno.
+ * To be asked for every notification, before trace_restarted. True: it is the restarted call of an OUTCOME_FETCH, and
+ * *ret_fd is the fetched descriptor, owned by the caller, or -errno.
  */
 bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
- * To be asked for every notification of a task with a detour or an exec under way, before decoding. True: it is the
- * approved exec coming round again; reply CONTINUE (CONTINUE_VERIFIED). False: a call that is to be judged (whatever
- * was pending for this task is dropped).
+ * To be asked for every other notification, before decoding. True: it is a restarted exec that was approved, to be
+ * continued with CONTINUE_VERIFIED. False: the call is to be judged.
  */
-bool trace_rerun(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+bool trace_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 
 /*
- * A wait status (waitpid with __WALL). True when it was a stop, which has been handled. False for an exit: what was
- * under way for that task is forgotten, the rest is the caller's. Must be given every status of every task, because the
- * exits of seized threads are reported to their tracer.
+ * Handles a wait status. True: it was a stop. False: an exit; the thread's calls are forgotten, and the caller does the
+ * rest. Must get every status that waitpid(2) with __WALL returns, because exits of seized threads are reported too.
  */
 bool trace_event(struct tracer *tracer, pid_t pid, int status);
 
-/* How many tasks are seized or wait for their call to come round again. */
+/* The number of calls that are under way or wait for their restart. For tests. */
 size_t tracer_pending(const struct tracer *tracer);
 
-/* The task is gone. */
+/* Forgets the newest call of a thread that has exited. */
 void trace_forget(struct tracer *tracer, pid_t tid);
 
 #endif

@@ -15,13 +15,13 @@
 
 #define AUXV_MAX 64
 
-/* What the kernel tells the new image; 0 what it does not tell. */
+/* From the auxiliary vector of the new image; 0: not there. */
 struct vector {
-	uint64_t base;   /* AT_BASE: where the loader is; 0: there is none */
+	uint64_t base;   /* AT_BASE: address of the loader; 0: there is none */
 	uint64_t execfn; /* AT_EXECFN: an address */
 };
 
-static int read_vector(pid_t pid, struct vector *ret_vector)
+static int verify_read_vector(pid_t pid, struct vector *ret_vector)
 {
 	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
@@ -57,7 +57,7 @@ static const char *verify_program(pid_t pid, const struct exec_image *image)
 	return st.st_dev == image->dev && st.st_ino == image->ino ? NULL : "exec_mismatch";
 }
 
-/* The loader runs before the program does, so the name of the program alone says nothing (threat 2). */
+/* The loader runs before the program, so the program alone proves nothing (threat 2 of doc/security.md). */
 static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
@@ -75,22 +75,22 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64
 }
 
 /*
- * The name the kernel used. A script's file is gone from the image once its interpreter is loaded: the name is what
- * tells an approved one from another with the same interpreter, put in its place by a thread that rewrote the path.
+ * The name that the kernel used. The image of a script shows its interpreter only. The name tells the approved script
+ * from another one with the same interpreter, which a thread could have put there by rewriting the path (TOCTOU).
  */
 static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
 
 	if (plan->detour)
-		return NULL; /* the interpreter itself was run: see rename_image */
+		return NULL; /* the interpreter itself was run: see verify_rename */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
-/* AT_EXECFN of a detoured exec reads as the program named it. The host path was padded, so the room is there. */
-static const char *rename_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
+/* Makes AT_EXECFN what the program named. The host path was padded, so there is room. */
+static const char *verify_rename(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	if (!plan->detour || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
@@ -105,11 +105,11 @@ const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct 
 	if (image_is_approved(guest, pid, plan))
 		return NULL;
 	reason = verify_program(pid, &plan->image);
-	if (!reason && read_vector(pid, &vector) < 0)
+	if (!reason && verify_read_vector(pid, &vector) < 0)
 		reason = "exec_unreadable";
 	if (!reason)
 		reason = verify_loader(pid, plan, vector.base);
 	if (!reason)
 		reason = verify_name(pid, plan, vector.execfn);
-	return reason ? reason : rename_image(guest, pid, plan, vector.execfn);
+	return reason ? reason : verify_rename(guest, pid, plan, vector.execfn);
 }

@@ -550,13 +550,13 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	ck_assert_ptr_nonnull(pending);
 	ck_assert_int_eq(tracer_create(&sandbox, &tracer), 0);
 	pending->tid = INT_MAX; /* nobody's */
-	pending->state = PENDING_REWOUND;
-	pending->patient = true;
+	pending->state = PENDING_RESTARTED;
+	pending->skip_interrupt = true;
 	pending->row = row;
 	pending->near_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
 	tracer->pending = pending;
-	rerun = trace_rerun(tracer, INT_MAX, row->nr, (const __u64[6]){0});
+	rerun = trace_restarted(tracer, INT_MAX, row->nr, (const __u64[6]){0});
 	tracer_free(tracer);
 	return rerun;
 }

@@ -240,7 +240,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 			(void)close(fetched);
 		return;
 	}
-	if (trace_rerun(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
+	if (trace_restarted(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
 		loop->rig->reruns++;
 		reply(loop, notif->id, 0, true);
 		return;

@@ -1,0 +1,203 @@
+/* Injected system calls: a seized thread that stands behind its call runs others, by one single step each. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/procstat.h"
+#include "supervisor/trace/private.h"
+
+#include "base/banned.h"
+
+#define STACK_ALIGN 16u
+#define YIELDS_MAX 200u           /* a step takes microseconds, unless the thread does not get a CPU */
+#define STEP_NS UINT64_C(2000000000) /* none of the calls can block: a longer step is an attack */
+#define STARVED_NS UINT64_C(10000000000) /* a thread of low priority on a busy machine */
+/* More stray stops for longer than this are a storm of signals, or code that was changed. */
+#define STRAYS_NS UINT64_C(250000000)
+#define STRAYS_MAX 32u
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
+/* Signals that the kernel forces on a thread: blocked, they kill it or reset its handler. SIGTRAP ends a step. */
+#define FAULTS                                                                                                       \
+	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
+
+/* Whether a step may take longer. Not when a limit has ended the run meanwhile. */
+static bool inject_may_wait(const struct injection *injection, uint64_t begin_ns)
+{
+	const struct sandbox *sandbox = injection->tracer->sandbox;
+	uint64_t waited_ns = io_now_ns() - begin_ns;
+	pid_t tid = injection->pending->tid;
+	struct procstat stat;
+
+	if (sandbox->is_over && sandbox->is_over(sandbox->memory.meter))
+		return false;
+	return waited_ns < STEP_NS || (waited_ns < STARVED_NS && procstat_read(tid, &stat) == 0 && stat.state == 'R');
+}
+
+/*
+ * Waits for a stop. -ESRCH: the thread exited, which the loop reaps, or was killed because it took too long. The stop
+ * is the thread's own, because no other thread of its process is in an exec (later.c).
+ */
+static int inject_await_stop(const struct injection *injection, int *ret_status)
+{
+	pid_t tid = injection->pending->tid;
+	uint64_t begin_ns = io_now_ns();
+	siginfo_t info = {0};
+
+	for (unsigned tries = 0;; tries++) {
+		if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
+			return -ESRCH;
+		if (info.si_pid == tid)
+			break;
+		if (tries < YIELDS_MAX)
+			(void)sched_yield();
+		else if (inject_may_wait(injection, begin_ns))
+			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
+		else
+			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
+	}
+	/* Not waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != tid)
+		return -ESRCH;
+	*ret_status = W_STOPCODE(info.si_status);
+	return 0;
+}
+
+/* One single step over the system call instruction. Signals are kept: a timer can send them without end. */
+static int inject_step(struct injection *injection)
+{
+	pid_t tid = injection->pending->tid;
+	struct arch_regs now;
+	long pass = 0;
+
+	for (;;) {
+		int status = 0, r;
+
+		if (ptrace(PTRACE_SINGLESTEP, tid, 0, pass) < 0)
+			return -errno;
+		pass = 0;
+		r = inject_await_stop(injection, &status);
+		if (r < 0)
+			return r;
+		r = arch_read_regs(tid, &now);
+		if (r < 0)
+			return r;
+		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP && arch_pc(&now) == arch_pc(&injection->behind))
+			return 0;
+		if (++injection->strays > STRAYS_MAX && io_now_ns() > injection->end_ns)
+			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
+		if (status >> 16 != 0)
+			continue; /* a group stop: reported again after the detach */
+		/* Not kept: it might then come after the SIGCONT that ends it. */
+		if (WSTOPSIG(status) == SIGSTOP)
+			pass = SIGSTOP;
+		else
+			injection->held[(unsigned)WSTOPSIG(status) % INJECT_SIGNALS] = true;
+	}
+}
+
+int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c)
+{
+	return inject_call_six(injection, nr, (const uint64_t[6]){a, b, c, 0, 0, 0});
+}
+
+int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6])
+{
+	struct arch_regs regs = injection->behind;
+	int r;
+
+	arch_rewind(&regs, (int)nr, arg);
+	r = arch_write_regs(injection->pending->tid, &regs);
+	if (r == 0)
+		r = inject_step(injection);
+	if (r == 0)
+		r = arch_read_regs(injection->pending->tid, &regs);
+	return r < 0 ? r : arch_result(&regs);
+}
+
+/* Blocks all signals that can be. */
+static int inject_block_signals(pid_t tid, uint64_t *ret_before)
+{
+	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP)), before;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(before), &before) < 0)
+		return -errno;
+	mask |= before & FAULTS;
+	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0)
+		return -errno;
+	*ret_before = before;
+	return 0;
+}
+
+int inject_begin(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+{
+	int r;
+
+	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .end_ns = io_now_ns() + STRAYS_NS};
+	r = arch_read_regs(pending->tid, &ret_injection->behind);
+	if (r < 0)
+		return r;
+	if (!arch_was_call(&ret_injection->behind, pending->row->nr))
+		return -EINTR; /* killed: nothing else makes it leave its call */
+	return inject_block_signals(pending->tid, &ret_injection->mask);
+}
+
+int inject_end(struct injection *injection)
+{
+	const struct pending *pending = injection->pending;
+	int r = arch_write_regs(pending->tid, &injection->behind);
+
+	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->mask), &injection->mask) < 0)
+		r = -errno;
+	for (int number = 1; number < (int)INJECT_SIGNALS; number++)
+		if (injection->held[number])
+			(void)syscall(SYS_tgkill, pending->tgid, pending->tid, number); /* fails for a dead thread */
+	return r;
+}
+
+/* Since Linux 6.5 process_vm_writev does not grow a stack. A poke does. */
+int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
+{
+	const struct memory_ops *guest = tracer->sandbox->guest;
+
+	if (memory_copy_out(guest, tid, addr, bytes, len) == 0)
+		return 0;
+	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || memory_copy_out(guest, tid, addr, bytes, len) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+uint64_t inject_room(const struct injection *injection, size_t size)
+{
+	uint64_t addr = arch_stack(&injection->behind) - arch_red_zone_bytes() - size;
+
+	return addr - addr % STACK_ALIGN;
+}
+
+void fd_message_init(struct fd_message *message, uint64_t addr)
+{
+	message->vector.iov_base = (void *)(uintptr_t)(addr + offsetof(struct fd_message, byte));
+	message->vector.iov_len = 1;
+	message->header.msg_iov = (struct iovec *)(uintptr_t)(addr + offsetof(struct fd_message, vector));
+	message->header.msg_iovlen = 1;
+	message->header.msg_control = (void *)(uintptr_t)(addr + offsetof(struct fd_message, control));
+	message->header.msg_controllen = sizeof(message->control.bytes);
+}
+
+void fd_message_put(struct fd_message *message, int fd)
+{
+	struct cmsghdr *header = &message->control.align;
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+}

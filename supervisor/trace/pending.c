@@ -1,0 +1,216 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/answer.h"
+#include "supervisor/trace/private.h"
+
+#include "base/banned.h"
+
+#define DEPTH_MAX 8 /* calls of one thread that wait for their restart: signal handlers interrupted by others */
+
+struct pending *pending_find(const struct tracer *tracer, pid_t tid)
+{
+	struct pending *pending = tracer->pending;
+
+	while (pending && pending->tid != tid)
+		pending = pending->next;
+	return pending;
+}
+
+bool pending_in_exec(const struct pending *pending)
+{
+	return pending->plan && pending->state == PENDING_RUNNING;
+}
+
+bool pending_is_stale(const struct pending *pending)
+{
+	return pending && pending_in_exec(pending) && !pending->skip_interrupt;
+}
+
+void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret)
+{
+	audit_end(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
+	pending->slot.seq = 0; /* no record: later ends are no-ops */
+}
+
+/* Releases what belongs to the call. */
+static void pending_clear(struct tracer *tracer, struct pending *pending)
+{
+	exec_plan_free(steal_pointer(&pending->plan));
+	free(steal_pointer(&pending->text));
+	blob_done(&pending->blob);
+	pending->blob_addr = 0;
+	pending->skip_interrupt = false;
+	pending->carries = false;
+	pending->direct = false;
+	pending->maps = false;
+	pending->other_calls = 0;
+	if (pending->fetches) {
+		cleanup_close(&pending->near_fd);
+		cleanup_close(&pending->fetched_fd);
+		tracer->fetches--;
+	}
+	pending->fetches = false;
+}
+
+void pending_remove(struct tracer *tracer, struct pending *pending)
+{
+	struct pending **link = &tracer->pending;
+
+	while (*link != pending)
+		link = &(*link)->next;
+	*link = pending->next;
+	pending_clear(tracer, pending);
+	free(pending);
+}
+
+void pending_drop(struct tracer *tracer, struct pending *pending)
+{
+	pending_end(tracer, pending, -EINTR);
+	pending_clear(tracer, pending);
+	pending->state = PENDING_DROPPED;
+	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
+		pending_remove(tracer, pending); /* dead */
+}
+
+/* ---- starting ---- */
+
+static struct pending *pending_add(struct tracer *tracer, const struct call *call)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		return NULL;
+	pending->tid = call->tid;
+	pending->tgid = call->task->tgid;
+	pending->next = tracer->pending;
+	tracer->pending = pending;
+	return pending;
+}
+
+/* An entry for a thread that is seized already: a new one if its newest call waits for a restart, else that one. */
+static struct pending *pending_reuse(struct tracer *tracer, const struct call *call, struct pending *newest)
+{
+	unsigned depth = 0;
+
+	for (const struct pending *pending = newest; pending; pending = pending->next)
+		depth += pending->tid == call->tid;
+	if (newest->state == PENDING_RESTARTED && depth < DEPTH_MAX)
+		return pending_add(tracer, call);
+	pending_end(tracer, newest, -EINTR);
+	pending_clear(tracer, newest);
+	return newest;
+}
+
+/*
+ * A notified thread waits in the kernel, so it keeps its tid as long as the notification is valid. That is checked
+ * after the seize: before, the thread could still die in between. 0 or -errno.
+ */
+static int pending_seize(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
+{
+	struct pending *pending = pending_find(tracer, call->tid);
+
+	if (pending) {
+		*ret_pending = pending_reuse(tracer, call, pending);
+		return *ret_pending ? 0 : -ENOMEM;
+	}
+	pending = pending_add(tracer, call);
+	if (!pending)
+		return -ENOMEM;
+	if (ptrace(PTRACE_SEIZE, call->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
+		int error = errno;
+
+		pending_remove(tracer, pending);
+		return error == EPERM ? -EACCES : -error;
+	}
+	if (!call_valid(call)) {
+		pending_drop(tracer, pending);
+		return -ESRCH;
+	}
+	*ret_pending = pending;
+	return 0;
+}
+
+int pending_begin(struct tracer *tracer, const struct call *call, enum pending_state state,
+		  struct pending **ret_pending)
+{
+	struct pending *pending = NULL;
+	char *text = strndup(call->path[0].text, call->path[0].len);
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	r = pending_seize(tracer, call, &pending);
+	if (r != 0) {
+		free(text);
+		return r;
+	}
+	pending->text = text; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	pending->state = state;
+	pending->row = call->row;
+	pending->decision = call->decision;
+	pending->start_ns = call->start_ns;
+	memcpy(pending->arg, call->arg, sizeof(pending->arg));
+	memcpy(pending->restart_arg, call->arg, sizeof(pending->restart_arg));
+	if (ptrace(PTRACE_INTERRUPT, call->tid, 0, 0) < 0) {
+		r = -errno;
+		pending_remove(tracer, pending);
+		return r;
+	}
+	pending->slot = call->slot;
+	*ret_pending = pending;
+	return 0;
+}
+
+int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
+{
+	_cleanup_close_ int owned = carrier;
+	struct pending *pending;
+	int r;
+
+	r = pending_begin(tracer, call, PENDING_ANSWERED, &pending);
+	if (r != 0)
+		return r;
+	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
+	if (r < 0) {
+		/* NOLINT(clang-analyzer-core*): as above. The caller ends the record */
+		pending->slot.seq = 0;
+		pending_drop(tracer, pending);
+		return r;
+	}
+	pending->carrier = r; /* NOLINT(clang-analyzer-core*): as above */
+	*ret_pending = pending;
+	return 0;
+}
+
+/* ---- restarted calls ---- */
+
+static bool pending_matches(const struct pending *pending, int nr, const __u64 *args)
+{
+	if (pending->state != PENDING_RESTARTED || nr != pending->row->nr)
+		return false;
+	for (unsigned i = 0; i < 6; i++)
+		if (args[i] != pending->restart_arg[i])
+			return false;
+	return true;
+}
+
+struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+{
+	struct pending *match = tracer->pending, *newest = pending_find(tracer, tid);
+
+	if (pending_is_stale(newest))
+		return NULL;
+	while (match && !(match->tid == tid && pending_matches(match, nr, args)))
+		match = match->next;
+	while (match && (newest = pending_find(tracer, tid)) != match) {
+		pending_end(tracer, newest, -EINTR);
+		pending_remove(tracer, newest);
+	}
+	return match;
+}
+
