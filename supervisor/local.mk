@@ -33,6 +33,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/provide.h \
 	supervisor/gateway/routes.c \
 	supervisor/gateway/routes.h \
+	supervisor/gateway/side.c \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
 	supervisor/gateway/summary.c \
@@ -63,10 +64,9 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/outcome.c \
 	supervisor/outcome.h \
 	supervisor/process-audit.c \
-	supervisor/process-await.c \
-	supervisor/process-guest.c \
+	supervisor/process-build.c \
 	supervisor/process-private.h \
-	supervisor/process-view.c \
+	supervisor/process-result.c \
 	supervisor/process-watch.c \
 	supervisor/process.c \
 	supervisor/process.h \

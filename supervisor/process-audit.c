@@ -1,4 +1,4 @@
-/* The log of a run: where it may lie, when it is made, how it ends. */
+/* The log of a run: checks its place, makes it, completes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* A log that the program may write proves nothing: by a grant of its directory, or of its own name (a file, a glob). */
-static int check_audit_place(struct process *process, const char *path)
+/* Refuses a log that the program could write, by a grant of its directory or of its own name. */
+static int process_check_audit(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
 	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
@@ -29,7 +29,7 @@ static int check_audit_place(struct process *process, const char *path)
 		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
 	if (slash)
 		slash[slash == copy ? 1 : 0] = '\0';
-	/* Who may not reach the file that was made for him may not resolve its name either. */
+	/* The user of --user may be unable to resolve the path of a log that the keeper has made already. */
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
 		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
@@ -48,8 +48,8 @@ static int check_audit_place(struct process *process, const char *path)
 	return 0;
 }
 
-/* NULL: no memory, and the header goes without. */
-static char *enforcement_text(const struct layers *layers)
+/* NULL: no memory, and the header has no "enforcement". */
+static char *process_layers_text(const struct layers *layers)
 {
 	json_t *enforcement = layers_json(layers);
 	char *text = json_dumps(enforcement, JSON_COMPACT);
@@ -59,8 +59,8 @@ static char *enforcement_text(const struct layers *layers)
 }
 
 /*
- * The log is made when everything is known that its header says; where it is to be no name leads to by then. With a
- * root of our own, /proc is the run's.
+ * Keeps a descriptor of the log's directory, because the log is made after the process has changed its root. /proc is
+ * then the run's.
  */
 int process_find_audit(struct process *process)
 {
@@ -68,9 +68,9 @@ int process_find_audit(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->audit_beside && check_audit_place(process, options->audit_beside) < 0)
+	if (options->audit_beside && process_check_audit(process, options->audit_beside) < 0)
 		return -1;
-	if (options->audit_path && check_audit_place(process, options->audit_path) < 0)
+	if (options->audit_path && process_check_audit(process, options->audit_path) < 0)
 		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
@@ -80,17 +80,17 @@ int process_find_audit(struct process *process)
 	if (process->audit_dirfd < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
 				    options->audit_path, strerror(-process->audit_dirfd));
-	if ( asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
+	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
 		     slash ? slash + 1 : options->audit_path) < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
 				    options->audit_path, strerror(errno));
 	return 0;
 }
 
-static int open_audit(struct process *process)
+static int process_make_audit(struct process *process)
 {
 	const struct process_options *options = process->options;
-	_cleanup_free_ char *layers = enforcement_text(options->layers);
+	_cleanup_free_ char *layers = process_layers_text(options->layers);
 	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
 					    .policy_name = policy_name(options->policy),
@@ -121,11 +121,10 @@ bool process_may_leave_fstat(const struct process_options *options)
 }
 
 /*
- * Whether what C libraries call fstat is left to the kernel: where no path that a program may pass instead tells it
- * more than the view would. /proc/PID/net is in any procfs and shows the network namespace, so that has to be the run's
- * own.
+ * Whether newfstatat and statx with a descriptor are left to the kernel: where a path that the program may pass instead
+ * tells it no more than the view would. The network namespace must be the run's own, because /proc/PID/net shows it.
  */
-static bool leave_fstat(const struct process *process)
+static bool process_leave_fstat(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
 	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
@@ -142,12 +141,12 @@ static bool leave_fstat(const struct process *process)
 
 int process_open_audit(struct process *process)
 {
-	process->fstat_native = leave_fstat(process);
-	return open_audit(process);
+	process->fstat_native = process_leave_fstat(process);
+	return process_make_audit(process);
 }
 
-/* What ended the run, or what the keeper has written to the control pipe by now to end it. */
-static unsigned read_end(const struct process *process)
+/* What ended the run: the report's `end`, or an order that the keeper has written since. */
+static unsigned process_read_end(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
 	unsigned end = process->report.end;
@@ -164,7 +163,7 @@ void process_close_audit(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(read_end(process), report->ended_by, report->wait_status,
+		run_ending(process_read_end(process), report->ended_by, report->wait_status,
 			   report->denied > report->expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);

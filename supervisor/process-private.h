@@ -1,4 +1,4 @@
-/* Shared by the supervisor process's own files only. */
+/* Shared by process.c, process-build.c, process-audit.c, process-watch.c and process-result.c only. */
 #ifndef CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 #define CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 
@@ -9,59 +9,66 @@
 #include "supervisor/lookup.h"
 #include "supervisor/process.h"
 
-/* Everything the process builds, in one place so that one function releases it. */
+/* Everything that the process builds. process.c releases it. */
 struct process {
 	const struct process_options *options;
-	struct rlimit open_files; /* the caller's, for the program */
+	struct rlimit open_files; /* RLIMIT_NOFILE of callgate's caller, for the program */
 	char **envp;
-	char **argv; /* the list only; its texts are borrowed */
+	char **argv; /* the list is owned, its texts are borrowed */
 	char program[PATH_MAX];
 	enum lookup_result found;
 	struct sock_fprog filter;
 	struct view *view;
 	struct egress_guest guest;
-	int landlock_fd; /* -1: none */
-	bool fstat_native; /* is not judged and not on record */
-	int audit_dirfd;  /* what audit_name goes through; -1: none */
-	char *audit_name; /* NULL: no log is kept, or it is open */
+	int landlock_fd;   /* -1: none */
+	bool fstat_native; /* fstat is neither judged nor recorded */
+	int audit_dirfd;   /* directory of the log; -1: none */
+	char *audit_name;  /* a path through audit_dirfd; NULL: no log is kept, or it is open */
 	struct audit *audit;
 	struct supervise_report report;
 	json_t *result; /* the report or the error */
 };
 
+/* ---- process-result.c ---- */
+
 /* Puts an error into the result. Returns -1. */
 __attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
 						       const char *format, ...);
-
-/* Puts an error into the result; what is in it already stays. */
+/* Puts an error into the result and keeps what else is in it. */
 void process_set_error(struct process *process, int exit_code, const char *code, const char *message);
+/* Writes the result to report_fd and tells the keeper. Returns the exit status of the process. */
+int process_send_result(const struct process *process);
 
-/* Each of these returns 0, or -1 with the error in the result. */
-int process_build_view(struct process *process);
-/* From the view as it is now: rules are of inodes, whatever names they get later. */
-int process_build_landlock(struct process *process);
-/* A bare name that is nowhere is an error; a refused path is tried, so that the refusal is judged and on record. */
-int process_find_program(struct process *process);
-/* While we have what it takes; whether that was for nothing is found out when the mounts are made. */
-int process_build_guest(struct process *process);
-int process_hand_guest(struct process *process);
-int process_watch(struct process *process);
+/* ---- process-build.c: each returns 0, or -1 with the error in the result ---- */
 
-/*
- * Whether the policy permits that fstat is left to the kernel, should the rest be as it takes: see process_open_audit.
- */
-bool process_may_leave_fstat(const struct process_options *options);
-
-/* That the keeper has made the directories that the view shows. 0 or -1 with the error in the result. */
+/* Waits until the keeper has made the directories that the view shows. */
 int process_await_scratch(struct process *process);
-/* That the page of counters has the policy's digest. Likewise. */
+/* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_digest(struct process *process);
+int process_build_view(struct process *process);
+/* From the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
+int process_build_landlock(struct process *process);
+/* A bare name that is not found is an error. A refused path is tried, so that the refusal is judged and recorded. */
+int process_find_program(struct process *process);
+/* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
+int process_build_guest(struct process *process);
+/* Hands those sockets to egress. */
+int process_hand_guest(struct process *process);
 
-/* Remembers where the log is to be, while that place has a name. 0 or -1 with the error in the result. */
+/* ---- process-audit.c: the log ---- */
+
+/* Whether the policy permits to leave fstat to the kernel; process_open_audit checks the sandbox layers as well. */
+bool process_may_leave_fstat(const struct process_options *options);
+/* Opens the log's directory while its name can still be resolved. 0, or -1 with the error in the result. */
 int process_find_audit(struct process *process);
-/* Makes it, with its header: everything that says must be known. 0 or -1 likewise. */
+/* Makes the log, with a header that needs everything else to be known. 0, or -1 with the error in the result. */
 int process_open_audit(struct process *process);
-/* Writes the trailer; a log that could not be written is the result's error. */
+/* Writes the trailer. A log that could not be written becomes the result's error. */
 void process_close_audit(struct process *process);
+
+/* ---- process-watch.c ---- */
+
+/* Builds the filter, runs the program and makes the report. 0, or -1 with the error in the result. */
+int process_watch(struct process *process);
 
 #endif

@@ -1,4 +1,4 @@
-/* The program's run: what it is kept in, and what came of it. */
+/* Runs the program: decides how its limits are enforced, builds the filter, supervises, makes the report. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 #include "base/banned.h"
 
-/* The report stays: the refusal is among its denials. */
-static void explain_start(struct process *process)
+/* The program could not be started. The report is kept, because the refusal is one of its denials. */
+static void process_explain_start(struct process *process)
 {
 	struct run_refusal refusal;
 
@@ -26,13 +26,14 @@ static void explain_start(struct process *process)
 	process_set_error(process, refusal.exit_code, refusal.code, refusal.message);
 }
 
-/* How limits are kept that no control group keeps, said in the layer as well. */
+/* How limits are enforced that no control group enforces. */
 struct fallback {
 	struct rlimits_fallback rlimits;
-	bool forks, memfds; /* are judged */
+	bool forks, memfds; /* calls that make processes, or memory that no process shows, are judged */
 };
 
-static struct fallback choose_fallback(const struct process_options *options)
+/* Also describes it in the cgroups layer. */
+static struct fallback process_choose_fallback(const struct process_options *options)
 {
 	const struct policy_limits *limits = policy_limits(options->policy);
 	struct fallback fallback = {.rlimits = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)}};
@@ -41,7 +42,7 @@ static struct fallback choose_fallback(const struct process_options *options)
 	char why[sizeof(layers->layer[0].why)];
 
 	fallback.rlimits.memory = fallback.memfds = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
-	/* Counted by user and user namespace (Linux 5.14); the machine's root is never held by it. */
+	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14). The machine's root is exempt. */
 	fallback.rlimits.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
 	fallback.forks = tasks && !fallback.rlimits.tasks && !options->namespaces->tasks_bound;
 	if (!tasks && !fallback.memfds && !fallback.rlimits.cpu)
@@ -57,8 +58,8 @@ static struct fallback choose_fallback(const struct process_options *options)
 	return fallback;
 }
 
-/* The program's working directory as it has to be named now. */
-static const char *find_cwd(const struct process *process, char path[PATH_MAX])
+/* The path by which the program's working directory is reached now. */
+static const char *process_find_cwd(const struct process *process, char path[PATH_MAX])
 {
 	const struct process_options *options = process->options;
 	struct place place;
@@ -71,20 +72,20 @@ static const char *find_cwd(const struct process *process, char path[PATH_MAX])
 	return policy_workdir(options->policy);
 }
 
-static bool signals_bounded(const struct layers *layers)
+static bool process_signals_bounded(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
 }
 
-static int build_filter(struct process *process, const struct fallback *fallback, unsigned *ret_traits)
+static int process_build_filter(struct process *process, const struct fallback *fallback, unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
 	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds;
 	int error;
 
-	/* What System V IPC holds shows in no process: where memory is sampled it would be a way round the limit. */
+	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) |
@@ -98,7 +99,7 @@ static int build_filter(struct process *process, const struct fallback *fallback
 	return 0;
 }
 
-static struct launch_options what_to_launch(struct process *process, const char *cwd)
+static struct launch_options process_launch_options(struct process *process, const char *cwd)
 {
 	const struct process_options *options = process->options;
 
@@ -112,13 +113,12 @@ static struct launch_options what_to_launch(struct process *process, const char 
 				       .landlock_fd = process->landlock_fd};
 }
 
-/* Starts the program and lives with it. */
-static int live(struct process *process, const struct fallback *fallback, unsigned traits)
+static int process_supervise(struct process *process, const struct fallback *fallback, unsigned traits)
 {
 	const struct process_options *options = process->options;
 	char cwd_path[PATH_MAX];
 	struct supervise_options supervision = {
-		.launch = what_to_launch(process, find_cwd(process, cwd_path)),
+		.launch = process_launch_options(process, process_find_cwd(process, cwd_path)),
 		.traits = traits,
 		.policy = options->policy,
 		.view = process->view,
@@ -127,7 +127,7 @@ static int live(struct process *process, const struct fallback *fallback, unsign
 		.counters = options->counters,
 		.cgroup = options->cgroup,
 		.namespaces = options->namespaces,
-		.signals_bounded = signals_bounded(options->layers),
+		.signals_bounded = process_signals_bounded(options->layers),
 		.control_fd = options->control_fd,
 		.host_proc_fd = options->namespaces->host_proc_fd,
 		.host_pidns_fd = options->namespaces->host_pidns_fd,
@@ -145,13 +145,13 @@ static int live(struct process *process, const struct fallback *fallback, unsign
 
 int process_watch(struct process *process)
 {
-	const struct fallback fallback = choose_fallback(process->options);
+	const struct fallback fallback = process_choose_fallback(process->options);
 	unsigned traits;
-	int error = build_filter(process, &fallback, &traits);
+	int error = process_build_filter(process, &fallback, &traits);
 
 	if (error < 0)
 		return error;
-	error = live(process, &fallback, traits);
+	error = process_supervise(process, &fallback, traits);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "supervisor_failed", "supervision failed: %s",
 				    strerror(-error));
@@ -159,6 +159,6 @@ int process_watch(struct process *process)
 	if (!process->result)
 		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the result");
 	if (process->report.start_error)
-		explain_start(process);
+		process_explain_start(process);
 	return 0;
 }

@@ -1,4 +1,7 @@
-/* The supervisor process from its fork to its exit: gives up what it must not have, builds, supervises, reports. */
+/*
+ * The main function of the supervisor process. It gives up privileges, builds the program's view and filter, supervises
+ * the run and reports to the keeper. Called by keeper/fork.c in the forked process.
+ */
 #ifndef CALLGATE_SUPERVISOR_PROCESS_H
 #define CALLGATE_SUPERVISOR_PROCESS_H
 
@@ -9,9 +12,9 @@
 #include "supervisor/gateway/start.h"
 #include "supervisor/supervise.h"
 
-/* The run's own directory, which the keeper made (keeper/scratch.h): borrowed. */
+/* The run's scratch directory (keeper/scratch.h). Borrowed. */
 struct process_scratch {
-	const char *run_id; /* of the result and the log */
+	const char *run_id; /* for the log */
 	const char *base;   /* canonical host path of the directory of all runs */
 	const char *path;   /* canonical host path */
 	int fd;
@@ -20,29 +23,28 @@ struct process_scratch {
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
-	/* tells when its directories are there, then when the policy is sealed: an int, 0 or -errno */
-	int furnished_fd;
+	int furnished_fd;         /* the keeper writes an int, 0 or -errno, for its directories and the digest */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
-	int audit_fd;             /* of audit_make, borrowed; audit_path is canonical then. -1: made here */
-	const char *audit_beside; /* another log, of an earlier part of the run, that must be as safe; NULL: none */
-	struct layers *layers;    /* shared page */
-	struct namespaces *namespaces; /* it was forked into; released with its descriptors by the process */
+	int audit_fd;             /* of audit_make, borrowed, with audit_path canonical; -1: the process makes the log */
+	const char *audit_beside; /* the log of the run's setup, checked like audit_path; NULL: none */
+	struct layers *layers;    /* on a page shared with the keeper */
+	struct namespaces *namespaces; /* the process was forked into them. Released by the process */
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
-	bool tty;                 /* they are a terminal, the run's own */
-	int control_fd;           /* to the keeper: see supervise_options; a byte says that the report is written */
+	bool tty;                 /* stdio_fd are a terminal of the run's own */
+	int control_fd;           /* see supervise_options; the process writes a byte when the report is complete */
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
-	struct cgroup *cgroup;    /* the run's, borrowed; NULL: none */
+	struct cgroup *cgroup;    /* borrowed; NULL: none */
 	struct egress_side *egress; /* released by the process */
 };
 
 /*
- * Runs in a fork of the keeper and returns its exit status: 0 when the report (report.h) is written whole. What failed
- * before the program ran is in the report as well: {"error": {"code", "message"}, "exit_code"}. Otherwise 1.
+ * Returns the exit status: 0 when the whole result (report.h) was written to report_fd, else 1. A failure before the
+ * program ran is a result too: {"error": {"code", "message"}, "exit_code"}.
  */
 int process_main(const struct process_options *options);
 

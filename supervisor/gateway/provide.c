@@ -40,40 +40,6 @@ char *egress_system_roots(size_t *ret_len)
 	return NULL;
 }
 
-int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
-{
-	struct view_provide *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
-	struct view_provide file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
-
-	if (more)
-		side->provide = more;
-	if (!more || !file.virt || !file.text) {
-		free(file.virt);
-		free(file.text);
-		return -ENOMEM;
-	}
-	memcpy(file.text, text, len);
-	file.text[len] = '\0';
-	more[side->provides++] = file;
-	return 0;
-}
-
-int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
-{
-	struct egress_variable *more = reallocarray(side->variable, side->variables + 1, sizeof(*more));
-	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .wins = wins};
-
-	if (more)
-		side->variable = more;
-	if (!more || !variable.name || !variable.value) {
-		free(variable.name);
-		free(variable.value);
-		return -ENOMEM;
-	}
-	more[side->variables++] = variable;
-	return 0;
-}
-
 /* ---- names ---- */
 
 static void put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)

@@ -2,15 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,7 +22,6 @@
 
 #define ROOTS_MAX (8u << 20)
 #define DNS_PORT 53
-#define END_TIMEOUT_MS 1000 /* for egress to end by itself once nobody is there to serve */
 
 /* What egress is given, and the keeper forgets. */
 struct baggage {
@@ -284,59 +280,4 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 		egress_side_done(ret_side);
 	}
 	return r;
-}
-
-/* ---- the end ---- */
-
-void egress_side_handed(struct egress_side *side)
-{
-	cleanup_close(&side->control_fd);
-	cleanup_close(&side->dns_fd[0]);
-	cleanup_close(&side->dns_fd[1]);
-	side->control_fd = side->dns_fd[0] = side->dns_fd[1] = -1;
-}
-
-static int reap(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 0;
-	return status;
-}
-
-bool egress_side_end(struct egress_side *side, int *ret_status)
-{
-	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
-	bool in_time = true;
-
-	egress_side_handed(side);
-	*ret_status = 0;
-	if (side->pid > 0) {
-		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
-		if (!in_time)
-			(void)kill(side->pid, SIGKILL);
-		*ret_status = reap(side->pid);
-	}
-	side->pid = 0;
-	return !in_time || *ret_status == 0;
-}
-
-void egress_side_done(struct egress_side *side)
-{
-	egress_side_handed(side);
-	cleanup_close(&side->pidfd);
-	cleanup_close(&side->own_fd);
-	for (size_t i = 0; i < side->provides; i++) {
-		free(side->provide[i].virt);
-		free(side->provide[i].text);
-	}
-	for (size_t i = 0; i < side->variables; i++) {
-		free(side->variable[i].name);
-		free(side->variable[i].value);
-	}
-	free(side->provide);
-	free(side->variable);
-	*side = (struct egress_side)EGRESS_SIDE_NONE;
 }

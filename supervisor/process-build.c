@@ -1,15 +1,58 @@
-/* What the program will see and start: its view, the Landlock domain of it, the program in it. */
+/* What the process builds before the program starts: its view, its sockets to egress, its Landlock domain. */
+#include "supervisor/process-private.h"
+
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "confine/landlock.h"
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
-#include "supervisor/process-private.h"
 #include "supervisor/status.h"
+#include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
+
+/* The keeper's next message: 0, or -errno of what it did. An earlier supervisor may have left messages unread. */
+static int process_hear_keeper(const struct process *process)
+{
+	int error = 0;
+	ssize_t got;
+
+	do
+		got = read(process->options->furnished_fd, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)sizeof(error) ? error : -ECANCELED; /* the keeper is dead */
+}
+
+int process_await_scratch(struct process *process)
+{
+	int error = process_hear_keeper(process);
+
+	if (error < 0)
+		return process_fail(
+			process, RUN_EXIT_ERROR, "scratch_failed",
+			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
+			process->options->scratch.base, strerror(-error));
+	return 0;
+}
+
+int process_await_digest(struct process *process)
+{
+	int error = 0;
+
+	while (error == 0 && !__atomic_load_n(&process->options->counters->sealed, __ATOMIC_ACQUIRE))
+		error = process_hear_keeper(process);
+	(void)close(process->options->furnished_fd);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the policy's digest");
+	return 0;
+}
+
+/* ---- the view ---- */
 
 int process_build_view(struct process *process)
 {
@@ -34,8 +77,8 @@ int process_build_view(struct process *process)
 	return 0;
 }
 
-/* What a shim stands for is started under its own path, as the shim would: python finds its prefix by argv[0]. */
-static int copy_argv(struct process *process)
+/* A program started in place of a shim gets its own path as argv[0], as the shim would do: python needs it. */
+static int process_copy_argv(struct process *process)
 {
 	const struct process_options *options = process->options;
 	size_t count = 0;
@@ -67,7 +110,7 @@ int process_find_program(struct process *process)
 				    strchr(options->argv[0], '/') ? ""
 				    : lookup.path_env             ? lookup.path_env
 								  : "(unset)");
-	return copy_argv(process);
+	return process_copy_argv(process);
 }
 
 int process_build_landlock(struct process *process)
@@ -93,5 +136,52 @@ int process_build_landlock(struct process *process)
 	layers_set(layers, LAYER_LANDLOCK, true,
 		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
 		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
+	return 0;
+}
+
+/* ---- the network ---- */
+
+int process_build_guest(struct process *process)
+{
+	const struct process_options *options = process->options;
+	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
+	const char *step = "";
+	int error;
+
+	if (!options->egress->active)
+		return 0;
+	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
+	if (error == 0) {
+		step = "tell the program where to ask for names";
+		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
+	}
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "network_failed", "cannot %s: %s", step, strerror(-error));
+	return 0;
+}
+
+/* Adds to "enforcement" that connections go to egress, with or without a network namespace. */
+static void process_describe_network(const struct process *process)
+{
+	struct layers *layers = process->options->layers;
+	char why[sizeof(layers->layer[0].why)], own[INET_ADDRSTRLEN];
+
+	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
+	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
+	layers_set(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
+		   "%.110s; connections are led to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
+		   process->guest.own_netns ? "" : own);
+}
+
+int process_hand_guest(struct process *process)
+{
+	const struct egress_side *egress = process->options->egress;
+	int error = egress->active ? egress_guest_hand(egress, &process->guest) : 0;
+
+	if (egress->active)
+		process_describe_network(process);
+	if (error < 0)
+		return process_fail(process, RUN_EXIT_ERROR, "egress_failed", "the egress process does not run: %s",
+				    strerror(-error));
 	return 0;
 }

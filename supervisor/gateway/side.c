@@ -1,0 +1,103 @@
+/* struct egress_side: what the keeper and the supervisor hold of egress. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/gateway/provide.h"
+#include "supervisor/gateway/start.h"
+
+#include "base/banned.h"
+
+#define END_TIMEOUT_MS 1000 /* for egress to end by itself after the supervisor's end */
+
+int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+{
+	struct view_provide *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
+	struct view_provide file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
+
+	if (more)
+		side->provide = more;
+	if (!more || !file.virt || !file.text) {
+		free(file.virt);
+		free(file.text);
+		return -ENOMEM;
+	}
+	memcpy(file.text, text, len);
+	file.text[len] = '\0';
+	more[side->provides++] = file;
+	return 0;
+}
+
+int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
+{
+	struct egress_variable *more = reallocarray(side->variable, side->variables + 1, sizeof(*more));
+	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .wins = wins};
+
+	if (more)
+		side->variable = more;
+	if (!more || !variable.name || !variable.value) {
+		free(variable.name);
+		free(variable.value);
+		return -ENOMEM;
+	}
+	more[side->variables++] = variable;
+	return 0;
+}
+
+void egress_side_handed(struct egress_side *side)
+{
+	cleanup_close(&side->control_fd);
+	cleanup_close(&side->dns_fd[0]);
+	cleanup_close(&side->dns_fd[1]);
+	side->control_fd = side->dns_fd[0] = side->dns_fd[1] = -1;
+}
+
+static int side_reap(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 0;
+	return status;
+}
+
+bool egress_side_end(struct egress_side *side, int *ret_status)
+{
+	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
+	bool in_time = true;
+
+	egress_side_handed(side);
+	*ret_status = 0;
+	if (side->pid > 0) {
+		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
+		if (!in_time)
+			(void)kill(side->pid, SIGKILL);
+		*ret_status = side_reap(side->pid);
+	}
+	side->pid = 0;
+	return !in_time || *ret_status == 0;
+}
+
+void egress_side_done(struct egress_side *side)
+{
+	egress_side_handed(side);
+	cleanup_close(&side->pidfd);
+	cleanup_close(&side->own_fd);
+	for (size_t i = 0; i < side->provides; i++) {
+		free(side->provide[i].virt);
+		free(side->provide[i].text);
+	}
+	for (size_t i = 0; i < side->variables; i++) {
+		free(side->variable[i].name);
+		free(side->variable[i].value);
+	}
+	free(side->provide);
+	free(side->variable);
+	*side = (struct egress_side)EGRESS_SIDE_NONE;
+}

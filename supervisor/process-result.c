@@ -1,0 +1,44 @@
+/* The result that the keeper reads: the report, or an error. */
+#include "supervisor/process-private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "supervisor/report.h"
+
+#include "base/banned.h"
+
+void process_set_error(struct process *process, int exit_code, const char *code, const char *message)
+{
+	if (!process->result)
+		process->result = json_object();
+	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
+	(void)json_object_set_new(process->result, "error",
+				  json_pack("{s:s, s:o}", "code", code, "message", report_text(message)));
+}
+
+int process_fail(struct process *process, int exit_code, const char *code, const char *format, ...)
+{
+	char message[1200];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	process_set_error(process, exit_code, code, message);
+	return -1;
+}
+
+int process_send_result(const struct process *process)
+{
+	_cleanup_free_ char *text = process->result ? json_dumps(process->result, JSON_COMPACT) : NULL;
+
+	if (!text || io_write_full(process->options->report_fd, text, strlen(text)) < 0)
+		return 1;
+	(void)!write(process->options->control_fd, "", 1); /* EPIPE: the keeper is dead */
+	return 0;
+}
