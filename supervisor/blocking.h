@@ -1,7 +1,7 @@
 /*
- * Opens that may block (FIFOs), connect(2) and sends go to threads of their own, so that one program's wait is nobody
- * else's. The wait is cancelled when the program no longer waits for the response. Threads share nothing but the
- * listener and the log.
+ * Worker threads for calls that may block: opens of FIFOs, connect(2) and sends. One thread performs one call, responds
+ * and ends; it is cancelled when the target thread no longer waits. Threads share only the listener and the log. Called
+ * in the supervisor thread.
  */
 #ifndef CALLGATE_SUPERVISOR_BLOCKING_H
 #define CALLGATE_SUPERVISOR_BLOCKING_H
@@ -12,35 +12,34 @@
 #include "syscalls/call/call.h"
 
 /*
- * More than 64 blocked FIFOs are a normal shell's work, a thousand are not: past the cap the call gets EMFILE or
- * EAGAIN. The cap is lower where we have few descriptors.
+ * Calls at a time; beyond that a call gets EMFILE or EAGAIN. A shell may well block on more than 64 FIFOs. The limit is
+ * lower where the supervisor has few descriptors.
  */
 #define BLOCKING_MAX 1000
 
 struct blocking;
 
 int blocking_create(struct blocking **ret_blocking);
-/* Cancels what is still waiting and waits for the threads. */
+/* Cancels the calls and waits for the threads. NULL is fine. */
 void blocking_free(struct blocking *blocking);
 
 /*
- * Of OUTCOME_BLOCKING, OUTCOME_CONNECT and OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
- * ends the record; -errno: the caller does.
+ * For OUTCOME_BLOCKING, OUTCOME_CONNECT and OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
+ * ends the record. -errno: the caller does.
  */
 int blocking_start(struct blocking *blocking, struct call *call);
 
 /*
- * To be called at least every BLOCKING_TICK_MS while it returns true: interrupts threads nobody waits for, a few at
- * each tick when there are many.
+ * Interrupts threads whose target thread waits no longer, at most 64 at each tick. True while there are calls: then it
+ * must be called again after BLOCKING_TICK_MS.
  */
 #define BLOCKING_TICK_MS 20
 bool blocking_tick(struct blocking *blocking);
 
 /*
- * The signals that are not blocked and wait for a caller, bit 0 for the first. It sleeps where only fatal ones wake
- * it (WAIT_KILLABLE_RECV), so that nobody but us can end its call. One for the whole process counts for the main
- * thread only, which the kernel prefers: had another thread been chosen, our answer would reach a thread without a
- * signal.
+ * The pending signals that a target thread does not block; bit 0 is signal 1. Only fatal signals wake a thread that
+ * waits for its response (WAIT_KILLABLE_RECV), so the supervisor must end its call. A signal for the process counts for
+ * the main thread only, which the kernel prefers.
  */
 uint64_t blocking_signals_waiting(pid_t tid);
 

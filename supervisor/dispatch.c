@@ -86,7 +86,7 @@ static void dispatch_judge(struct call *call)
 	}
 	r = decode_call(call);
 	if (!call_valid(call)) {
-		/* The target thread died, and its pid may have been reused: the memory read may be another process's. */
+		/* The target thread died, and its pid may be reused: the memory read may be another process's. */
 		call->outcome.kind = OUTCOME_GONE;
 		return;
 	}

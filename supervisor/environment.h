@@ -1,4 +1,4 @@
-/* The program's environment: an allowlist, made from the policy. */
+/* The program's environment: only what the policy lists. */
 #ifndef CALLGATE_SUPERVISOR_ENVIRONMENT_H
 #define CALLGATE_SUPERVISOR_ENVIRONMENT_H
 
@@ -6,16 +6,16 @@
 #include "supervisor/gateway/start.h"
 
 /*
- * NULL-ended "NAME=VALUE" list, owned by the caller (environment_free); NULL when memory ran out. What the network adds
- * stands back behind the policy's own, but for secrets.
+ * NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values override
+ * those of the network, except the placeholders of secrets.
  */
 char **environment_build(const struct policy *policy, const struct egress_side *egress);
 void environment_free(char **envp);
 
-/* A variable of such a list. Borrows; NULL when it is not there. */
+/* The value of a variable in such a list, borrowed, or NULL. */
 const char *environment_get(char *const *envp, const char *name);
 
-/* Overwrites the calling process's own environment: what the caller had in it is nobody's business from here on. */
+/* Overwrites and clears the calling process's own environment, which may hold secrets. */
 void environment_scrub(void);
 
 #endif

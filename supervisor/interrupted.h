@@ -1,17 +1,15 @@
 /*
- * No judged call ends with EINTR that natively never does.
+ * Restarts notified calls that a signal ended with EINTR although natively no signal ends them, such as stat or mkdir.
  *
- * Until the supervisor thread has received a notification its task waits interruptibly, and a signal whose handler
- * lacks SA_RESTART makes the call end with EINTR (seccomp_do_user_notification() in kernel/seccomp.c): a stat, an
- * open, a mkdir. So rt_sigreturn is notified. While it waits, the signal frame tells which call the handler
- * interrupted; when that was one that was notified, and that natively no signal ends, the frame is rewritten so
- * that the call runs again, as if the signal had come right before it. The rt_sigreturn is continued in any case.
+ * Before the supervisor thread receives a notification the target thread waits interruptibly: a signal whose handler
+ * lacks SA_RESTART ends the call (seccomp_do_user_notification() in kernel/seccomp.c). Therefore rt_sigreturn is
+ * notified. Its signal frame shows which call the handler interrupted, and is rewritten so that this call is restarted,
+ * as if the signal had come right before it. The rt_sigreturn is always continued.
  *
- * What the program gains by it: nothing. Frame and code are its own memory and can be forged, also by another
- * thread meanwhile; written are a number and an address, over registers it could set itself, and the call that
- * then is made is judged as any.
+ * The program gains nothing by forging the frame: what is written are a number and an address, in registers that it
+ * could set itself, and the restarted call is judged like any other.
  *
- * Used by the supervisor thread alone. Unrecorded: nothing is judged.
+ * Called by dispatch.c in the supervisor thread. Nothing here is judged or recorded.
  */
 #ifndef CALLGATE_SUPERVISOR_INTERRUPTED_H
 #define CALLGATE_SUPERVISOR_INTERRUPTED_H
@@ -26,9 +24,8 @@
 #define INTERRUPTED_OPENS 64u
 
 /*
- * The last open of a task that was restarted, or that was received and had to wait, for the other end of a FIFO.
- * The former must not wait when it comes again: natively the signal would have ended that. The EINTR of the latter
- * is our own answer.
+ * A thread's last open that was restarted, or that waited for the other end of a FIFO. A restarted open must not wait:
+ * natively the signal would have ended the wait. One that has waited (`waited`) got EINTR as natively.
  */
 struct interrupted_open {
 	pid_t tid; /* 0: none */
@@ -36,37 +33,34 @@ struct interrupted_open {
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned others; /* calls of the task since then */
+	unsigned others; /* calls of the thread since then */
 };
 
 #define INTERRUPTED_LEFT 16u
 #define INTERRUPTED_SLOTS 16u
 
-/* The frame of a call that could not be restarted: all that says which call it was. */
+/* Identifies the last call of a thread that could not be restarted. */
 struct interrupted_left {
 	pid_t tid; /* 0: none */
 	struct frame frame;
-	uint64_t slot[INTERRUPTED_SLOTS]; /* of the task's stack, with return addresses; 0 where there is none */
+	uint64_t slot[INTERRUPTED_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
 };
 
 #define INTERRUPTED_SOURCES 8u
 
-/*
- * /proc/TID/syscall of a task that returned from a handler lately; it stays that task's, also when the number is
- * used again.
- */
+/* /proc/TID/syscall, kept open for a thread that returned from a handler lately. It fails for a reused tid. */
 struct interrupted_source {
 	pid_t tid; /* 0: none */
 	int fd;    /* owned */
 };
 
-/* Zero-initialise, then set filter. */
+/* Zero-initialise, then set traits. */
 struct interrupted {
-	unsigned traits; /* of the run: they tell which calls are notified */
+	unsigned traits;    /* enum run_trait: which calls are notified */
 	uint64_t restarted; /* calls */
-	uint64_t left; /* calls that could not be restarted: frame.h, FRAME_UNKNOWN */
-	unsigned opens; /* how many of open[] are in use */
-	unsigned next;  /* the one to be given up when there are more */
+	uint64_t left;      /* calls that could not be restarted: FRAME_UNKNOWN of frame.h */
+	unsigned opens;     /* entries of open[] in use */
+	unsigned next;      /* entry of open[] to be replaced next */
 	struct interrupted_open open[INTERRUPTED_OPENS];
 	struct interrupted_source source[INTERRUPTED_SOURCES];
 	struct interrupted_left last[INTERRUPTED_LEFT];
@@ -74,20 +68,14 @@ struct interrupted {
 
 void interrupted_done(struct interrupted *interrupted);
 
-/*
- * The task of this notification waits in rt_sigreturn: restarts the call that its handler interrupted, if that has
- * to be.
- */
+/* At the notification of an rt_sigreturn: restarts the call that the signal handler interrupted, if need be. */
 void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
 			const struct seccomp_notif *notification);
 
-/*
- * True when this is a restarted open, which must not wait (a FIFO's): natively it would have ended with EINTR by
- * now.
- */
+/* True for a restarted open, which must not wait for the other end of a FIFO. */
 bool interrupted_again(struct interrupted *interrupted, const struct seccomp_notif *notification);
 
-/* This open waits. */
+/* Notes that this open waits. */
 void interrupted_waits(struct interrupted *interrupted, const struct seccomp_notif *notification);
 
 #endif

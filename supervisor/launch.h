@@ -1,7 +1,7 @@
 /*
- * Starts the program: a child that shares the supervisor's descriptor table until the filter is on (so that the
- * listener is at hand without pidfd_getfd and without a message the filter would catch), then gets its own table with
- * 0-2 only.
+ * Starts the program in a child process. The child shares the supervisor's descriptor table until it has installed the
+ * filter, so that the supervisor gets the listener without pidfd_getfd(2) or a message that the filter would catch.
+ * Then the child gets its own table with descriptors 0 to 2. Called by supervise.c.
  */
 #ifndef CALLGATE_SUPERVISOR_LAUNCH_H
 #define CALLGATE_SUPERVISOR_LAUNCH_H
@@ -14,7 +14,7 @@
 
 #include "confine/scheduling.h"
 
-/* A resource limit of the program, which is set from outside: see set_rlimits in launch.c. */
+/* A resource limit of the program. The supervisor sets it. */
 struct launch_rlimit {
 	int resource; /* RLIMIT_* */
 	struct rlimit limit;
@@ -23,51 +23,50 @@ struct launch_rlimit {
 #define LAUNCH_RLIMITS_MAX 7
 
 struct launch_options {
-	const char *program; /* virtual path, already searched in PATH by the program's environment */
+	const char *program; /* virtual path, found in the PATH of the program's environment */
 	char *const *argv;
 	char *const *envp;
 	const char *cwd_host; /* host directory of the virtual workdir */
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
-	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* all others are as the supervisor's */
+	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* others are inherited from the supervisor */
 	size_t rlimits;
-	int landlock_fd;          /* ruleset it is put under; -1: none */
-	const int *cgroup_fd;     /* cgroup.procs files it writes itself to, before anything of the program's runs */
+	int landlock_fd;          /* Landlock ruleset; -1: none */
+	const int *cgroup_fd;     /* cgroup.procs files that the child writes itself to */
 	size_t cgroups;
-	bool no_huge_pages;       /* for good: the program's filter keeps it so */
-	bool tty;                 /* stdio_fd are a terminal that becomes its controlling one */
+	bool no_huge_pages;       /* PR_SET_THP_DISABLE, which the program's filter keeps it from undoing */
+	bool tty;                 /* stdio_fd are a terminal, which becomes the controlling one */
 };
 
 struct launch_page;
 
 struct launch {
 	pid_t pid;
-	struct scheduling_moved aside; /* until it is waited for */
+	struct scheduling_moved aside; /* the child's CPU affinity until launch_await */
 	int listener_fd;
-	/* Shared with the child until its exec: 0, or the errno of the step or of the exec that failed. */
+	/* Shared with the child until its exec: 0, or the errno of what failed. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* what the two point into; released by launch_done */
+	struct launch_page *page; /* what the two point into. Released by launch_done */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 
 /*
- * Makes the child, which then prepares itself beside the caller: what does not concern it can be done meanwhile. The
- * calling thread must outlive the program, whose PR_SET_PDEATHSIG it is, and no other of the caller's may hold a lock.
- * 0 or -errno; in both cases launch_done releases what is in ret_launch.
+ * Makes the child, which prepares itself while the caller does other things. The calling thread must outlive the
+ * program (PR_SET_PDEATHSIG), and no other thread of the caller may hold a lock. 0 or -errno; launch_done releases
+ * ret_launch in both cases.
  */
 int launch_begin(const struct launch_options *options, struct launch *ret_launch);
 
 /*
- * Waits until the child has its filter. 0, or -errno with *launch->ret_step telling which step and the child reaped. On
- * success it is in (or about to enter) its execve, the first judged call: when that fails it writes errno and
- * LAUNCH_EXEC and exits with 127. LAUNCH_FILTER with -EBUSY: the filters above hold a listener already (a nested
- * callgate).
+ * Waits until the child has its filter. 0: its next call is execve, the first judged one; should that fail, it writes
+ * errno and LAUNCH_EXEC and exits with 127. -errno: *launch->ret_step is the step that failed, and the child is reaped.
+ * LAUNCH_FILTER with -EBUSY: there is a listener already, as in a nested callgate.
  */
 int launch_await(const struct launch_options *options, struct launch *launch);
 
-/* Kills and reaps a child that is not waited for. */
+/* Kills and reaps the child, instead of launch_await. */
 void launch_abandon(const struct launch *launch);
 /* Closes the listener and unmaps the page; reaps nothing. */
 void launch_done(struct launch *launch);

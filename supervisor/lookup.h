@@ -1,4 +1,4 @@
-/* Which file a program's name means inside the run. */
+/* Finds the file of a program's name inside the run. */
 #ifndef CALLGATE_SUPERVISOR_LOOKUP_H
 #define CALLGATE_SUPERVISOR_LOOKUP_H
 
@@ -8,8 +8,8 @@
 #include "view/view.h"
 
 enum lookup_result {
-	LOOKUP_FOUND,   /* there, executable and granted */
-	LOOKUP_REFUSED, /* there (in the view or on the host) but not granted or not executable */
+	LOOKUP_FOUND,   /* executable and granted */
+	LOOKUP_REFUSED, /* exists in the view or on the host, but is not granted or not executable */
 	LOOKUP_MISSING,
 };
 
@@ -18,13 +18,13 @@ struct lookup_options {
 	const struct view *view;
 	const char *name;      /* as on the command line */
 	const char *path_env;  /* PATH the program will have; NULL: none */
-	const char *preferred; /* what a version manager's shim of that name starts, or NULL */
+	const char *preferred; /* the program behind a version manager's shim of that name, or NULL */
 };
 
 /*
- * A name with a slash is taken as it is (from the virtual workdir); another is searched as execvp(3) does, in the view.
- * ret_path gets the virtual path to exec, of the first refused candidate when none is found, and the name when there is
- * none at all. A refused path is to be tried all the same, so that the refusal is judged and on record.
+ * A name with a slash is relative to the virtual workdir; any other is searched in PATH as by execvp(3), in the view.
+ * ret_path gets the virtual path that was found, else that of the first refused candidate, else the name. A refused
+ * path should be executed all the same, so that the refusal is judged and recorded.
  */
 enum lookup_result lookup_program(const struct lookup_options *options, char ret_path[PATH_MAX]);
 

@@ -1,4 +1,4 @@
-/* Which redirections of the policy the run used, for the result: one entry a mount and kind of access. */
+/* Counts the uses of the policy's redirects, for the result: one entry for each mount and kind of access. */
 #ifndef CALLGATE_SUPERVISOR_REDIRECTS_H
 #define CALLGATE_SUPERVISOR_REDIRECTS_H
 
@@ -7,11 +7,11 @@
 
 #include "syscalls/call/call.h"
 
-#define REDIRECTS_MAX 64 /* further ones are judged and recorded like any, but not summed up */
+#define REDIRECTS_MAX 64 /* further ones are not counted */
 
 struct redirect {
 	const struct mount *mount; /* borrowed from the view */
-	const char *op;		   /* static; as a denial's */
+	const char *op;		   /* static; as in a denial */
 	uint64_t count;
 };
 
@@ -21,7 +21,7 @@ struct redirects {
 	size_t count;
 };
 
-/* After a call was judged: counts it when it was allowed and one of its paths lies in a redirected mount. */
+/* Counts a judged call if it was allowed and one of its paths lies in a redirected mount. */
 void redirects_note(struct redirects *redirects, const struct call *call);
 
 #endif

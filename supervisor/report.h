@@ -1,4 +1,4 @@
-/* What the supervisor tells the keeper, as JSON: parts of the result, ready to be merged. */
+/* The supervisor's part of the result, as JSON, which the keeper completes. */
 #ifndef CALLGATE_SUPERVISOR_REPORT_H
 #define CALLGATE_SUPERVISOR_REPORT_H
 
@@ -9,15 +9,12 @@
 
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
- * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", how much egress refused.
- * Owned by the caller; NULL when memory ran out.
+ * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", the number of refusals by
+ * egress. Owned by the caller; NULL when memory ran out.
  */
 json_t *report_json(const struct supervise_report *report, const struct view *view);
 
-/*
- * Bytes that need not be UTF-8 as a JSON string, lossless as in the audit log (base/text.h); null for NULL. Owned by
- * the caller.
- */
+/* Bytes as a JSON string, escaped losslessly as in the audit log (base/text.h); null for NULL. Owned. */
 json_t *report_text(const char *bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* How a run ended: one place decides, for the result, the exit status and the log's trailer. */
+/* How a run ended, for the result, the exit status and the log's trailer. Used by keeper and supervisor. */
 #ifndef CALLGATE_SUPERVISOR_STATUS_H
 #define CALLGATE_SUPERVISOR_STATUS_H
 
@@ -9,16 +9,16 @@
 
 enum run_status {
 	RUN_OK,      /* exit 0 */
-	RUN_FAILED,  /* another exit, or a signal of its own making */
+	RUN_FAILED,  /* another exit status, or a signal that did not come from callgate */
 	RUN_DENIED,  /* the start was refused, or the exit was not 0 and calls were denied */
 	RUN_TIMEOUT, /* the wall-clock limit ended it */
 	RUN_LIMIT,   /* another limit ended it */
 	RUN_KILLED,  /* a signal to callgate ended it */
-	RUN_ERROR,   /* callgate's own, or no such program */
+	RUN_ERROR,   /* an error of callgate, or no such program */
 	RUN_STATUS_MAX,
 };
 
-/* As the result and the log print it. Static. */
+/* The name in the result and the log. Static. */
 const char *run_status_name(enum run_status status);
 
 enum run_exit {
@@ -29,7 +29,7 @@ enum run_exit {
 	RUN_EXIT_NOT_FOUND = 127
 };
 
-/* Why the keeper ended a run, as the byte it writes to the control pipe: RUN_END_TIMEOUT or a signal's number. */
+/* Why the keeper ended a run: the byte that it writes to the control pipe, one of these or a signal's number. */
 #define RUN_END_NONE 0
 #define RUN_END_TIMEOUT 255
 #define RUN_END_OUTPUT 254 /* there is no room for more output */
@@ -37,13 +37,13 @@ enum run_exit {
 struct run_ending {
 	enum run_status status;
 	int exit_code; /* of callgate; 128+n for a signal */
-	int signal;    /* that ended the program, or callgate's run; 0: none */
+	int signal;    /* that ended the program or callgate; 0: none */
 };
 
 /* end: RUN_END_*, or the signal callgate got. limit: supervise_report.ended_by. wait_status: of the program. */
 struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials);
 
-/* Why the program never ran. Text is static or made into `message`. */
+/* Why the program never ran. `code` is static. */
 struct run_refusal {
 	int exit_code;
 	const char *code;

@@ -1,5 +1,6 @@
 /*
- * What a process of the egress side is before it does anything: somebody without rights, files, signals or a way back.
+ * Locks the processes of callgate-egress before they do their work: no privileges, no files, no signals from outside, a
+ * Landlock domain and a seccomp filter. Called by program.c.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
 #define CALLGATE_SUPERVISOR_GATEWAY_LOCKDOWN_H
@@ -12,23 +13,23 @@
 
 struct confine {
 	unsigned role;    /* SELF_EGRESS or SELF_RESOLVER */
-	bool self_filter; /* as for keeper and supervisor */
+	bool self_filter; /* see selffilter.h */
 	int landlock_fd;  /* -1: none */
 };
 
-/* While files can be opened. 0, also where there is no Landlock, or -errno. confine_done releases. */
+/* Prepares while files can still be opened. 0, also without Landlock, or -errno. confine_done releases. */
 int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine);
 void confine_done(struct confine *confine);
 
 /*
- * Before it has anything of value: its own session, no capabilities, no core, nobody may look into it, dead when its
- * parent dies; of the environment only the NULL-ended `variables` are left, of the descriptors the `count` of keep. 0
- * or -errno.
+ * Called before the process has received anything secret. It gets its own session, loses capabilities and core dumps,
+ * becomes undumpable and dies with its parent. It keeps the environment variables named in `variables` (NULL-ended) and
+ * the `count` descriptors of `keep`. 0 or -errno.
  */
 int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count);
 
-/* When all is open: Landlock and the filter. ctx: struct confine. 0; -errno: the process must not go on. */
+/* Enters the Landlock domain and the filter. ctx: struct confine. 0; -errno: the process must exit. */
 int confine_lock(void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the files of egress' client only. */
+/* Shared by the files of egress' client only: client.c and the files named below. Supervisor thread. */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 
@@ -13,35 +13,35 @@
 
 /* ---- line.c ---- */
 
-#define LINE_QUEUE_MAX 2048 /* messages; then nothing more is read: egress has to listen first */
+#define LINE_QUEUE_MAX 2048 /* messages; beyond that none are read until egress has read some */
 
 struct queued;
 struct egress_line {
-	int fd;                   /* owned; -1: given up */
-	enum control_phase phase; /* what egress may say now */
+	int fd;                   /* owned; -1: closed after an error */
+	enum control_phase phase; /* which messages egress may send now */
 	struct queued *first, **last;
 	size_t count;
-	uint64_t stuck_ns; /* since when nothing has left the queue, while there is something in it */
+	uint64_t stuck_ns; /* when a message last left the queue, while it is not empty */
 };
 
 /* Takes fd. */
 void egress_line_init(struct egress_line *line, int fd);
-/* Gives it up. */
+/* Closes the socket and drops the queue. */
 void egress_line_done(struct egress_line *line);
 /*
- * Sends it, or keeps it (and a duplicate of fd, -1: none) behind what waits already. 0, -ENETDOWN, -ENOMEM, -EPIPE
- * and others: it is to be given up, by whoever called the caller.
+ * Sends a message, or queues it with a duplicate of fd (-1: none). 0 or -errno: the line is broken, and client.c must
+ * close it.
  */
 int egress_line_send(struct egress_line *line, const struct control_message *message, int fd);
-/* Sends what is possible. 0 or -errno: the other side is gone, or has taken nothing for too long. */
+/* Sends queued messages. 0, or -errno: egress is dead or has read nothing for too long. */
 int egress_line_flush(struct egress_line *line);
-/* The next legal message; -EAGAIN: there is none now; other -errno: there will be none, or what came was not legal. */
+/* The next message; -EAGAIN: none now; other -errno: egress is dead, or the message is not permitted (control.h). */
 int egress_line_receive(struct egress_line *line, struct control_message *ret_message);
 
 /* ---- connections.c ---- */
 
-#define CONNS_MAX 2048    /* announced and not closed; egress serves fewer (CONN_MAX) */
-#define REQUESTS_MAX 8192 /* recorded without an outcome */
+#define CONNS_MAX 2048    /* announced and not closed; above the limit of egress (CONN_MAX) */
+#define REQUESTS_MAX 8192 /* recorded, without an outcome yet */
 #define BUCKETS 1024
 
 struct request {
@@ -53,57 +53,57 @@ struct request {
 	unsigned port;
 };
 
-/* Whose it is is known from the call that announced it; egress only says which one it means. */
+/* Its process is known from the call that announced it. Egress only names its id. */
 struct connection {
 	uint64_t id;
 	struct connection *next;
 	struct request *requests;
 	char *exe;
-	char *rule; /* of its open record; NULL */
+	char *rule; /* of its open record; NULL: not opened */
 	pid_t pid, ppid, host_pid;
 	uint16_t port;
 	bool opened;
-	bool answered;   /* its connect(2); of a datagram socket from the beginning */
-	bool listed;     /* something of it is in the network list already */
+	bool answered;   /* its connect(2) got a response; always for datagrams */
+	bool listed;     /* the result lists something of it already */
 	char denied[32]; /* reason of its last denial */
 	char address[NET_ADDRESS_TEXT];
-	char host[NET_HOST_MAX]; /* "": a proxy, whose destinations its records name */
+	char host[NET_HOST_MAX]; /* "": a proxy; its records name the destinations */
 };
 
 struct connections {
 	struct connection *bucket[BUCKETS];
 	struct request *request_bucket[BUCKETS];
 	size_t count, requests;
-	uint64_t next; /* number to give */
+	uint64_t next; /* the last id given */
 };
 
-/* What egress says about a connection; about a name it is none's. */
+/* What egress reports about a connection, or about a name without one. */
 enum connection_step {
 	STEP_NAME,      /* a record: a name was refused */
-	STEP_OPEN,      /* records that were granted: an upstream, … */
-	STEP_REQUEST,   /* … a request */
-	STEP_REFUSAL,   /* a record of one that was not */
+	STEP_OPEN,      /* a record: an upstream connection was granted */
+	STEP_REQUEST,   /* a record: a request was granted */
+	STEP_REFUSAL,   /* a record: either was refused */
 	STEP_CLOSE,     /* the last record */
 	STEP_CONNECTED, /* CONTROL_CONNECTED without an error */
-	STEP_FAILED,    /* … with one */
+	STEP_FAILED,    /* CONTROL_CONNECTED with an error */
 	STEP_MAX,
 };
 
-/* What a call announces. -EAGAIN: too many; -ENOMEM. Owned by the table until connections_remove. */
+/* Adds the connection of a call; task NULL: datagrams. -EAGAIN: too many; -ENOMEM. Owned by the table. */
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
 struct connection *connections_find(const struct connections *connections, uint64_t id);
 /* Any one of them, or NULL. */
 struct connection *connections_any(const struct connections *connections);
-/* Its requests must be gone. */
+/* The connection must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
-/* Whether that may be said of it now. conn: NULL: it is not known. */
+/* Whether egress may report this step now. conn NULL: unknown to us. */
 bool connection_permits(const struct connection *conn, enum connection_step step);
 
-/* Each 0, or -errno: egress is to be given up. */
+/* Messages of egress. 0, or -errno: client.c must close the line. */
 int connections_record(struct egress_client *client, const struct control_record *record);
 int connections_done(struct egress_client *client, const struct control_done *done);
-/* A close record of our own, when egress has sent none. */
+/* Writes the close record that egress has not sent. */
 void connection_close(struct egress_client *client, struct connection *conn, const char *cause);
 
 /* ---- summary.c: the result's lists ---- */
@@ -121,21 +121,21 @@ struct summary_item { /* texts borrow; NULL or "": null */
 
 struct summary *summary_create(void);
 void summary_free(struct summary *summary);
-/* Equal ones (all but bytes and count) are one. Memory exhausted: counted only. */
+/* Adds to an entry that is equal but for bytes and count, or makes one. Without memory: counted as unlisted. */
 void summary_add(struct summary *summary, const struct summary_item *item);
 json_t *summary_json(const struct summary *summary, uint64_t *ret_unlisted);
-/* A client that did not take the run's certificate authority. */
+/* Notes a client that did not accept the run's certificate authority. */
 void summary_advise(struct summary *summary, const char *host, const char *reason);
 json_t *summary_advice(const struct summary *summary);
 
-/* Budgets of rules, which are named by their labels. */
+/* The use of rules' budgets. A rule is identified by its label. */
 struct usage;
 struct usage *usage_create(const struct policy *policy);
 void usage_free(struct usage *usage);
 void usage_open(struct usage *usage, const char *label);
 void usage_request(struct usage *usage, const char *label);
 void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* A refusal: whether it was for a budget, and which. */
+/* A refusal: marks the budget that caused it, if one did. */
 void usage_hit(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_json(const struct usage *usage);
 
@@ -144,21 +144,21 @@ json_t *usage_json(const struct usage *usage);
 struct pending_connect;
 struct connects {
 	struct pending_connect *first;
-	size_t count, looked; /* looked: whose turn it is to be looked at */
-	uint64_t look_ns;
+	size_t count, looked; /* looked: index of the next one to be checked for interruptions */
+	uint64_t look_ns;     /* when */
 };
 
 /* Takes fd, a duplicate of the program's socket. 0 or -errno. */
 int connects_add(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
 		 const struct connection *conn);
-/* CONNECTED. error 0: the socket is connected, else the call gets it. No such connect: nothing. */
+/* CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
 void connects_answer(struct egress_client *client, uint64_t conn, int error);
-/* All that wait get the error. */
+/* Ends all waiting connects with the error. */
 void connects_fail(struct egress_client *client, int error);
-/* Milliseconds to the next thing to do; -1: nothing. */
+/* Milliseconds until the next call is due; -1: none. */
 int connects_tick(struct egress_client *client);
 
-#define ERRNO_MAX 133 /* EHWPOISON: beyond are the kernel's own, which no program may be given */
+#define ERRNO_MAX 133 /* EHWPOISON: higher ones are internal to the kernel */
 
 /* ---- client.c ---- */
 
@@ -171,7 +171,7 @@ struct egress_client {
 	struct connects connects;
 	struct summary *summary;
 	struct usage *usage;
-	uint64_t last_record; /* its number */
+	uint64_t last_record; /* its id */
 	uint64_t denied;
 };
 

@@ -9,21 +9,21 @@ struct egress_provide {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: none */
 	const char *roots;             /* the system's certificates, PEM; NULL: none were found */
-	const char *ca;                /* the run's, PEM; NULL: no connection is opened */
+	const char *ca;                /* the run's authority, PEM; NULL: no TLS is intercepted */
 	char *trusted;                 /* both, owned; NULL: neither */
 };
 
-/* The system's certificates: owned text, or NULL. */
+/* The system's certificates in PEM, owned; NULL: none. */
 char *egress_system_roots(size_t *ret_len);
 
 /* Fills side->provide and side->variable. 0 or -ENOMEM. */
 int egress_provide(struct egress_provide *provide, struct egress_side *side);
 
-/* One file, one variable; text and virt are copied. 0 or -ENOMEM. For the parts of this. */
+/* side.c: add one file or variable and copy the texts. 0 or -ENOMEM. */
 int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
 int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
 
-/* Trust for each Java that the policy lets be executed: its cacerts. 0 or -ENOMEM. */
+/* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */
 int egress_provide_java(const struct egress_provide *provide, struct egress_side *side);
 
 #endif

@@ -1,4 +1,4 @@
-/* Certificates as a Java trust store. Called in the keeper. */
+/* Makes a Java trust store. Called in the keeper. */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_TRUSTSTORE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_TRUSTSTORE_H
 
@@ -6,7 +6,7 @@
 
 /*
  * A keystore (JKS, password "changeit") that trusts each certificate of the PEM text; for
- * $JAVA_HOME/lib/security/cacerts. 0 with owned bytes, -ENOMEM, or -EINVAL: the text has no certificate.
+ * $JAVA_HOME/lib/security/cacerts. 0 with owned bytes; -ENOMEM; -EINVAL: the text has no certificate.
  */
 int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len);
 

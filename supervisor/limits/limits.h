@@ -1,7 +1,7 @@
 /*
- * What the run may use, measured while it runs: by control groups where the keeper could make them, else by sampling
- * the tree's processes. A limit that is hit either ends the run (cpu, memory, disk) or is felt by the program as
- * natively (pids: EAGAIN, open_files: EMFILE) and reported.
+ * Meters the resources of the run: by control groups where the keeper could make them, else by sampling the processes.
+ * A limit that is hit ends the run (cpu, memory, disk), or the program gets the native error (pids: EAGAIN, open_files:
+ * EMFILE) and the result says so. Called by the loop in the supervisor thread.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
 #define CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
@@ -21,16 +21,16 @@ enum limit_kind {
 	LIMIT_FILE_SIZE,  /* bytes of one file */
 	LIMIT_DISK,       /* bytes */
 	LIMIT_AUDIT,      /* bytes of the log */
-	LIMIT_MAX,        /* also: none of them */
+	LIMIT_MAX,        /* or: none */
 };
 
 struct limit_meter {
 	uint64_t limit; /* 0: none */
-	uint64_t used;  /* when last looked at */
+	uint64_t used;  /* when last measured */
 	uint64_t peak;
-	bool known;     /* false: nothing tells used and peak */
+	bool known;     /* false: used and peak are not measured */
 	bool hit;
-	bool ends;      /* it was hit and the run is over */
+	bool ends;      /* it was hit and ends the run */
 };
 
 struct audit;
@@ -41,61 +41,61 @@ struct memfds;
 
 struct limits_options {
 	const struct policy_limits *policy;
-	struct cgroup *cgroup; /* borrowed; NULL: there are none, so memory and cpu are sampled */
-	struct disk *disk;     /* borrowed; NULL: nothing is metered */
+	struct cgroup *cgroup; /* borrowed; NULL: memory and cpu are sampled */
+	struct disk *disk;     /* borrowed; NULL: disk use is not metered */
 	const struct forks *forks;   /* borrowed; NULL: forks are not judged */
 	struct memfds *memfds; /* borrowed; NULL: memfds are not counted */
 	const struct audit *audit;             /* borrowed; NULL: no log is kept */
 	bool inet;             /* there are internet sockets */
-	const struct limit_events *notes;       /* borrowed: what handlers saw */
+	const struct limit_events *notes;       /* borrowed: limits that handlers saw hit */
 };
 
 struct limits;
 
-/* 0 with limits_free to be called, or -errno. root_pid: whose descendants the run's processes are (the supervisor). */
+/* root_pid: the supervisor, whose descendants the run's processes are. 0 or -errno. */
 int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits);
 void limits_free(struct limits *limits);
 
 /*
- * Looks at what is due. Returns what ended the run, which then stays the answer, or LIMIT_MAX. Cheap when nothing is
- * due: to be called at each turn of the loop.
+ * Measures what is due. Returns the limit that ended the run, then and ever after, or LIMIT_MAX. Cheap when nothing is
+ * due.
  */
 enum limit_kind limits_tick(struct limits *limits, uint64_t now_ns);
 
 /* Milliseconds until the next tick is due; -1: never, because nothing is sampled. */
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns);
 
-/* A descriptor that becomes readable (EPOLLIN) when limits_tick has to look at once: an OOM; -1: there is none. */
+/* A descriptor that becomes readable at an OOM kill; -1: none. */
 int limits_event_fd(const struct limits *limits);
-/* Takes the event off that descriptor and makes everything due. */
+/* Reads that event and the control group. */
 void limits_event(struct limits *limits);
 
 /*
- * The program was reaped (wait_status; 0 when it was not): the last look, before the rest of its tree is killed; a run
- * that was told to end has lost most of it by then. alone: there is no tree. Returns as limits_tick does.
+ * The last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
+ * alone: no process is left. Returns as limits_tick does.
  */
 enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone);
 
-/* Its tree is dead, too: what was written until then. */
+/* Final sample of disk use and log size, taken after the process tree was killed. */
 void limits_settle(struct limits *limits);
 
-/* LIMIT_MAX meters that know the limits and nothing else. */
+/* Initialises LIMIT_MAX meters with the limits only. */
 void limits_meters_init(struct limit_meter *meters, const struct policy_limits *policy);
 
-/* The memory the run uses at this moment, or, where that is only sampled, used when it was looked at last. */
+/* The memory that the run uses now; where memory is sampled, at the last sample. */
 uint64_t limits_memory_bytes(void *limits);
 
-/* limits_tick for struct sandbox: true when a limit has ended the run. */
+/* limits_tick for struct sandbox. True: a limit has ended the run. */
 bool limits_over(void *limits);
 
-/* LIMIT_MAX of them. Whoever meters a kind writes here. Lives as long as `limits`. */
+/* The LIMIT_MAX meters. Borrowed. */
 struct limit_meter *limits_meters(struct limits *limits);
 
-/* "cpu", "memory", …: as in the policy and the result. Static. */
+/* The name in the policy and the result: "cpu", "memory", … Static. */
 const char *limit_name(enum limit_kind kind);
 
 /*
- * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds. null: none, or not known. Owned.
+ * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds; null: none, or not known. Owned.
  */
 json_t *limits_json(const struct limit_meter *meters);
 

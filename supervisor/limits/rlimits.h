@@ -1,6 +1,4 @@
-/*
- * The program's resource limits (setrlimit(2)): what the policy's limits are to the kernel for each of its processes.
- */
+/* The resource limits (setrlimit(2)) of the program's processes, made from the policy's limits. */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_RLIMITS_H
 #define CALLGATE_SUPERVISOR_LIMITS_RLIMITS_H
 
@@ -11,17 +9,16 @@
 #include "policy/policy.h"
 #include "supervisor/launch.h"
 
-/* What no control group bounds, so that a process is at least held by itself. */
+/* What no control group bounds: each process gets a resource limit of its own. */
 struct rlimits_fallback {
 	bool cpu;
 	bool memory;
-	bool tasks; /* counted by user: where the run has a user namespace, and so a count, of its own */
+	bool tasks; /* RLIMIT_NPROC, which counts by user: only with a user namespace of the run's own */
 };
 
 /*
- * Fills ret_rlimit and returns how many there are. open_files: the caller's own RLIMIT_NOFILE, which the program has
- * when the policy says nothing. No limit is above what the caller may use itself: without capabilities none can be
- * raised.
+ * Fills ret_rlimit and returns the count. open_files: the caller's RLIMIT_NOFILE, for the program unless the policy
+ * sets one. No limit exceeds the caller's own, because raising one needs a capability.
  */
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
 		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX]);

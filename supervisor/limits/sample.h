@@ -1,6 +1,6 @@
 /*
- * What a tree of processes uses, read from /proc: for runs without control groups. Every number is a moment's: what a
- * process uses and gives back between two samples is not seen.
+ * Samples what a process tree uses, from /proc, for runs without control groups. What a process allocates and frees
+ * between two samples is not seen.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_SAMPLE_H
 #define CALLGATE_SUPERVISOR_LIMITS_SAMPLE_H
@@ -11,35 +11,33 @@
 #include <sys/types.h>
 
 struct sample_wanted {
-	pid_t root;             /* whose descendants are looked at; must be the caller, whose reaped children count */
-	bool alone;             /* it has none: only what it reaped is told */
-	/* memory beyond this is looked at closely: pages that processes share are counted once */
-	uint64_t near_bytes;
-	uint64_t enough_bytes;  /* page tables beyond this are answer enough: what they map is not looked at */
-	uint64_t buffer_bytes;  /* what one descriptor can hold at most: with fewer nobody looks at them one by one */
-	/* shared memory that has no page in any process: memfds, see syscalls/account/memfds.h */
-	uint64_t shared_bytes;
+	pid_t root;             /* the caller: its descendants are sampled, and its reaped children's cpu time counts */
+	bool alone;             /* it has no descendants: only the reaped children count */
+	uint64_t near_bytes;    /* above this memory is measured exactly: pages that processes share count once */
+	uint64_t enough_bytes;  /* if page tables exceed this, what they map is not measured */
+	uint64_t buffer_bytes;  /* the most that one descriptor can hold: decides whether buffers are measured */
+	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
-/* What is remembered from one sample to the next. Zero at first; sampler_done releases it. */
+/* What is kept from one sample to the next. Zero-initialise; sampler_done releases it. */
 struct sampler {
 	struct sampler_seen *seen;
 	size_t count;
-	uint64_t cpu_ns; /* that processes were seen to use themselves */
+	uint64_t cpu_ns; /* sum of what processes were seen to use themselves */
 };
 
 void sampler_done(struct sampler *sampler);
 
 struct sample {
-	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; no files, which the kernel takes back */
+	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
 	/*
-	 * Of the living, of what they reaped and of what the root reaped; or all that was seen, if that is more:
-	 * children whose parent ignores SIGCHLD leave their time to nobody.
+	 * Of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because the time of
+	 * children whose parent ignores SIGCHLD is added to no process.
 	 */
 	uint64_t cpu_ns;
 	uint64_t tasks;        /* threads */
 	uint64_t running;      /* processes */
-	bool loses_time;       /* much was seen that nobody has any more: there are more children than samples see */
+	bool loses_time;       /* the sampler's cpu_ns is much more: many children are lost between samples */
 };
 
 /* 0, or -errno when /proc cannot be listed. */
