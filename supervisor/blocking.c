@@ -20,40 +20,41 @@
 #include "base/banned.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define DESCRIPTORS_EACH 4u /* of ours: a waiting call's, its caller's, and one for everything else */
-#define LOOKS_MAX 64u /* callers asked about at a tick: some microseconds each, which everybody else waits for */
+#define DESCRIPTORS_EACH 4u /* of the supervisor, for each call: two of its own, and two for everything else */
+#define LOOKS_MAX 64u       /* jobs checked at a tick: each delays the next notification by some microseconds */
 
+/* One call. */
 struct job {
 	struct job *next;
 	struct blocking *blocking;
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
-	int fd;      /* owned by the thread, as the next */
-	int peer_fd; /* connect(2) of fd to it; -1: an open */
-	struct call_work *work; /* the thread's: a call on fd; NULL: not that */
+	int fd;                 /* owned by the thread, like peer_fd and work */
+	int peer_fd;            /* OUTCOME_CONNECT: fd is connected to it; else -1 */
+	struct call_work *work; /* OUTCOME_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
 	bool no_wait; /* see struct call */
-	atomic_bool interrupted; /* a signal waits for the caller, or has interrupted it before */
-	bool done;               /* under the lock */
+	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted one */
+	bool done;               /* protected by the lock */
 };
 
 struct blocking {
 	pthread_mutex_t lock;
 	struct job *jobs;
 	unsigned count;
-	unsigned most;    /* of them */
-	unsigned next;    /* whose turn it is to be looked at: its place on the list */
+	unsigned most;    /* jobs at a time */
+	unsigned next;    /* index of the first job to be checked at the next tick */
 	uint64_t tick_ns; /* when */
 };
 
 static void job_on_wake(int number)
 {
-	(void)number; /* only there so that a blocked open(2) ends with EINTR */
+	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
 }
 
-/* As many as there are descriptors for: without any we could not even look up who calls. */
+/* As many jobs as there are descriptors for. */
 static unsigned blocking_most(void)
 {
 	struct rlimit limit;
@@ -66,7 +67,7 @@ static unsigned blocking_most(void)
 
 int blocking_create(struct blocking **ret_blocking)
 {
-	struct sigaction action = {.sa_handler = job_on_wake}; /* no SA_RESTART: that is the point */
+	struct sigaction action = {.sa_handler = job_on_wake}; /* without SA_RESTART */
 	struct blocking *blocking = calloc(1, sizeof(*blocking));
 
 	if (!blocking)
@@ -80,7 +81,7 @@ int blocking_create(struct blocking **ret_blocking)
 	return 0;
 }
 
-static uint64_t status_field(const char *status, const char *name, int base)
+static uint64_t blocking_status_field(const char *status, const char *name, int base)
 {
 	const char *at = strstr(status, name);
 
@@ -98,23 +99,23 @@ uint64_t blocking_signals_waiting(pid_t tid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
 	if (len <= 0)
-		return 0; /* dead: answer_is_awaited tells */
+		return 0; /* dead: see answer_is_awaited */
 	status[len] = '\0';
-	waiting = status_field(status, "\nSigPnd:", 16);
-	if (status_field(status, "\nTgid:", 10) == (uint64_t)tid)
-		waiting |= status_field(status, "\nShdPnd:", 16);
-	return waiting & ~status_field(status, "\nSigBlk:", 16);
+	waiting = blocking_status_field(status, "\nSigPnd:", 16);
+	if (blocking_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
+		waiting |= blocking_status_field(status, "\nShdPnd:", 16);
+	return waiting & ~blocking_status_field(status, "\nSigBlk:", 16);
 }
 
-/* Whether to wait on: a wake-up may be a stray one. */
-static bool job_goes_on(void *ctx)
+/* Whether to repeat an interrupted system call: the signal may have been a stray one. */
+static bool job_continues(void *ctx)
 {
 	struct job *job = ctx;
 
 	return answer_is_awaited(&job->answer) && !atomic_load(&job->interrupted);
 }
 
-/* What was opened is given to the target process. Its number there or -errno. */
+/* Opens the file and adds it to the target process. The target's descriptor or -errno. */
 static int job_open(struct job *job)
 {
 	struct file_link link = file_link(job->fd);
@@ -122,7 +123,7 @@ static int job_open(struct job *job)
 
 	do
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
-	while (fd < 0 && errno == EINTR && job_goes_on(job));
+	while (fd < 0 && errno == EINTR && job_continues(job));
 	return fd < 0 ? -errno : answer_add(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
 }
 
@@ -132,24 +133,25 @@ static int job_connect(struct job *job)
 
 	do
 		result = sockets_connect(job->fd, job->peer_fd);
-	while (result == -EINTR && job_goes_on(job));
+	while (result == -EINTR && job_continues(job));
 	return result;
 }
 
-/* A connect(2) or a send: a value or -errno. */
-static int64_t job_call(struct job *job)
+/* A value or -errno. */
+static int64_t job_perform(struct job *job)
 {
-	return job->work ? job->work->run(job->work, job->fd, job_goes_on, job) : job_connect(job);
+	if (job->work)
+		return job->work->run(job->work, job->fd, job_continues, job);
+	return job->peer_fd >= 0 ? job_connect(job) : job_open(job);
 }
 
 static void *job_run(void *argument)
 {
 	struct job *job = argument;
 	struct blocking *blocking = job->blocking;
-	bool calls = job->peer_fd >= 0 || job->work;
-	int64_t result = calls ? job_call(job) : job_open(job);
+	int64_t result = job_perform(job);
 
-	/* Before the response: what the program closes after it must be closed (answer_add). */
+	/* Before the response, for the reason that answer_add has. */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);
@@ -232,7 +234,7 @@ int blocking_start(struct blocking *blocking, struct call *call)
 		free(job);
 		return r;
 	}
-	call->outcome.fd = call->outcome.peer_fd = -1; /* the job's now */
+	call->outcome.fd = call->outcome.peer_fd = -1; /* taken */
 	call->outcome.work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;
@@ -240,8 +242,8 @@ int blocking_start(struct blocking *blocking, struct call *call)
 	return 0;
 }
 
-/* Again at every turn: the first signal may come before the thread blocks. */
-static void job_look(struct job *job)
+/* Interrupts the worker if need be, and again at each tick: the first signal may come before the worker blocks. */
+static void job_check(struct job *job)
 {
 	if (blocking_signals_waiting(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
@@ -249,14 +251,14 @@ static void job_look(struct job *job)
 		(void)pthread_kill(job->thread, SIGUSR1);
 }
 
-/* The next `most` of them. */
-static void blocking_look(struct blocking *blocking, unsigned most)
+/* Checks the next `most` jobs. */
+static void blocking_check(struct blocking *blocking, unsigned most)
 {
 	unsigned first = blocking->next < blocking->count ? blocking->next : 0, at = 0;
 
 	for (struct job *job = blocking->jobs; job; job = job->next, at++)
 		if (at >= first && at - first < most)
-			job_look(job);
+			job_check(job);
 	blocking->next = first + most;
 }
 
@@ -271,7 +273,7 @@ bool blocking_tick(struct blocking *blocking)
 		return true;
 	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
 	blocking_reap(blocking);
-	blocking_look(blocking, LOOKS_MAX);
+	blocking_check(blocking, LOOKS_MAX);
 	return blocking->jobs != NULL;
 }
 
@@ -279,12 +281,9 @@ void blocking_free(struct blocking *blocking)
 {
 	if (!blocking)
 		return;
-	/*
-	 * Every process of the run is dead by now, so no notification is valid and each thread ends at its next
-	 * wake-up.
-	 */
+	/* Every process of the run is dead, so no call is awaited and each worker ends when it is interrupted. */
 	while (blocking_reap(blocking), blocking->jobs) {
-		blocking_look(blocking, BLOCKING_MAX);
+		blocking_check(blocking, BLOCKING_MAX);
 		(void)usleep(1000);
 	}
 	(void)pthread_mutex_destroy(&blocking->lock);

@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* Adds a variable unless it is there already. False when memory ran out. */
-static bool add(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
+static bool environment_add(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
 {
 	for (size_t i = 0; i < *used; i++)
 		if (strncmp(envp[i], name, name_len) == 0 && envp[i][name_len] == '=')
@@ -22,8 +22,8 @@ static bool add(char **envp, size_t *used, const char *name, size_t name_len, co
 	return true;
 }
 
-/* What the policy passes by name or by pattern ("LC_*"). */
-static bool add_passed(const struct policy *policy, char **envp, size_t *used)
+/* The caller's variables that the policy passes, by name or by pattern ("LC_*"). */
+static bool environment_add_passed(const struct policy *policy, char **envp, size_t *used)
 {
 	for (char **variable = environ; variable && *variable; variable++) {
 		const char *equal = strchr(*variable, '=');
@@ -31,21 +31,22 @@ static bool add_passed(const struct policy *policy, char **envp, size_t *used)
 		size_t len = equal ? (size_t)(equal - *variable) : sizeof(name);
 
 		if (len == 0 || len >= sizeof(name))
-			continue; /* not a variable, or none that a policy could name */
+			continue; /* not a variable, or longer than any name in a policy */
 		memcpy(name, *variable, len);
 		name[len] = '\0';
-		if (policy_env_passes(policy, name) && !add(envp, used, name, len, equal + 1))
+		if (policy_env_passes(policy, name) && !environment_add(envp, used, name, len, equal + 1))
 			return false;
 	}
 	return true;
 }
 
-static bool add_network(const struct egress_side *egress, bool wins, char **envp, size_t *used)
+static bool environment_add_network(const struct egress_side *egress, bool wins, char **envp, size_t *used)
 {
 	for (size_t i = 0; i < egress->variables; i++) {
 		const struct egress_variable *variable = &egress->variable[i];
 
-		if (variable->wins == wins && !add(envp, used, variable->name, strlen(variable->name), variable->value))
+		if (variable->wins == wins &&
+		    !environment_add(envp, used, variable->name, strlen(variable->name), variable->value))
 			return false;
 	}
 	return true;
@@ -62,11 +63,11 @@ char **environment_build(const struct policy *policy, const struct egress_side *
 	for (char **variable = environ; variable && *variable; variable++)
 		room++;
 	envp = calloc(room + count + egress->variables, sizeof(*envp));
-	good = envp && add_network(egress, true, envp, &used);
+	good = envp && environment_add_network(egress, true, envp, &used);
 	for (size_t i = 0; good && i < count; i++)
 		if (env[i].value)
-			good = add(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
-	if (good && add_passed(policy, envp, &used) && add_network(egress, false, envp, &used))
+			good = environment_add(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
+	if (good && environment_add_passed(policy, envp, &used) && environment_add_network(egress, false, envp, &used))
 		return envp;
 	environment_free(envp);
 	return NULL;
@@ -93,5 +94,5 @@ void environment_scrub(void)
 {
 	for (char **variable = environ; variable && *variable; variable++)
 		explicit_bzero(*variable, strlen(*variable));
-	(void)clearenv(); /* only forgets the list, which the loop has emptied */
+	(void)clearenv();
 }

@@ -13,12 +13,12 @@
 
 #include "base/banned.h"
 
-#define OTHERS_MAX 64u /* calls of other handlers before a restarted open is taken for abandoned (siglongjmp) */
+#define OTHERS_MAX 64u /* other calls after which a restarted open counts as abandoned (siglongjmp) */
 
 /* ---- the stack pointer ---- */
 
-/* In /proc/TID/syscall: number, six arguments, stack pointer and instruction pointer of a task that waits. */
-static bool parse_stack(const char *text, int nr, uint64_t *ret_stack)
+/* /proc/TID/syscall has the number, six arguments, stack pointer and instruction pointer of a waiting thread. */
+static bool interrupted_parse_stack(const char *text, int nr, uint64_t *ret_stack)
 {
 	char *end;
 
@@ -32,61 +32,56 @@ static bool parse_stack(const char *text, int nr, uint64_t *ret_stack)
 	return *end == ' ';
 }
 
-static ssize_t read_again(const struct interrupted_source *source, char *text, size_t size)
-{
-	return pread(source->fd, text, size, 0);
-}
-
-static void close_source(struct interrupted_source *source)
+static void interrupted_close_source(struct interrupted_source *source)
 {
 	if (source->tid != 0)
 		(void)close(source->fd);
 	source->tid = 0;
 }
 
-/* To open it takes as long as all the rest. */
-static ssize_t read_source(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
+/* Through a descriptor that is kept open, because opening takes as long as all the rest. */
+static ssize_t interrupted_read_source(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];
 	char path[32];
-	ssize_t len = source->tid == tid ? read_again(source, text, size) : -1;
+	ssize_t len = source->tid == tid ? pread(source->fd, text, size, 0) : -1;
 
 	if (len > 0)
 		return len;
-	close_source(source);
+	interrupted_close_source(source);
 	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	source->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return -1;
 	source->tid = tid;
-	return read_again(source, text, size);
+	return pread(source->fd, text, size, 0);
 }
 
-static bool read_stack(struct interrupted *interrupted, pid_t tid, int nr, uint64_t *ret_stack)
+static bool interrupted_read_stack(struct interrupted *interrupted, pid_t tid, int nr, uint64_t *ret_stack)
 {
 	char text[256];
-	ssize_t len = read_source(interrupted, tid, text, sizeof(text) - 1);
+	ssize_t len = interrupted_read_source(interrupted, tid, text, sizeof(text) - 1);
 
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
-	return parse_stack(text, nr, ret_stack);
+	return interrupted_parse_stack(text, nr, ret_stack);
 }
 
 void interrupted_done(struct interrupted *interrupted)
 {
 	for (unsigned i = 0; i < INTERRUPTED_SOURCES; i++)
-		close_source(&interrupted->source[i]);
+		interrupted_close_source(&interrupted->source[i]);
 }
 
 /* ---- which calls ---- */
 
 /*
- * True when the call was notified, and its EINTR therefore is from the wait for us or from our answer. That of a
- * call which the filter lets pass is the kernel's own. Of FRAME_UNKNOWN the arguments may be wrong: then it is
- * asked by number alone.
+ * True when the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A call
+ * that the filter allows gets EINTR as natively. With FRAME_UNKNOWN the arguments may be wrong: only the number counts.
  */
-static bool was_notified(const struct interrupted *interrupted, const struct frame *frame, enum frame_kind kind)
+static bool interrupted_was_notified(const struct interrupted *interrupted, const struct frame *frame,
+				     enum frame_kind kind)
 {
 	if (frame->nr < 0)
 		return true;
@@ -95,33 +90,33 @@ static bool was_notified(const struct interrupted *interrupted, const struct fra
 	return filter_notifies(interrupted->traits, frame->nr, frame->arg);
 }
 
-/* The arguments may be wrong when the number is: such a call is left as it is in any case. */
-static enum row_eintr natively(const struct frame *frame)
+/* Whether natively a signal may end the call. */
+static enum row_eintr interrupted_native_eintr(const struct frame *frame)
 {
 	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find(frame->nr);
 
 	if (!row)
-		return EINTR_NEVER; /* unlisted ones are ENOSYS at once */
+		return EINTR_NEVER; /* unlisted calls are ENOSYS at once */
 	if (row->waits && !table_match(row->waits, frame->arg))
 		return EINTR_NEVER; /* F_SETLK */
 	return row->eintr;
 }
 
-/* ---- calls that are left as they are ---- */
+/* ---- calls that cannot be restarted ---- */
 
-static void read_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack, uint64_t slot[INTERRUPTED_SLOTS])
+static void interrupted_read_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
+				   uint64_t slot[INTERRUPTED_SLOTS])
 {
 	memset(slot, 0, INTERRUPTED_SLOTS * sizeof(slot[0]));
-	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as far as there is a stack */
+	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as much as the stack has */
 }
 
 /*
- * Whose timer rings more often than we answer runs handler after handler before its program goes on: each time the
- * same call is found there. To look for its number again would take the time in which the program could go on. At one
- * place, such as syscall(2), and with one frame there may be many calls: the same one has the same registers, and was
- * made by the same functions.
+ * Whether this is the same call as the last one that could not be restarted. A program whose timer expires more often
+ * than the supervisor responds runs handler after handler over the same call, and identifying it each time would starve
+ * the program. Calls at the same place, such as syscall(2), are told apart by registers and by return addresses.
  */
-static bool was_left(const struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
+static bool interrupted_was_left(const struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
 		     const struct frame *frame)
 {
 	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
@@ -130,23 +125,24 @@ static bool was_left(const struct interrupted *interrupted, const struct memory_
 	if (left->tid != tid || left->frame.addr != frame->addr ||
 	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
 		return false;
-	read_slots(guest, tid, frame->stack, slot);
+	interrupted_read_slots(guest, tid, frame->stack, slot);
 	return memcmp(left->slot, slot, sizeof(slot)) == 0;
 }
 
-static void leave(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+static void interrupted_leave(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
+			      const struct frame *frame)
 {
 	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
 
 	interrupted->left++;
 	left->tid = tid;
 	left->frame = *frame;
-	read_slots(guest, tid, frame->stack, left->slot);
+	interrupted_read_slots(guest, tid, frame->stack, left->slot);
 }
 
 /* ---- opens ---- */
 
-static struct interrupted_open *find_open(struct interrupted *interrupted, pid_t tid)
+static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
 {
 	for (unsigned i = 0; interrupted->opens > 0 && i < INTERRUPTED_OPENS; i++)
 		if (interrupted->open[i].tid == tid)
@@ -154,9 +150,9 @@ static struct interrupted_open *find_open(struct interrupted *interrupted, pid_t
 	return NULL;
 }
 
-static void remember_open(struct interrupted *interrupted, const struct interrupted_open *open)
+static void interrupted_remember_open(struct interrupted *interrupted, const struct interrupted_open *open)
 {
-	struct interrupted_open *place = find_open(interrupted, open->tid);
+	struct interrupted_open *place = interrupted_find_open(interrupted, open->tid);
 
 	if (!place) {
 		place = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
@@ -165,13 +161,13 @@ static void remember_open(struct interrupted *interrupted, const struct interrup
 	*place = *open;
 }
 
-static void forget_open(struct interrupted *interrupted, struct interrupted_open *open)
+static void interrupted_forget_open(struct interrupted *interrupted, struct interrupted_open *open)
 {
 	open->tid = 0;
 	interrupted->opens--;
 }
 
-static bool is_same(const struct interrupted_open *open, int nr, uint64_t pc, const void *args)
+static bool interrupted_is_same_open(const struct interrupted_open *open, int nr, uint64_t pc, const void *args)
 {
 	return nr == open->nr && pc == open->pc && memcmp(args, open->arg, sizeof(open->arg)) == 0;
 }
@@ -179,15 +175,15 @@ static bool is_same(const struct interrupted_open *open, int nr, uint64_t pc, co
 bool interrupted_again(struct interrupted *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
-	struct interrupted_open *open = find_open(interrupted, (pid_t)notification->pid);
+	struct interrupted_open *open = interrupted_find_open(interrupted, (pid_t)notification->pid);
 	bool same, waited;
 
 	if (!open)
 		return false;
-	same = is_same(open, data->nr, data->instruction_pointer, data->args);
+	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
 	waited = open->waited;
 	if (same || ++open->others > OTHERS_MAX)
-		forget_open(interrupted, open);
+		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
 
@@ -198,29 +194,27 @@ void interrupted_waits(struct interrupted *interrupted, const struct seccomp_not
 		.tid = (pid_t)notification->pid, .waited = true, .nr = data->nr, .pc = data->instruction_pointer};
 
 	memcpy(open.arg, data->args, sizeof(open.arg));
-	remember_open(interrupted, &open);
+	interrupted_remember_open(interrupted, &open);
 }
 
-/* True when the frame's open is one that has waited: its EINTR is as natively, once. */
-static bool has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+/* True when the frame's open has waited, so that its EINTR is the native one. Once. */
+static bool interrupted_has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
 {
-	struct interrupted_open *open = find_open(interrupted, tid);
+	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
-	if (!open || !open->waited || !is_same(open, frame->nr, frame->pc, frame->arg))
+	if (!open || !open->waited || !interrupted_is_same_open(open, frame->nr, frame->pc, frame->arg))
 		return false;
-	forget_open(interrupted, open);
+	interrupted_forget_open(interrupted, open);
 	return true;
 }
 
-static void restarted_open(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+static void interrupted_note_restart(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_open open = {.tid = tid, .nr = frame->nr, .pc = frame->pc};
 
 	memcpy(open.arg, frame->arg, sizeof(open.arg));
-	remember_open(interrupted, &open);
+	interrupted_remember_open(interrupted, &open);
 }
-
-/* ---- */
 
 void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
 			const struct seccomp_notif *notification)
@@ -228,24 +222,26 @@ void interrupted_return(struct interrupted *interrupted, const struct memory_ops
 	pid_t tid = (pid_t)notification->pid;
 	struct frame frame = {0};
 	enum frame_kind kind;
+	enum row_eintr eintr;
 	uint64_t stack;
 
-	if (!read_stack(interrupted, tid, notification->data.nr, &stack) || !frame_read(guest, tid, stack, &frame) ||
-	    was_left(interrupted, guest, tid, &frame))
+	if (!interrupted_read_stack(interrupted, tid, notification->data.nr, &stack) ||
+	    !frame_read(guest, tid, stack, &frame) || interrupted_was_left(interrupted, guest, tid, &frame))
 		return;
 	kind = frame_identify(guest, tid, &frame);
-	if (kind == FRAME_OTHER || natively(&frame) == EINTR_MAY || !was_notified(interrupted, &frame, kind))
+	eintr = interrupted_native_eintr(&frame);
+	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_was_notified(interrupted, &frame, kind))
 		return;
-	/* What was read, and is written, may be another process's memory by now: the number was used again. */
+	/* If the thread has died and its tid was reused, the memory is another process's. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
-	if (kind == FRAME_CALL && natively(&frame) == EINTR_OPEN && has_waited(interrupted, tid, &frame))
+	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_has_waited(interrupted, tid, &frame))
 		return;
 	if (kind == FRAME_UNKNOWN || frame_restart(guest, tid, &frame) < 0) {
-		leave(interrupted, guest, tid, &frame);
+		interrupted_leave(interrupted, guest, tid, &frame);
 		return;
 	}
 	interrupted->restarted++;
-	if (natively(&frame) == EINTR_OPEN)
-		restarted_open(interrupted, tid, &frame);
+	if (eintr == EINTR_OPEN)
+		interrupted_note_restart(interrupted, tid, &frame);
 }

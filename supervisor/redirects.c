@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static void note(struct redirects *redirects, const struct mount *mount, const char *op)
+static void redirects_count(struct redirects *redirects, const struct mount *mount, const char *op)
 {
 	size_t i;
 
@@ -28,6 +28,6 @@ void redirects_note(struct redirects *redirects, const struct call *call)
 		const struct mount *mount = call->place[i].mount;
 
 		if (mount && mount->flags & MOUNT_REDIRECT)
-			note(redirects, mount, denial_op(call));
+			redirects_count(redirects, mount, denial_op(call));
 	}
 }

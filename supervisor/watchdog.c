@@ -17,13 +17,13 @@
 #include "base/banned.h"
 
 /*
- * One word, so that of a signal and the end of a turn one comes first: whoever marks it keeps the other from doing so
- * until the mark is gone.
+ * The bits of `turn`. They are in one word, so that the start of a signal and the end of a notification are ordered by
+ * one atomic operation.
  */
 #define TURN_BUSY 1u    /* a notification is being handled */
-#define TURN_SENDING 2u /* a signal is being sent; the watcher's */
-#define TURN_SENT 4u    /* one was, and may not have been delivered yet; the watched thread takes it away */
-#define TURN_NEXT 8u    /* each notification has a number of its own */
+#define TURN_SENDING 2u /* set and cleared by the watching thread while it sends a signal */
+#define TURN_SENT 4u    /* a signal was sent and may be pending; cleared by the watched thread */
+#define TURN_NEXT 8u    /* the bits from here on count notifications */
 
 struct watchdog {
 	pthread_t watched;
@@ -32,8 +32,8 @@ struct watchdog {
 	_Atomic uint32_t stop;
 };
 
-/* Sleeps one period. False when the run is over. */
-static bool sleep_period(struct watchdog *watchdog)
+/* Sleeps one period. False after watchdog_stop. */
+static bool watchdog_sleep(struct watchdog *watchdog)
 {
 	static const struct timespec period = {.tv_nsec = WATCHDOG_PERIOD_MS * 1000000L};
 
@@ -41,8 +41,8 @@ static bool sleep_period(struct watchdog *watchdog)
 	return !atomic_load(&watchdog->stop);
 }
 
-/* Unless the turn is over by now. */
-static void interrupt(struct watchdog *watchdog, uint64_t turn)
+/* Sends the signal, unless the notification of `turn` has ended. */
+static void watchdog_interrupt(struct watchdog *watchdog, uint64_t turn)
 {
 	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
 		return;
@@ -51,21 +51,21 @@ static void interrupt(struct watchdog *watchdog, uint64_t turn)
 	atomic_fetch_and(&watchdog->turn, ~(uint64_t)TURN_SENDING);
 }
 
-static void *watch_turns(void *argument)
+static void *watchdog_run(void *argument)
 {
 	struct watchdog *watchdog = argument;
 	uint64_t last = 0;
 
 	/*
-	 * A table of descriptors that two threads share has the kernel count each file in and out at every call on it;
-	 * alone the receiver is spared that. Nothing is opened or closed here, so none is needed.
+	 * In a shared descriptor table every system call takes a reference of its file. This thread needs no
+	 * descriptors, and with a table of its own it spares the supervisor thread that cost.
 	 */
 	(void)syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
-	while (sleep_period(watchdog)) {
+	while (watchdog_sleep(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
 		if (turn & TURN_BUSY && turn / TURN_NEXT == last)
-			interrupt(watchdog, turn);
+			watchdog_interrupt(watchdog, turn);
 		last = turn / TURN_NEXT;
 	}
 	return NULL;
@@ -78,7 +78,7 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	if (!watchdog)
 		return -ENOMEM;
 	watchdog->watched = pthread_self();
-	if (pthread_create(&watchdog->thread, NULL, watch_turns, watchdog) != 0) {
+	if (pthread_create(&watchdog->thread, NULL, watchdog_run, watchdog) != 0) {
 		free(watchdog);
 		return -EAGAIN;
 	}
@@ -86,10 +86,7 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	return 0;
 }
 
-/*
- * A futex by itself: a condition's lock would make its waiter wait once more, and each takes a wake-up of an idle
- * processor.
- */
+/* A plain futex: a condition variable would make its waiter wait for the lock too, at one more wake-up. */
 void watchdog_stop(struct watchdog *watchdog)
 {
 	atomic_store(&watchdog->stop, 1);
@@ -106,11 +103,13 @@ void watchdog_free(struct watchdog *watchdog)
 }
 
 /*
- * Takes away and sets bits, with no signal on its way afterwards that was sent because of how they were before: one
- * that is marked as sent is pending for this thread, and is delivered at the latest when its next system call returns,
- * which is sched_yield here; one that is being sent is waited for; and none is begun once the bits are changed.
+ * Clears `remove` and adds `add`. Afterwards no signal is under way that was sent for the old state:
+ *
+ *   one being sent (TURN_SENDING)  is waited for
+ *   one that was sent (TURN_SENT)  is delivered when the next system call returns: sched_yield
+ *   a new one                      cannot begin once the bits have changed
  */
-static void change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
+static void watchdog_change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
 {
 	uint64_t turn = atomic_load(&watchdog->turn);
 
@@ -126,10 +125,10 @@ static void change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
 
 void watchdog_busy(struct watchdog *watchdog)
 {
-	change(watchdog, 0, TURN_BUSY);
+	watchdog_change(watchdog, 0, TURN_BUSY);
 }
 
 void watchdog_idle(struct watchdog *watchdog)
 {
-	change(watchdog, TURN_BUSY, TURN_NEXT);
+	watchdog_change(watchdog, TURN_BUSY, TURN_NEXT);
 }
