@@ -25,60 +25,57 @@
 
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };
 
-/* Anonymous memory shared by supervisor and child until the child's exec: the only channel the filter cannot catch. */
+/* Memory shared by supervisor and child until the child's exec: the only channel that the filter does not see. */
 struct launch_page {
 	volatile int error;
 	volatile int step;
 	volatile int listener_fd;
-	int state; /* enum page_state, a futex */
+	int state; /* enum launch_page_state, a futex */
 };
 
-static void page_post(struct launch_page *page, enum page_state state)
+static void launch_page_post(struct launch_page *page, enum page_state state)
 {
 	__atomic_store_n(&page->state, (int)state, __ATOMIC_SEQ_CST);
-	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* nobody waiting is fine */
+	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* the parent may not be waiting yet */
 }
 
-static int page_state(const struct launch_page *page)
+static int launch_page_state(const struct launch_page *page)
 {
 	return __atomic_load_n(&page->state, __ATOMIC_SEQ_CST);
 }
 
-/*
- * Returns when the state may have changed, or after 50 ms so that the waiter can look whether the other end still
- * lives.
- */
-static void page_wait(struct launch_page *page, int while_state)
+/* Returns when the state may have changed, or after 50 ms, so that the parent can check whether the child lives. */
+static void launch_page_wait(struct launch_page *page, int while_state)
 {
-	struct timespec patience = {.tv_nsec = 50000000};
+	struct timespec timeout = {.tv_nsec = 50000000};
 
-	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &patience, NULL, 0);
+	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &timeout, NULL, 0);
 }
 
-/* ---- the child: raw clone without CLONE_VM, so only async-signal-safe calls until exec ---- */
+/* ---- the child: a raw clone(2) without CLONE_VM, so only async-signal-safe functions until its exec ---- */
 
 static _Noreturn void child_fail(struct launch_page *page, enum launch_step step, int error)
 {
 	page->step = (int)step;
 	page->error = error;
-	page_post(page, PAGE_FAILED);
+	launch_page_post(page, PAGE_FAILED);
 	_exit(127);
 }
 
-/* Handlers do not survive exec, but ignored signals do: the program starts as if from a plain shell. */
-static void reset_signals(void)
+/* Ignored signals would stay ignored after exec. */
+static void child_reset_signals(void)
 {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 
 	for (int signal = 1; signal < _NSIG; signal++)
-		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
+		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and those of glibc */
 }
 
 /*
- * When memory runs out, the program is to go before its supervisor and everything else of the user's. The kernel would
- * let it lower what was raised without CAP_SYS_RESOURCE; the view does not. Best effort: a container may mask the file.
+ * At an OOM the kernel shall kill the program first, not its supervisor or other processes of the user. The program
+ * cannot lower the value again, because the view refuses it. Best effort: a container may mask the file.
  */
-static void volunteer_for_oom(void)
+static void child_raise_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -92,8 +89,8 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0};
 
-	reset_signals();
-	/* First: what it costs from here on is the run's own. */
+	child_reset_signals();
+	/* First, so that all further resource use is the run's. */
 	for (size_t i = 0; i < options->cgroups; i++)
 		if (write(options->cgroup_fd[i], "0", 1) != 1)
 			return -errno;
@@ -101,18 +98,14 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 		return -errno;
 	if (options->tty && ioctl(options->stdio_fd[0], TIOCSCTTY, 0) < 0)
 		return -errno;
-	/*
-	 * The keeper kills the tree when the supervisor dies; this is merely faster, for the one process it holds
-	 * for.
-	 */
+	/* The keeper kills the tree when the supervisor dies. For this one process PDEATHSIG is faster. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
 	if (getppid() != parent)
 		return -ESRCH;
 	/*
-	 * A core file would be written by the kernel, past the filter: 1 byte is less than any has. And it is the one
-	 * limit that keeps the kernel from starting the host's crash handler (a piped core_pattern), which 0 does not.
-	 * Where the caller has 0 already it can be no more.
+	 * No core files, which the kernel would write past the filter. A limit of 1 byte also keeps it from starting
+	 * the host's crash handler (a piped core_pattern); 0 does not. A hard limit of 0 cannot be raised.
 	 */
 	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
@@ -123,21 +116,21 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 	if (privs_drop() < 0)
 		return -EPERM;
 	/*
-	 * Inherited 0 from the supervisor; its process_vm_readv of our execve arguments needs 1 (capset may reset it,
-	 * so last).
+	 * The supervisor must be able to read our execve arguments with process_vm_readv. After privs_drop, because
+	 * capset(2) may reset it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
-	volunteer_for_oom(); /* who is not dumpable has no right to his own file */
+	child_raise_oom_score(); /* needs a dumpable process */
 	return 0;
 }
 
-/* Leaves the shared table with 0-2 only. By way of copies above 2, since a source may itself be one of 0-2. */
+/* Leaves the shared descriptor table with 0 to 2 only. Copies above 2 first, since a source may be one of 0 to 2. */
 static int child_descriptors(const struct launch_options *options)
 {
 	int copy[3];
 
-	/* As unshare(CLONE_FILES), which Docker's default profile refuses; nothing is open up there to be closed. */
+	/* As unshare(CLONE_FILES), which Docker's default profile refuses. It closes nothing. */
 	if (syscall(SYS_close_range, ~0U - 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++) {
@@ -159,7 +152,7 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 	error = child_setup(options, parent);
 	if (error < 0)
 		child_fail(page, LAUNCH_SETUP, -error);
-	/* After chdir(2) and no_new_privs, before the filter has a say in it. */
+	/* After chdir(2) and no_new_privs, before the filter sees the call. */
 	error = options->landlock_fd < 0 ? 0 : landlock_enter(options->landlock_fd);
 	if (error < 0)
 		child_fail(page, LAUNCH_LANDLOCK, -error);
@@ -170,8 +163,8 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 	error = child_descriptors(options);
 	if (error < 0)
 		child_fail(page, LAUNCH_SETUP, -error);
-	/* The execve waits for its verdict, which nobody gives before the parent has done its part. */
-	page_post(page, PAGE_READY);
+	/* The execve waits for its verdict until the parent is ready. */
+	launch_page_post(page, PAGE_READY);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execve(options->program, options->argv, options->envp);
@@ -182,8 +175,8 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 
 /* ---- the parent ---- */
 
-/* All signals are blocked across the clone so that no handler of the supervisor's runs in the child. */
-static pid_t clone_child(const struct launch_options *options, struct launch_page *page)
+/* Signals are blocked across the clone, so that no handler of the supervisor runs in the child. */
+static pid_t launch_clone(const struct launch_options *options, struct launch_page *page)
 {
 	sigset_t all, before;
 	pid_t parent = getpid();
@@ -200,7 +193,7 @@ static pid_t clone_child(const struct launch_options *options, struct launch_pag
 	return (pid_t)pid;
 }
 
-static bool child_ended(pid_t pid)
+static bool launch_has_ended(pid_t pid)
 {
 	siginfo_t info = {.si_pid = 0};
 
@@ -208,22 +201,22 @@ static bool child_ended(pid_t pid)
 }
 
 /* Waits until the child has its filter and its own descriptors. 0, or -errno with the child reaped. */
-static int await_ready(pid_t pid, struct launch_page *page)
+static int launch_await_ready(pid_t pid, struct launch_page *page)
 {
-	while (page_state(page) == PAGE_STARTED && !child_ended(pid))
-		page_wait(page, PAGE_STARTED);
-	if (page_state(page) == PAGE_READY)
+	while (launch_page_state(page) == PAGE_STARTED && !launch_has_ended(pid))
+		launch_page_wait(page, PAGE_STARTED);
+	if (launch_page_state(page) == PAGE_READY)
 		return 0;
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: killed from outside before it could say why */
+	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: it was killed from outside */
 }
 
 /*
- * From here, because prlimit64 is a judged call in the child, and before the filter a limit on descriptors would cap
- * the shared table.
+ * In the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
+ * apply to the shared table.
  */
-static int set_rlimits(pid_t pid, const struct launch_options *options)
+static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 {
 	for (size_t i = 0; i < options->rlimits; i++)
 		if (prlimit(pid, (__rlimit_resource_t)options->rlimit[i].resource, &options->rlimit[i].limit, NULL) < 0)
@@ -233,7 +226,7 @@ static int set_rlimits(pid_t pid, const struct launch_options *options)
 
 int launch_begin(const struct launch_options *options, struct launch *ret_launch)
 {
-	/* Lets ret_step be read when there was no memory for the page. */
+	/* For ret_error and ret_step when there is no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
 	pid_t pid;
@@ -246,7 +239,7 @@ int launch_begin(const struct launch_options *options, struct launch *ret_launch
 	ret_launch->page = page;
 	ret_launch->ret_error = &page->error;
 	ret_launch->ret_step = &page->step;
-	pid = clone_child(options, page);
+	pid = launch_clone(options, page);
 	if (pid < 0)
 		return pid;
 	aside_move(pid, &ret_launch->aside);
@@ -260,11 +253,11 @@ int launch_await(const struct launch_options *options, struct launch *launch)
 	int error;
 
 	aside_return(&launch->aside);
-	error = await_ready(launch->pid, page);
+	error = launch_await_ready(launch->pid, page);
 	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)
 		return error;
-	error = set_rlimits(launch->pid, options);
+	error = launch_set_rlimits(launch->pid, options);
 	if (error < 0)
 		launch_abandon(launch);
 	return error;

@@ -12,18 +12,15 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/*
- * A file that only the host has: to be told apart from a typing error. Host and virtual names agree but for
- * redirects.
- */
-static bool on_host(const struct view *view, const char *path)
+/* An executable that the host has but the view has not, which is not a typing error. Redirects are ignored. */
+static bool lookup_on_host(const struct view *view, const char *path)
 {
 	struct stat st;
 
 	return path[0] == '/' && view_host_stat(view, path, 0, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-static enum lookup_result try_path(const struct lookup_options *options, const char *path)
+static enum lookup_result lookup_try(const struct lookup_options *options, const char *path)
 {
 	struct place place;
 	struct stat st;
@@ -36,9 +33,9 @@ static enum lookup_result try_path(const struct lookup_options *options, const c
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
 	}
 	if (error != 0)
-		return on_host(options->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
+		return lookup_on_host(options->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
-		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* execvp goes on as well */
+		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return LOOKUP_REFUSED;
 	if (policy_decide(options->policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
@@ -46,19 +43,19 @@ static enum lookup_result try_path(const struct lookup_options *options, const c
 	return LOOKUP_FOUND;
 }
 
-static bool take_path(char ret_path[PATH_MAX], const char *path)
+static bool lookup_take(char ret_path[PATH_MAX], const char *path)
 {
 	return snprintf(ret_path, PATH_MAX, "%s", path) < PATH_MAX;
 }
 
-/* A shim is a script that is not granted, while what it would start may be. */
-static bool take_preferred(const struct lookup_options *options, char ret_path[PATH_MAX])
+/* A version manager's shim is not granted, but the program that it would start may be. */
+static bool lookup_take_preferred(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
-	return options->preferred && try_path(options, options->preferred) == LOOKUP_FOUND &&
-	       take_path(ret_path, options->preferred);
+	return options->preferred && lookup_try(options, options->preferred) == LOOKUP_FOUND &&
+	       lookup_take(ret_path, options->preferred);
 }
 
-static enum lookup_result search(const struct lookup_options *options, char ret_path[PATH_MAX])
+static enum lookup_result lookup_search(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
 	const char *at = options->path_env ? options->path_env : DEFAULT_PATH, *end;
 	enum lookup_result best = LOOKUP_MISSING, result;
@@ -69,25 +66,25 @@ static enum lookup_result search(const struct lookup_options *options, char ret_
 		/* An empty entry is the working directory. */
 		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
 			     options->name) < (int)sizeof(path)) {
-			result = try_path(options, path);
-			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && take_path(ret_path, path))
+			result = lookup_try(options, path);
+			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && lookup_take(ret_path, path))
 				best = result;
-			if (result == LOOKUP_FOUND && take_path(ret_path, path))
+			if (result == LOOKUP_FOUND && lookup_take(ret_path, path))
 				return LOOKUP_FOUND;
-			if (result == LOOKUP_REFUSED && take_preferred(options, ret_path))
+			if (result == LOOKUP_REFUSED && lookup_take_preferred(options, ret_path))
 				return LOOKUP_FOUND;
 		}
 		if (*end == '\0')
 			break;
 	}
-	return best == LOOKUP_MISSING && take_preferred(options, ret_path) ? LOOKUP_FOUND : best;
+	return best == LOOKUP_MISSING && lookup_take_preferred(options, ret_path) ? LOOKUP_FOUND : best;
 }
 
 enum lookup_result lookup_program(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
-	(void)take_path(ret_path,
+	(void)lookup_take(ret_path,
 			options->name); /* a longer one is cut and then missing, as the kernel's ENAMETOOLONG */
 	if (strlen(options->name) >= PATH_MAX || options->name[0] == '\0')
 		return LOOKUP_MISSING;
-	return strchr(options->name, '/') ? try_path(options, options->name) : search(options, ret_path);
+	return strchr(options->name, '/') ? lookup_try(options, options->name) : lookup_search(options, ret_path);
 }

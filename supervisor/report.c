@@ -31,14 +31,14 @@ json_t *report_text(const char *bytes)
 	return json_loadb(json, len, JSON_DECODE_ANY, NULL);
 }
 
-static json_t *errno_name(int error)
+static json_t *report_errno(int error)
 {
 	const char *name = error > 0 ? strerrorname_np(error) : NULL;
 
 	return name ? json_string(name) : json_null();
 }
 
-static json_t *denials_json(const struct denials *denials, uint64_t *ret_unlisted)
+static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlisted)
 {
 	json_t *list = json_array();
 	const struct denial *denial;
@@ -50,7 +50,7 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o}", "seq",
 				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-				  errno_name(denial->error), "rule", report_text(denial->rule), "reason",
+				  report_errno(denial->error), "rule", report_text(denial->rule), "reason",
 				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
 				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
 
@@ -63,7 +63,7 @@ static json_t *denials_json(const struct denials *denials, uint64_t *ret_unliste
 	return list;
 }
 
-static json_t *redirects_json(const struct redirects *redirects)
+static json_t *report_redirects(const struct redirects *redirects)
 {
 	json_t *list = json_array();
 
@@ -75,7 +75,7 @@ static json_t *redirects_json(const struct redirects *redirects)
 	return list;
 }
 
-static void add_change(void *ctx, const struct change *change)
+static void report_add_change(void *ctx, const struct change *change)
 {
 	static const char *const kinds[] = {
 		[CHANGE_ADDED] = "added", [CHANGE_MODIFIED] = "modified", [CHANGE_DELETED] = "deleted"};
@@ -87,7 +87,7 @@ static void add_change(void *ctx, const struct change *change)
 					      change->sha256[0] ? json_string(change->sha256) : json_null()));
 }
 
-static json_t *by_syscall(const uint64_t *by_row)
+static json_t *report_by_syscall(const uint64_t *by_row)
 {
 	json_t *object = json_object();
 	const struct syscall_row *row;
@@ -100,39 +100,39 @@ static json_t *by_syscall(const uint64_t *by_row)
 	return object;
 }
 
-static json_int_t milliseconds(const struct timeval *time)
+static json_int_t report_ms(const struct timeval *time)
 {
 	return (json_int_t)time->tv_sec * 1000 + time->tv_usec / 1000;
 }
 
-static json_t *usage_json(const struct supervise_report *report)
+static json_t *report_usage(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", milliseconds(&report->usage.ru_utime), "cpu_sys_ms",
-			 milliseconds(&report->usage.ru_stime), "max_rss_bytes",
+	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_ms(&report->usage.ru_utime), "cpu_sys_ms",
+			 report_ms(&report->usage.ru_stime), "max_rss_bytes",
 			 (json_int_t)report->usage.ru_maxrss * 1024, "processes", (json_int_t)report->processes);
 }
 
-static json_t *calls_json(const struct supervise_report *report)
+static json_t *report_calls(const struct supervise_report *report)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->judged, "allowed",
 			 (json_int_t)report->allowed, "denied", (json_int_t)report->denied, "expected",
 			 (json_int_t)report->expected, "restarted", (json_int_t)report->restarted, "interrupted",
-			 (json_int_t)report->interrupted, "by_syscall", by_syscall(report->by_row));
+			 (json_int_t)report->interrupted, "by_syscall", report_by_syscall(report->by_row));
 }
 
-static void set_changes(json_t *object, struct changes *changes, const struct view *view)
+static void report_set_changes(json_t *object, struct changes *changes, const struct view *view)
 {
 	json_t *list = json_array();
 
 	(void)json_object_set_new(object, "changes", list);
 	if (!changes)
 		return;
-	if (changes_report(changes, view, add_change, list) < 0)
-		(void)json_array_clear(list); /* out of memory: all of them are then unlisted */
+	if (changes_report(changes, view, report_add_change, list) < 0)
+		(void)json_array_clear(list); /* out of memory: all are unlisted */
 	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
 }
 
-static void set_network(json_t *object, const struct network_report *network)
+static void report_set_network(json_t *object, const struct network_report *network)
 {
 	(void)json_object_set_new(object, "network", network->list ? json_incref(network->list) : json_array());
 	(void)json_object_set_new(object, "network_unlisted", json_integer((json_int_t)network->unlisted));
@@ -149,16 +149,16 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 	uint64_t unlisted = 0;
 
 	(void)json_object_set_new(object, "wait_status", json_integer(report->wait_status));
-	(void)json_object_set_new(object, "usage", usage_json(report));
+	(void)json_object_set_new(object, "usage", report_usage(report));
 	(void)json_object_set_new(object, "limits", limits_json(report->limit));
 	if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));
-	(void)json_object_set_new(object, "calls", calls_json(report));
+	(void)json_object_set_new(object, "calls", report_calls(report));
 	(void)json_object_set_new(object, "denials",
-				  report->denials ? denials_json(report->denials, &unlisted) : json_array());
+				  report->denials ? report_denials(report->denials, &unlisted) : json_array());
 	(void)json_object_set_new(object, "denials_unlisted", json_integer((json_int_t)unlisted));
-	(void)json_object_set_new(object, "redirects", redirects_json(&report->redirects));
-	set_network(object, &report->network);
-	set_changes(object, report->changes, view);
+	(void)json_object_set_new(object, "redirects", report_redirects(&report->redirects));
+	report_set_network(object, &report->network);
+	report_set_changes(object, report->changes, view);
 	return object;
 }

@@ -28,14 +28,14 @@ struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_statu
 
 	if (WIFSIGNALED(wait_status))
 		ending.signal = WTERMSIG(wait_status);
-	/* A program that ended by itself in the very moment of the timeout is not said to have been killed. */
+	/* A program that ended by itself at the moment of the timeout was not killed. */
 	if (ending.signal != SIGKILL)
 		end = RUN_END_NONE;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
 	if (limit != LIMIT_MAX) {
-		/* Time is 124, whoever measured it; space is what a kernel's OOM kill looks like to a shell. */
+		/* cpu time exits with 124 like a timeout, other limits with what a shell shows after an OOM kill. */
 		ending.status = RUN_LIMIT;
-		if (limit != LIMIT_FILE_SIZE) /* the program's own end, by SIGXFSZ */
+		if (limit != LIMIT_FILE_SIZE) /* the program ended by SIGXFSZ */
 			ending.exit_code = limit == LIMIT_CPU ? RUN_EXIT_TIMEOUT : RUN_EXIT_LIMIT;
 	} else if (end == RUN_END_TIMEOUT) {
 		ending.status = RUN_TIMEOUT;
@@ -53,8 +53,8 @@ struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_statu
 	return ending;
 }
 
-/* The denial of the program's own exec: the first, because nothing runs before it. */
-static const struct denial *exec_denial(const struct supervise_report *report)
+/* The denial of the program's first exec. It is the first denial, because nothing runs before. */
+static const struct denial *status_exec_denial(const struct supervise_report *report)
 {
 	const struct denial *denial;
 	uint64_t unlisted;
@@ -66,9 +66,9 @@ static const struct denial *exec_denial(const struct supervise_report *report)
 	return count > 0 && strcmp(denial->op, "exec") == 0 ? denial : NULL;
 }
 
-static void explain_exec(const struct supervise_report *report, const char *program, struct run_refusal *refusal)
+static void status_explain_exec(const struct supervise_report *report, const char *program, struct run_refusal *refusal)
 {
-	const struct denial *denial = exec_denial(report);
+	const struct denial *denial = status_exec_denial(report);
 	int error = report->start_error;
 
 	refusal->exit_code = RUN_EXIT_REFUSED;
@@ -100,7 +100,7 @@ void run_refusal(const struct supervise_report *report, const char *program, str
 	struct run_refusal *refusal = ret_refusal;
 
 	if (report->start_step == LAUNCH_EXEC) {
-		explain_exec(report, program, refusal);
+		status_explain_exec(report, program, refusal);
 		return;
 	}
 	refusal->exit_code = RUN_EXIT_ERROR;
