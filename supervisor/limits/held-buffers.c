@@ -1,4 +1,4 @@
-/* What pipes and sockets have in them. */
+/* The bytes in pipes and sockets. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,21 +27,21 @@
 enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, MEMINFO_QUEUED, MEMINFO_OPTMEM,
        MEMINFO_BACKLOG, MEMINFO_VARS };
 
-#define UNIX_QUEUE_BYTES 425984 /* what one side can have under way with net.core.wmem_default, which is not raised */
+#define UNIX_QUEUE_BYTES 425984 /* the most in a unix socket with the default net.core.wmem_default */
 #define PIPE_BYTES 65536
-#define EVENT_FACTOR 4    /* 16 bytes and a name, as they are read, are 64 and more in the kernel */
-#define WATCH_BYTES 1536  /* with the inode that it keeps */
+#define EVENT_FACTOR 4    /* an event of 16 bytes and a name takes 64 and more in the kernel */
+#define WATCH_BYTES 1536  /* with the inode that it pins */
 #define EPOLL_ITEM_BYTES 256
 
-static int by_inode(const void *a, const void *b)
+static int held_by_inode(const void *a, const void *b)
 {
 	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
 	return one < other ? -1 : one > other;
 }
 
-/* A pipe with one byte may have as many pages as it has places. */
-static uint64_t pipe_bytes(int fd)
+/* A pipe with one byte may have all its pages allocated. */
+static uint64_t held_pipe_bytes(int fd)
 {
 	int inside = 0, size = fcntl(fd, F_GETPIPE_SZ);
 
@@ -50,8 +50,8 @@ static uint64_t pipe_bytes(int fd)
 	return size > 0 ? (uint64_t)size : PIPE_BYTES;
 }
 
-/* Connections that nobody has accepted, each as full as its other end, which may be closed, could make it. */
-static bool is_waited_for(int fd)
+/* A unix listener with connections that were not accepted: each may be full, though its other end may be closed. */
+static bool held_has_backlog(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	int listens = 0, domain = 0;
@@ -62,8 +62,8 @@ static bool is_waited_for(int fd)
 	       poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
-/* Also of packets without a byte, the first of which is all that SIOCINQ tells about. */
-static bool has_packets(int fd)
+/* SIOCINQ shows the first packet only, which may be empty. */
+static bool held_has_packets(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	int type = 0;
@@ -74,10 +74,10 @@ static bool has_packets(int fd)
 }
 
 /*
- * What waits in a unix socket is charged to the one that sent it, which may be closed: such a socket counts as full.
- * What another one has counts where it is.
+ * Bytes in a unix socket are charged to the sending socket, which may be closed: so a unix socket with input counts as
+ * full. Other sockets are charged themselves.
  */
-static uint64_t socket_bytes(int fd)
+static uint64_t held_socket_bytes(int fd)
 {
 	uint32_t info[MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(info);
@@ -85,9 +85,9 @@ static uint64_t socket_bytes(int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
 		return UNIX_QUEUE_BYTES;
-	if (is_waited_for(fd))
+	if (held_has_backlog(fd))
 		return (uint64_t)(MEMFDS_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
-	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) || has_packets(fd)))
+	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) || held_has_packets(fd)))
 		return UNIX_QUEUE_BYTES / 2;
 	return (uint64_t)info[MEMINFO_RMEM] + info[MEMINFO_WMEM] + info[MEMINFO_QUEUED] + info[MEMINFO_FWD] +
 	       info[MEMINFO_BACKLOG];
@@ -95,11 +95,8 @@ static uint64_t socket_bytes(int fd)
 
 enum kind { OTHER, PIPE, SOCKET, INOTIFY, EPOLL };
 
-/*
- * "pipe:[123]", "socket:[123]", "anon_inode:inotify", "anon_inode:[eventpoll]". Of the last two none has an inode of
- * its own.
- */
-static enum kind read_kind(int dirfd, const char *name, uint64_t *ret_inode)
+/* "pipe:[123]", "socket:[123]", "anon_inode:inotify" or "anon_inode:[eventpoll]". The last two share one inode. */
+static enum kind held_read_kind(int dirfd, const char *name, uint64_t *ret_inode)
 {
 	char text[48];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -118,7 +115,7 @@ static enum kind read_kind(int dirfd, const char *name, uint64_t *ret_inode)
 }
 
 /* Lines of /proc/PID/fdinfo/N: one for each watch, and a few more. */
-static uint64_t watched(pid_t pid, const char *name)
+static uint64_t held_count_watches(pid_t pid, const char *name)
 {
 	char path[32 + NAME_MAX];
 
@@ -126,27 +123,21 @@ static uint64_t watched(pid_t pid, const char *name)
 	return held_lines(path);
 }
 
-/*
- * Events that nobody has read, and watches. Where nobody can look into it there are none: file-watch.c needs a
- * duplicate.
- */
-static uint64_t inotify_bytes(int pidfd, pid_t pid, const char *name)
+/* Unread events and watches. Where pidfd_getfd(2) is refused there are none, because adding a watch needs it too. */
+static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);
 	int inside = 0;
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
-	return (uint64_t)inside * EVENT_FACTOR + watched(pid, name) * WATCH_BYTES;
+	return (uint64_t)inside * EVENT_FACTOR + held_count_watches(pid, name) * WATCH_BYTES;
 }
 
-/*
- * Whether the inode was met before; remembers it. Without memory to do so it counts again: that errs on the safe
- * side.
- */
-static bool is_known(struct held_buffers *buffers, uint64_t inode)
+/* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
+static bool held_is_known(struct held_buffers *buffers, uint64_t inode)
 {
-	if (bsearch(&inode, buffers->inode, buffers->sorted, sizeof(inode), by_inode))
+	if (bsearch(&inode, buffers->inode, buffers->sorted, sizeof(inode), held_by_inode))
 		return true;
 	for (size_t i = buffers->sorted; i < buffers->count; i++)
 		if (buffers->inode[i] == inode)
@@ -162,33 +153,33 @@ static bool is_known(struct held_buffers *buffers, uint64_t inode)
 	}
 	buffers->inode[buffers->count++] = inode;
 	if (buffers->count - buffers->sorted > 64) {
-		qsort(buffers->inode, buffers->count, sizeof(*buffers->inode), by_inode);
+		qsort(buffers->inode, buffers->count, sizeof(*buffers->inode), held_by_inode);
 		buffers->sorted = buffers->count;
 	}
 	return false;
 }
 
-static void add_one(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
+static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, number, 0);
 
 	if (fd < 0) /* a container's filter may refuse that */
 		buffers->bytes += is_pipe ? PIPE_BYTES : UNIX_QUEUE_BYTES / 2;
 	else
-		buffers->bytes += is_pipe ? pipe_bytes(fd) : socket_bytes(fd);
+		buffers->bytes += is_pipe ? held_pipe_bytes(fd) : held_socket_bytes(fd);
 }
 
-/* Also of a thread that is not its process's first (PIDFD_THREAD, Linux 6.9). */
-static int open_task(pid_t pid)
+/* pid may be a thread that is not its process's main thread (PIDFD_THREAD, Linux 6.9). */
+static int held_open_task(pid_t pid)
 {
 	int pidfd = pidfd_open(pid, 0);
 
 	return pidfd < 0 ? pidfd_open(pid, O_EXCL) : pidfd;
 }
 
-static void add_table(struct held_buffers *buffers, pid_t pid)
+static void held_add_table(struct held_buffers *buffers, pid_t pid)
 {
-	_cleanup_close_ int pidfd = open_task(pid);
+	_cleanup_close_ int pidfd = held_open_task(pid);
 	char path[48];
 	struct dirent *entry;
 	DIR *dir;
@@ -198,37 +189,37 @@ static void add_table(struct held_buffers *buffers, pid_t pid)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		uint64_t inode = 0;
-		const enum kind kind = read_kind(dirfd(dir), entry->d_name, &inode);
+		const enum kind kind = held_read_kind(dirfd(dir), entry->d_name, &inode);
 
 		entries++;
 		if (kind == INOTIFY)
-			buffers->bytes += inotify_bytes(pidfd, pid, entry->d_name);
+			buffers->bytes += held_inotify_bytes(pidfd, pid, entry->d_name);
 		else if (kind == EPOLL)
 			epolls++;
-		else if (kind != OTHER && !is_known(buffers, inode))
-			add_one(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
+		else if (kind != OTHER && !held_is_known(buffers, inode))
+			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
 	}
 	if (dir)
 		(void)closedir(dir);
-	/* Each may have them all. To count these in fdinfo takes so long that samples would become rare. */
+	/* Each epoll descriptor may watch all others. Counting them in fdinfo would take too long. */
 	buffers->bytes += epolls * entries * EPOLL_ITEM_BYTES;
 }
 
-/* Whether or not a thread's table is its own: what was met counts once. */
+/* A table of which it is unknown whether it is shared is read as well: an inode counts once. */
 void held_buffers_add(struct held_buffers *buffers, pid_t pid)
 {
 	struct dirent *entry;
 	char path[48];
 	DIR *dir;
 
-	add_table(buffers, pid);
+	held_add_table(buffers, pid);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (tid > 0 && tid != pid && held_table(pid, tid) != HELD_TABLE_SHARED)
-			add_table(buffers, tid);
+			held_add_table(buffers, tid);
 	}
 	if (dir)
 		(void)closedir(dir);

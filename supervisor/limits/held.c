@@ -18,7 +18,7 @@
 
 #define CHUNK_BYTES 65536
 
-static uint64_t count_entries(const char *path)
+static uint64_t held_count_entries(const char *path)
 {
 	DIR *dir = opendir(path);
 	uint64_t count = 0;
@@ -30,7 +30,7 @@ static uint64_t count_entries(const char *path)
 	return count > 2 ? count - 2 : 0; /* "." and ".." */
 }
 
-static uint64_t count_descriptors(pid_t pid)
+static uint64_t held_count_descriptors(pid_t pid)
 {
 	char path[48];
 	struct stat status;
@@ -38,8 +38,8 @@ static uint64_t count_descriptors(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid); /* bounded by an int */
 	if (stat(path, &status) < 0)
 		return 0;
-	/* Linux 6.2 tells their number as the directory's size. */
-	return status.st_size > 0 ? (uint64_t)status.st_size : count_entries(path);
+	/* Since Linux 6.2 the directory's size is their number. */
+	return status.st_size > 0 ? (uint64_t)status.st_size : held_count_entries(path);
 }
 
 enum held_table held_table(pid_t pid, pid_t tid)
@@ -51,7 +51,7 @@ enum held_table held_table(pid_t pid, pid_t tid)
 
 uint64_t held_descriptors(pid_t pid, uint64_t *ret_most)
 {
-	uint64_t sum = count_descriptors(pid), unknown = 0;
+	uint64_t sum = held_count_descriptors(pid), unknown = 0;
 	struct dirent *entry;
 	char path[48];
 	DIR *dir;
@@ -63,9 +63,9 @@ uint64_t held_descriptors(pid_t pid, uint64_t *ret_most)
 		enum held_table table = tid > 0 && tid != pid ? held_table(pid, tid) : HELD_TABLE_SHARED;
 
 		if (table == HELD_TABLE_OWN)
-			sum += count_descriptors(tid);
+			sum += held_count_descriptors(tid);
 		else if (table == HELD_TABLE_UNKNOWN)
-			unknown += count_descriptors(tid);
+			unknown += held_count_descriptors(tid);
 	}
 	if (dir)
 		(void)closedir(dir);
@@ -95,7 +95,7 @@ uint64_t held_areas(pid_t pid)
 }
 
 /* A thread of the process that has not ended; pid when there is none. */
-static pid_t living_thread(pid_t pid)
+static pid_t held_living_thread(pid_t pid)
 {
 	char path[48];
 	pid_t found = pid;
@@ -118,7 +118,7 @@ static pid_t living_thread(pid_t pid)
 
 pid_t held_by(pid_t pid, char state, uint64_t threads)
 {
-	return state == 'Z' && threads > 1 ? living_thread(pid) : pid;
+	return state == 'Z' && threads > 1 ? held_living_thread(pid) : pid;
 }
 
 int held_files(pid_t root, uint64_t *ret_files)

@@ -21,8 +21,8 @@
 
 #define CHILDREN_BYTES (8u << 20) /* a million children */
 
-/* Through a pidfd, with the parent read again behind it: the number may be another process's since it was listed. */
-static void kill_checked(pid_t pid, pid_t parent)
+/* Through a pidfd, and reads the parent again: the pid may have been reused since it was listed. */
+static void killtree_kill(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
@@ -31,10 +31,10 @@ static void kill_checked(pid_t pid, pid_t parent)
 }
 
 /*
- * Our own children, which are nobody else's to reap: their numbers are theirs. It takes a call each, and no look at
- * every process there is. Kernels that do not tell them (CONFIG_PROC_CHILDREN) leave them to the round after.
+ * Kills the children, whose pids cannot be reused because only this process reaps them. Cheaper than a search of all
+ * processes. Kernels without CONFIG_PROC_CHILDREN leave them to the next round.
  */
-static void kill_children(void)
+static void killtree_kill_children(void)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64], *at, *end;
@@ -48,12 +48,12 @@ static void kill_children(void)
 
 		if (pid <= 0)
 			return;
-		(void)kill(pid, SIGKILL); /* EPERM: the custodian, who is another user */
+		(void)kill(pid, SIGKILL); /* EPERM: the custodian, which has another uid */
 		end += *end == ' ';
 	}
 }
 
-/* What cannot be listed, for want of memory, is left to the next round. */
+/* Processes that cannot be listed, for lack of memory, are left to the next round. */
 void killtree_below(pid_t root)
 {
 	struct proctree all;
@@ -62,12 +62,12 @@ void killtree_below(pid_t root)
 	proctree_mark(&all, root);
 	for (size_t i = 0; i < all.count; i++)
 		if (all.entry[i].place == PROCTREE_BELOW)
-			kill_checked(all.entry[i].pid, all.entry[i].parent);
+			killtree_kill(all.entry[i].pid, all.entry[i].parent);
 	proctree_done(&all);
 }
 
 /* Reaps what has ended. True when no child is left. */
-static bool reap_all(int wait_flags)
+static bool killtree_reap(int wait_flags)
 {
 	pid_t pid;
 
@@ -83,14 +83,14 @@ int killtree(unsigned timeout_ms, int wait_flags)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool first = true;
 
-	while (!reap_all(wait_flags)) {
+	while (!killtree_reap(wait_flags)) {
 		if (io_now_ns() > end)
 			return -ETIMEDOUT;
-		kill_children();
+		killtree_kill_children();
 		if (!first)
 			killtree_below(getpid());
 		first = false;
-		if (!reap_all(wait_flags))
+		if (!killtree_reap(wait_flags))
 			(void)nanosleep(&pause, NULL); /* dying takes a moment; an early wake-up is fine */
 	}
 	return 0;

@@ -35,7 +35,7 @@ void limits_meters_init(struct limit_meter *meters, const struct policy_limits *
 		meters[kind] = (struct limit_meter){.limit = limit[kind]};
 }
 
-static json_t *number(bool known, uint64_t value)
+static json_t *limits_number(bool known, uint64_t value)
 {
 	return known ? json_integer((json_int_t)value) : json_null();
 }
@@ -50,9 +50,10 @@ json_t *limits_json(const struct limit_meter *meters)
 
 		(void)json_object_set_new(object, limit_name(kind),
 					  json_pack("{s:o, s:o, s:o, s:b}", "limit",
-						    number(meter->limit > 0, meter->limit / unit), "used",
-						    number(meter->known, meter->used / unit), "peak",
-						    number(meter->known, meter->peak / unit), "hit", (int)meter->hit));
+						    limits_number(meter->limit > 0, meter->limit / unit), "used",
+						    limits_number(meter->known, meter->used / unit), "peak",
+						    limits_number(meter->known, meter->peak / unit), "hit",
+						    (int)meter->hit));
 	}
 	return object;
 }

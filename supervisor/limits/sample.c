@@ -23,17 +23,17 @@ struct stat_line {
 	char state;
 	pid_t shown_by; /* the thread whose files in /proc show the memory: held_by */
 	pid_t parent;
-	uint64_t child_ticks; /* of children it reaped */
+	uint64_t child_ticks; /* cpu time of reaped children */
 	uint64_t threads, vsize_bytes, rss_pages;
 };
 
-/* What one process adds. */
+/* The memory of one process. */
 struct memory {
 	uint64_t private_bytes; /* anonymous pages and swap */
 	uint64_t shared_bytes;  /* shmem pages */
 };
 
-static ssize_t read_leaf(pid_t pid, const char *leaf, char *text, size_t size)
+static ssize_t sample_read(pid_t pid, const char *leaf, char *text, size_t size)
 {
 	char path[48];
 	_cleanup_close_ int fd = -1;
@@ -47,7 +47,7 @@ static ssize_t read_leaf(pid_t pid, const char *leaf, char *text, size_t size)
 	return len;
 }
 
-static bool read_stat_of(pid_t pid, struct stat_line *ret_line)
+static bool sample_read_stat_of(pid_t pid, struct stat_line *ret_line)
 {
 	char text[1024];
 	const char *fields;
@@ -55,9 +55,9 @@ static bool read_stat_of(pid_t pid, struct stat_line *ret_line)
 	char state;
 	int parent;
 
-	if (read_leaf(pid, "stat", text, sizeof(text)) <= 0)
+	if (sample_read(pid, "stat", text, sizeof(text)) <= 0)
 		return false;
-	fields = strrchr(text, ')'); /* a name may hold anything */
+	fields = strrchr(text, ')'); /* the name before it may contain anything */
 	if (!fields || sscanf(fields,
 			      ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu %*d %*d %llu %*d %*u %llu "
 			      "%llu",
@@ -69,19 +69,18 @@ static bool read_stat_of(pid_t pid, struct stat_line *ret_line)
 	return true;
 }
 
-/* A process whose first thread has ended shows its memory by another one alone. */
-static bool read_stat(pid_t pid, struct stat_line *ret_line)
+static bool sample_read_stat(pid_t pid, struct stat_line *ret_line)
 {
 	pid_t shown_by;
 
-	if (!read_stat_of(pid, ret_line))
+	if (!sample_read_stat_of(pid, ret_line))
 		return false;
 	shown_by = held_by(pid, ret_line->state, ret_line->threads);
-	return shown_by == pid || read_stat_of(shown_by, ret_line);
+	return shown_by == pid || sample_read_stat_of(shown_by, ret_line);
 }
 
 /* "Key:   123 kB" in bytes. */
-static uint64_t kilobytes(const char *text, const char *key)
+static uint64_t sample_kilobytes(const char *text, const char *key)
 {
 	char line[32];
 	const char *at;
@@ -91,52 +90,49 @@ static uint64_t kilobytes(const char *text, const char *key)
 	return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
 }
 
-/*
- * A process that shares pages with others (after fork, most are shared) adds its part of them only. A process that
- * cannot be looked into (not dumpable) adds all.
- */
-static struct memory look_closely(pid_t pid)
+/* Pages that processes share, as after fork, count once in total. Those of an undumpable process count in full. */
+static struct memory sample_memory(pid_t pid)
 {
 	char text[4096];
 
-	if (read_leaf(pid, "smaps_rollup", text, sizeof(text)) > 0)
-		return (struct memory){kilobytes(text, "Pss_Anon") + kilobytes(text, "SwapPss"),
-				       kilobytes(text, "Pss_Shmem")};
-	if (read_leaf(pid, "status", text, sizeof(text)) > 0)
-		return (struct memory){kilobytes(text, "RssAnon") + kilobytes(text, "VmSwap"),
-				       kilobytes(text, "RssShmem")};
+	if (sample_read(pid, "smaps_rollup", text, sizeof(text)) > 0)
+		return (struct memory){sample_kilobytes(text, "Pss_Anon") + sample_kilobytes(text, "SwapPss"),
+				       sample_kilobytes(text, "Pss_Shmem")};
+	if (sample_read(pid, "status", text, sizeof(text)) > 0)
+		return (struct memory){sample_kilobytes(text, "RssAnon") + sample_kilobytes(text, "VmSwap"),
+				       sample_kilobytes(text, "RssShmem")};
 	return (struct memory){0};
 }
 
 /*
- * A vfork child runs in its parent's memory while that waits for it: the pages are counted there. A parent waits for
- * one child at a time; another child that has as much memory has it for itself.
+ * True for a vfork child, which runs in its parent's memory while the parent waits. The pages count as the parent's. A
+ * parent waits for one such child at a time (*lender), so that another child of the same size has its own memory.
  */
-static bool borrows(const struct stat_line *line, pid_t *lender)
+static bool sample_borrows(const struct stat_line *line, pid_t *lender)
 {
 	struct stat_line parent;
 
-	if (line->parent == *lender || !read_stat(line->parent, &parent) || parent.state != 'D' ||
+	if (line->parent == *lender || !sample_read_stat(line->parent, &parent) || parent.state != 'D' ||
 	    parent.vsize_bytes != line->vsize_bytes || parent.rss_pages != line->rss_pages)
 		return false;
 	*lender = line->parent;
 	return true;
 }
 
-/* What is to be looked at closely: one entry for each memory. */
+/* The processes whose memory is measured exactly: one for each address space. */
 struct closely {
 	pid_t *pid; /* as stat_line's shown_by. Owned */
 	size_t count;
 };
 
-static int by_parent(const void *a, const void *b)
+static int sample_by_parent(const void *a, const void *b)
 {
 	const struct stat_line *one = a, *other = b;
 
 	return one->parent < other->parent ? -1 : one->parent > other->parent;
 }
 
-static int choose(const struct proctree *tree, struct closely *ret_chosen)
+static int sample_choose(const struct proctree *tree, struct closely *ret_chosen)
 {
 	struct stat_line *line = calloc(tree->count + 1, sizeof(*line));
 	struct closely chosen = {.pid = calloc(tree->count + 1, sizeof(pid_t))};
@@ -149,11 +145,11 @@ static int choose(const struct proctree *tree, struct closely *ret_chosen)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < tree->count; i++)
-		if (tree->entry[i].place == PROCTREE_BELOW && read_stat(tree->entry[i].pid, &line[lines]))
+		if (tree->entry[i].place == PROCTREE_BELOW && sample_read_stat(tree->entry[i].pid, &line[lines]))
 			lines++;
-	qsort(line, lines, sizeof(*line), by_parent);
+	qsort(line, lines, sizeof(*line), sample_by_parent);
 	for (size_t i = 0; i < lines; i++)
-		if (!borrows(&line[i], &lender))
+		if (!sample_borrows(&line[i], &lender))
 			chosen.pid[chosen.count++] = line[i].shown_by;
 	free(line);
 	*ret_chosen = chosen;
@@ -161,41 +157,41 @@ static int choose(const struct proctree *tree, struct closely *ret_chosen)
 }
 
 /*
- * Page tables can be all a process has: reading one byte in each 2 MiB of nothing takes a page of them. Looking
- * closely walks them, which takes the longer the more there are.
+ * A process may fill memory with page tables alone: reading one byte in each 2 MiB of zero pages makes one. Measuring
+ * exactly walks them, so it takes longer the more there are.
  */
-static uint64_t page_tables(const struct closely *chosen)
+static uint64_t sample_page_tables(const struct closely *chosen)
 {
 	uint64_t sum = 0;
 	char text[4096];
 
 	for (size_t i = 0; i < chosen->count; i++)
-		if (read_leaf(chosen->pid[i], "status", text, sizeof(text)) > 0)
-			sum += kilobytes(text, "VmPTE");
+		if (sample_read(chosen->pid[i], "status", text, sizeof(text)) > 0)
+			sum += sample_kilobytes(text, "VmPTE");
 	return sum;
 }
 
-static uint64_t memory_closely(const struct closely *chosen, const struct sample_wanted *wanted)
+static uint64_t sample_exactly(const struct closely *chosen, const struct sample_wanted *wanted)
 {
-	uint64_t tables = page_tables(chosen), areas = 0;
+	uint64_t tables = sample_page_tables(chosen), areas = 0;
 	struct memory sum = {0};
 
 	if (tables > wanted->enough_bytes)
 		return tables;
 	for (size_t i = 0; i < chosen->count; i++) {
-		struct memory one = look_closely(chosen->pid[i]);
+		struct memory one = sample_memory(chosen->pid[i]);
 
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
 		areas += held_areas(chosen->pid[i]);
 	}
-	/* What is mapped is among what exists, but which of it cannot be told: the larger of the two, not their sum. */
+	/* Mapped shared pages may be part of wanted->shared_bytes: the larger of the two counts, not their sum. */
 	return tables + areas * HELD_AREA_BYTES + sum.private_bytes +
 	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
 }
 
-/* What pipes and sockets have in them. */
-static uint64_t buffered(const struct proctree *tree)
+/* The bytes in pipes and sockets. */
+static uint64_t sample_buffers(const struct proctree *tree)
 {
 	struct held_buffers buffers = {0};
 	uint64_t bytes;
@@ -203,7 +199,7 @@ static uint64_t buffered(const struct proctree *tree)
 	for (size_t i = 0; i < tree->count; i++) {
 		struct stat_line line;
 
-		if (tree->entry[i].place == PROCTREE_BELOW && read_stat(tree->entry[i].pid, &line))
+		if (tree->entry[i].place == PROCTREE_BELOW && sample_read_stat(tree->entry[i].pid, &line))
 			held_buffers_add(&buffers, line.shown_by);
 	}
 	bytes = buffers.bytes;
@@ -211,7 +207,7 @@ static uint64_t buffered(const struct proctree *tree)
 	return bytes;
 }
 
-static uint64_t reaped_ns(void)
+static uint64_t sample_reaped_ns(void)
 {
 	struct rusage usage;
 
@@ -232,8 +228,8 @@ void sampler_done(struct sampler *sampler)
 	*sampler = (struct sampler){0};
 }
 
-/* The time of a process's own threads. clock_getcpuclockid(3) makes the same of a number, after a system call. */
-static uint64_t own_ns(pid_t pid)
+/* The cpu time of a process's threads. The clock id is that of clock_getcpuclockid(3), without its system call. */
+static uint64_t sample_own_ns(pid_t pid)
 {
 	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
 	struct timespec time;
@@ -241,11 +237,8 @@ static uint64_t own_ns(pid_t pid)
 	return clock_gettime(clock, &time) < 0 ? 0 : (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-/*
- * Adds what each process has used since it was seen last; takes `now`. Both lists ascend; a number may be used
- * again.
- */
-static void remember(struct sampler *sampler, struct sampler_seen *now, size_t count)
+/* Adds what each process has used since the last sample. Takes `now`. Both lists are sorted by pid. */
+static void sampler_remember(struct sampler *sampler, struct sampler_seen *now, size_t count)
 {
 	for (size_t i = 0, old = 0; i < count; i++) {
 		uint64_t before = 0;
@@ -262,12 +255,12 @@ static void remember(struct sampler *sampler, struct sampler_seen *now, size_t c
 }
 
 /*
- * The root's own sum first and then parents before their children (ascending numbers): whoever is reaped meanwhile
- * is then missed rather than counted twice.
+ * Reads the root's reaped children first, then processes by ascending pid: a process that is reaped meanwhile is missed
+ * rather than counted twice.
  */
 int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
-	struct sample sample = {.cpu_ns = reaped_ns(), .memory_bytes = wanted->shared_bytes};
+	struct sample sample = {.cpu_ns = sample_reaped_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sampler_seen *seen = NULL;
@@ -285,9 +278,9 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 		uint64_t process_most = 0;
 		struct stat_line line;
 
-		if (tree.entry[i].place != PROCTREE_BELOW || !read_stat(tree.entry[i].pid, &line))
+		if (tree.entry[i].place != PROCTREE_BELOW || !sample_read_stat(tree.entry[i].pid, &line))
 			continue;
-		seen[count] = (struct sampler_seen){.pid = tree.entry[i].pid, .ns = own_ns(tree.entry[i].pid)};
+		seen[count] = (struct sampler_seen){.pid = tree.entry[i].pid, .ns = sample_own_ns(tree.entry[i].pid)};
 		sample.cpu_ns += line.child_ticks * tick_ns + seen[count++].ns;
 		sample.tasks += line.threads;
 		if (wanted->near_bytes != UINT64_MAX)
@@ -297,22 +290,21 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 		sample.running += line.state == 'R';
 		size += line.vsize_bytes;
 	}
-	/* Too little address space to hide more than that in shared mappings or swap, or looked at closely. */
-	/* No more of these can be full than there are. */
+	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
 	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
 	if (error == 0 && sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
-		kernel += buffered(&tree);
+		kernel += sample_buffers(&tree);
 	sample.memory_bytes += kernel;
 	if (error == 0 && (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes))
-		error = choose(&tree, &chosen);
+		error = sample_choose(&tree, &chosen);
 	if (error == 0 && chosen.pid)
-		sample.memory_bytes = kernel + memory_closely(&chosen, wanted);
+		sample.memory_bytes = kernel + sample_exactly(&chosen, wanted);
 	free(chosen.pid);
 	proctree_done(&tree);
 	if (error < 0)
 		return error;
-	remember(sampler, seen, count);
-	/* Of what a process's children used, up to two ticks are cut. */
+	sampler_remember(sampler, seen, count);
+	/* /proc/PID/stat rounds the children's two times down by up to a tick each. */
 	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + count * 2 * tick_ns;
 	if (sampler->cpu_ns > sample.cpu_ns)
 		sample.cpu_ns = sampler->cpu_ns;
