@@ -15,13 +15,13 @@
 #include "base/banned.h"
 
 #define TRIES 32
-#define BACKLOG 1024 /* each waits for egress' next turn only; the kernel cuts it to net.core.somaxconn */
+#define BACKLOG 1024 /* connections wait for egress' next turn only; the kernel limits it to net.core.somaxconn */
 
 /*
- * 127.x.y.z: x and y are neither 0 nor 255, so that it is none of the addresses programs and distributions use
+ * A random 127.x.y.z. x and y are neither 0 nor 255, which excludes the addresses that programs and distributions use
  * (127.0.0.1, 127.0.0.53, 127.0.1.1).
  */
-static int draw(struct in_addr *ret_address)
+static int address_draw(struct in_addr *ret_address)
 {
 	unsigned char byte[3];
 
@@ -32,8 +32,8 @@ static int draw(struct in_addr *ret_address)
 	return 0;
 }
 
-/* An abstract name is taken once in a network namespace, and free when its holder is dead. */
-static int take(struct in_addr address)
+/* Reserves it by an abstract socket name, which is unique in the network namespace and freed at the close. */
+static int address_reserve(struct in_addr address)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	char text[INET_ADDRSTRLEN];
@@ -55,11 +55,11 @@ int egress_address_take(struct in_addr *ret_address, int *ret_fd)
 	int fd = -EADDRINUSE;
 
 	for (int i = 0; i < TRIES && fd == -EADDRINUSE; i++) {
-		int error = draw(ret_address);
+		int error = address_draw(ret_address);
 
 		if (error < 0)
 			return error;
-		fd = take(*ret_address);
+		fd = address_reserve(*ret_address);
 	}
 	if (fd < 0)
 		return fd;

@@ -1,4 +1,4 @@
-/* The line to egress: what it says is checked and acted upon, what breaks it ends the network of the run. */
+/* Egress' client: checks and handles messages of egress. An illegal message ends the run's network. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-#define MESSAGES_MAX 256 /* taken at a time: others wait as well */
+#define MESSAGES_MAX 256 /* read at a time, so that notifications do not wait */
 #define FINISH_MS 2000
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
@@ -39,7 +39,7 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 	return 0;
 }
 
-/* Every connection has its one close record, also when egress has not sent it. */
+/* Writes the close records that egress has not sent. */
 static void client_close_all(struct egress_client *client, const char *cause)
 {
 	struct connection *conn;
@@ -83,9 +83,9 @@ unsigned egress_client_interest(const struct egress_client *client)
 	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
 }
 
-/* ---- what it says ---- */
+/* ---- messages of egress ---- */
 
-/* "dns": "real" of one of the name's rules, and an address that may be dialled for it. */
+/* One of the name's rules has "dns": "real" and permits to dial the address. */
 static bool client_permits_real(const struct egress_client *client, const char *host, const struct sockaddr *address)
 {
 	size_t count;
@@ -112,7 +112,7 @@ static int client_learn_real(struct egress_client *client, const struct control_
 		address = (const struct sockaddr *)&v6;
 	if (!client_permits_real(client, name->host, address))
 		return -EBADMSG;
-	/* One that stands for another name stays that name's; no room or memory: it is not known, and so refused. */
+	/* An address of another name stays that name's. An address that cannot be stored is refused as unknown. */
 	(void)pool_learn_real(client->pool, address, name->host);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int client_on_name(struct egress_client *client, const struct control_nam
 	return pool_learn(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
-/* What was announced may have been closed meanwhile. */
+/* A connection that was announced may have been closed meanwhile. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
 	struct connection *conn = connections_find(&client->connections, connected->conn);
@@ -145,7 +145,7 @@ static int client_on_connected(struct egress_client *client, const struct contro
 	return 0;
 }
 
-/* One that control_admits has let through. */
+/* A message that control_admits has accepted. */
 static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
 	if (message->type == CONTROL_NAME)
@@ -159,7 +159,7 @@ static int client_on_message(struct egress_client *client, const struct control_
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
 
-/* 0: nothing more is there now; -errno: nothing more will come. */
+/* 0, or -errno: the line must be closed. */
 static int client_receive(struct egress_client *client)
 {
 	struct control_message message;
@@ -192,12 +192,12 @@ int egress_client_tick(struct egress_client *client)
 
 	if (client->line.count == 0)
 		return wait;
-	if (egress_line_flush(&client->line) < 0) /* or nobody listens any more */
+	if (egress_line_flush(&client->line) < 0)
 		client_give_up(client, "egress_failed");
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
-/* ---- what it is told ---- */
+/* ---- messages to egress ---- */
 
 static int client_announce(struct egress_client *client, enum control_type type, const struct control_connect *what,
 		    const struct connection *conn, int fd)
@@ -232,11 +232,11 @@ int egress_client_connect(struct egress_client *client, struct call *call)
 	conn->address[sizeof(conn->address) - 1] = '\0';
 	r = connects_add(client, call, steal_fd(&fd), what, conn);
 	if (r < 0) {
-		connections_remove(&client->connections, conn); /* egress never heard of it */
+		connections_remove(&client->connections, conn); /* not announced yet */
 		return r;
 	}
 	if (client_announce(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_give_up(client, "egress_failed"); /* that has answered the call */
+		client_give_up(client, "egress_failed"); /* which has responded to the call */
 	return 0;
 }
 
@@ -250,7 +250,7 @@ int egress_client_udp(void *context, const struct control_connect *endpoint, int
 		r = connections_add(&client->connections, NULL, endpoint, &conn);
 	if (r < 0)
 		return r;
-	conn->answered = true; /* no connect(2) waits for it */
+	conn->answered = true; /* no connect(2) waits */
 	r = client_announce(client, CONTROL_UDP, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);
@@ -264,7 +264,7 @@ void egress_client_finish(struct egress_client *client)
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
 	uint64_t until = io_now_ns() + FINISH_MS * UINT64_C(1000000), now;
 
-	connects_fail(client, -ECONNABORTED); /* whoever waited is dead */
+	connects_fail(client, -ECONNABORTED); /* their threads are dead */
 	client->ending = true;
 	if (egress_line_send(&client->line, &end, -1) < 0)
 		client_give_up(client, "egress_failed");

@@ -1,7 +1,7 @@
 /*
- * What was announced to egress and is not closed, with the requests on it that have no outcome yet; and the records
- * that egress asks for. It is believed nothing that can be known here: which connections there are, where they may
- * lead, in which order things happen to them. What is wrong with a record gives egress up.
+ * The connections that were announced to egress and are not closed, their requests without an outcome, and the records
+ * that egress asks for. A record is checked against everything that is known here: which connections there are, where
+ * they may lead, and the order of events. A wrong record ends the run's network.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* ---- the table ---- */
 
-/* Numbers are handed out in order, ours and egress' alike. */
+/* Ids ascend, ours and those of egress. */
 static size_t bucket_of(uint64_t id)
 {
 	return (size_t)(id % BUCKETS);
@@ -147,18 +147,18 @@ static void request_remove(struct connections *connections, struct request *requ
 
 /* ---- what may happen to a connection, and when ---- */
 
-/* A proxy's destinations are known by its records alone. */
-static bool is_proxy(const struct connection *conn)
+/* The destinations of a proxy are known from its records only. */
+static bool connection_is_proxy(const struct connection *conn)
 {
 	return conn->host[0] == '\0';
 }
 
-/* By what is on record of it. */
+/* What is recorded of a connection. */
 enum connection_state {
 	NO_CONNECTION, /* never announced, or closed */
 	ANNOUNCED,
 	OPENED,
-	USED, /* opened, and a request or a refusal is on record */
+	USED, /* opened, and a request or a refusal is recorded */
 	PROXY_ANNOUNCED,
 	PROXY_OPENED,
 };
@@ -167,7 +167,7 @@ static enum connection_state connection_state(const struct connection *conn)
 {
 	if (!conn)
 		return NO_CONNECTION;
-	if (is_proxy(conn))
+	if (connection_is_proxy(conn))
 		return conn->opened ? PROXY_OPENED : PROXY_ANNOUNCED;
 	if (!conn->opened)
 		return ANNOUNCED;
@@ -178,12 +178,12 @@ static enum connection_state connection_state(const struct connection *conn)
 #define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
 
 static const struct connection_rule {
-	unsigned states;  /* in which egress may say it */
-	bool once;        /* not after the connect(2) was answered */
-	bool destination; /* it names one, which must be the connection's */
+	unsigned states;  /* in which egress may report the step */
+	bool once;        /* not after the connect(2) got its response */
+	bool destination; /* the record names the connection's destination */
 } rules[] = {
 	[STEP_NAME] = {.states = IN(NO_CONNECTION)},
-	/* Again after a request with a body, so not before one. */
+	/* A second upstream connection is possible only after a request. */
 	[STEP_OPEN] = {.states = IN_CONNECTION & ~IN(OPENED), .destination = true},
 	[STEP_REQUEST] = {.states = IN(OPENED) | IN(USED) | IN(PROXY_OPENED), .destination = true},
 	[STEP_REFUSAL] = {.states = IN_CONNECTION},
@@ -205,17 +205,14 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* Words of egress' own, never bytes of a program's or a server's. */
-static bool is_code(const char *text)
+/* A code of egress, never bytes from the program or a server. */
+static bool record_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
-/*
- * What was granted and failed outside is no denial: the verdict is allow, as of a call that fails. Egress says in
- * either case that nothing was done.
- */
-static bool has_failed(const struct control_record *record)
+/* Granted, but failed outside: no denial. Egress sends allow = 0 for both. */
+static bool record_has_failed(const struct control_record *record)
 {
 	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
 
@@ -225,15 +222,15 @@ static bool has_failed(const struct control_record *record)
 	return false;
 }
 
-static bool is_denied(const struct control_record *record)
+static bool record_is_denied(const struct control_record *record)
 {
-	return !record->allow && !has_failed(record);
+	return !record->allow && !record_has_failed(record);
 }
 
-static bool is_destination(const struct egress_client *client, const struct connection *conn,
+static bool record_is_destination(const struct egress_client *client, const struct connection *conn,
 			   const struct control_record *record)
 {
-	if (is_proxy(conn))
+	if (connection_is_proxy(conn))
 		return policy_net_connect(client->sandbox->policy, record->host, record->port, false).allow;
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
@@ -257,12 +254,12 @@ static bool record_is_legal(const struct egress_client *client, const struct con
 
 	if (record->id <= client->last_record)
 		return false;
-	if (!is_code(record->reason) || !is_code(record->cause) || !is_code(record->proto))
+	if (!record_is_code(record->reason) || !record_is_code(record->cause) || !record_is_code(record->proto))
 		return false;
 	if (step == STEP_NAME && record->conn != 0)
 		return false;
 	return connection_permits(conn, step) &&
-	       (!rules[step].destination || (conn && is_destination(client, conn, record)));
+	       (!rules[step].destination || (conn && record_is_destination(client, conn, record)));
 }
 
 static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
@@ -302,8 +299,8 @@ static int record_write(const struct egress_client *client, const struct connect
 	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
-					  .verdict = is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
-					  .effect = is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
+					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
+					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
@@ -312,27 +309,27 @@ static int record_write(const struct egress_client *client, const struct connect
 
 /* ---- the result ---- */
 
-/* A flood of names is one record, with the last of them. */
-static bool stands_for_others(const struct control_record *record)
+/* One record stands for a flood of names. Its name is the last one. */
+static bool record_stands_for_others(const struct control_record *record)
 {
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
 }
 
 static void record_list(struct egress_client *client, const struct control_record *record)
 {
-	/* Of a name's question the type is no method. */
+	/* For a DNS query `method` is the query type. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
 	const struct summary_item item = {
-		.host = stands_for_others(record) ? "" : record->host, .method = method, .path = record->path,
+		.host = record_stands_for_others(record) ? "" : record->host, .method = method, .path = record->path,
 		.rule = record->rule, .reason = record->reason, .port = record->port, .status = record->status,
-		.allow = !is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
+		.allow = !record_is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
 		.count = record->count ? record->count : 1};
 
 	summary_add(client->summary, &item);
 }
 
 /* "GET https://api.test:443/x", "api.test:443", "api.test". */
-static void put_target(char *text, size_t size, const struct control_record *record)
+static void record_put_target(char *text, size_t size, const struct control_record *record)
 {
 	bool v6 = strchr(record->host, ':') != NULL;
 	const char *open = v6 ? "[" : "", *shut = v6 ? "]" : "";
@@ -343,11 +340,11 @@ static void put_target(char *text, size_t size, const struct control_record *rec
 	else if (record->port)
 		(void)snprintf(text, size, "%s%s%s:%u", open, record->host, shut, record->port);
 	else
-		(void)snprintf(text, size, "%s", stands_for_others(record) ? "(further names)" : record->host);
+		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
 }
 
-/* The option that would grant it, where one would. */
-static bool put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
+/* The option that would grant it. False: there is none. */
+static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
 {
 	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};
 	bool grantable = false;
@@ -372,20 +369,20 @@ static void record_denial(struct egress_client *client, const struct connection 
 			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0, .count = record->count ? record->count : 1};
 
-	put_target(target, sizeof(target), record);
+	record_put_target(target, sizeof(target), record);
 	memcpy(rule, record->rule, sizeof(rule));
 	memcpy(reason, record->reason, sizeof(reason));
 	item.rule = rule[0] ? rule : NULL;
 	item.reason = reason;
-	if (put_suggestion(suggestion, sizeof(suggestion), record, target))
+	if (record_put_suggestion(suggestion, sizeof(suggestion), record, target))
 		item.suggest = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	client->denied += item.count;
 }
 
-/* ---- one after the other ---- */
+/* ---- steps ---- */
 
-/* What the program got is not known here but for what egress says: a response's status, or a refusal. */
+/* What the program got, as egress reports it: a response's status, or a refusal. */
 static int64_t record_outcome(const struct control_record *record)
 {
 	if (record->status)
@@ -434,7 +431,7 @@ static void connection_end_requests(struct egress_client *client, struct connect
 		request_end(client, conn->requests, &done);
 }
 
-/* A connection without requests is listed itself, by what it moved. */
+/* A connection without requests is listed itself, with its bytes. */
 static void connection_remove(struct egress_client *client, struct connection *conn,
 			      const struct control_record *record)
 {
@@ -467,7 +464,7 @@ static int record_take_open(struct egress_client *client, struct connection *con
 
 	if (!rule)
 		return -ENOMEM;
-	if (conn->rule) /* the upstream connection before */
+	if (conn->rule) /* a previous upstream connection */
 		usage_close(client->usage, conn->rule, 0, 0);
 	usage_open(client->usage, rule);
 	free(conn->rule);
@@ -476,13 +473,13 @@ static int record_take_open(struct egress_client *client, struct connection *con
 	return 0;
 }
 
-/* The close of a connection says why once more. */
-static bool is_told_again(const struct connection *conn, const struct control_record *record)
+/* The close record repeats the reason of a denial. */
+static bool record_is_repeated(const struct connection *conn, const struct control_record *record)
 {
 	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
 }
 
-/* After it is on file. 0 or -errno: it must not be done. */
+/* Handles a record that was written. -errno: egress must not do what it asked for. */
 static int record_take(struct egress_client *client, struct connection *conn, const struct control_record *record,
 		       struct audit_slot slot)
 {
@@ -495,12 +492,12 @@ static int record_take(struct egress_client *client, struct connection *conn, co
 		if (r == 0) {
 			request->slot = slot;
 			usage_request(client->usage, record->rule);
-			return 0; /* DONE tells its outcome */
+			return 0; /* CONTROL_DONE ends it */
 		}
 	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
 		r = record_take_open(client, conn, record);
-	} else if (!record->allow && !is_told_again(conn, record)) {
-		if (is_denied(record)) {
+	} else if (!record->allow && !record_is_repeated(conn, record)) {
+		if (record_is_denied(record)) {
 			record_denial(client, conn, record, slot);
 			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
 				  record);

@@ -1,6 +1,7 @@
 /*
- * connect(2) calls that wait for an upstream. The program's socket is connected to egress' listener only when that
- * has one, so errors are the true ones; a socket that must not block is answered in time whatever egress does.
+ * connect(2) calls that wait for an upstream connection. The program's socket is connected to egress' listener only
+ * when egress has one, so that the program gets the true error. A non-blocking connect gets a response in time in any
+ * case.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOK_MS BLOCKING_TICK_MS
-#define LOOKS_MAX 64u      /* callers asked about at a tick */
-#define ARRIVING_MS 1      /* between looks at a handshake on loopback that was not over at once */
+#define LOOKS_MAX 64u      /* connects checked for interruptions at a tick */
+#define ARRIVING_MS 1      /* between checks of an unfinished handshake on loopback */
 
 struct pending_connect {
 	struct pending_connect *next;
@@ -33,12 +34,12 @@ struct pending_connect {
 	pid_t tid;
 	int fd; /* owned duplicate */
 	bool nonblocking;
-	bool answered;  /* egress has an upstream; the handshake with its listener is not over */
-	bool mapped;
+	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
+	bool mapped;    /* an IPv6 socket: the listener's address is IPv4-mapped */
 	struct sockaddr_in listener;
 };
 
-static uint64_t socket_cookie(int fd)
+static uint64_t connect_socket_cookie(int fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -47,7 +48,7 @@ static uint64_t socket_cookie(int fd)
 }
 
 /* SO_SNDTIMEO bounds a connect(2) as well: socket(7). 0: none is set. */
-static uint64_t socket_timeout_ns(int fd)
+static uint64_t connect_timeout_ns(int fd)
 {
 	struct timeval time = {0};
 	socklen_t len = sizeof(time);
@@ -57,7 +58,7 @@ static uint64_t socket_timeout_ns(int fd)
 	return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_usec * 1000;
 }
 
-static int socket_connect(const struct pending_connect *pending)
+static int connect_socket(const struct pending_connect *pending)
 {
 	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = pending->listener.sin_port};
 	const struct sockaddr *address = (const struct sockaddr *)&pending->listener;
@@ -73,12 +74,11 @@ static int socket_connect(const struct pending_connect *pending)
 }
 
 /*
- * A connect that cannot wait, were the listener's queue full: O_NONBLOCK is of the open file, which the program
- * shares, so it is put back right after. `times`: the first call begins it, and finds nothing done, since the socket
- * is locked until it returns; the second finds a handshake on loopback over, and is what the program's own later
- * connect(2) would be.
+ * connect(2) that does not block if the listener's backlog is full. O_NONBLOCK belongs to the file description, which
+ * the program shares, so it is reset right after. `times`: the first call starts the handshake and cannot see its end;
+ * a second call, like the program's own later one, finds a handshake on loopback complete.
  */
-static int socket_connect_at_once(const struct pending_connect *pending, int times)
+static int connect_socket_at_once(const struct pending_connect *pending, int times)
 {
 	int flags = fcntl(pending->fd, F_GETFL), r = 0;
 
@@ -87,13 +87,13 @@ static int socket_connect_at_once(const struct pending_connect *pending, int tim
 	if (!(flags & O_NONBLOCK) && fcntl(pending->fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	for (int i = 0; i < times && (i == 0 || r == -EINPROGRESS); i++)
-		r = socket_connect(pending);
+		r = connect_socket(pending);
 	if (!(flags & O_NONBLOCK))
 		(void)fcntl(pending->fd, F_SETFL, flags);
 	return r == -EALREADY ? -EINPROGRESS : r;
 }
 
-/* Its socket is closed first: one that its program closes then must be closed. */
+/* Closes the socket before the response, for the reason that answer_add has. */
 static void connect_finish(struct egress_client *client, struct pending_connect **at, int result)
 {
 	struct pending_connect *pending = *at;
@@ -106,18 +106,18 @@ static void connect_finish(struct egress_client *client, struct pending_connect 
 	answer_end(&answer, result);
 }
 
-/* The socket will not come. */
+/* For a socket that will not be connected to egress. */
 static void connect_cancel(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
 		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
 
-	/* First: once the socket is closed its port may be another's, whom egress must not take for the program. */
-	(void)egress_line_send(&client->line, &message, -1); /* a line that broke is found at the next tick */
+	/* First: after the close another process may get the port, and egress must not take it for the program. */
+	(void)egress_line_send(&client->line, &message, -1); /* a broken line is noticed at the next tick */
 	connect_finish(client, at, result);
 }
 
-/* Another thread may have led the socket elsewhere: then egress awaits nobody at its port any more. */
+/* If another thread has connected the socket elsewhere, egress must not wait for it any longer. */
 static void connect_end(struct egress_client *client, struct pending_connect **at, int connected, int result)
 {
 	if (connected < 0 && connected != -EINPROGRESS)
@@ -126,20 +126,17 @@ static void connect_end(struct egress_client *client, struct pending_connect **a
 		connect_finish(client, at, result);
 }
 
-/*
- * The program is told what a call that could not wait longer is told; the upstream is awaited by its socket from now
- * on.
- */
+/* Ends the call, as after a timeout; from now on the socket itself waits for the upstream connection. */
 static void connect_stop_waiting(struct egress_client *client, struct pending_connect **at, int result)
 {
-	int r = socket_connect_at_once(*at, 1);
+	int r = connect_socket_at_once(*at, 1);
 
 	connect_end(client, at, r, result);
 }
 
 static void connect_arrive(struct egress_client *client, struct pending_connect **at)
 {
-	int r = socket_connect_at_once(*at, 2);
+	int r = connect_socket_at_once(*at, 2);
 
 	(*at)->answered = true;
 	if (r != -EINPROGRESS)
@@ -152,8 +149,8 @@ int connects_add(struct egress_client *client, const struct call *call, int fd, 
 	      const struct connection *conn)
 {
 	_cleanup_close_ int owned = fd;
-	uint64_t wait_ns = what->nonblocking ? EGRESS_HOLD_MS * NS_PER_MS : socket_timeout_ns(fd);
-	uint64_t cookie = socket_cookie(fd);
+	uint64_t wait_ns = what->nonblocking ? EGRESS_HOLD_MS * NS_PER_MS : connect_timeout_ns(fd);
+	uint64_t cookie = connect_socket_cookie(fd);
 	struct pending_connect *pending;
 
 	if (client->connects.count >= EGRESS_PENDING_MAX)
@@ -198,14 +195,14 @@ void connects_fail(struct egress_client *client, int error)
 		connect_finish(client, &client->connects.first, error);
 }
 
-/* Egress does not know of it as long as its message waits. */
-static bool may_connect(const struct egress_client *client)
+/* False while the announcement may still be queued. */
+static bool connects_are_announced(const struct egress_client *client)
 {
 	return client->line.count == 0;
 }
 
-/* A signal to be handled; one that kills is seen by its end. */
-static bool is_interrupted(const struct pending_connect *pending)
+/* A signal other than SIGKILL is pending. */
+static bool connect_is_interrupted(const struct pending_connect *pending)
 {
 	uint64_t signals = pending->nonblocking ? 0 : blocking_signals_waiting(pending->tid);
 
@@ -225,9 +222,9 @@ static bool connect_act(struct egress_client *client, struct pending_connect **a
 
 		if (poll(&ready, 1, 0) > 0)
 			connect_arrive(client, at);
-	} else if (pending->deadline_ns && now >= pending->deadline_ns && may_connect(client)) {
+	} else if (pending->deadline_ns && now >= pending->deadline_ns && connects_are_announced(client)) {
 		connect_stop_waiting(client, at, -EINPROGRESS);
-	} else if (look && may_connect(client) && is_interrupted(pending)) {
+	} else if (look && connects_are_announced(client) && connect_is_interrupted(pending)) {
 		connect_stop_waiting(client, at, ANSWER_RESTART);
 	}
 	return client->connects.count < before;

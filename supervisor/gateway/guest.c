@@ -1,7 +1,4 @@
-/*
- * The guest's side of the network: what the run's programs talk to, in their network namespace or at an address of
- * theirs.
- */
+/* The sockets that the run's processes connect to, in their network namespace or at a loopback address of theirs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,10 +17,10 @@
 #include "base/banned.h"
 
 #define DNS_PORT 53
-#define GUARD_TRIES 32 /* ports that somebody has at another address */
+#define GUARD_TRIES 32 /* ports that are in use at another address */
 
-/* One whom anybody could pose as, but for the guard. */
-static int take_any_port(struct egress_guest *guest)
+/* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */
+static int guest_bind_any_dns(struct egress_guest *guest)
 {
 	int r = -EADDRINUSE;
 
@@ -41,8 +38,8 @@ static int take_any_port(struct egress_guest *guest)
 	return r < 0 ? r : 0;
 }
 
-/* The early ones, else at the port that names are asked at, else at some port: the supervisor leads queries there. */
-static int take_dns(struct egress_side *side, struct egress_guest *guest)
+/* DNS sockets: those bound by the keeper, else port 53, else any port, to which the supervisor leads queries. */
+static int guest_bind_dns(struct egress_side *side, struct egress_guest *guest)
 {
 	int error;
 
@@ -54,15 +51,14 @@ static int take_dns(struct egress_side *side, struct egress_guest *guest)
 	}
 	error = egress_address_bind(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
 	if (error == -EACCES || error == -EADDRINUSE)
-		error = take_any_port(guest);
+		error = guest_bind_any_dns(guest);
 	return error;
 }
 
 /*
- * A socket that is connected takes datagrams from that peer alone. This one's is itself, so for everybody else its port
- * is closed, and as long as it is there nobody can open it.
+ * A UDP socket connected to itself: datagrams of all others get ECONNREFUSED, and no other process can bind its port.
  */
-static int make_sink(struct egress_guest *guest)
+static int guest_bind_sink(struct egress_guest *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};
 
@@ -93,11 +89,11 @@ int egress_guest_create(struct egress_side *side, const struct policy *policy, b
 	}
 	if (error == 0) {
 		*ret_step = "listen for the program's queries of names";
-		error = take_dns(side, &guest);
+		error = guest_bind_dns(side, &guest);
 	}
 	if (error == 0) {
 		*ret_step = "close a port for datagrams";
-		error = make_sink(&guest);
+		error = guest_bind_sink(&guest);
 	}
 	*ret_guest = guest;
 	return error;

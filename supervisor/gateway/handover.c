@@ -12,7 +12,7 @@ union rights {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static int send_whole(int fd, const struct msghdr *message, size_t len)
+static int handover_send_message(int fd, const struct msghdr *message, size_t len)
 {
 	ssize_t sent;
 
@@ -22,7 +22,7 @@ static int send_whole(int fd, const struct msghdr *message, size_t len)
 	return sent < 0 ? -errno : (size_t)sent == len ? 0 : -EMSGSIZE;
 }
 
-static int receive_whole(int fd, struct msghdr *message, size_t len)
+static int handover_receive_message(int fd, struct msghdr *message, size_t len)
 {
 	ssize_t got;
 
@@ -42,7 +42,7 @@ int handover_send(int fd, const struct handover *handover, int bytes_fd)
 	memcpy(CMSG_DATA(&rights.align), &bytes_fd, sizeof(int));
 	message.msg_control = rights.bytes;
 	message.msg_controllen = sizeof(rights.bytes);
-	return send_whole(fd, &message, sizeof(*handover));
+	return handover_send_message(fd, &message, sizeof(*handover));
 }
 
 int handover_receive(int fd, struct handover *ret_handover, int *ret_bytes_fd)
@@ -55,7 +55,7 @@ int handover_receive(int fd, struct handover *ret_handover, int *ret_bytes_fd)
 		.msg_control = rights.bytes,
 		.msg_controllen = sizeof(rights.bytes),
 	};
-	int error = receive_whole(fd, &message, sizeof(*ret_handover));
+	int error = handover_receive_message(fd, &message, sizeof(*ret_handover));
 
 	if (error < 0)
 		return error;
@@ -70,14 +70,14 @@ int handover_reply(int fd, const struct handover_reply *reply)
 	struct iovec part = {(void *)(uintptr_t)reply, sizeof(*reply)}; /* only read */
 	const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	return send_whole(fd, &message, sizeof(*reply));
+	return handover_send_message(fd, &message, sizeof(*reply));
 }
 
 int handover_await(int fd, struct handover_reply *ret_reply)
 {
 	struct iovec part = {ret_reply, sizeof(*ret_reply)};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	int error = receive_whole(fd, &message, sizeof(*ret_reply));
+	int error = handover_receive_message(fd, &message, sizeof(*ret_reply));
 
 	ret_reply->step[sizeof(ret_reply->step) - 1] = '\0';
 	ret_reply->pem[sizeof(ret_reply->pem) - 1] = '\0';

@@ -1,6 +1,4 @@
-/*
- * The line to egress: what found no room in the socket is sent in order, later; what comes must be legal (control.h).
- */
+/* The control socket to egress. Messages that do not fit are queued. Received ones must be permitted by control.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,12 +11,12 @@
 
 #include "base/banned.h"
 
-#define STUCK_MS 10000 /* egress is given up when it takes nothing for that long */
+#define STUCK_MS 10000 /* the line is broken when egress reads nothing for this long */
 
 struct queued {
 	struct queued *next;
 	int fd; /* owned; -1: none */
-	struct control_message message; /* only control_size() of it is there */
+	struct control_message message; /* only its first control_size() bytes are allocated */
 };
 
 void egress_line_init(struct egress_line *line, int fd)
@@ -26,7 +24,7 @@ void egress_line_init(struct egress_line *line, int fd)
 	*line = (struct egress_line){.fd = fd, .last = &line->first};
 }
 
-static void queue_drop_first(struct egress_line *line)
+static void line_drop_first(struct egress_line *line)
 {
 	struct queued *first = line->first;
 
@@ -40,13 +38,13 @@ static void queue_drop_first(struct egress_line *line)
 
 void egress_line_done(struct egress_line *line)
 {
-	cleanup_close(&line->fd); /* egress ends by that */
+	cleanup_close(&line->fd); /* at which egress ends */
 	line->fd = -1;
 	while (line->first)
-		queue_drop_first(line);
+		line_drop_first(line);
 }
 
-static int queue_add(struct egress_line *line, const struct control_message *message, int fd)
+static int line_queue(struct egress_line *line, const struct control_message *message, int fd)
 {
 	size_t bytes = control_size((enum control_type)message->type);
 	struct queued *item = malloc(offsetof(struct queued, message) + bytes);
@@ -70,8 +68,8 @@ static int queue_add(struct egress_line *line, const struct control_message *mes
 	return 0;
 }
 
-/* ENOBUFS: the kernel's memory for it is short; it will not stay so. */
-static bool is_full(int r)
+/* ENOBUFS: a temporary lack of kernel memory. */
+static bool line_is_full(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;
 }
@@ -83,7 +81,7 @@ int egress_line_send(struct egress_line *line, const struct control_message *mes
 	if (line->fd < 0)
 		return -ENETDOWN;
 	r = line->first ? -EAGAIN : control_send(line->fd, message, &fd, fd >= 0 ? 1 : 0);
-	return is_full(r) ? queue_add(line, message, fd) : r;
+	return line_is_full(r) ? line_queue(line, message, fd) : r;
 }
 
 int egress_line_flush(struct egress_line *line)
@@ -92,11 +90,11 @@ int egress_line_flush(struct egress_line *line)
 		struct queued *first = line->first;
 		int r = control_send(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
-		if (is_full(r))
+		if (line_is_full(r))
 			return io_now_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
 		if (r < 0)
 			return r;
-		queue_drop_first(line);
+		line_drop_first(line);
 		line->stuck_ns = io_now_ns();
 	}
 	return 0;

@@ -21,7 +21,7 @@
 int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine)
 {
 	const char *why;
-	/* A sanitizer reads /proc to look for leaks. */
+	/* With a sanitizer there is no domain, because it reads /proc to look for leaks. */
 	int abi = landlock && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
 
 	*ret_confine = (struct confine){.role = role, .self_filter = self_filter, .landlock_fd = -1};
@@ -37,17 +37,14 @@ void confine_done(struct confine *confine)
 	confine->landlock_fd = -1;
 }
 
-/*
- * Whatever is typed at the caller's terminal is the keeper's to act on; a signal from outside ends it, and so the
- * network.
- */
+/* The terminal's signals go to the keeper only. A signal from outside ends the process, and so the run's network. */
 static void settle_signals(void)
 {
 	sigset_t none;
 
-	(void)setsid(); /* fails for a group leader only, which a forked child is not */
+	(void)setsid(); /* cannot fail: a forked child leads no process group */
 	for (int number = 1; number < _NSIG; number++)
-		(void)signal(number, SIG_DFL); /* EINVAL for SIGKILL, SIGSTOP and glibc's own */
+		(void)signal(number, SIG_DFL); /* EINVAL for SIGKILL, SIGSTOP and those of glibc */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -96,14 +93,14 @@ int confine_settle(const struct confine *confine, const struct privs_user *user,
 		error = privs_become(user);
 	if (error == 0)
 		error = privs_drop();
-	/* After the last change of credentials, which resets both. */
+	/* After the last change of credentials, which would reset both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
 	if (error == 0 && getppid() != parent)
 		error = -ESRCH;
 	if (error == 0)
 		error = settle_environment(variables);
-	/* Who is under the filter has nothing to say; without it, in a build with a sanitizer, that may. */
+	/* Without the filter, as in a build with a sanitizer, standard error is kept for it. */
 	descriptors_detach_stdio(!confine->self_filter);
 	descriptors_keep_only(keep, count);
 	return error;

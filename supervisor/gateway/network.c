@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-static int create_inet(struct supervise_network *network, struct sandbox *sandbox, const struct egress_guest *guest)
+static int network_create_inet(struct supervise_network *network, struct sandbox *sandbox,
+			       const struct egress_guest *guest)
 {
 	const struct inet_options options = {.policy = sandbox->policy,
 					     .pool = network->pool,
@@ -34,7 +35,7 @@ int supervise_network_create(struct supervise_network *network, struct sandbox *
 
 	if (r == 0)
 		r = egress_client_create(sandbox, network->pool, steal_fd(&side->control_fd), &network->client);
-	return r < 0 ? r : create_inet(network, sandbox, guest);
+	return r < 0 ? r : network_create_inet(network, sandbox, guest);
 }
 
 int supervise_network_watch(struct supervise_network *network, int epoll_fd, void *mark)
@@ -43,7 +44,7 @@ int supervise_network_watch(struct supervise_network *network, int epoll_fd, voi
 	struct epoll_event event = {.data.ptr = mark};
 
 	if (fd < 0)
-		return 0; /* closed: epoll has forgotten it */
+		return 0; /* closed, which has removed it from the epoll */
 	event.events = egress_client_interest(network->client);
 	if (event.events == network->interest)
 		return 0;

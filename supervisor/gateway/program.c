@@ -1,4 +1,4 @@
-/* callgate-egress (base/helper.h): which of its processes this is, and how each is locked before it does its work. */
+/* The main function of callgate-egress (base/helper.h): locks and runs egress, the resolver or the name service. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -24,23 +24,23 @@
 
 /* ---- the resolver ---- */
 
-static _Noreturn void be_resolver(const struct handover *handover, int fd, pid_t egress)
+static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct confine confine;
 	int keep[] = {fd, -1};
 
-	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* for lists of processes: it has egress' command line */
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* its command line is that of egress */
 	if (confine_prepare(SELF_RESOLVER, handover->self_filter, handover->landlock, &confine) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = confine.landlock_fd;
 	if (confine_settle(&confine, &handover->user, egress, variables, keep, 2) < 0)
 		_exit(EXIT_FAILURE);
-	exit(resolver_main(fd, confine_lock, &confine)); /* not _exit, so that coverage and sanitizers report */
+	exit(resolver_main(fd, confine_lock, &confine)); /* not _exit: coverage and sanitizers report at exit */
 }
 
-/* Before egress has anything of value. The resolver dies with it: PR_SET_PDEATHSIG. */
-static int fork_resolver(const struct handover *handover, int *ret_fd)
+/* Before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
+static int program_fork_resolver(const struct handover *handover, int *ret_fd)
 {
 	pid_t egress = getpid(), pid;
 	int pair[2];
@@ -49,7 +49,7 @@ static int fork_resolver(const struct handover *handover, int *ret_fd)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		be_resolver(handover, pair[1], egress);
+		program_run_resolver(handover, pair[1], egress);
 	(void)close(pair[1]);
 	*ret_fd = pair[0];
 	return pid < 0 ? -errno : 0;
@@ -57,8 +57,8 @@ static int fork_resolver(const struct handover *handover, int *ret_fd)
 
 /* ---- egress ---- */
 
-/* The policy and the roots, out of the memory that the keeper filled. */
-static int unpack(const struct handover *handover, int bytes_fd, struct policy **ret_policy, char **ret_roots)
+/* Reads the policy and the root certificates from the keeper's memfd. */
+static int program_unpack(const struct handover *handover, int bytes_fd, struct policy **ret_policy, char **ret_roots)
 {
 	size_t policy_len = handover->policy_len, roots_len = handover->roots_len;
 	char *bytes = mmap(NULL, policy_len + roots_len, PROT_READ, MAP_PRIVATE, bytes_fd, 0);
@@ -79,12 +79,12 @@ static int unpack(const struct handover *handover, int bytes_fd, struct policy *
 	return error;
 }
 
-/* Everything that egress_main wants. 0, or -errno with what could not be done in reply->step. */
-static int receive_all(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
+/* Fills egress_main's options and the reply. 0, or -errno with what failed in reply->step. */
+static int program_receive(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
 		       struct egress_options *options, struct handover_reply *reply)
 {
 	const char *step = "read the policy's network";
-	int error = unpack(handover, bytes_fd, ret_policy, &options->upstream_roots);
+	int error = program_unpack(handover, bytes_fd, ret_policy, &options->upstream_roots);
 
 	options->policy = *ret_policy;
 	options->upstream_roots_len = handover->roots_len;
@@ -104,11 +104,12 @@ static int receive_all(const struct handover *handover, int bytes_fd, struct pol
 	return error;
 }
 
-/* Its own session, without rights, and the resolver at its side; it is locked when all is open. */
-static int settle(const struct handover *handover, int bytes_fd, int *ret_resolver_fd, struct confine *ret_confine)
+/* Forks the resolver and gives up privileges. confine_lock follows when everything is open. */
+static int program_settle(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
+			  struct confine *ret_confine)
 {
 	static const char *const variables[] = {NULL};
-	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = fork_resolver(handover, ret_resolver_fd);
+	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
 		error = confine_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_confine);
@@ -119,7 +120,7 @@ static int settle(const struct handover *handover, int bytes_fd, int *ret_resolv
 	return confine_settle(ret_confine, &handover->user, handover->keeper, variables, keep, 4);
 }
 
-static int be_egress(void)
+static int program_run_egress(void)
 {
 	struct handover_reply reply = {0};
 	struct policy *policy = NULL;
@@ -130,11 +131,11 @@ static int be_egress(void)
 
 	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, &bytes_fd) < 0)
 		return EXIT_FAILURE;
-	error = settle(&handover, bytes_fd, &options.resolver_fd, &confine);
+	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &confine);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .step = "make the processes of the network"};
 	else
-		error = receive_all(&handover, bytes_fd, &policy, &options, &reply);
+		error = program_receive(&handover, bytes_fd, &policy, &options, &reply);
 	if (handover_reply(HELPER_FD, &reply) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);
@@ -142,9 +143,9 @@ static int be_egress(void)
 	return status;
 }
 
-/* ---- accounts, for the policy and --user ---- */
+/* ---- the name service: accounts of a policy and of --user ---- */
 
-static void put_account(const struct passwd *account, struct account_reply *reply)
+static void program_put_account(const struct passwd *account, struct account_reply *reply)
 {
 	reply->found = account && strlen(account->pw_name) < sizeof(reply->text) &&
 		       strlen(account->pw_dir) < sizeof(reply->home);
@@ -156,7 +157,7 @@ static void put_account(const struct passwd *account, struct account_reply *repl
 	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
 }
 
-static void find_group(const char *name, struct account_reply *reply)
+static void program_find_group(const char *name, struct account_reply *reply)
 {
 	const struct group *group = getgrnam(name);
 
@@ -164,25 +165,25 @@ static void find_group(const char *name, struct account_reply *reply)
 	reply->gid = group ? group->gr_gid : 0;
 }
 
-static void find(const struct account_query *query, struct account_reply *reply)
+static void program_find(const struct account_query *query, struct account_reply *reply)
 {
 	switch (query->kind) {
 	case ACCOUNT_UID:
-		put_account(getpwuid(query->id), reply);
+		program_put_account(getpwuid(query->id), reply);
 		break;
 	case ACCOUNT_USER:
-		put_account(getpwnam(query->text), reply);
+		program_put_account(getpwnam(query->text), reply);
 		break;
 	case ACCOUNT_GROUP:
-		find_group(query->text, reply);
+		program_find_group(query->text, reply);
 		break;
 	default:
 		break;
 	}
 }
 
-/* Locked as the resolver is, which asks the C library's name service as well. */
-static int be_accounts(void)
+/* With the resolver's filter, because both use the C library's name service. */
+static int program_run_accounts(void)
 {
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
@@ -201,7 +202,7 @@ static int be_accounts(void)
 		struct account_reply reply = {0};
 
 		query.text[sizeof(query.text) - 1] = '\0';
-		find(&query, &reply);
+		program_find(&query, &reply);
 		if (send(HELPER_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
 			return EXIT_FAILURE;
 	}
@@ -212,19 +213,19 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } roles[] = {
-	{"egress", be_egress},
-	{"accounts", be_accounts},
+	{"egress", program_run_egress},
+	{"accounts", program_run_accounts},
 };
 
 int main(int argc, char **argv)
 {
-	/* Nothing worth a look has been received yet. */
+	/* Before any secret is received. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strcmp(argv[1], roles[i].name) != 0)
 			continue;
-		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* what callgate inherited */
+		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* inherited from callgate */
 		return roles[i].run();
 	}
 	(void)text_print(stderr, HELPER_FILE ": a part of callgate, which starts it; see callgate(1)\n", true);

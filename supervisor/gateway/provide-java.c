@@ -1,6 +1,4 @@
-/*
- * Java does not look at the system's certificates: its own list is provided in place, wherever a Java may be started.
- */
+/* Java ignores the system's certificates: each Java that may be executed gets a cacerts file in its place. */
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -22,7 +20,7 @@ struct search {
 	size_t stores;
 };
 
-static void add_store(struct search *search, const char *home, const char *below)
+static void java_add_store(struct search *search, const char *home, const char *below)
 {
 	char path[PATH_MAX];
 	char *real;
@@ -39,8 +37,8 @@ static void add_store(struct search *search, const char *home, const char *below
 		search->store[search->stores++] = real;
 }
 
-/* A path of some java; links lead to where it is installed. */
-static void look_at(struct search *search, const char *java)
+/* The installation that a path of java leads to. */
+static void java_try(struct search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = realpath(java, NULL);
@@ -50,11 +48,11 @@ static void look_at(struct search *search, const char *java)
 	    !(policy_rights(search->policy, real, len) & POLICY_EXEC))
 		return;
 	real[len - (sizeof(bin) - 1)] = '\0';
-	add_store(search, real, "lib/security/cacerts");
-	add_store(search, real, "jre/lib/security/cacerts"); /* up to Java 8 */
+	java_add_store(search, real, "lib/security/cacerts");
+	java_add_store(search, real, "jre/lib/security/cacerts"); /* up to Java 8 */
 }
 
-static void look_along(struct search *search, const char *path)
+static void java_search_path(struct search *search, const char *path)
 {
 	char java[PATH_MAX];
 
@@ -62,12 +60,12 @@ static void look_along(struct search *search, const char *path)
 		size_t len = strcspn(path, ":");
 
 		if ((size_t)snprintf(java, sizeof(java), "%.*s/java", (int)len, path) < sizeof(java))
-			look_at(search, java);
+			java_try(search, java);
 		path += len + (path[len] == ':');
 	}
 }
 
-static void look_in_environment(struct search *search)
+static void java_search_environment(struct search *search)
 {
 	size_t count;
 	const struct policy_env *env = policy_env(search->policy, &count);
@@ -77,14 +75,14 @@ static void look_in_environment(struct search *search)
 		const char *value = env[i].value ? env[i].value : getenv(env[i].name);
 
 		if (value && strcmp(env[i].name, "PATH") == 0)
-			look_along(search, value);
+			java_search_path(search, value);
 		if (value && strcmp(env[i].name, "JAVA_HOME") == 0 &&
 		    (size_t)snprintf(java, sizeof(java), "%s/bin/java", value) < sizeof(java))
-			look_at(search, java);
+			java_try(search, java);
 	}
 }
 
-static void look_at_usual_places(struct search *search)
+static void java_search_usual_places(struct search *search)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",
 					       "/usr/bin/java"};
@@ -94,7 +92,7 @@ static void look_at_usual_places(struct search *search)
 		if (glob(patterns[i], 0, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			look_at(search, found.gl_pathv[j]);
+			java_try(search, found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
@@ -106,8 +104,8 @@ int egress_provide_java(const struct egress_provide *provide, struct egress_side
 	size_t len = 0;
 	int error = 0;
 
-	look_at_usual_places(&search);
-	look_in_environment(&search);
+	java_search_usual_places(&search);
+	java_search_environment(&search);
 	if (search.stores > 0)
 		error = truststore_jks(provide->trusted, &bytes, &len);
 	for (size_t i = 0; i < search.stores; i++) {

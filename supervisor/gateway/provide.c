@@ -18,9 +18,9 @@
 #include "base/banned.h"
 
 #define ROOTS_MAX (8u << 20)
-#define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's CA alone, for clients that add to their own list */
+#define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients that add it to their own list */
 
-/* Debian, Alpine, Arch; Fedora; its newer place; openSUSE; what OpenSSL's and LibreSSL's default may be. */
+/* Debian, Alpine and Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
 static const char *const bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -42,7 +42,7 @@ char *egress_system_roots(size_t *ret_len)
 
 /* ---- names ---- */
 
-static void put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
+static void provide_put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
 {
 	struct sockaddr_storage address;
 	char text[NET_ADDRESS_TEXT];
@@ -52,7 +52,7 @@ static void put_address(struct buf *buf, const struct pool *pool, uint32_t index
 	buf_printf(buf, "%s %s\n", text, host);
 }
 
-static bool is_real(const struct policy *policy, const char *host)
+static bool provide_is_real(const struct policy *policy, const char *host)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_rules(policy, &count);
@@ -63,11 +63,8 @@ static bool is_real(const struct policy *policy, const char *host)
 	return false;
 }
 
-/*
- * Every exact name that may resolve, so that it does without a query. Those that get real addresses are for egress to
- * answer.
- */
-static int add_hosts(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+/* Every exact name that may resolve, so that it needs no query. Egress resolves those with real addresses. */
+static int provide_hosts(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	char own[HOST_NAME_MAX + 1] = "";
@@ -78,30 +75,28 @@ static int add_hosts(const struct policy *policy, const struct pool *pool, struc
 	    net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
 		buf_printf(&buf, "127.0.0.1 %s\n", own);
 	for (uint32_t index = POOL_FIRST; (host = pool_name(pool, index)); index++) {
-		if (is_real(policy, host) || !policy_net_name(policy, host).allow)
+		if (provide_is_real(policy, host) || !policy_net_name(policy, host).allow)
 			continue;
-		put_address(&buf, pool, index, AF_INET, host);
-		put_address(&buf, pool, index, AF_INET6, host);
+		provide_put_address(&buf, pool, index, AF_INET, host);
+		provide_put_address(&buf, pool, index, AF_INET6, host);
 	}
 	return buf.failed ? -ENOMEM : egress_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
 
-static int add_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+static int provide_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
 				       "netgroup: files\n";
 	int error = egress_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 
-	return error < 0 ? error : add_hosts(policy, pool, side);
+	return error < 0 ? error : provide_hosts(policy, pool, side);
 }
 
 /* ---- trust ---- */
 
-/*
- * Directories on the way may be links, as /etc/ssl/certs is on Fedora. The last name is what is replaced, link or not.
- */
-static bool canonical(const char *path, char ret_path[PATH_MAX])
+/* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
+static bool provide_canonical(const char *path, char ret_path[PATH_MAX])
 {
 	const char *name = strrchr(path, '/');
 	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path)), *real = dir ? realpath(dir, NULL) : NULL;
@@ -109,29 +104,29 @@ static bool canonical(const char *path, char ret_path[PATH_MAX])
 	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s", real ? real : "", real ? name : path) < PATH_MAX;
 }
 
-static int add_bundles(const struct egress_provide *provide, struct egress_side *side)
+static int provide_bundles(const struct egress_provide *provide, struct egress_side *side)
 {
 	char path[PATH_MAX];
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
-		if ((i == 0 || access(bundles[i], F_OK) == 0) && canonical(bundles[i], path))
+		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_canonical(bundles[i], path))
 			error = egress_add_file(side, path, provide->trusted, strlen(provide->trusted));
 	return error;
 }
 
-/* Without an own CA programs find what they are built to look for. */
-static int add_own_ca(const struct egress_provide *provide, struct egress_side *side)
+/* Only with an authority of the run; else programs use their defaults. */
+static int provide_run_ca(const struct egress_provide *provide, struct egress_side *side)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
 					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
 					    "PIP_CERT",           "CARGO_HTTP_CAINFO",
 					    "AWS_CA_BUNDLE",      "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
-	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* besides what they have built in */
+	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* added to built-in certificates */
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 
-	if (!canonical(bundles[0], bundle) || !canonical(RUN_CA, own))
+	if (!provide_canonical(bundles[0], bundle) || !provide_canonical(RUN_CA, own))
 		return -ENOMEM;
 	error = egress_add_file(side, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
@@ -141,7 +136,7 @@ static int add_own_ca(const struct egress_provide *provide, struct egress_side *
 	return error < 0 ? error : egress_provide_java(provide, side);
 }
 
-static int add_trust(struct egress_provide *provide, struct egress_side *side)
+static int provide_trust(struct egress_provide *provide, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int error;
@@ -153,13 +148,13 @@ static int add_trust(struct egress_provide *provide, struct egress_side *side)
 	provide->trusted = buf_take(&buf);
 	if (!provide->trusted)
 		return -ENOMEM;
-	error = add_bundles(provide, side);
-	return error < 0 || !provide->ca ? error : add_own_ca(provide, side);
+	error = provide_bundles(provide, side);
+	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
 }
 
 /* ---- variables ---- */
 
-static int add_placeholders(const struct secrets *secrets, struct egress_side *side)
+static int provide_placeholders(const struct secrets *secrets, struct egress_side *side)
 {
 	int error = 0;
 
@@ -168,7 +163,7 @@ static int add_placeholders(const struct secrets *secrets, struct egress_side *s
 	return error;
 }
 
-static int add_proxies(const struct pool *pool, struct egress_side *side)
+static int provide_proxies(const struct pool *pool, struct egress_side *side)
 {
 	static const char *const http[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"};
 	static const char *const any[] = {"ALL_PROXY", "all_proxy"};
@@ -196,13 +191,13 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 	int error = pool_create(provide->policy, &pool);
 
 	if (error == 0)
-		error = add_names(provide->policy, pool, side);
+		error = provide_names(provide->policy, pool, side);
 	if (error == 0)
-		error = add_trust(provide, side);
+		error = provide_trust(provide, side);
 	if (error == 0)
-		error = add_placeholders(provide->secrets, side);
+		error = provide_placeholders(provide->secrets, side);
 	if (error == 0 && policy_net_proxy_env(provide->policy))
-		error = add_proxies(pool, side);
+		error = provide_proxies(pool, side);
 	free(provide->trusted);
 	provide->trusted = NULL;
 	pool_free(pool);

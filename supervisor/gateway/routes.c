@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-#define LOOPBACK_INDEX 1u /* of each network namespace's first interface, which is always lo: LOOPBACK_IFINDEX */
+#define LOOPBACK_INDEX 1u /* LOOPBACK_IFINDEX of the kernel: lo is the first interface of every network namespace */
 
 struct request {
 	struct nlmsghdr head;
@@ -22,7 +22,7 @@ struct request {
 	char attributes[2 * RTA_SPACE(sizeof(struct in6_addr))];
 };
 
-static void add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
+static void routes_add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
 {
 	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
 
@@ -32,8 +32,8 @@ static void add_attribute(struct request *request, unsigned short type, const vo
 	request->head.nlmsg_len = (uint32_t)(NLMSG_ALIGN(request->head.nlmsg_len) + RTA_LENGTH(len));
 }
 
-/* NLM_F_ACK: the answer is an error message, with 0 when it is done. */
-static int ask(int fd, const struct request *request)
+/* NLM_F_ACK: the reply is an error message, with 0 for success. */
+static int routes_request(int fd, const struct request *request)
 {
 	union {
 		struct nlmsghdr head; /* for its alignment */
@@ -52,7 +52,7 @@ static int ask(int fd, const struct request *request)
 	return error->error == -EEXIST ? 0 : error->error;
 }
 
-static int add_local(int fd, int family, const void *address, unsigned bits)
+static int routes_add_local(int fd, int family, const void *address, unsigned bits)
 {
 	const uint32_t index = LOOPBACK_INDEX;
 	struct request request = {
@@ -67,22 +67,23 @@ static int add_local(int fd, int family, const void *address, unsigned bits)
 			  .rtm_type = RTN_LOCAL},
 	};
 
-	add_attribute(&request, RTA_DST, address, family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
-	add_attribute(&request, RTA_OIF, &index, sizeof(index));
-	return ask(fd, &request);
+	routes_add_attribute(&request, RTA_DST, address,
+			     family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
+	routes_add_attribute(&request, RTA_OIF, &index, sizeof(index));
+	return routes_request(fd, &request);
 }
 
-/* Without IPv6 in the kernel, or with it switched off for lo, programs have no such sockets or addresses either. */
-static int add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
+/* Ignores a kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */
+static int routes_add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
 {
-	int error = add_local(fd, AF_INET6, address, bits);
+	int error = routes_add_local(fd, AF_INET6, address, bits);
 
 	return error == -EOPNOTSUPP || error == -EAFNOSUPPORT || error == -EACCES || error == -EPERM || error == -ENODEV
 		       ? 0
 		       : error;
 }
 
-static int add_named(int fd, const struct net_rule *rule)
+static int routes_add_rule(int fd, const struct net_rule *rule)
 {
 	struct in_addr v4;
 	struct in6_addr v6;
@@ -90,8 +91,8 @@ static int add_named(int fd, const struct net_rule *rule)
 	if (!rule->is_address || rule->proto != NET_UDP)
 		return 0;
 	if (inet_pton(AF_INET, rule->host, &v4) == 1)
-		return add_local(fd, AF_INET, &v4, 32);
-	return inet_pton(AF_INET6, rule->host, &v6) == 1 ? add_local_v6(fd, &v6, 128) : 0;
+		return routes_add_local(fd, AF_INET, &v4, 32);
+	return inet_pton(AF_INET6, rule->host, &v6) == 1 ? routes_add_local_v6(fd, &v6, 128) : 0;
 }
 
 int egress_routes_add(const struct policy *policy)
@@ -104,10 +105,10 @@ int egress_routes_add(const struct policy *policy)
 
 	if (fd < 0)
 		return -errno;
-	error = add_local(fd, AF_INET, &pool.v4, pool.v4_bits);
+	error = routes_add_local(fd, AF_INET, &pool.v4, pool.v4_bits);
 	if (error == 0)
-		error = add_local_v6(fd, &pool.v6, pool.v6_bits);
+		error = routes_add_local_v6(fd, &pool.v6, pool.v6_bits);
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = add_named(fd, &rule[i]);
+		error = routes_add_rule(fd, &rule[i]);
 	return error;
 }

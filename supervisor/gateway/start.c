@@ -23,26 +23,26 @@
 #define ROOTS_MAX (8u << 20)
 #define DNS_PORT 53
 
-/* What egress is given, and the keeper forgets. */
+/* What is sent to egress and then forgotten. */
 struct baggage {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
-	char *roots;    /* owned; the system's */
-	char *upstream; /* owned; those and the policy's own; NULL: none */
+	char *roots;    /* the system's certificates; owned */
+	char *upstream; /* those and network.upstream_ca; NULL: none. Owned */
 	struct handover_reply reply;
 };
 
-static int fail(struct policy_error *error, int code, const char *what)
+static int start_fail(struct policy_error *error, int code, const char *what)
 {
 	if (!error->text[0])
 		(void)snprintf(error->text, sizeof(error->text), "cannot %s: %s", what, strerror(-code));
 	return code;
 }
 
-/* ---- what it takes ---- */
+/* ---- what is read from the host ---- */
 
-/* Whether some connection is opened: policy_net_intercepts for all that the rules' patterns may mean. */
-static bool opens_any(const struct policy *policy)
+/* Whether TLS of any connection may be intercepted: policy_net_intercepts for all names that rules can match. */
+static bool start_may_intercept(const struct policy *policy)
 {
 	size_t count, secrets;
 	const struct net_rule *rule = policy_net_rules(policy, &count);
@@ -54,8 +54,7 @@ static bool opens_any(const struct policy *policy)
 	return false;
 }
 
-/* network.upstream_ca, by its canonical name. */
-static int read_upstream(const char *path, char **ret_text, struct policy_error *error)
+static int start_read_upstream_ca(const char *path, char **ret_text, struct policy_error *error)
 {
 	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *text = NULL;
@@ -87,8 +86,8 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	if (secrets)
 		r = secrets_load(policy, &ret_read->secrets, ret_error);
 	if (r < 0)
-		return fail(ret_error, r, "read the policy's secrets");
-	return path ? read_upstream(path, &ret_read->upstream_ca, ret_error) : 0;
+		return start_fail(ret_error, r, "read the policy's secrets");
+	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
 void egress_read_done(struct egress_read *read)
@@ -98,7 +97,7 @@ void egress_read_done(struct egress_read *read)
 	*read = (struct egress_read){NULL, NULL};
 }
 
-static int join_roots(struct baggage *baggage, const char *more)
+static int baggage_join_roots(struct baggage *baggage, const char *more)
 {
 	size_t len;
 
@@ -112,7 +111,6 @@ static int join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-/* What is read from the host. */
 static int baggage_fill(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
@@ -123,9 +121,9 @@ static int baggage_fill(struct baggage *baggage, struct policy_error *error)
 		r = egress_read(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
-		r = join_roots(baggage, read->upstream_ca);
+		r = baggage_join_roots(baggage, read->upstream_ca);
 	egress_read_done(read);
-	return r < 0 ? fail(error, r, "read the system's certificates") : 0;
+	return r < 0 ? start_fail(error, r, "read the system's certificates") : 0;
 }
 
 static void baggage_done(struct baggage *baggage)
@@ -137,8 +135,8 @@ static void baggage_done(struct baggage *baggage)
 
 /* ---- the processes ---- */
 
-/* The packed network and the roots. */
-static int write_bytes(const struct baggage *baggage, struct handover *handover, int *ret_fd)
+/* A memfd with the packed network and the root certificates. */
+static int start_pack(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
 	_cleanup_buf_ struct buf buf = {0};
@@ -156,7 +154,7 @@ static int write_bytes(const struct baggage *baggage, struct handover *handover,
 	return 0;
 }
 
-static int hand_over(struct baggage *baggage, const struct egress_side *side)
+static int start_hand_over(struct baggage *baggage, const struct egress_side *side)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct handover handover = {
@@ -164,10 +162,10 @@ static int hand_over(struct baggage *baggage, const struct egress_side *side)
 		.user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
 		.landlock = layers_wanted(options->layers, LAYER_LANDLOCK),
-		.makes_ca = opens_any(options->policy),
+		.makes_ca = start_may_intercept(options->policy),
 	};
 	_cleanup_close_ int bytes_fd = -1;
-	int error = write_bytes(baggage, &handover, &bytes_fd);
+	int error = start_pack(baggage, &handover, &bytes_fd);
 
 	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
 	if (error == 0)
@@ -178,7 +176,7 @@ static int hand_over(struct baggage *baggage, const struct egress_side *side)
 	return error;
 }
 
-static int start_helper(struct egress_side *side, struct policy_error *error)
+static int start_process(struct egress_side *side, struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct helper egress;
@@ -192,11 +190,11 @@ static int start_helper(struct egress_side *side, struct policy_error *error)
 	side->pid = egress.pid;
 	side->control_fd = egress.fd;
 	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
-	return side->pidfd < 0 ? fail(error, -errno, "watch the egress process") : 0;
+	return side->pidfd < 0 ? start_fail(error, -errno, "watch the egress process") : 0;
 }
 
-/* That it runs, and is ours, before it is given anything. */
-static int await_greeting(const struct egress_side *side, struct policy_error *error)
+/* Egress must run, and be of this callgate, before it is sent anything. */
+static int start_await_greeting(const struct egress_side *side, struct policy_error *error)
 {
 	const struct helper egress = {.pid = side->pid, .fd = side->control_fd};
 	const char *why;
@@ -207,47 +205,47 @@ static int await_greeting(const struct egress_side *side, struct policy_error *e
 	return r;
 }
 
-/* It loads its libraries while the host is read. */
-static int make_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+/* Egress loads its libraries while the host is read. */
+static int start_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
-	int r = start_helper(side, error);
+	int r = start_process(side, error);
 
 	if (r == 0)
 		r = baggage_fill(baggage, error);
 	if (r == 0)
-		r = await_greeting(side, error);
+		r = start_await_greeting(side, error);
 	if (r == 0) {
-		r = hand_over(baggage, side);
+		r = start_hand_over(baggage, side);
 		if (r == 0)
 			r = handover_await(side->control_fd, &baggage->reply);
-		r = r < 0 ? fail(error, r, "start the egress process") : 0;
+		r = r < 0 ? start_fail(error, r, "start the egress process") : 0;
 	}
 	if (r == 0 && baggage->reply.error < 0)
-		r = fail(error, baggage->reply.error, baggage->reply.step);
+		r = start_fail(error, baggage->reply.error, baggage->reply.step);
 	return r;
 }
 
-/* Addresses for a run without a network namespace, and the port of names there, while we may be root. */
-static int take_address(struct egress_side *side)
+/* Loopback addresses for a run without a network namespace, with their DNS port while callgate may be root. */
+static int start_take_address(struct egress_side *side)
 {
 	uint16_t port;
 	int error = egress_address_take(&side->own, &side->own_fd);
 
 	if (error == 0)
 		(void)egress_address_bind(side->own, DNS_PORT, side->dns_fd,
-					  &port); /* refused: another port is taken later */
+					  &port); /* on failure another port is used: guest.c */
 	return error;
 }
 
-static int start(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+static int start_all(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
-	/* Before there is anything worth a look; settle() in keeper.c says the same again. */
+	/* Before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return fail(error, -errno, "keep others from looking into callgate");
-	r = make_egress(baggage, side, error);
+		return start_fail(error, -errno, "keep others from looking into callgate");
+	r = start_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;
@@ -255,8 +253,8 @@ static int start(struct baggage *baggage, struct egress_side *side, struct polic
 		r = egress_provide(&provide, side);
 	}
 	if (r == 0)
-		r = take_address(side);
-	return r < 0 ? fail(error, r, "make what the program gets of the network") : 0;
+		r = start_take_address(side);
+	return r < 0 ? start_fail(error, r, "make what the program gets of the network") : 0;
 }
 
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
@@ -273,7 +271,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 		return 0;
 	}
 	ret_side->active = true;
-	r = start(&baggage, ret_side, ret_error);
+	r = start_all(&baggage, ret_side, ret_error);
 	baggage_done(&baggage);
 	if (r < 0) {
 		(void)egress_side_end(ret_side, &status);

@@ -1,6 +1,6 @@
 /*
- * What the result says of the network: equal requests and connections counted, in the order of their first; and what
- * each rule's budget came to by the records, which egress keeps.
+ * The network part of the result: requests and connections, where equal ones are one entry with a count, and the use of
+ * each rule's budget as the records show it. Egress enforces the budgets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,32 +66,32 @@ void summary_free(struct summary *summary)
 	free(summary);
 }
 
-static const char *text(const char *maybe)
+static const char *or_empty(const char *maybe)
 {
 	return maybe ? maybe : "";
 }
 
 static uint64_t entry_hash(const struct summary *summary, const struct summary_item *item)
 {
-	uint64_t hash = texthash(&summary->hash, item->port, text(item->host), strlen(text(item->host)));
+	uint64_t hash = texthash(&summary->hash, item->port, or_empty(item->host), strlen(or_empty(item->host)));
 
-	hash = texthash(&summary->hash, hash ^ item->status, text(item->path), strlen(text(item->path)));
-	return texthash(&summary->hash, hash, text(item->method), strlen(text(item->method)));
+	hash = texthash(&summary->hash, hash ^ item->status, or_empty(item->path), strlen(or_empty(item->path)));
+	return texthash(&summary->hash, hash, or_empty(item->method), strlen(or_empty(item->method)));
 }
 
 static bool entry_is_same(const struct entry *entry, const struct summary_item *item)
 {
 	return entry->port == item->port && entry->status == item->status && entry->allow == item->allow &&
-	       strcmp(entry->host, text(item->host)) == 0 && strcmp(entry->path, text(item->path)) == 0 &&
-	       strcmp(entry->method, text(item->method)) == 0 && strcmp(entry->rule, text(item->rule)) == 0 &&
-	       strcmp(entry->reason, text(item->reason)) == 0;
+	       strcmp(entry->host, or_empty(item->host)) == 0 && strcmp(entry->path, or_empty(item->path)) == 0 &&
+	       strcmp(entry->method, or_empty(item->method)) == 0 && strcmp(entry->rule, or_empty(item->rule)) == 0 &&
+	       strcmp(entry->reason, or_empty(item->reason)) == 0;
 }
 
 static bool entry_init(struct entry *entry, const struct summary_item *item)
 {
-	*entry = (struct entry){.host = strdup(text(item->host)), .method = strdup(text(item->method)),
-				.path = strdup(text(item->path)), .rule = strdup(text(item->rule)),
-				.reason = strdup(text(item->reason)), .port = item->port, .status = item->status,
+	*entry = (struct entry){.host = strdup(or_empty(item->host)), .method = strdup(or_empty(item->method)),
+				.path = strdup(or_empty(item->path)), .rule = strdup(or_empty(item->rule)),
+				.reason = strdup(or_empty(item->reason)), .port = item->port, .status = item->status,
 				.allow = item->allow};
 	if (entry->host && entry->method && entry->path && entry->rule && entry->reason)
 		return true;
@@ -99,7 +99,7 @@ static bool entry_init(struct entry *entry, const struct summary_item *item)
 	return false;
 }
 
-/* Sums are told, not relied on; they stop at what JSON's integers hold. */
+/* Saturates at the largest JSON integer. The sums are only shown. */
 static uint64_t summary_sum(uint64_t one, uint64_t other)
 {
 	uint64_t both;
@@ -222,7 +222,7 @@ void usage_free(struct usage *usage)
 	free(usage);
 }
 
-/* NULL: it has none. */
+/* NULL: there is no such rule. */
 static struct use *usage_find(struct usage *usage, const char *label)
 {
 	for (size_t i = 0; i < usage->count; i++)
@@ -271,7 +271,7 @@ void usage_hit(struct usage *usage, const char *label, const struct control_reco
 	use->connections_hit |= strcmp(record->reason, "cap_connections") == 0;
 }
 
-/* A budget the rule does not have is left out. */
+/* Omits a budget that the rule does not have. */
 static void usage_set_meter(json_t *object, const char *name, uint64_t limit, uint64_t used, bool hit)
 {
 	if (limit)

@@ -27,7 +27,7 @@
 #define END "-----END CERTIFICATE-----"
 static const char password[] = "changeit"; /* Java's default password; it protects nothing */
 
-static void put_number(struct buf *buf, uint64_t value, unsigned bytes)
+static void truststore_put_number(struct buf *buf, uint64_t value, unsigned bytes)
 {
 	while (bytes-- > 0) {
 		const char byte = (char)(value >> (8 * bytes));
@@ -36,27 +36,27 @@ static void put_number(struct buf *buf, uint64_t value, unsigned bytes)
 	}
 }
 
-static void put_text(struct buf *buf, const char *text)
+static void truststore_put_text(struct buf *buf, const char *text)
 {
-	put_number(buf, strlen(text), 2);
+	truststore_put_number(buf, strlen(text), 2);
 	buf_puts(buf, text);
 }
 
-static void put_certificate(struct buf *buf, unsigned number, const unsigned char *der, size_t len)
+static void truststore_put_certificate(struct buf *buf, unsigned number, const unsigned char *der, size_t len)
 {
 	char alias[32];
 
 	(void)snprintf(alias, sizeof(alias), "callgate-%u", number);
-	put_number(buf, TRUSTED, 4);
-	put_text(buf, alias);
-	put_number(buf, 0, 8); /* date of creation */
-	put_text(buf, "X.509");
-	put_number(buf, len, 4);
+	truststore_put_number(buf, TRUSTED, 4);
+	truststore_put_text(buf, alias);
+	truststore_put_number(buf, 0, 8); /* date of creation */
+	truststore_put_text(buf, "X.509");
+	truststore_put_number(buf, len, 4);
 	buf_add(buf, der, len);
 }
 
-/* Returns the number of certificates; -ENOMEM. What is not base64 is left out. */
-static int put_all(struct buf *buf, const char *pem)
+/* The number of certificates, or -ENOMEM. Skips what is not base64. */
+static int truststore_put_all(struct buf *buf, const char *pem)
 {
 	const char *end;
 	int count = 0;
@@ -72,13 +72,13 @@ static int put_all(struct buf *buf, const char *pem)
 		base64_decode_init(&decode);
 		if (base64_decode_update(&decode, &der_len, der, len, text) && base64_decode_final(&decode) &&
 		    der_len > 0)
-			put_certificate(buf, (unsigned)++count, der, der_len);
+			truststore_put_certificate(buf, (unsigned)++count, der, der_len);
 		pem = end;
 	}
 	return count;
 }
 
-static void put_digest(struct buf *buf)
+static void truststore_put_digest(struct buf *buf)
 {
 	uint8_t digest[SHA1_DIGEST_SIZE], wide[2 * (sizeof(password) - 1)];
 	struct sha1_ctx hash;
@@ -102,17 +102,17 @@ int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	size_t len;
 	char *bytes;
 
-	put_number(&buf, MAGIC, 4);
-	put_number(&buf, VERSION, 4);
-	put_number(&buf, 0, 4);
-	count = put_all(&buf, pem);
+	truststore_put_number(&buf, MAGIC, 4);
+	truststore_put_number(&buf, VERSION, 4);
+	truststore_put_number(&buf, 0, 4);
+	count = truststore_put_all(&buf, pem);
 	if (buf.failed || count < 0)
 		return -ENOMEM;
 	if (count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
 		buf.data[COUNT_AT + i] = (char)((unsigned)count >> (8 * (3 - i)));
-	put_digest(&buf);
+	truststore_put_digest(&buf);
 	len = buf.len;
 	bytes = buf_take(&buf);
 	if (!bytes)
