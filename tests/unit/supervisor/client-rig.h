@@ -1,4 +1,4 @@
-/* Both neighbours of the egress client: a program whose connect(2) is notified, and an egress played by the test. */
+/* For tests of egress' client: a program whose connect(2) is notified, and the test in the part of egress. */
 #ifndef CALLGATE_TESTS_CLIENT_RIG_H
 #define CALLGATE_TESTS_CLIENT_RIG_H
 

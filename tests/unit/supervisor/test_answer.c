@@ -1,4 +1,4 @@
-/* How calls are answered, on a real listener; that each kind of outcome is, and releases what it owns. */
+/* Responses on a real listener. Every kind of outcome gets one and releases what it owns. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +129,7 @@ START_TEST(test_later)
 		ck_assert(answer_is_awaited(&answer));
 		answer_end(&answer, results[i]);
 		ck_assert(!answer_is_awaited(&answer));
-		answer_end(&answer, 3); /* nobody waits: nothing happens */
+		answer_end(&answer, 3); /* the call has ended: no effect */
 	}
 	end();
 	for (size_t i = 0; i < 4; i++)
@@ -137,7 +137,7 @@ START_TEST(test_later)
 }
 END_TEST
 
-START_TEST(test_nobody_waits)
+START_TEST(test_call_has_ended)
 {
 	struct answer answer;
 
@@ -173,7 +173,7 @@ START_TEST(test_outcomes)
 	ck_assert(perform(OUTCOME_VALUE, 42));
 	ck_assert(perform(OUTCOME_ERROR, -EXDEV));
 	ck_assert(perform(OUTCOME_CONTINUE, 0));
-	ck_assert(perform(OUTCOME_FETCH, 0)); /* not judged: refused */
+	ck_assert(perform(OUTCOME_FETCH, 0)); /* never performed: EPERM */
 	ck_assert(perform(OUTCOME_GONE, 0));
 	row.basis = BASIS_MEMORY;
 	ck_assert(perform(OUTCOME_CONTINUE, 0));
@@ -205,7 +205,7 @@ static void free_work(struct call_work *work)
 	works_freed++;
 }
 
-/* Whatever a kind owns is released once; what it does not own is left alone, and released twice is harmless. */
+/* A kind releases what it owns and nothing else. A second release has no effect. */
 START_TEST(test_release)
 {
 	static struct call_work work = {.free = free_work};
@@ -234,7 +234,7 @@ int main(void)
 	TCase *tcase = tcase_create("answer");
 
 	tcase_add_test(tcase, test_later);
-	tcase_add_test(tcase, test_nobody_waits);
+	tcase_add_test(tcase, test_call_has_ended);
 	tcase_add_test(tcase, test_outcomes);
 	tcase_add_loop_test(tcase, test_release, 0, OUTCOME_MAX);
 	suite_add_tcase(suite, tcase);

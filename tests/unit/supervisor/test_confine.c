@@ -1,4 +1,4 @@
-/* What is left to the processes of the egress side once they are locked: tried, by the filter and by Landlock alone. */
+/* Attempts of locked egress processes, with the filter and with Landlock alone. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static pid_t parent;
 static struct sockaddr_in server;
 static char own_mem[32];
 
-/* Each returns true when it got through. */
+/* Each returns true when it succeeds. */
 static bool opens(const char *path, int flags)
 {
 	return open(path, flags, 0600) >= 0;
@@ -199,7 +199,7 @@ static const struct {
 	const char *name;
 	bool (*attempt)(void);
 	unsigned may; /* roles it works for */
-	int landlock; /* the ABI that refuses it without a filter as well; 0: none does */
+	int landlock; /* the Landlock ABI that refuses it without a filter; 0: none */
 } attempts[] = {
 	{"read a file", reads_a_file, R, 1},
 	{"list a directory", lists_a_directory, R, 1},
@@ -254,7 +254,7 @@ static _Noreturn void try_all(struct confine *confine, int report_fd, int abi)
 	for (size_t i = 0; i < ATTEMPTS; i++) {
 		char got = '-';
 
-		/* Without the filter: only what Landlock is there to refuse. */
+		/* Without the filter: only what Landlock refuses. */
 		if (filter || (attempts[i].landlock && attempts[i].landlock <= abi))
 			got = attempts[i].attempt() ? 'y' : 'n';
 		if (write(report_fd, &got, 1) != 1)

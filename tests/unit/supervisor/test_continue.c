@@ -1,4 +1,4 @@
-/* Which calls can be continued at all, whoever asks: on a real listener. */
+/* Which calls answer.c continues for any caller, on a real listener. */
 #include <check.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -36,7 +36,7 @@ static void play(volatile int *shared)
 	_exit(syscall(SYS_getpriority, 0, 0, 0) < 0 ? errno : 0);
 }
 
-/* What the child's call came to, and what answer_continue (or, with terms, answer_pass) returned. */
+/* The result of the child's call, and of answer_continue or, with terms, answer_pass. */
 static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 {
 	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -147,7 +147,7 @@ START_TEST(leaves_alone_what_has_one_cpu)
 }
 END_TEST
 
-START_TEST(leaves_a_mask_that_somebody_else_set)
+START_TEST(leaves_a_mask_that_another_process_set)
 {
 	cpu_set_t pinned, other;
 
@@ -217,7 +217,7 @@ int main(void)
 	tcase_add_test(tcase, leaves_processes_outside_the_run);
 	tcase_add_test(tcase, stops_when_the_run_sets_a_mask);
 	tcase_add_test(tcase, leaves_alone_what_has_one_cpu);
-	tcase_add_test(tcase, leaves_a_mask_that_somebody_else_set);
+	tcase_add_test(tcase, leaves_a_mask_that_another_process_set);
 	tcase_add_test(tcase, leaves_a_process_with_a_number_used_again);
 	tcase_add_test(tcase, knows_loadavg);
 	suite_add_tcase(suite, tcase);

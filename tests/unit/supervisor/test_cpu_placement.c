@@ -17,7 +17,7 @@
 /* Calls that show a mask. */
 static const int showing[] = {SYS_sched_getaffinity, SYS_sched_setaffinity};
 
-/* Everybody has what he should have: one CPU, or all. */
+/* Every task has the expected mask: one CPU, or all. */
 static bool all_have(int count, const pid_t *tid, unsigned tids)
 {
 	bool good = cpus(0) == count && cpus(task.tid) == count;
@@ -140,7 +140,7 @@ START_TEST(pins_again_at_a_call)
 	pin(NULL);
 	made = grandchild();
 	call(made, SYS_openat);
-	turns(200); /* nobody calls */
+	turns(200); /* no call is made */
 	ck_assert(all_have(CPU_COUNT(&full), &made, 1));
 	call(task.tid, SYS_openat);
 	ck_assert(all_have(1, &made, 1));

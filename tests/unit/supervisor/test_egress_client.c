@@ -1,5 +1,5 @@
 /*
- * The supervisor's end of the line to egress: connects that wait, what egress may say and when, what a lying one gets.
+ * Egress' client: connects that wait, the messages that egress may send and when, and illegal messages.
  */
 #include <check.h>
 #include <errno.h>
@@ -245,7 +245,7 @@ START_TEST(test_killed_while_waiting)
 	ck_assert_int_eq(kill(rig.pid, SIGKILL), 0);
 	client_rig_expect(&rig, CONTROL_CANCEL, &message);
 	ck_assert_uint_eq(message.id.conn, conn);
-	answer(conn, -ECONNABORTED); /* nobody is there to hear it */
+	answer(conn, -ECONNABORTED); /* the program is dead */
 	client_rig_close(&rig, conn);
 	ck_assert(egress_client_alive(rig.client));
 	ck_assert_str_eq(text_of(NULL, "errno"), "EINTR");
@@ -288,7 +288,7 @@ static unsigned fill_backlog(int *fds, unsigned most)
 	return count;
 }
 
-/* A listener whose queue is full keeps a connect waiting, and nobody else. */
+/* A full backlog keeps one connect waiting, and nothing else. */
 START_TEST(test_full_backlog)
 {
 	int fds[8];
@@ -442,7 +442,7 @@ START_TEST(test_lying_otherwise)
 }
 END_TEST
 
-/* What may be said once. */
+/* Messages that are permitted once. */
 START_TEST(test_said_twice)
 {
 	struct control_message message;
@@ -478,7 +478,7 @@ START_TEST(test_said_twice)
 }
 END_TEST
 
-/* It has nothing to give. */
+/* Egress has no upstream connection to offer. */
 START_TEST(test_descriptor)
 {
 	struct control_message message = client_rig_message(CONTROL_READY);
@@ -491,7 +491,7 @@ START_TEST(test_descriptor)
 }
 END_TEST
 
-/* One that asks without listening is not read any more; once it listens it gets its answers, in order. */
+/* An egress that sends and does not read is not read either. Once it reads, it gets its replies in order. */
 START_TEST(test_flood)
 {
 	enum { FLOOD = 3 * LINE_QUEUE_MAX };
@@ -606,7 +606,7 @@ START_TEST(test_result)
 }
 END_TEST
 
-/* A server that is down, and one whose name is not to be had, are no denials. */
+/* A server that is down and a name that does not resolve are no denials. */
 START_TEST(test_failure_is_no_denial)
 {
 	struct control_message message;
@@ -632,7 +632,7 @@ START_TEST(test_failure_is_no_denial)
 }
 END_TEST
 
-/* One that names why twice is counted once; and who rejects our authority gets advice. */
+/* A repeated reason counts once. A client that rejects the run's authority gets advice. */
 START_TEST(test_refused_open)
 {
 	struct control_message message;
@@ -658,7 +658,7 @@ START_TEST(test_refused_open)
 }
 END_TEST
 
-/* What a budget came to, by what the closes say. */
+/* The use of a budget, by the close records. */
 START_TEST(test_budget)
 {
 	struct control_message message = client_rig_record(&rig, CONTROL_EVENT_OPEN, 1);
@@ -713,7 +713,7 @@ START_TEST(test_many)
 }
 END_TEST
 
-/* What cannot be recorded must not be done. */
+/* Egress must not do what cannot be recorded. */
 START_TEST(test_full_log)
 {
 	struct rlimit limit = {.rlim_max = RLIM_INFINITY};
@@ -795,7 +795,7 @@ START_TEST(test_finish)
 }
 END_TEST
 
-/* Nobody answers. */
+/* Egress does not reply. */
 START_TEST(test_finish_deaf)
 {
 	uint64_t start = client_rig_now_ms();

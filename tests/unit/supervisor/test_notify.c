@@ -1,4 +1,4 @@
-/* A descriptor is given once, and is the only one when the call returns, whatever signals come in between. */
+/* A descriptor is added once, and is the only one when the call returns, whatever signals come meanwhile. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int install(void)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 }
 
-/* The program: it is given the writer, closes it, and then is at the end of the pipe. */
+/* The program gets the pipe's writing end, closes it, and then reads the end of file. */
 static void *call(void *nothing)
 {
 	atomic_store(&listener, install());
@@ -66,7 +66,7 @@ static void *call(void *nothing)
 	return nothing;
 }
 
-/* The next that is free: nothing has been left open below. */
+/* The lowest free descriptor: nothing below it was left open. */
 static int next_number(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* The tracer on real processes: events, rewinds, kills. The test program itself is what the guests execute. */
+/* The tracer on real processes: events, restarted calls, kills. The targets execute the test program itself. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +27,13 @@
 static struct rig rig;
 static char *const no_env[] = {NULL};
 
-/* ---- the program the guests execute: "self MODE ..." ---- */
+/* ---- the program that targets execute: "self MODE ..." ---- */
 
 static int play(int argc, char **argv)
 {
 	if (strcmp(argv[1], "exit") == 0 && argc == 3)
 		return (int)strtol(argv[2], NULL, 10);
-	if (strcmp(argv[1], "execfn") == 0 && argc == 3) /* what the kernel says it was called */
+	if (strcmp(argv[1], "execfn") == 0 && argc == 3) /* AT_EXECFN */
 		return strcmp((const char *)getauxval(AT_EXECFN), argv[2]) == 0 ? 0 : 50;
 	if (strcmp(argv[1], "script") == 0) /* as the interpreter of "#!/virt/self script" */
 		return argc == 5 && strcmp(argv[0], "/virt/self") == 0 && strcmp(argv[2], "/virt/run") == 0 &&
@@ -45,7 +45,7 @@ static int play(int argc, char **argv)
 
 /* ---- exec ---- */
 
-static void guest_exec(void)
+static void target_exec(void)
 {
 	char *argv[] = {rig.self, "exit", "7", NULL};
 
@@ -66,11 +66,11 @@ START_TEST(exec_runs)
 {
 	if (_i)
 		be_old();
-	expect(guest_exec, 7 << 8);
+	expect(target_exec, 7 << 8);
 }
 END_TEST
 
-static void guest_absent(void)
+static void target_absent(void)
 {
 	char *argv[] = {"x", NULL};
 
@@ -82,7 +82,7 @@ static void guest_absent(void)
 
 START_TEST(exec_fails_natively)
 {
-	expect(guest_absent, 0);
+	expect(target_absent, 0);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ static void no_loader(struct exec_plan *plan)
 	plan->has_interp = false;
 }
 
-/* Approved was the loader, run by itself; it runs, but as another program's loader. */
+/* The approved program is a loader run by itself. It runs, but as the loader of another program. */
 static void loader_alone(struct exec_plan *plan)
 {
 	plan->image.dev = plan->interp.dev;
@@ -113,7 +113,7 @@ static void other_name(struct exec_plan *plan)
 	plan->execfn[0] = '.';
 }
 
-/* What the kernel was told ends like it. */
+/* The name that the kernel used ends like the approved one. */
 static void shorter_name(struct exec_plan *plan)
 {
 	char *name = strdup(strrchr(plan->execfn, '/'));
@@ -139,7 +139,7 @@ START_TEST(exec_mismatch_kills)
 	rig.tamper = tampers[_i / 2];
 	if (_i % 2)
 		be_old();
-	expect(guest_exec, SIGKILL);
+	expect(target_exec, SIGKILL);
 }
 END_TEST
 
@@ -148,14 +148,14 @@ END_TEST
 static void *thread_exec(void *arg)
 {
 	(void)arg;
-	guest_exec();
+	target_exec();
 	return NULL;
 }
 
 static void *thread_chdir(void *arg)
 {
 	(void)arg;
-	while (chdir("/virt/dir") == 0 || errno != EDOM) /* for ever: no chdir gives that */
+	while (chdir("/virt/dir") == 0 || errno != EDOM) /* forever: chdir never returns EDOM */
 		;
 	return NULL;
 }
@@ -171,7 +171,7 @@ static void exec_in_thread(bool busy_leader)
 	(void)pause();
 }
 
-static void guest_threads(void)
+static void target_threads(void)
 {
 	for (int i = 0; i < 1000; i++) {
 		pid_t pid = fork();
@@ -187,11 +187,11 @@ static void guest_threads(void)
 
 START_TEST(exec_from_threads)
 {
-	expect(guest_threads, 0);
+	expect(target_threads, 0);
 }
 END_TEST
 
-/* ---- a descriptor that the task sends, while another thread's exec fails ---- */
+/* ---- a thread sends its descriptor while another thread's exec fails ---- */
 
 static void *fail_exec(void *stop)
 {
@@ -202,7 +202,7 @@ static void *fail_exec(void *stop)
 	return NULL;
 }
 
-static void guest_fetch(void)
+static void target_fetch(void)
 {
 	int fd = open(rig.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	volatile int stop = 0;
@@ -215,12 +215,12 @@ static void guest_fetch(void)
 	}
 	stop = 1;
 	CHECK(pthread_join(thread, NULL) == 0);
-	CHECK(open("/", O_RDONLY | O_CLOEXEC) == fd + 1); /* nothing of ours is left */
+	CHECK(open("/", O_RDONLY | O_CLOEXEC) == fd + 1); /* no carrier is left */
 }
 
 START_TEST(fetch_beside_failing_execs)
 {
-	expect(guest_fetch, 0);
+	expect(target_fetch, 0);
 	ck_assert_uint_eq(rig.fetched, 2000);
 }
 END_TEST
@@ -238,13 +238,13 @@ static pid_t vfork_exec(char *const *argv)
 	return pid;
 }
 
-static void guest_spawn(void)
+static void target_spawn(void)
 {
 	char *plain[] = {rig.self, "exit", "7", NULL};
-	char *detour[] = {"/virt/self", "exit", "8", NULL};
+	char *restarted[] = {"/virt/self", "exit", "8", NULL};
 
 	for (int i = 0; i < 300; i++) {
-		char **argv = i % 2 ? plain : detour;
+		char **argv = i % 2 ? plain : restarted;
 		int status;
 		pid_t pid;
 
@@ -259,13 +259,13 @@ static void guest_spawn(void)
 
 START_TEST(exec_from_vfork)
 {
-	expect(guest_spawn, 0);
+	expect(target_spawn, 0);
 }
 END_TEST
 
-/* ---- detours ---- */
+/* ---- restarted execs ---- */
 
-static void guest_detour(void)
+static void target_restart(void)
 {
 	char *argv[] = {"renamed", "execfn", "/virt/.//self", NULL};
 
@@ -273,7 +273,7 @@ static void guest_detour(void)
 	_exit(1);
 }
 
-static void guest_detour_at(void)
+static void target_restart_at(void)
 {
 	char *argv[] = {"renamed", "execfn", "/virt/self", NULL};
 
@@ -281,7 +281,7 @@ static void guest_detour_at(void)
 	_exit(1);
 }
 
-static void guest_script(void)
+static void target_script(void)
 {
 	char *argv[] = {"run", "one", "two words", NULL};
 
@@ -289,22 +289,22 @@ static void guest_script(void)
 	_exit(1);
 }
 
-START_TEST(detour_names_the_virtual_path)
+START_TEST(restart_names_the_virtual_path)
 {
-	expect(_i ? guest_detour_at : guest_detour, 0);
-	ck_assert_uint_eq(rig.reruns, 1);
+	expect(_i ? target_restart_at : target_restart, 0);
+	ck_assert_uint_eq(rig.restarts, 1);
 }
 END_TEST
 
-START_TEST(detour_builds_script_arguments)
+START_TEST(restart_builds_script_arguments)
 {
 	rig_write(&rig, "run", "#!/virt/self script\n", 0755);
-	expect(guest_script, 0);
+	expect(target_script, 0);
 }
 END_TEST
 
-/* A stack below which nothing may be written: the call must fail, not the program's memory be damaged. */
-static void guest_bad_stack(void)
+/* Nothing may be written below this stack: the call must fail, and no memory of the program may change. */
+static void target_bad_stack(void)
 {
 #if defined(__x86_64__)
 	char *page = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -327,15 +327,15 @@ static void guest_bad_stack(void)
 	CHECK(chdir("/virt/dir") == 0);
 }
 
-START_TEST(detour_without_stack_fails)
+START_TEST(restart_without_stack_fails)
 {
-	expect(guest_bad_stack, 0);
+	expect(target_bad_stack, 0);
 }
 END_TEST
 
-static void guest_deep_stack(void)
+static void target_deep_stack(void)
 {
-	/* Below what the kernel has mapped of the main stack: it has to be grown for the blob. */
+	/* Below the mapped part of the main stack, which has to grow for the blob. */
 #if defined(__x86_64__)
 	char *argv[] = {"/virt/self", "exit", "7", NULL};
 	unsigned long start = (unsigned long)__builtin_frame_address(0);
@@ -354,12 +354,12 @@ static void guest_deep_stack(void)
 			 : "rcx", "r11", "r12", "memory");
 	CHECK(result == 0); /* it is another program by now */
 #endif
-	guest_exec();
+	target_exec();
 }
 
-START_TEST(detour_grows_the_stack)
+START_TEST(restart_grows_the_stack)
 {
-	expect(guest_deep_stack, 7 << 8);
+	expect(target_deep_stack, 7 << 8);
 }
 END_TEST
 
@@ -373,7 +373,7 @@ static void check_cwd(void)
 	CHECK(getcwd(cwd, sizeof(cwd)) && strcmp(cwd, want) == 0);
 }
 
-static void guest_chdir(void)
+static void target_chdir(void)
 {
 	CHECK(chdir("/virt/dir") == 0);
 	check_cwd();
@@ -394,7 +394,7 @@ static void guest_chdir(void)
 
 START_TEST(chdir_goes_by_descriptor)
 {
-	expect(guest_chdir, 0);
+	expect(target_chdir, 0);
 }
 END_TEST
 
@@ -425,7 +425,7 @@ static void storm(bool restart)
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
 }
 
-static void guest_storm(void)
+static void target_storm(void)
 {
 	storm(true);
 	for (int i = 0; i < 2000; i++)
@@ -435,11 +435,11 @@ static void guest_storm(void)
 
 START_TEST(chdir_under_signals)
 {
-	expect(guest_storm, 0);
+	expect(target_storm, 0);
 }
 END_TEST
 
-static void guest_stopped(void)
+static void target_stopped(void)
 {
 	pid_t pid = fork();
 	int status;
@@ -448,7 +448,7 @@ static void guest_stopped(void)
 	if (pid == 0) {
 		for (int i = 0; i < 500; i++)
 			CHECK(chdir("/virt/dir") == 0);
-		guest_exec();
+		target_exec();
 	}
 	for (int i = 0; i < 50; i++) {
 		(void)usleep(500);
@@ -459,8 +459,8 @@ static void guest_stopped(void)
 	CHECK(waitpid(pid, &status, 0) == pid && status == 7 << 8);
 }
 
-/* A stop that is put off may come after the SIGCONT that was to end it, and last. */
-static void guest_continued(void)
+/* A SIGSTOP that is delivered late may come after the SIGCONT that should end it, and stay. */
+static void target_continued(void)
 {
 	volatile int *calls = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;
@@ -488,19 +488,19 @@ static void guest_continued(void)
 
 START_TEST(stops_end_by_sigcont)
 {
-	expect(guest_continued, 0);
+	expect(target_continued, 0);
 }
 END_TEST
 
 START_TEST(job_control_stops)
 {
-	expect(guest_stopped, 0);
+	expect(target_stopped, 0);
 }
 END_TEST
 
-static void guest_killed(void)
+static void target_killed(void)
 {
-	char *detour[] = {"/virt/self", "exit", "8", NULL};
+	char *restarted[] = {"/virt/self", "exit", "8", NULL};
 
 	for (int i = 0; i < 400; i++) {
 		pid_t pid = fork();
@@ -511,8 +511,8 @@ static void guest_killed(void)
 			if (i % 4 == 0)
 				exec_in_thread(true);
 			if (i % 2)
-				guest_exec();
-			(void)execve(detour[0], detour, no_env);
+				target_exec();
+			(void)execve(restarted[0], restarted, no_env);
 			_exit(1);
 		}
 		(void)usleep((useconds_t)(i % 40) * 20);
@@ -523,7 +523,7 @@ static void guest_killed(void)
 
 START_TEST(kill_storm_leaves_nothing)
 {
-	expect(guest_killed, 0);
+	expect(target_killed, 0);
 }
 END_TEST
 
@@ -537,9 +537,9 @@ static void teardown(void)
 	rig_teardown(&rig);
 }
 
-/* ---- what may come again and be left to the kernel ---- */
+/* ---- which restarted calls are continued ---- */
 
-/* Made by hand: nothing else makes one of a row that rests on memory. */
+/* Made by hand, because no handler makes one for a row with BASIS_MEMORY. */
 static bool comes_again_as(const struct syscall_row *row, bool planned)
 {
 	struct sandbox sandbox = {.audit = NULL};
@@ -549,7 +549,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 
 	ck_assert_ptr_nonnull(pending);
 	ck_assert_int_eq(tracer_create(&sandbox, &tracer), 0);
-	pending->tid = INT_MAX; /* nobody's */
+	pending->tid = INT_MAX; /* no thread has it */
 	pending->state = PENDING_RESTARTED;
 	pending->skip_interrupt = true;
 	pending->row = row;
@@ -597,10 +597,10 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, exec_from_threads);
 	tcase_add_test(tcase, fetch_beside_failing_execs);
 	tcase_add_test(tcase, exec_from_vfork);
-	tcase_add_loop_test(tcase, detour_names_the_virtual_path, 0, 2);
-	tcase_add_test(tcase, detour_builds_script_arguments);
-	tcase_add_test(tcase, detour_without_stack_fails);
-	tcase_add_test(tcase, detour_grows_the_stack);
+	tcase_add_loop_test(tcase, restart_names_the_virtual_path, 0, 2);
+	tcase_add_test(tcase, restart_builds_script_arguments);
+	tcase_add_test(tcase, restart_without_stack_fails);
+	tcase_add_test(tcase, restart_grows_the_stack);
 	tcase_add_test(tcase, chdir_goes_by_descriptor);
 	tcase_add_test(tcase, chdir_under_signals);
 	tcase_add_test(tcase, job_control_stops);

@@ -1,4 +1,4 @@
-/* What a detour keeps of a program's own arguments has an end, over all tasks. The program is this one. */
+/* The arguments that restarted execs keep are bounded, over all threads. The target is the test itself. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const struct syscall_row row = {.name = "execve", .arg = {{ARG_PATH, "pat
 static char shell[] = "/bin/sh", script[] = "/s";
 static char *head[] = {shell, script, NULL};
 static struct exec_plan plan = {.detour = true, .host = shell, .execfn = script, .argv_head = head};
-static uint64_t argv[WORDS + 64]; /* reading goes on a step behind its end */
+static uint64_t argv[WORDS + 64]; /* reads go up to one step beyond the end */
 
 START_TEST(exec_blobs_end)
 {
@@ -50,12 +50,12 @@ START_TEST(exec_blobs_end)
 	ck_assert_uint_eq(budget, kept * each);
 	ck_assert_uint_gt(budget + each, LIMIT);
 	ck_assert_uint_le(budget, LIMIT);
-	blob_done(&blob[0]); /* one that ends makes room for another */
+	blob_done(&blob[0]); /* makes room for another one */
 	ck_assert_int_eq(blob_for_exec(call, &plan, &budget, &blob[0]), 0);
 	for (size_t i = 0; i < kept; i++)
 		blob_done(&blob[i]);
 	ck_assert_uint_eq(budget, 0);
-	blob_done(&blob[0]); /* nothing left to take back */
+	blob_done(&blob[0]); /* releases nothing */
 	ck_assert_uint_eq(budget, 0);
 	free(call);
 }

@@ -1,4 +1,4 @@
-/* A call that blocks is interrupted, and nothing is left over for the next one. */
+/* A call that blocks is interrupted, and no signal is left for the next one. */
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
@@ -71,7 +71,7 @@ START_TEST(leaves_the_idle_alone)
 }
 END_TEST
 
-/* Turns end at every moment of the watcher's period; whatever it sends comes before the turn is over, or not at all. */
+/* Notifications end at any moment of the period. A signal comes before the end of its notification, or not at all. */
 START_TEST(sends_nothing_late)
 {
 	for (int ms = WATCHDOG_PERIOD_MS - 2; ms < 2 * WATCHDOG_PERIOD_MS; ms += 9) {

@@ -195,7 +195,7 @@ static int judge_exec(struct loop *loop)
 	ck_assert_ptr_nonnull(plan);
 	r = approve(loop->rig, call->path[0].text, plan);
 	if (r == -ENOENT && !plan->detour)
-		r = 0; /* the kernel shall find out: an exec that fails after CONTINUE */
+		r = 0; /* continued: the exec fails in the kernel */
 	if (r < 0) {
 		exec_plan_free(plan);
 		return r;
@@ -207,7 +207,7 @@ static int judge_exec(struct loop *loop)
 	return 0;
 }
 
-/* As in a container that refuses pidfd_getfd(2): the task sends the descriptor, and makes its call again. */
+/* As in a container that refuses pidfd_getfd(2): the thread sends the descriptor, and its call is restarted. */
 static void fetch(struct loop *loop, __u64 id)
 {
 	struct call *call = &loop->call;
@@ -241,7 +241,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		return;
 	}
 	if (trace_restarted(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
-		loop->rig->reruns++;
+		loop->rig->restarts++;
 		reply(loop, notif->id, 0, true);
 		return;
 	}
@@ -277,7 +277,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		r = trace_start(loop->tracer, call);
 	if (r < 0)
 		reply(loop, notif->id, r, false);
-	exec_plan_free(call->outcome.exec); /* what the tracer has not taken */
+	exec_plan_free(call->outcome.exec); /* unless the tracer has taken it */
 }
 
 /* True while there are processes. */

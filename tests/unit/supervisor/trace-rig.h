@@ -12,12 +12,12 @@
 struct rig {
 	char dir[64];
 	char self[256]; /* this test program, which plays the programs that are run */
-	/* Falsifies a plan before it is used; NULL leaves it. */
+	/* Falsifies a plan before its use; NULL: does not. */
 	void (*tamper)(struct exec_plan *plan);
-	size_t calls, reruns, fetched;
+	size_t calls, restarts, fetched;
 	size_t pending; /* tracer_pending() after the end */
 	size_t denials; /* kills that were recorded */
-	int status;     /* of the guest */
+	int status;     /* of the target process */
 	bool timed_out;
 };
 
