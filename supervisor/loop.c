@@ -249,7 +249,7 @@ static int loop_tick(struct supervisor *supervisor)
 	int wait_ms = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
 
 	/* Without an epoll watch, egress' socket is polled at each tick. */
-	if (supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
+	if (network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_shorter(wait_ms, BLOCKING_TICK_MS);
 	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
 		wait_ms = loop_shorter(wait_ms, INET_TICK_MS);

@@ -13,7 +13,7 @@ struct supervisor {
 	struct supervise_report *report;
 	struct sandbox sandbox;
 	struct dispatch dispatch;
-	struct supervise_network network;
+	struct network network;
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct launch launch;

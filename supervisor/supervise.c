@@ -125,7 +125,7 @@ static int supervise_prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = blocking_create(&blocking);
 	if (r == 0 && options->egress && options->egress->active)
-		r = supervise_network_create(&supervisor->network, sandbox, options->egress, options->guest);
+		r = network_create(&supervisor->network, sandbox, options->egress, options->guest);
 	view_set_run(options->view, getpid());
 	supervisor->dispatch.tracer = tracer;
 	supervisor->dispatch.blocking = blocking;
@@ -142,7 +142,7 @@ static int supervise_prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = loop_watch_own(supervisor);
 	if (r == 0)
-		r = supervise_network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
+		r = network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : loop_watch(supervisor, options->control_fd, &supervisor->control_mark);
 }
 
@@ -225,8 +225,8 @@ static void supervise_finish(struct supervisor *supervisor)
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
-	supervise_network_report(&supervisor->network, &report->network);
-	supervise_network_done(&supervisor->network, &supervisor->sandbox);
+	network_report(&supervisor->network, &report->network);
+	network_done(&supervisor->network, &supervisor->sandbox);
 	view_set_run(supervisor->options->view, 0);
 	if (ending_is_tidy)
 		supervise_free(supervisor);

@@ -18,23 +18,23 @@
 
 #define VARIABLES_MAX 4
 
-int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine)
+int lockdown_prepare(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
 {
 	const char *why;
 	/* With a sanitizer there is no domain, because it reads /proc to look for leaks. */
 	int abi = landlock && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
 
-	*ret_confine = (struct confine){.role = role, .self_filter = self_filter, .landlock_fd = -1};
+	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
-	ret_confine->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
-	return ret_confine->landlock_fd < 0 ? ret_confine->landlock_fd : 0;
+	ret_lockdown->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
+	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
-void confine_done(struct confine *confine)
+void lockdown_done(struct lockdown *lockdown)
 {
-	cleanup_close(&confine->landlock_fd);
-	confine->landlock_fd = -1;
+	cleanup_close(&lockdown->landlock_fd);
+	lockdown->landlock_fd = -1;
 }
 
 /* The terminal's signals go to the keeper only. A signal from outside ends the process, and so the run's network. */
@@ -82,7 +82,7 @@ static int settle_environment(const char *const *variables)
 	return error;
 }
 
-int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
+int lockdown_settle(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count)
 {
 	int error;
@@ -101,18 +101,18 @@ int confine_settle(const struct confine *confine, const struct privs_user *user,
 	if (error == 0)
 		error = settle_environment(variables);
 	/* Without the filter, as in a build with a sanitizer, standard error is kept for it. */
-	descriptors_detach_stdio(!confine->self_filter);
+	descriptors_detach_stdio(!lockdown->self_filter);
 	descriptors_keep_only(keep, count);
 	return error;
 }
 
-int confine_lock(void *ctx)
+int lockdown_lock(void *ctx)
 {
-	struct confine *confine = ctx;
-	int error = confine->landlock_fd < 0 ? 0 : landlock_enter(confine->landlock_fd);
+	struct lockdown *lockdown = ctx;
+	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter(lockdown->landlock_fd);
 
-	confine_done(confine);
-	if (error == 0 && confine->self_filter)
-		error = selffilter_install(confine->role);
+	lockdown_done(lockdown);
+	if (error == 0 && lockdown->self_filter)
+		error = selffilter_install(lockdown->role);
 	return error;
 }

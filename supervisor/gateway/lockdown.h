@@ -11,25 +11,25 @@
 
 #include "confine/privs.h"
 
-struct confine {
+struct lockdown {
 	unsigned role;    /* SELF_EGRESS or SELF_RESOLVER */
 	bool self_filter; /* see selffilter.h */
 	int landlock_fd;  /* -1: none */
 };
 
-/* Prepares while files can still be opened. 0, also without Landlock, or -errno. confine_done releases. */
-int confine_prepare(unsigned role, bool self_filter, bool landlock, struct confine *ret_confine);
-void confine_done(struct confine *confine);
+/* Prepares while files can still be opened. 0, also without Landlock, or -errno. lockdown_done releases. */
+int lockdown_prepare(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown);
+void lockdown_done(struct lockdown *lockdown);
 
 /*
  * Called before the process has received anything secret. It gets its own session, loses capabilities and core dumps,
  * becomes undumpable and dies with its parent. It keeps the environment variables named in `variables` (NULL-ended) and
  * the `count` descriptors of `keep`. 0 or -errno.
  */
-int confine_settle(const struct confine *confine, const struct privs_user *user, pid_t parent,
+int lockdown_settle(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count);
 
-/* Enters the Landlock domain and the filter. ctx: struct confine. 0; -errno: the process must exit. */
-int confine_lock(void *ctx);
+/* Enters the Landlock domain and the filter. ctx: struct lockdown. 0; -errno: the process must exit. */
+int lockdown_lock(void *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static int network_create_inet(struct supervise_network *network, struct sandbox *sandbox,
+static int network_create_inet(struct network *network, struct sandbox *sandbox,
 			       const struct egress_guest *guest)
 {
 	const struct inet_options options = {.policy = sandbox->policy,
@@ -28,7 +28,7 @@ static int network_create_inet(struct supervise_network *network, struct sandbox
 	return inet_create(&options, &sandbox->inet);
 }
 
-int supervise_network_create(struct supervise_network *network, struct sandbox *sandbox, struct egress_side *side,
+int network_create(struct network *network, struct sandbox *sandbox, struct egress_side *side,
 			     const struct egress_guest *guest)
 {
 	int r = pool_create(sandbox->policy, &network->pool);
@@ -38,7 +38,7 @@ int supervise_network_create(struct supervise_network *network, struct sandbox *
 	return r < 0 ? r : network_create_inet(network, sandbox, guest);
 }
 
-int supervise_network_watch(struct supervise_network *network, int epoll_fd, void *mark)
+int network_watch(struct network *network, int epoll_fd, void *mark)
 {
 	int fd = network->client ? egress_client_fd(network->client) : -1, r;
 	struct epoll_event event = {.data.ptr = mark};
@@ -53,16 +53,16 @@ int supervise_network_watch(struct supervise_network *network, int epoll_fd, voi
 	return r < 0 ? -errno : 0;
 }
 
-void supervise_network_done(struct supervise_network *network, struct sandbox *sandbox)
+void network_done(struct network *network, struct sandbox *sandbox)
 {
 	inet_free(sandbox->inet);
 	sandbox->inet = NULL;
 	egress_client_free(network->client);
 	pool_free(network->pool);
-	*network = (struct supervise_network){0};
+	*network = (struct network){0};
 }
 
-void supervise_network_report(const struct supervise_network *network, struct network_report *ret_report)
+void network_report(const struct network *network, struct network_report *ret_report)
 {
 	*ret_report = (struct network_report){0};
 	if (!network->client)

@@ -9,25 +9,25 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/call/call.h"
 
-struct supervise_network { /* all zero: no network */
+struct network { /* all zero: no network */
 	struct pool *pool;
 	struct egress_client *client;
 	unsigned interest; /* events registered with epoll; 0: none */
 };
 
-/* Takes side's control_fd and sets sandbox->inet. 0 or -errno; supervise_network_done releases in both cases. */
-int supervise_network_create(struct supervise_network *network, struct sandbox *sandbox, struct egress_side *side,
+/* Takes side's control_fd and sets sandbox->inet. 0 or -errno; network_done releases in both cases. */
+int network_create(struct network *network, struct sandbox *sandbox, struct egress_side *side,
 			     const struct egress_guest *guest);
 /* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
-int supervise_network_watch(struct supervise_network *network, int epoll_fd, void *mark);
-void supervise_network_done(struct supervise_network *network, struct sandbox *sandbox);
+int network_watch(struct network *network, int epoll_fd, void *mark);
+void network_done(struct network *network, struct sandbox *sandbox);
 
 /* For the report, which owns it. Zeroed: no network. */
 struct network_report {
 	json_t *list, *advice, *budgets;
 	uint64_t unlisted, denied;
 };
-void supervise_network_report(const struct supervise_network *network, struct network_report *ret_report);
+void network_report(const struct network *network, struct network_report *ret_report);
 void network_report_done(struct network_report *report);
 
 #endif

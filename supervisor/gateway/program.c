@@ -27,16 +27,16 @@
 static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
-	struct confine confine;
+	struct lockdown lockdown;
 	int keep[] = {fd, -1};
 
 	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* its command line is that of egress */
-	if (confine_prepare(SELF_RESOLVER, handover->self_filter, handover->landlock, &confine) < 0)
+	if (lockdown_prepare(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
-	keep[1] = confine.landlock_fd;
-	if (confine_settle(&confine, &handover->user, egress, variables, keep, 2) < 0)
+	keep[1] = lockdown.landlock_fd;
+	if (lockdown_settle(&lockdown, &handover->user, egress, variables, keep, 2) < 0)
 		_exit(EXIT_FAILURE);
-	exit(resolver_main(fd, confine_lock, &confine)); /* not _exit: coverage and sanitizers report at exit */
+	exit(resolver_main(fd, lockdown_lock, &lockdown)); /* not _exit: coverage and sanitizers report at exit */
 }
 
 /* Before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
@@ -104,20 +104,20 @@ static int program_receive(const struct handover *handover, int bytes_fd, struct
 	return error;
 }
 
-/* Forks the resolver and gives up privileges. confine_lock follows when everything is open. */
+/* Forks the resolver and gives up privileges. lockdown_lock follows when everything is open. */
 static int program_settle(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
-			  struct confine *ret_confine)
+			  struct lockdown *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
 	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
-		error = confine_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_confine);
+		error = lockdown_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
 	if (error < 0)
 		return error;
 	keep[2] = *ret_resolver_fd;
-	keep[3] = ret_confine->landlock_fd;
-	return confine_settle(ret_confine, &handover->user, handover->keeper, variables, keep, 4);
+	keep[3] = ret_lockdown->landlock_fd;
+	return lockdown_settle(ret_lockdown, &handover->user, handover->keeper, variables, keep, 4);
 }
 
 static int program_run_egress(void)
@@ -125,13 +125,13 @@ static int program_run_egress(void)
 	struct handover_reply reply = {0};
 	struct policy *policy = NULL;
 	struct handover handover;
-	struct confine confine;
-	struct egress_options options = {.control_fd = HELPER_FD, .lock_down = confine_lock, .lock_ctx = &confine};
+	struct lockdown lockdown;
+	struct egress_options options = {.control_fd = HELPER_FD, .lock_down = lockdown_lock, .lock_ctx = &lockdown};
 	int bytes_fd, error, status;
 
 	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, &bytes_fd) < 0)
 		return EXIT_FAILURE;
-	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &confine);
+	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .step = "make the processes of the network"};
 	else
@@ -188,14 +188,14 @@ static int program_run_accounts(void)
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
 	struct account_query query;
-	struct confine confine;
+	struct lockdown lockdown;
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
 
-	if (confine_prepare(SELF_RESOLVER, selffilter_possible(&why), selffilter_possible(&why), &confine) < 0)
+	if (lockdown_prepare(SELF_RESOLVER, selffilter_possible(&why), selffilter_possible(&why), &lockdown) < 0)
 		return EXIT_FAILURE;
-	keep[1] = confine.landlock_fd;
-	if (confine_settle(&confine, &same, getppid(), variables, keep, 2) < 0 || confine_lock(&confine) < 0 ||
+	keep[1] = lockdown.landlock_fd;
+	if (lockdown_settle(&lockdown, &same, getppid(), variables, keep, 2) < 0 || lockdown_lock(&lockdown) < 0 ||
 	    helper_greet() < 0)
 		return EXIT_FAILURE;
 	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {

@@ -242,14 +242,14 @@ static int serve(void)
 }
 
 /* In a child that is confined so: a byte for each attempt through the pipe. */
-static _Noreturn void try_all(struct confine *confine, int report_fd, int abi)
+static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
 {
 	static const char *const variables[] = {NULL};
 	const struct privs_user same = {.set = false};
-	int keep[] = {report_fd, confine->landlock_fd};
-	const bool filter = confine->self_filter;
+	int keep[] = {report_fd, lockdown->landlock_fd};
+	const bool filter = lockdown->self_filter;
 
-	if (confine_settle(confine, &same, parent, variables, keep, 2) < 0 || confine_lock(confine) < 0)
+	if (lockdown_settle(lockdown, &same, parent, variables, keep, 2) < 0 || lockdown_lock(lockdown) < 0)
 		_exit(90);
 	for (size_t i = 0; i < ATTEMPTS; i++) {
 		char got = '-';
@@ -266,19 +266,19 @@ static _Noreturn void try_all(struct confine *confine, int report_fd, int abi)
 static void check_role(unsigned role, bool self_filter)
 {
 	int pipe_fd[2], listener = serve(), status, abi = landlock_abi();
-	struct confine confine;
+	struct lockdown lockdown;
 	char got;
 	pid_t pid;
 
 	parent = getpid();
 	(void)snprintf(own_mem, sizeof(own_mem), "/proc/%d/mem", parent);
 	ck_assert_int_eq(setenv("CALLGATE_TEST_SECRET", "x", 1), 0);
-	ck_assert_int_eq(confine_prepare(role, self_filter, true, &confine), 0);
+	ck_assert_int_eq(lockdown_prepare(role, self_filter, true, &lockdown), 0);
 	ck_assert_int_eq(pipe(pipe_fd), 0);
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0)
-		try_all(&confine, pipe_fd[1], abi);
+		try_all(&lockdown, pipe_fd[1], abi);
 	(void)close(pipe_fd[1]);
 	for (size_t i = 0; i < ATTEMPTS; i++) {
 		ck_assert_msg(read(pipe_fd[0], &got, 1) == 1, "role %u: it ended at: %s", role, attempts[i].name);
@@ -291,7 +291,7 @@ static void check_role(unsigned role, bool self_filter)
 	ck_assert_str_eq(secret, MARK);
 	(void)close(pipe_fd[0]);
 	(void)close(listener);
-	confine_done(&confine);
+	lockdown_done(&lockdown);
 }
 
 START_TEST(egress_is_locked)
@@ -329,21 +329,21 @@ START_TEST(exec_kills)
 	const char *why;
 
 	for (size_t i = 0; i < 2 && selffilter_possible(&why); i++) {
-		struct confine confine;
+		struct lockdown lockdown;
 		int status;
 		pid_t pid;
 
-		ck_assert_int_eq(confine_prepare(roles[i], true, true, &confine), 0);
+		ck_assert_int_eq(lockdown_prepare(roles[i], true, true, &lockdown), 0);
 		pid = fork();
 		if (pid == 0) {
-			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || confine_lock(&confine) < 0)
+			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || lockdown_lock(&lockdown) < 0)
 				_exit(90);
 			(void)execl("/bin/true", "true", (char *)NULL);
 			_exit(91);
 		}
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%#x", (unsigned)status);
-		confine_done(&confine);
+		lockdown_done(&lockdown);
 	}
 }
 END_TEST
@@ -363,11 +363,11 @@ START_TEST(it_dies_with_its_keeper)
 		pid_t self = getpid();
 
 		if (fork() == 0) {
-			const struct confine confine = {.landlock_fd = -1};
+			const struct lockdown lockdown = {.landlock_fd = -1};
 			const struct privs_user same = {.set = false};
 			int keep[] = {pipe_fd[1], ready[1]};
 
-			if (confine_settle(&confine, &same, self, variables, keep, 2) < 0 ||
+			if (lockdown_settle(&lockdown, &same, self, variables, keep, 2) < 0 ||
 			    write(ready[1], "", 1) != 1)
 				_exit(1);
 			for (;;)
