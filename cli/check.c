@@ -1,10 +1,10 @@
-/* callgate check: every mistake of a policy. */
+/* callgate check: reports every mistake of a policy. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/host/host.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
@@ -12,16 +12,16 @@
 static const char help[] =
 	"Usage: callgate check POLICY...\n\n"
 	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
-	"and what is probably not meant as file:line: key: warning: message.\n"
+	"and what is probably not intended as file:line: key: warning: message.\n"
 	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n"
-	"      --help                print this\n"
-	"      --version             print the version\n\n"
-	"Exit status: 0 when all are good, 125 otherwise.\n";
+	CLI_COMMON_HELP
+	"\nExit status: 0 when all are good, 125 otherwise.\n";
 
-/* Both phases: what they say may go together with the rest in one of them only. */
-static int load_both(const char *const *names, const struct policy_host *host,
-		     struct policy *policies[POLICY_PHASE_MAX], struct policy_errors *errors)
+/* Both phases: a rule may conflict with the others in one of them only. */
+static int check_load(const char *name, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
+		      struct policy_errors *errors)
 {
+	const char *const names[] = {name, NULL};
 	int ret = 0;
 
 	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++) {
@@ -32,8 +32,8 @@ static int load_both(const char *const *names, const struct policy_host *host,
 	return ret;
 }
 
-/* What is said of both is said once. */
-static void warn(struct policy *const policies[POLICY_PHASE_MAX])
+/* A warning that both phases cause is printed once. */
+static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
 	size_t count, others;
 	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
@@ -50,26 +50,23 @@ static void warn(struct policy *const policies[POLICY_PHASE_MAX])
 	}
 }
 
-/* One policy. Its messages go to stderr as they are: editors jump to "file:line:". */
-static int check(const char *name)
+/* One policy. Its messages have no prefix: editors jump to "file:line:". */
+static int check_policy(const char *name)
 {
 	struct policy_errors errors = {0};
-	const char *const names[] = {name, NULL};
 	_cleanup_host_ struct cli_host host = {0};
 	struct policy *policies[POLICY_PHASE_MAX] = {NULL};
-	int ret;
+	int ret = cli_host_init(&host, NULL);
 
-	ret = cli_host_init(&host, NULL);
 	if (ret == 0)
 		ret = cli_host_place(&host, NULL, NULL);
 	if (ret == 0)
-		ret = load_both(names, &host.policy, policies, &errors);
+		ret = check_load(name, &host.policy, policies, &errors);
 	if (ret == 0)
-		warn(policies);
-	for (size_t i = 0; i < errors.count; i++)
-		cli_note("%s", errors.item[i].text);
+		check_warnings(policies);
+	cli_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
-		cli_error("check", "out of memory");
+		(void)cli_no_memory("check");
 	policy_errors_done(&errors);
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
 		policy_free(policies[i]);
@@ -80,26 +77,21 @@ int cli_check(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"help", no_argument, NULL, CLI_OPT_HELP}, {"version", no_argument, NULL, CLI_OPT_VERSION}, {0}};
-	int opt, bad = 0;
+	int opt, status = CLI_OK;
 
-	while ((opt = cli_getopt(argc, argv, "", longs)) != -1) {
-		if (opt == CLI_OPT_HELP)
-			return cli_print("check", help);
-		if (opt == CLI_OPT_VERSION)
-			return cli_version();
-		return cli_usage_error("check");
-	}
+	if ((opt = cli_getopt(argc, argv, "", longs)) != -1)
+		return opt == CLI_OPT_HELP      ? cli_print("check", help)
+		       : opt == CLI_OPT_VERSION ? cli_version()
+						: cli_usage_error("check");
 	if (optind == argc) {
 		cli_error("check", "no policy given");
 		return cli_usage_error("check");
 	}
 	for (; optind < argc; optind++) {
-		if (check(argv[optind]) < 0) {
-			bad = 1;
-			continue;
-		}
-		if (cli_print("check", argv[optind]) != CLI_OK || cli_print("check", ": good\n") != CLI_OK)
+		if (check_policy(argv[optind]) < 0)
+			status = CLI_ERROR;
+		else if (cli_print("check", argv[optind]) != CLI_OK || cli_print("check", ": good\n") != CLI_OK)
 			return CLI_ERROR;
 	}
-	return bad ? CLI_ERROR : CLI_OK;
+	return status;
 }

@@ -1,6 +1,8 @@
-/* The verbs, one file each. Every verb gets argv from its own name on and returns the process's exit status. */
+/* The verbs and how they print. Every verb gets argv from its own name on and returns the process's exit status. */
 #ifndef CALLGATE_CLI_CLI_H
 #define CALLGATE_CLI_CLI_H
+
+#include <jansson.h>
 
 #include "policy/policy.h"
 
@@ -20,29 +22,41 @@ int cli_why(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 
-/* One line on stderr: "callgate VERB: message". */
+/*
+ * One line on stderr: "callgate VERB: message". Every function here that prints escapes control characters and invisible
+ * characters (text_show).
+ */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One line on stderr as it is. Text of others is made harmless here and in cli_error and cli_print (text_show). */
+/* One line on stderr, without a prefix. */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* getopt_long(3), whose own messages would show argv as it is: '?' after a line on stderr that begins with argv[0]. */
+/* Prints that memory ran out. Returns CLI_ERROR. */
+int cli_no_memory(const char *verb);
+
+/*
+ * getopt_long(3) with messages of its own, because those of the C library print argv unescaped. After '?' one line on
+ * stderr, which begins with argv[0], has named the option.
+ */
 struct option;
 int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs);
 
-/* Every message of the list on stderr, one a line, as "callgate VERB: file:line: key: …". */
+/* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
-
-/* Every warning of the policy on stderr, one a line; verb NULL: as they are. */
 void cli_policy_warnings(const char *verb, const struct policy *policy);
 
-/* After getopt_long said '?' or ':': one line saying what was wrong is printed already; points at --help. CLI_ERROR. */
+/* Points at --help, after the message that says what is wrong. Returns CLI_ERROR. */
 int cli_usage_error(const char *verb);
 
 /* Prints "callgate VERSION" to stdout. CLI_OK, or CLI_ERROR when stdout cannot be written. */
 int cli_version(void);
 
-/* Prints text to stdout and flushes it. CLI_OK, or CLI_ERROR with a message when stdout cannot be written. */
+/* Prints text to stdout and flushes it. CLI_OK, or CLI_ERROR with a message; text NULL stands for no memory. */
 int cli_print(const char *verb, const char *text);
+struct buf;
+int cli_print_buf(const char *verb, const struct buf *text);
+
+/* The same for an indented JSON value, which it takes; NULL stands for no memory. */
+int cli_print_json(const char *verb, json_t *value);
 
 #endif

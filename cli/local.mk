@@ -1,24 +1,55 @@
 bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
-	cli/account.c cli/account.h \
-	cli/check.c cli/cli.h cli/host.c cli/host.h cli/interpreter.c cli/interpreter.h cli/main.c cli/managers.c cli/managers.h cli/options.c \
-	cli/options.h cli/program.c cli/program.h cli/shim.c cli/shim.h cli/show.c cli/why-net.c cli/why-net.h cli/why.c \
-	cli/places-command.c cli/places.c cli/places.h \
-	cli/real.c cli/real.h \
-	cli/run-options.c \
-	cli/run-options.h \
-	cli/inherited.c cli/inherited.h \
-	cli/run.c cli/run-prepare.c cli/run-private.h cli/run-setup.c \
-	cli/user.c \
-	cli/user.h
+	cli/check.c \
+	cli/cli.h \
+	cli/load.c \
+	cli/load.h \
+	cli/main.c \
+	cli/message.c \
+	cli/options.c \
+	cli/options.h \
+	cli/show.c
 CALLGATE_SOURCES += \
-	cli/audit-lines.c \
-	cli/audit-show.c \
-	cli/audit-stats.c \
-	cli/audit.c \
-	cli/audit.h \
-	cli/doctor-advice.c \
-	cli/doctor-run.c \
-	cli/doctor.c \
-	cli/doctor.h
+	cli/audit/audit.c \
+	cli/audit/audit.h \
+	cli/audit/lines.c \
+	cli/audit/show.c \
+	cli/audit/stats.c
+CALLGATE_SOURCES += \
+	cli/doctor/advice.c \
+	cli/doctor/doctor.c \
+	cli/doctor/doctor.h \
+	cli/doctor/run.c
+CALLGATE_SOURCES += \
+	cli/host/account.c \
+	cli/host/account.h \
+	cli/host/command.c \
+	cli/host/host.c \
+	cli/host/host.h \
+	cli/host/interpreter.c \
+	cli/host/interpreter.h \
+	cli/host/managers.c \
+	cli/host/managers.h \
+	cli/host/names.c \
+	cli/host/names.h \
+	cli/host/places.c \
+	cli/host/places.h \
+	cli/host/program.c \
+	cli/host/program.h \
+	cli/host/real.c \
+	cli/host/real.h
+CALLGATE_SOURCES += \
+	cli/run/options.c \
+	cli/run/options.h \
+	cli/run/prepare.c \
+	cli/run/private.h \
+	cli/run/run.c \
+	cli/run/setup.c \
+	cli/run/user.c \
+	cli/run/user.h \
+	cli/run/watch.c
+CALLGATE_SOURCES += \
+	cli/why/net.c \
+	cli/why/net.h \
+	cli/why/why.c
 EXTRA_DIST += cli/README.md

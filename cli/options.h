@@ -1,15 +1,10 @@
 /*
- * The options that say what is allowed, shared by run, show and why so that all three compose the very same policy.
+ * The options that say what is allowed. run, show and why share them, so that all three compose the same policy.
  *
  *	static const struct option longs[] = { CLI_POLICY_LONGS, {"json", no_argument, NULL, MY_JSON}, {0} };
- *	while ((opt = getopt_long(argc, argv, "+:" CLI_POLICY_SHORTS "q", longs, NULL)) != -1) {
+ *	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS "q", longs)) != -1) {
  *		ret = cli_policy_option(&policy_options, "run", opt, optarg);
- *		if (ret < 0)
- *			return CLI_ERROR;
- *		if (ret > 0)
- *			continue;
- *		switch (opt) { … }
- *	}
+ *		…
  */
 #ifndef CALLGATE_CLI_OPTIONS_H
 #define CALLGATE_CLI_OPTIONS_H
@@ -19,11 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/host.h"
-#include "cli/places.h"
 #include "policy/policy.h"
-
-#define CLI_DEFAULT_PROFILE "minimal"
 
 #define CLI_POLICY_SHORTS "p:w:r:W:x:e:t:m:"
 
@@ -80,8 +71,11 @@ enum cli_policy_opt {
 	{"version", no_argument, NULL, CLI_OPT_VERSION}
 /* clang-format on */
 
-/* The help text of these options, one line each, for a verb's --help. */
+/* The help text of these options, without --help and --version; that of the two. */
 const char *cli_policy_help(void);
+#define CLI_COMMON_HELP \
+	"      --help                print this\n" \
+	"      --version             print the version\n"
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */
 struct cli_list {
@@ -89,52 +83,34 @@ struct cli_list {
 	size_t count;
 };
 
-/* Adds text, which it takes also on failure; NULL stands for no memory. 0 or -ENOMEM. */
+/* Adds text, which it takes also on failure. NULL stands for no memory. 0 or -ENOMEM. */
 int cli_list_take(struct cli_list *list, char *text);
 void cli_list_done(struct cli_list *list);
 
 /* Zero-initialise; cli_policy_options_done releases. */
 struct cli_policy_options {
-	struct cli_list names; /* -p and --profile, in the order given; none: CLI_DEFAULT_PROFILE */
-	struct cli_list read;
-	struct cli_list write;
-	struct cli_list exec;
-	struct cli_list env;
-	struct cli_list allow_host;
-	struct cli_list allow; /* requests */
+	struct cli_list names; /* -p and --profile, in the order given */
+	struct cli_list read, write, exec, env;
+	struct cli_list allow_host; /* endpoints */
+	struct cli_list allow;      /* HTTP requests */
 	struct cli_list secret;
 	bool no_net;
 	enum policy_phase phase;
 	bool phase_given;
-	struct policy_draft *draft; /* what was read of the policy already; NULL: nothing; the caller's */
-	const char *workdir_named;  /* -w as it was written, in main's argv */
-	char *workdir;         /* -w: canonical host directory, NULL when not given */
+	struct policy_draft *draft;  /* what was already read of the policy; NULL: nothing; the caller's */
+	const char *workdir_named;   /* -w as it was written, in main's argv */
+	char *workdir;               /* -w: canonical host directory; NULL: not given; owned */
 	struct policy_limits limits; /* -t, -m, --cpu, … */
-	unsigned limits_given; /* which of them: POLICY_LIMIT_BITs */
-	const char *user;      /* --user, in main's argv; NULL: not given */
-	unsigned required;     /* --require: LAYER_BITs */
-	unsigned without;      /* --without: LAYER_BITs; no part of the policy, for run alone to act on */
+	unsigned limits_given;       /* which of them: POLICY_LIMIT_BITs */
+	const char *user;            /* --user, in main's argv; NULL: not given */
+	unsigned required;           /* --require: LAYER_BITs */
+	unsigned without;            /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };
 
-/* 1: the option was one of ours and is taken. 0: not ours. -EINVAL, -ENOMEM: a message is printed already. */
+/* 1: took the option. 0: not an option of these. -EINVAL, -ENOMEM: a message is printed. */
 int cli_policy_option(struct cli_policy_options *options, const char *verb, int opt, const char *value);
 
 void cli_policy_options_done(struct cli_policy_options *options);
 #define _cleanup_policy_options_ __attribute__((cleanup(cli_policy_options_done)))
-
-/*
- * Composes and compiles. `program` is argv[0] of what is to run (for @interpreter) or NULL. `scratch` is the run's
- * scratch directory (canonical host path); the workdir is -w's directory or scratch/work. With scratch NULL (show, why)
- * a name that does not exist stands in for it. `host` comes from cli_host_init.
- * Refuses what a program may have chosen: cli/places.h. 0 with an owned policy, or -errno with the messages printed
- * already.
- */
-int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
-		    const char *scratch, struct policy **ret_policy);
-
-/* Where a program may write by the policy loaded last, by its other phase, and by `further` (NULL: nothing). Borrows.
- */
-struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
-				const struct policy *policy, const struct policy *further);
 
 #endif

@@ -1,25 +1,21 @@
-/* callgate show: what a run would be judged by. */
-#include <stdlib.h>
-
-#include "base/cleanup.h"
+/* callgate show: prints the effective policy. */
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/load.h"
 
 #include "base/banned.h"
 
-static int print_help(void)
+static int show_help(void)
 {
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_puts(&text,
-		 "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
-		 "Prints the effective policy after extends, variables and command-line grants as a file that -p\n"
-		 "accepts. PROGRAM decides what @interpreter stands for.\n\n");
+	buf_puts(&text, "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
+			"Prints the effective policy after extends, variables and command-line grants as a file that\n"
+			"-p accepts. PROGRAM decides what @interpreter stands for.\n\n");
 	buf_puts(&text, cli_policy_help());
-	buf_puts(&text, "      --help                print this\n"
-			"      --version             print the version\n");
-	return cli_print("show", text.data ? text.data : "");
+	buf_puts(&text, CLI_COMMON_HELP);
+	return cli_print_buf("show", &text);
 }
 
 int cli_show(int argc, char **argv)
@@ -33,26 +29,16 @@ int cli_show(int argc, char **argv)
 
 	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS, longs)) != -1) {
 		if (opt == CLI_OPT_HELP)
-			return print_help();
+			return show_help();
 		if (opt == CLI_OPT_VERSION)
 			return cli_version();
 		ret = cli_policy_option(&options, "show", opt, optarg);
-		if (ret == 0)
-			return cli_usage_error("show");
-		if (ret < 0)
-			return CLI_ERROR;
+		if (ret <= 0)
+			return ret == 0 ? cli_usage_error("show") : CLI_ERROR;
 	}
-	if (cli_host_init(&host, optind < argc ? argv[optind] : NULL) < 0) {
-		cli_error("show", "out of memory");
+	if (cli_policy_load_only(&options, "show", optind < argc ? argv[optind] : NULL, &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	}
-	if (cli_policy_load(&options, "show", &host, NULL, &policy) < 0)
-		return CLI_ERROR;
-	cli_host_tell(&host);
 	text = policy_show(policy);
 	policy_free(policy);
-	if (text)
-		return cli_print("show", text);
-	cli_error("show", "out of memory");
-	return CLI_ERROR;
+	return cli_print("show", text);
 }

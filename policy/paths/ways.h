@@ -1,6 +1,6 @@
 /*
  * The host paths that a policy names, and the places that a program judged by it could write: for the check that no
- * program chose where such a path leads (cli/places.h). Pure, as all policy code.
+ * program chose where such a path leads (cli/host/places.h). Pure, as all policy code.
  */
 #ifndef CALLGATE_POLICY_PATHS_WAYS_H
 #define CALLGATE_POLICY_PATHS_WAYS_H

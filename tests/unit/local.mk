@@ -141,11 +141,11 @@ UNIT_TESTS += tests/unit/policy/test_peek
 tests_unit_policy_test_peek_SOURCES = tests/unit/policy/test_peek.c $(POLICY_RIG)
 tests_unit_policy_test_peek_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_real
-tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/real.c cli/real.h
+tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
-tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/places-command.c cli/places.c cli/places.h \
-	cli/real.c cli/real.h
+tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c cli/host/places.h \
+	cli/host/real.c cli/host/real.h
 tests_unit_cli_test_places_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/policy/test_below
 tests_unit_policy_test_below_SOURCES = tests/unit/policy/test_below.c $(POLICY_RIG)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/places.h"
+#include "cli/host/places.h"
 #include "policy/paths/ways.h"
 #include "tests/unit/unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/real.h"
+#include "cli/host/real.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"

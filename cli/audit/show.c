@@ -1,0 +1,188 @@
+/* callgate audit show: one line a record, or the lines as they are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/audit.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+#define TIME_OF_DAY 11 /* where it begins in RFC 3339 text */
+#define TIME_SHOWN 15  /* to the microsecond */
+
+struct show {
+	const struct audit_filter *filter;
+	bool json, everything; /* everything: no filter is set, so header and trailer are shown as well */
+	bool failed;           /* stdout cannot be written */
+};
+
+static void show_text(const json_t *line, const char *before, const char *key)
+{
+	_cleanup_free_ char *text = audit_printable(line, key);
+
+	if (text)
+		(void)text_printf(stdout, "%s%s", before, text);
+}
+
+static void show_outcome(const json_t *line)
+{
+	const json_t *error = json_object_get(line, "errno"), *ret = json_object_get(line, "ret");
+
+	if (json_is_string(error))
+		(void)text_printf(stdout, " = %.20s", json_string_value(error));
+	else if (json_is_integer(error) || json_is_integer(ret))
+		(void)text_printf(stdout, " = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
+	else
+		(void)text_printf(stdout, " = ?"); /* the writer died before the call came back */
+}
+
+static void show_args(const json_t *line)
+{
+	const json_t *args = json_object_get(line, "args");
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
+		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
+			continue; /* no name of the table's: somebody edited the log */
+		(void)text_printf(stdout, " %s=", key);
+		if (json_is_integer(value))
+			(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
+		else
+			show_text(args, "", key);
+	}
+}
+
+/* key is one of the log's own names. */
+static void show_number(const json_t *line, const char *before, const char *key)
+{
+	const json_t *value = json_object_get(line, key);
+
+	if (json_is_integer(value))
+		(void)text_printf(stdout, "%s%lld", before, (long long)json_integer_value(value));
+}
+
+/* What a record about a connection has: who it is with, then what was asked, then what came of it. */
+static void show_net(const json_t *line)
+{
+	static const char *const texts[] = {"proto", "address", "real",       "dropped",
+					    "sni",   "alpn",    "credential", "cause"};
+	static const char *const numbers[] = {"conn", "status", "count", "bytes_up", "bytes_down"};
+	char before[32];
+
+	show_text(line, " ", "host");
+	show_number(line, ":", "port");
+	show_text(line, " ", "method");
+	show_text(line, " ", "path");
+	if (json_is_true(json_object_get(line, "truncated")))
+		(void)text_printf(stdout, "...");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		(void)snprintf(before, sizeof(before), " %s=", texts[i]);
+		show_text(line, before, texts[i]);
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		(void)snprintf(before, sizeof(before), " %s=", numbers[i]);
+		show_number(line, before, numbers[i]);
+	}
+}
+
+static void show_paths(const json_t *line)
+{
+	show_text(line, " ", "path");
+	show_text(line, " => ", "resolved");
+	show_text(line, " ", "path2");
+	show_text(line, " => ", "resolved2");
+	show_text(line, " on ", "host");
+}
+
+static void show_record(const json_t *line)
+{
+	bool event = json_object_get(line, "event") != NULL;
+	const char *time = json_string_value(json_object_get(line, "time"));
+	const char *verdict = json_string_value(json_object_get(line, "verdict"));
+
+	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s",
+			  (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
+			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
+			  verdict ? verdict : "");
+	show_text(line, " ", event ? "event" : "syscall");
+	if (event || json_object_get(line, "port")) /* connect(2) and others to a host */
+		show_net(line);
+	else
+		show_paths(line);
+	show_args(line);
+	show_outcome(line);
+	show_text(line, "  ", "reason");
+	show_text(line, "  [", "rule");
+	(void)text_printf(stdout, "%s\n", json_object_get(line, "rule") ? "]" : "");
+}
+
+static void show_end(const json_t *line)
+{
+	bool header = strcmp(audit_line_type(line), "header") == 0;
+
+	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
+	show_text(line, " at ", "time");
+	if (!header)
+		(void)text_printf(stdout, ", %lld records",
+				  (long long)json_integer_value(json_object_get(line, "records")));
+	show_text(json_object_get(line, "policy"), ", policy ", "name");
+	show_text(line, ", workdir ", "workdir");
+	(void)text_printf(stdout, "\n");
+}
+
+/* Between two tokens a line may have a tab, which inside a string is an escape already. */
+static bool has_controls(const struct audit_line *line)
+{
+	for (size_t i = 0; i < line->len; i++)
+		if ((unsigned char)line->text[i] < 0x20)
+			return true;
+	return false;
+}
+
+/* The same JSON. What callgate writes comes out as it is; a log that others wrote may hide or reorder text. */
+static void show_json(const struct audit_line *line)
+{
+	bool anew = line->filled || has_controls(line);
+	_cleanup_free_ char *text = anew ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
+
+	if (text)
+		(void)text_print(stdout, text, false);
+	(void)putchar('\n');
+}
+
+static void show_line(void *ctx, const struct audit_line *line)
+{
+	struct show *show = ctx;
+	bool record = strcmp(audit_line_type(line->json), "record") == 0;
+
+	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
+		return;
+	if (show->json)
+		show_json(line);
+	else if (record)
+		show_record(line->json);
+	else
+		show_end(line->json);
+	show->failed = ferror(stdout) != 0; /* the rest would go nowhere */
+}
+
+int audit_show(const char *path, const struct audit_filter *filter, bool json)
+{
+	struct show show = {.filter = filter, .json = json};
+	int status;
+
+	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
+			  !filter->event && !filter->host;
+	status = audit_each_line(path, show_line, &show);
+	if (fflush(stdout) != 0 || show.failed) {
+		cli_error("audit", "cannot write to standard output: %s", strerror(errno));
+		return CLI_ERROR;
+	}
+	return status;
+}

@@ -1,0 +1,259 @@
+/* How to get what is missing: the exact words for the container runtime, the kernel or the service manager in use. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/doctor/doctor.h"
+
+#include "base/banned.h"
+
+#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* in a sandbox whose settings a container has no say in */
+#define TRAITS_INSIDE (TRAITS_CONTAINER | TRAIT_FILTERED)
+
+/* One piece of advice. It is given when a finding that it is about is missing and its conditions hold. */
+struct advice {
+	const char *title;
+	enum probe about[5];    /* ended by PROBE_KERNEL, for which there is no advice */
+	unsigned with, without; /* traits: at least one of these (0: any machine), and none of those */
+	bool (*applies)(const struct doctor *doctor); /* NULL: always */
+	void (*write)(const struct doctor *doctor, struct buf *text); /* NULL: nothing before the texts */
+	const char *text;
+	const char *docker, *podman, *kubernetes; /* given for this runtime, and where the runtime is not known */
+};
+
+static bool advice_lacks(const struct doctor *doctor, enum probe probe)
+{
+	return doctor->finding[probe].state == FINDING_LACKS;
+}
+
+static bool advice_is_refused(const struct doctor *doctor, enum probe probe)
+{
+	int error = doctor->finding[probe].error;
+
+	return advice_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
+}
+
+static void advice_write_nested(const struct doctor *doctor, struct buf *text)
+{
+	if (doctor->traits & TRAIT_CALLGATE)
+		buf_puts(text, "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
+			       "because the kernel allows one listener. One run may start any number of programs.\n");
+	else
+		buf_puts(text, "The kernel allows one listener. Start callgate outside of what has it: another callgate,\n"
+			       "or a container whose system calls an agent handles. Without the agent's notifier:\n"
+			       "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
+			       "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the "
+			       "others)\n");
+}
+
+static bool advice_profile_refuses(const struct doctor *doctor)
+{
+	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
+
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
+		if (advice_is_refused(doctor, probes[i]))
+			return true;
+	return doctor->refused_pidfd_getfd;
+}
+
+static void advice_write_profile(const struct doctor *doctor, struct buf *text)
+{
+	buf_puts(text, "Let the container's seccomp profile allow what callgate uses. Take the runtime's own profile\n"
+		       "(Docker: https://github.com/moby/profiles, seccomp/default.json; Podman:\n"
+		       "/usr/share/containers/seccomp.json), add this to its \"syscalls\", save it as callgate.json:\n"
+		       "  {\"action\": \"SCMP_ACT_ALLOW\", \"names\": [");
+	if (advice_is_refused(doctor, PROBE_USERNS))
+		buf_puts(text,
+			 "\"clone\", \"unshare\", \"mount\", \"umount2\", \"pivot_root\", \"chroot\",\n    \"fsopen\", "
+			 "\"fsconfig\", \"fsmount\", \"open_tree\", \"move_mount\", \"mount_setattr\",\n    ");
+	if (advice_is_refused(doctor, PROBE_LANDLOCK))
+		buf_puts(text, "\"landlock_create_ruleset\", \"landlock_add_rule\", \"landlock_restrict_self\",\n    ");
+	buf_puts(text, "\"seccomp\", \"ptrace\", \"process_vm_readv\",\n    \"process_vm_writev\", \"pidfd_open\", "
+		       "\"pidfd_send_signal\", \"pidfd_getfd\"]}\n");
+}
+
+static bool advice_proc_is_masked(const struct doctor *doctor)
+{
+	return !advice_lacks(doctor, PROBE_MOUNTNS) && !advice_lacks(doctor, PROBE_PIDNS);
+}
+
+static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
+{
+	char path[PATH_MAX] = "/usr/bin/callgate";
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	(void)doctor;
+	if (len > 0)
+		path[len] = '\0';
+	buf_puts(text,
+		 "Ubuntu (23.10 and later) gives user namespaces only to programs with an AppArmor profile.\n"
+		 "Write this to /etc/apparmor.d/callgate, then: sudo apparmor_parser -r /etc/apparmor.d/callgate\n"
+		 "  abi <abi/4.0>,\n"
+		 "  include <tunables/global>\n");
+	buf_printf(text,
+		   "  profile callgate \"%s\" flags=(unconfined) {\n"
+		   "    userns,\n"
+		   "    include if exists <local/callgate>\n"
+		   "  }\n",
+		   path);
+}
+
+static void advice_write_sysctl(const struct doctor *doctor, struct buf *text)
+{
+	const char *setting = doctor->traits & TRAIT_MAX_USERNS ? "user.max_user_namespaces=15000"
+								: "kernel.unprivileged_userns_clone=1";
+
+	buf_printf(text,
+		   "On the host, as root; the second line makes it permanent:\n  sysctl -w %s\n  echo %s "
+		   "> /etc/sysctl.d/50-callgate.conf\n",
+		   setting, setting);
+}
+
+static bool advice_landlock_is_off(const struct doctor *doctor)
+{
+	return doctor->finding[PROBE_LANDLOCK].error == EOPNOTSUPP;
+}
+
+static bool advice_landlock_is_absent(const struct doctor *doctor)
+{
+	return doctor->finding[PROBE_LANDLOCK].error == ENOSYS;
+}
+
+static void advice_write_cgroups(const struct doctor *doctor, struct buf *text)
+{
+	if (doctor->traits & TRAIT_SYSTEMD)
+		buf_puts(text, "Let systemd delegate a group to it (cgroup version 2):\n"
+			       "  systemd-run --user --scope -p Delegate=yes -- callgate run ...\n"
+			       "  in a service: Delegate=yes\n");
+	else
+		buf_puts(text,
+			 "As root, make a group that you may write, and start callgate in it (version 2, mounted at\n"
+			 "/sys/fs/cgroup; with version 1 the same in memory, pids and cpuacct):\n"
+			 "  mkdir -p /sys/fs/cgroup/callgate/shell && chown -R USER /sys/fs/cgroup/callgate\n"
+			 "  echo SHELL-PID > /sys/fs/cgroup/callgate/shell/cgroup.procs\n");
+	if (geteuid() != 0)
+		buf_puts(text, "Root needs none of this.\n");
+}
+
+static bool advice_core_is_piped(const struct doctor *doctor)
+{
+	return doctor->finding[PROBE_CORE].state == FINDING_WARNS;
+}
+
+static const struct advice advices[] = {
+	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_LISTENER, .write = advice_write_nested},
+	{.title = "gVisor", .about = {PROBE_LISTENER}, .with = TRAIT_GVISOR,
+	 .text = "gVisor's kernel has no seccomp listener. Use another runtime for this container:\n"
+		 "  Docker:     docker run --runtime=runc ...\n"
+		 "  Kubernetes: runtimeClassName of a runc or Kata class\n"},
+	{.title = "WSL", .about = {PROBE_LISTENER, PROBE_LANDLOCK, PROBE_CGROUPS}, .with = TRAIT_WSL,
+	 .text = "In Windows: wsl --set-version DISTRIBUTION 2 (version 1 has no seccomp listener), and wsl "
+		 "--update for\n"
+		 "a newer kernel. For control groups: [boot] systemd=true in /etc/wsl.conf, and in .wslconfig\n"
+		 "  [wsl2]\n"
+		 "  kernelCommandLine = cgroup_no_v1=all\n"
+		 "then wsl --shutdown.\n"},
+	{.title = "seccomp profile",
+	 .about = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
+	 .with = TRAIT_FILTERED, .without = TRAITS_NESTED, .applies = advice_profile_refuses,
+	 .write = advice_write_profile,
+	 .docker = "  Docker:     docker run --security-opt seccomp=callgate.json --security-opt "
+		   "apparmor=unconfined ...\n",
+	 .podman = "  Podman:     podman run --security-opt seccomp=callgate.json ...\n",
+	 .kubernetes = "  Kubernetes: put it into /var/lib/kubelet/seccomp/ of the nodes; in the container's\n"
+		       "    securityContext: {seccompProfile: {type: Localhost, localhostProfile: callgate.json},\n"
+		       "                      appArmorProfile: {type: Unconfined}}\n"},
+	{.title = "ptrace_scope", .about = {PROBE_MEMORY, PROBE_TRACE}, .with = TRAIT_YAMA,
+	 .text = "callgate traces its own descendants, which Yama allows up to ptrace_scope 1. On the host, as root:\n"
+		 "  sysctl -w kernel.yama.ptrace_scope=1\n"
+		 "A scope of 3 stays until the next boot: look for it in /etc/sysctl.d and the kernel's command "
+		 "line.\n"},
+	{.title = "scratch space", .about = {PROBE_SCRATCH},
+	 .text = "Name a directory of your own on a local file system with free space: TMPDIR=/var/tmp callgate ...\n"
+		 "It may be mounted noexec.\n"},
+	{.title = "/proc", .about = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
+	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .applies = advice_landlock_is_off,
+	 .text = "Add landlock to the kernel's command line, in front of what /sys/kernel/security/lsm lists:\n"
+		 "  GRUB_CMDLINE_LINUX=\"lsm=landlock,yama,apparmor,bpf\" in /etc/default/grub, then "
+		 "update-grub, reboot\n"},
+	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .without = TRAIT_FILTERED | TRAIT_GVISOR,
+	 .applies = advice_landlock_is_absent,
+	 .text = "It takes Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK.\n"},
+	{.title = "AppArmor", .about = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS}, .with = TRAIT_APPARMOR,
+	 .without = TRAIT_FILTERED, .write = advice_write_apparmor},
+	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_MAX_USERNS | TRAIT_USERNS_CLONE,
+	 .without = TRAIT_LISTENER, .write = advice_write_sysctl},
+	{.title = "chroot", .about = {PROBE_USERNS}, .with = TRAIT_CHROOT, .without = TRAIT_LISTENER,
+	 .text = "The kernel refuses user namespaces to processes in a chroot. Start callgate outside of it, or enter\n"
+		 "the directory as a mount instead: systemd-nspawn -D DIRECTORY, or unshare -m and pivot_root.\n"},
+	{.title = "a /proc of its own", .about = {PROBE_FRESHPROC}, .applies = advice_proc_is_masked,
+	 .text = "The kernel mounts a new /proc only where no part of the present one is covered.\n",
+	 .docker = "  Docker:     docker run --security-opt systempaths=unconfined ...\n",
+	 .podman = "  Podman:     podman run --security-opt unmask=ALL ...\n",
+	 .kubernetes = "  Kubernetes: in the pod hostUsers: false; in the container's\n"
+		       "    securityContext: {procMount: Unmasked}\n"},
+	{.title = "control groups", .about = {PROBE_CGROUPS}, .without = TRAITS_INSIDE | TRAITS_NESTED,
+	 .write = advice_write_cgroups},
+	{.title = "control groups", .about = {PROBE_CGROUPS}, .with = TRAITS_INSIDE, .without = TRAITS_NESTED,
+	 .text = "Give the container a control group of its own that it may write (version 2):\n",
+	 .docker = "  Docker 28:  docker run --cgroupns=private --security-opt writable-cgroups=true ...\n",
+	 .podman = "  Podman:     podman run --cgroupns=private --systemd=always ...\n",
+	 .kubernetes =
+		 "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
+		 "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
+	{.title = "crash handler", .about = {PROBE_CORE}, .without = TRAIT_CALLGATE, .applies = advice_core_is_piped,
+	 .text = "To start no handler for crashes of the programs run here, on the host, as root:\n"
+		 "  sysctl -w kernel.core_pattern=core\n"},
+};
+
+static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
+{
+	return (!advice->with || doctor->traits & advice->with) && !(doctor->traits & advice->without) &&
+	       (!advice->applies || advice->applies(doctor));
+}
+
+/* The text of one runtime (NULL: none), unless another one is in use. */
+static void advice_put_runtime(const struct doctor *doctor, struct buf *text, enum trait runtime, const char *words)
+{
+	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
+		buf_puts(text, words);
+}
+
+/* The names of the findings of the advice that are not FINDING_WORKS. */
+static json_t *advice_reasons(const struct doctor *doctor, const struct advice *advice)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < sizeof(advice->about) / sizeof(advice->about[0]) && advice->about[i] != PROBE_KERNEL;
+	     i++)
+		if (doctor->finding[advice->about[i]].state != FINDING_WORKS)
+			(void)json_array_append_new(names, json_string(probe_name(advice->about[i])));
+	return names;
+}
+
+json_t *doctor_advice(const struct doctor *doctor)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+		const struct advice *advice = &advices[i];
+		json_t *names = advice_reasons(doctor, advice);
+		_cleanup_buf_ struct buf text = {0};
+
+		if (json_array_size(names) == 0 || !advice_applies(doctor, advice)) {
+			json_decref(names);
+			continue;
+		}
+		if (advice->write)
+			advice->write(doctor, &text);
+		buf_puts(&text, advice->text ? advice->text : "");
+		advice_put_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
+		advice_put_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
+		advice_put_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
+		(void)json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "for", names, "title", advice->title,
+							    "text", text.data ? text.data : ""));
+	}
+	return list;
+}

@@ -1,0 +1,270 @@
+/* callgate doctor: what this machine offers a run, what a run here has, and how to get the rest. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/doctor/doctor.h"
+#include "cli/options.h"
+#include "config.h"
+#include "supervisor/report.h"
+
+#include "base/banned.h"
+
+#define SCHEMA "callgate-doctor/1"
+#define DOCTOR_CANNOT 1 /* exit status: no run works here */
+
+enum doctor_opt { DOCTOR_JSON = CLI_OPT_VERB };
+
+struct diagnosis {
+	struct doctor *doctor;
+	struct doctor_run run;
+	json_t *advice;
+	bool works;            /* the run succeeded, or was not tried and nothing it needs is missing */
+	unsigned layers;       /* LAYER_BITs of a run here: those of the run, else those expected */
+	unsigned contradicted; /* LAYER_BITs in which the run and the trials differ */
+};
+
+static int doctor_help(void)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_puts(&text, "Usage: callgate doctor [--json]\n\n"
+			"Tries every feature of the machine that callgate uses, and makes one run; reports what works,\n"
+			"which layers a run here has and lacks, and how to get what is missing. Leaves nothing behind.\n\n"
+			"      --json                one JSON object\n" CLI_COMMON_HELP "\nLayers:");
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		buf_printf(&text, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
+	buf_puts(&text, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
+	return cli_print_buf("doctor", &text);
+}
+
+/* ---- the diagnosis ---- */
+
+static int doctor_diagnose(struct diagnosis *diagnosis)
+{
+	struct doctor *doctor = doctor_examine();
+
+	diagnosis->doctor = doctor;
+	if (!doctor)
+		return -errno;
+	doctor_run(&diagnosis->run);
+	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
+	diagnosis->layers = diagnosis->run.works ? diagnosis->run.active : doctor->expected;
+	/* A run that failed stopped before all its layers were in place: that is no contradiction. */
+	if (diagnosis->run.works)
+		diagnosis->contradicted = diagnosis->run.active ^ doctor->expected;
+	diagnosis->advice = doctor_advice(doctor);
+	return diagnosis->advice ? 0 : -ENOMEM;
+}
+
+static void doctor_diagnosis_done(struct diagnosis *diagnosis)
+{
+	doctor_free(diagnosis->doctor);
+	doctor_run_done(&diagnosis->run);
+	json_decref(diagnosis->advice);
+}
+
+/* Why a layer is active or not: the run's reason, else the trial's. */
+static const char *doctor_why(const struct diagnosis *diagnosis, enum layer layer)
+{
+	const char *said = diagnosis->run.works ? doctor_run_why(&diagnosis->run, layer) : NULL;
+
+	return said ? said : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
+}
+
+/* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
+static const char *doctor_obstacle(const struct diagnosis *diagnosis)
+{
+	return diagnosis->works       ? NULL
+	       : diagnosis->run.tried ? diagnosis->run.message
+				      : "what every run needs is missing";
+}
+
+/* ---- as text ---- */
+
+static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
+{
+	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
+		const struct finding *finding = &diagnosis->doctor->finding[probe];
+
+		buf_printf(text, "  %-16s %-7s %s\n", probe_name(probe), finding_state_name(finding->state),
+			   finding->text);
+	}
+	buf_printf(text, "  %-16s %-7s %s\n", "run",
+		   !diagnosis->run.tried  ? "unknown"
+		   : diagnosis->run.works ? "works"
+					  : "lacks",
+		   diagnosis->run.works ? "true ran under the profile minimal" : diagnosis->run.message);
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (diagnosis->contradicted & LAYER_BIT(layer))
+			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
+				   "warns", diagnosis->run.active & LAYER_BIT(layer) ? "has" : "lacks",
+				   layer_name(layer), doctor_why(diagnosis, layer));
+}
+
+static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *text)
+{
+	unsigned all = LAYER_BIT(LAYER_MAX) - 1;
+
+	if (!diagnosis->works) {
+		buf_printf(text, "\nNo run works here: %s\n", doctor_obstacle(diagnosis));
+		return;
+	}
+	buf_printf(text, "\nA run here has%s", diagnosis->layers == all ? " every layer:" : ":");
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (diagnosis->layers & LAYER_BIT(layer))
+			buf_printf(text, " %s", layer_name(layer));
+	buf_puts(text, "\n");
+	if (diagnosis->layers != all)
+		buf_puts(text, "It lacks:\n");
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (!(diagnosis->layers & LAYER_BIT(layer)))
+			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_why(diagnosis, layer));
+}
+
+static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *text)
+{
+	json_t *advice;
+	size_t i;
+
+	if (json_array_size(diagnosis->advice) > 0)
+		buf_puts(text, "\nHow to get it:\n");
+	json_array_foreach(diagnosis->advice, i, advice)
+	{
+		const char *line = json_string_value(json_object_get(advice, "text"));
+
+		buf_printf(text, "%s* %s\n", i ? "\n" : "", json_string_value(json_object_get(advice, "title")));
+		for (size_t len; *line; line += len) {
+			len = strcspn(line, "\n") + 1;
+			buf_puts(text, "  ");
+			buf_add(text, line, len);
+		}
+	}
+}
+
+static int doctor_show(const struct diagnosis *diagnosis)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_printf(&text, "callgate %s, as uid %u\n\n", PACKAGE_VERSION, geteuid());
+	doctor_write_findings(diagnosis, &text);
+	doctor_write_layers(diagnosis, &text);
+	doctor_write_advice(diagnosis, &text);
+	return cli_print_buf("doctor", &text);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
+{
+	json_t *list = json_array();
+
+	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
+		const struct finding *finding = &diagnosis->doctor->finding[probe];
+		const char *error = finding->error ? strerrorname_np(finding->error) : NULL;
+
+		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_name(probe), "state",
+							    finding_state_name(finding->state), "errno", error, "text",
+							    report_text(finding->text)));
+	}
+	return list;
+}
+
+static json_t *doctor_layers_json(const struct diagnosis *diagnosis)
+{
+	json_t *object = json_object();
+
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		(void)json_object_set_new(object, layer_name(layer),
+					  json_pack("{s:b, s:b, s:o}", "active",
+						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
+						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
+						    "why", report_text(doctor_why(diagnosis, layer))));
+	return object;
+}
+
+static json_t *doctor_run_json(const struct diagnosis *diagnosis)
+{
+	json_t *contradictions = json_array();
+	json_t *status = json_object_get(diagnosis->run.result, "status");
+
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (diagnosis->contradicted & LAYER_BIT(layer))
+			(void)json_array_append_new(contradictions, json_string(layer_name(layer)));
+	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.tried, "status",
+			 status ? json_incref(status) : json_null(), "contradictions", contradictions);
+}
+
+static int doctor_print_json(const struct diagnosis *diagnosis)
+{
+	struct utsname kernel = {.sysname = ""};
+
+	(void)uname(&kernel);
+	return cli_print_json(
+		"doctor",
+		json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
+			  PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
+			  kernel.machine, "works", (int)diagnosis->works, "reason",
+			  report_text(doctor_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis), "layers",
+			  doctor_layers_json(diagnosis), "run", doctor_run_json(diagnosis), "advice",
+			  diagnosis->advice));
+}
+
+/* A closed one would be the number of the next file opened, which the run would then use as its standard stream. */
+static void doctor_fill_stdio(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fd != STDOUT_FILENO && fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", O_RDWR); /* on failure the run reports it */
+}
+
+int cli_doctor(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, DOCTOR_JSON},
+					      {"help", no_argument, NULL, CLI_OPT_HELP},
+					      {"version", no_argument, NULL, CLI_OPT_VERSION},
+					      {0}};
+	static char name[] = "callgate doctor"; /* the prefix of cli_getopt's messages */
+	struct diagnosis diagnosis = {.doctor = NULL};
+	bool json = false;
+	int opt, error, status;
+
+	argv[0] = name;
+	while ((opt = cli_getopt(argc, argv, "+", longs)) != -1) {
+		if (opt == CLI_OPT_HELP)
+			return doctor_help();
+		if (opt == CLI_OPT_VERSION)
+			return cli_version();
+		if (opt != DOCTOR_JSON)
+			return cli_usage_error("doctor");
+		json = true;
+	}
+	if (optind < argc) {
+		cli_error("doctor", "%s: doctor takes no arguments", argv[optind]);
+		return cli_usage_error("doctor");
+	}
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		cli_error("doctor", "standard output is closed; redirect it to a file or to /dev/null");
+		return CLI_ERROR;
+	}
+	doctor_fill_stdio();
+	error = doctor_diagnose(&diagnosis);
+	if (error < 0) {
+		cli_error("doctor", "%s", strerror(-error));
+		status = CLI_ERROR;
+	} else {
+		status = json ? doctor_print_json(&diagnosis) : doctor_show(&diagnosis);
+		if (status == CLI_OK && !diagnosis.works)
+			status = DOCTOR_CANNOT;
+	}
+	doctor_diagnosis_done(&diagnosis);
+	return status;
+}

@@ -1,0 +1,31 @@
+/* The parts of `callgate doctor`. */
+#ifndef CALLGATE_CLI_DOCTOR_DOCTOR_H
+#define CALLGATE_CLI_DOCTOR_DOCTOR_H
+
+#include <jansson.h>
+
+#include "doctor/doctor.h"
+
+/* The outcome of one real run: of true, under the profile minimal. doctor_run_done releases. */
+struct doctor_run {
+	bool tried;        /* false: there was no run, and `message` says why */
+	bool works;        /* the program ended with 0 */
+	unsigned active;   /* LAYER_BITs that the run had */
+	json_t *result;    /* owned, may be NULL */
+	char message[600]; /* the error, one line */
+};
+
+/* Makes the run. Takes a few seconds at most. */
+void doctor_run(struct doctor_run *ret_run);
+void doctor_run_done(struct doctor_run *run);
+
+/* The run's own reason for having or lacking a layer; NULL: it gives none. Borrows. */
+const char *doctor_run_why(const struct doctor_run *run, enum layer layer);
+
+/*
+ * How to get what is missing: a list of {"for": [probe names], "title", "text"} with what applies to this machine. Owned
+ * by the caller; NULL: no memory.
+ */
+json_t *doctor_advice(const struct doctor *doctor);
+
+#endif

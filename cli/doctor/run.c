@@ -1,0 +1,139 @@
+/* One real run, to check the results of the trials. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/doctor/doctor.h"
+#include "doctor/probe.h"
+#include "supervisor/limits/killtree.h"
+
+#include "base/banned.h"
+
+#define RUN_MS 5000
+#define END_MS 1000
+#define OUTPUT_BYTES (1u << 20)
+
+static const char *doctor_find_true(void)
+{
+	static const char *const names[] = {"/bin/true", "/usr/bin/true", "/run/current-system/sw/bin/true"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (access(names[i], X_OK) == 0)
+			return names[i];
+	return NULL;
+}
+
+/* The run has limits, because control groups are made only for limits. */
+static _Noreturn void doctor_exec_run(const char *program, int out_fd)
+{
+	const char *const argv[] = {"callgate", "run",      "--json", "--profile", "minimal", "-x", program, "-t",
+				    "4s",       "--memory", "512M",   "--pids",    "200",     "--", program, NULL};
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd >= 0) {
+		(void)dup2(null_fd, 0);
+		(void)dup2(null_fd, 2); /* its messages are in the result as well */
+	}
+	(void)dup2(out_fd, 1);
+	(void)execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+/* Reads until end of file or the deadline. */
+static void doctor_read_output(int fd, struct buf *output)
+{
+	uint64_t end = io_now_ns() + UINT64_C(1000000) * RUN_MS, now;
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	char bytes[4096];
+	ssize_t len = 1;
+
+	while (len > 0 && output->len < OUTPUT_BYTES && (now = io_now_ns()) < end) {
+		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			continue;
+		len = read(fd, bytes, sizeof(bytes));
+		if (len > 0)
+			buf_add(output, bytes, (size_t)len);
+	}
+}
+
+/* callgate's own reason, or else the program's exit status and message. */
+static void doctor_explain(struct doctor_run *run, const char *status)
+{
+	const char *message = json_string_value(json_object_get(json_object_get(run->result, "error"), "message"));
+	const char *said = json_string_value(json_object_get(run->result, "stderr"));
+
+	if (message)
+		(void)snprintf(run->message, sizeof(run->message), "%s: %s", status, message);
+	else
+		(void)snprintf(run->message, sizeof(run->message), "%s: true ended with %d: %.*s", status,
+			       (int)json_integer_value(json_object_get(run->result, "exit_code")),
+			       said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+}
+
+static void doctor_judge(struct doctor_run *run, const struct buf *output)
+{
+	json_t *enforcement;
+	const char *status;
+
+	run->result = json_loadb(output->data ? output->data : "", output->len, 0, NULL);
+	status = json_string_value(json_object_get(run->result, "status"));
+	if (!status) {
+		(void)snprintf(run->message, sizeof(run->message), "the run gave no result");
+		return;
+	}
+	run->works = strcmp(status, "ok") == 0;
+	if (!run->works)
+		doctor_explain(run, status);
+	enforcement = json_object_get(run->result, "enforcement");
+	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
+		if (json_is_true(json_object_get(json_object_get(enforcement, layer_name(layer)), "active")))
+			run->active |= LAYER_BIT(layer);
+}
+
+void doctor_run(struct doctor_run *ret_run)
+{
+	_cleanup_buf_ struct buf output = {0};
+	_cleanup_close_ int read_fd = -1;
+	const char *program = doctor_find_true();
+	int ends[2], status;
+	pid_t pid;
+
+	*ret_run = (struct doctor_run){0};
+	if (!program || pipe2(ends, O_CLOEXEC) < 0) {
+		(void)snprintf(ret_run->message, sizeof(ret_run->message), "not tried: %s",
+			       program ? strerror(errno) : "there is no program named true here");
+		return;
+	}
+	read_fd = ends[0];
+	pid = fork();
+	if (pid == 0)
+		doctor_exec_run(program, ends[1]);
+	(void)close(ends[1]);
+	ret_run->tried = pid > 0;
+	if (pid > 0) {
+		doctor_read_output(read_fd, &output);
+		(void)probe_wait(pid, END_MS, &status); /* its output says how it ended */
+		(void)killtree(END_MS, __WALL);         /* if it was killed, its children were reparented to this process */
+	}
+	doctor_judge(ret_run, &output);
+}
+
+void doctor_run_done(struct doctor_run *run)
+{
+	json_decref(run->result);
+	run->result = NULL;
+}
+
+const char *doctor_run_why(const struct doctor_run *run, enum layer layer)
+{
+	json_t *enforcement = json_object_get(run->result, "enforcement");
+
+	return json_string_value(json_object_get(json_object_get(enforcement, layer_name(layer)), "why"));
+}

@@ -1,0 +1,107 @@
+#include "cli/host/account.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/host/names.h"
+
+#include "base/banned.h"
+
+#define BLANK " \t\n"
+
+/* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
+static bool account_line_is_files(const char *line, const char *database)
+{
+	size_t len = strlen(database);
+
+	line += strspn(line, BLANK);
+	if (strncmp(line, database, len) != 0)
+		return false;
+	line += len + strspn(line + len, BLANK);
+	if (*line != ':')
+		return false;
+	line += 1 + strspn(line + 1, BLANK);
+	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK)] == '\0';
+}
+
+static bool account_only_files(const char *database)
+{
+	_cleanup_fclose_ FILE *file = fopen("/etc/nsswitch.conf", "re");
+	bool found = false;
+	char line[256];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = account_line_is_files(line, database);
+	return found;
+}
+
+/* NULL: there is none, the file is the only source, or the name service cannot be asked. */
+static const struct names_reply *account_ask_names(const char *database, enum names_kind kind, uint32_t id, const char *name)
+{
+	static struct names_reply reply;
+	struct names_query query = {.kind = kind, .id = id};
+	const char *why;
+
+	if (account_only_files(database) ||
+	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
+		return NULL;
+	return cli_names_ask(&query, &reply, &why) == 0 && reply.found ? &reply : NULL;
+}
+
+static const struct account *account_ask(enum names_kind kind, uid_t uid, const char *name)
+{
+	static struct account account;
+	const struct names_reply *reply = account_ask_names("passwd", kind, uid, name);
+
+	if (reply)
+		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
+	return reply ? &account : NULL;
+}
+
+/* The account of this name; with name NULL that of this uid. */
+static const struct account *account_in_file(const char *name, uid_t uid)
+{
+	static struct account account;
+	_cleanup_fclose_ FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *found = NULL;
+
+	while (file && (found = fgetpwent(file)) && (name ? strcmp(found->pw_name, name) != 0 : found->pw_uid != uid))
+		;
+	if (found)
+		account = (struct account){found->pw_uid, found->pw_gid, found->pw_name, found->pw_dir};
+	return found ? &account : NULL;
+}
+
+const struct account *account_of_uid(uid_t uid)
+{
+	const struct account *account = account_in_file(NULL, uid);
+
+	return account ? account : account_ask(NAMES_UID, uid, "");
+}
+
+const struct account *account_named(const char *name)
+{
+	const struct account *account = account_in_file(name, 0);
+
+	return account ? account : account_ask(NAMES_USER, 0, name);
+}
+
+int account_group_named(const char *name, gid_t *ret_gid)
+{
+	_cleanup_fclose_ FILE *file = fopen("/etc/group", "re");
+	const struct names_reply *reply;
+	const struct group *group = NULL;
+
+	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
+		;
+	reply = group ? NULL : account_ask_names("group", NAMES_GROUP, 0, name);
+	if (!group && !reply)
+		return -ENOENT;
+	*ret_gid = group ? group->gr_gid : reply->gid;
+	return 0;
+}

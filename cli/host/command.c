@@ -1,0 +1,214 @@
+/*
+ * The files that a secret's command names. A shell runs the command outside of the sandbox, in the root directory. The
+ * words are found in two ways: as the shell quotes them, and split at every character that could end a word of a command
+ * inside a word ("sh -c '. /x/y'"). Words that the shell does not see do no harm.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/host/places.h"
+
+#include "base/banned.h"
+
+#define BLANKS " \t\r\n"
+
+/* What ends a word that is not quoted. */
+#define OPERATORS BLANKS ";|&()<>`=,"
+
+/* What ends a word of a command inside quotes. Variables have been expanded before. */
+#define BREAKS OPERATORS "{}\"'$\\"
+
+#define SCRIPTS_MAX 4   /* depth of scripts run by scripts; the kernel follows five */
+#define SCRIPT_LINE 256 /* as much as the kernel reads (BINPRM_BUF_SIZE) */
+
+static int command_no_memory(struct places_why *why)
+{
+	return places_refuse(why, "cannot be judged: %s", strerror(ENOMEM));
+}
+
+/* ---- one word ---- */
+
+static int command_judge_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why);
+
+/* Judges each word of a script's first line, because env(1) can use any of them. */
+static int command_judge_script(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char line[SCRIPT_LINE + 1], *save = NULL;
+	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE, 0);
+	int ret = 0;
+
+	if (len < 2 || line[0] != '#' || line[1] != '!' || scripts == SCRIPTS_MAX)
+		return 0;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
+	     word = strtok_r(NULL, BLANKS "'\"=", &save))
+		ret = command_judge_word(places, word, scripts + 1, ret_why);
+	return ret;
+}
+
+static int command_judge_file(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+{
+	struct places_why why = {""};
+	struct stat st;
+
+	if (places_judge(places, PLACES_CONTENT, path, NULL, &why) < 0)
+		return places_refuse(ret_why, "%s %s", path, why.text);
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(places, path, scripts, ret_why) : 0;
+}
+
+/* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
+static char *command_path_dir(unsigned number)
+{
+	const char *path = getenv("PATH"), *end;
+	char *dir;
+
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		if (number-- == 0)
+			return asprintf(&dir, "%s%.*s", *path == '/' ? "" : "/", (int)(end - path), path) < 0 ? NULL
+													      : dir;
+	}
+	return NULL;
+}
+
+static int command_judge_along_path(const struct places *places, const char *name, unsigned scripts, struct places_why *ret_why)
+{
+	for (unsigned i = 0;; i++) {
+		_cleanup_free_ char *dir = command_path_dir(i), *file = NULL;
+		struct stat st;
+
+		if (!dir)
+			return 0;
+		if (asprintf(&file, "%s/%s", dir, name) < 0) {
+			file = NULL; /* undefined after a failure */
+			return command_no_memory(ret_why);
+		}
+		if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
+			return command_judge_file(places, file, scripts, ret_why);
+	}
+}
+
+static int command_judge_pattern(const struct places *places, const char *pattern, unsigned scripts, struct places_why *ret_why)
+{
+	glob_t found;
+	int ret = 0;
+
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+		return 0; /* no match */
+	for (size_t i = 0; i < found.gl_pathc && ret == 0; i++)
+		ret = command_judge_file(places, found.gl_pathv[i], scripts, ret_why);
+	globfree(&found);
+	return ret;
+}
+
+static int command_judge_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why)
+{
+	_cleanup_free_ char *path = NULL;
+	const char *home = getenv("HOME");
+	bool in_home = home && word[0] == '~' && (!word[1] || word[1] == '/');
+	int ret = 0;
+
+	if (!*word)
+		return 0;
+	if (asprintf(&path, "%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home) < 0) {
+		path = NULL; /* undefined after a failure */
+		return command_no_memory(ret_why);
+	}
+	ret = command_judge_file(places, path, scripts, ret_why);
+	if (ret == 0 && strpbrk(path, "*?["))
+		ret = command_judge_pattern(places, path, scripts, ret_why);
+	return ret < 0 || strchr(word, '/') ? ret : command_judge_along_path(places, word, scripts, ret_why);
+}
+
+/* ---- the words of a command ---- */
+
+/* Replaces "$NAME" and "${NAME}" by the environment's value. Owned; NULL: no memory. */
+static char *command_expand(const char *command)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	while (*command) {
+		bool braced = command[0] == '$' && command[1] == '{';
+		const char *name = command + 1 + braced;
+		size_t len = 0;
+
+		while (*command == '$' && (isalnum((unsigned char)name[len]) || name[len] == '_'))
+			len++;
+		if (len && !isdigit((unsigned char)name[0]) && (!braced || name[len] == '}')) {
+			_cleanup_free_ char *variable = strndup(name, len);
+			const char *value = variable ? getenv(variable) : NULL;
+
+			if (!variable)
+				return NULL;
+			buf_puts(&text, value ? value : "");
+			command = name + len + braced;
+		} else {
+			buf_printf(&text, "%c", *command++);
+		}
+	}
+	return buf_take(&text);
+}
+
+/* Removes the next word from the front of *rest, unquoted as by the shell. */
+static void command_unquote(const char **rest, char *word)
+{
+	char quote = '\0';
+	const char *at = *rest;
+
+	for (; *at && (quote || !strchr(OPERATORS, *at)); at++) {
+		if (quote ? *at == quote : *at == '\'' || *at == '"')
+			quote = quote ? '\0' : *at;
+		else if (*at == '\\' && quote != '\'' && at[1])
+			*word++ = *++at;
+		else
+			*word++ = *at;
+	}
+	*word = '\0';
+	*rest = *at ? at + 1 : at;
+}
+
+static int command_judge_words(const struct places *places, const char *command, struct places_why *ret_why)
+{
+	_cleanup_free_ char *word = malloc(strlen(command) + 1), *pieces = strdup(command);
+	char *save = NULL;
+	int ret = 0;
+
+	if (!word || !pieces)
+		return command_no_memory(ret_why);
+	for (const char *rest = command; *rest && ret == 0;) {
+		command_unquote(&rest, word);
+		ret = command_judge_word(places, word, 0, ret_why);
+	}
+	for (char *piece = strtok_r(pieces, BREAKS, &save); piece && ret == 0; piece = strtok_r(NULL, BREAKS, &save))
+		ret = command_judge_word(places, piece, 0, ret_why);
+	return ret;
+}
+
+int places_judge_command(const struct places *places, const char *command, struct places_why *ret_why)
+{
+	_cleanup_free_ char *expanded = command_expand(command);
+
+	if (!expanded)
+		return command_no_memory(ret_why);
+	for (unsigned i = 0;; i++) {
+		_cleanup_free_ char *dir = command_path_dir(i);
+		struct places_why why = {""};
+
+		if (!dir)
+			break;
+		if (places_judge(places, PLACES_CONTENT, dir, NULL, &why) < 0)
+			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
+	}
+	return command_judge_words(places, expanded, ret_why);
+}

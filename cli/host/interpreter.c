@@ -1,0 +1,292 @@
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/host/interpreter.h"
+#include "cli/host/managers.h"
+#include "cli/host/program.h"
+
+#include "base/banned.h"
+
+#define ROOTS_MAX 64
+#define BASES_MAX 4 /* a virtual environment on a virtual environment on ... */
+
+struct cli_interpreter {
+	char *root[ROOTS_MAX + 1]; /* owned */
+	char *place[ROOTS_MAX];    /* see interpreter_place(); owned */
+	size_t count;
+	char *home, *workdir; /* canonical, owned; NULL: none */
+	char *note;           /* the first one; owned */
+};
+
+struct family {
+	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
+	const char *usual;         /* the one looked for in PATH */
+	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
+};
+
+static const char *const python_parts[] = {"bin/python",
+					   "bin/python3",
+					   "bin/python%s",
+					   "lib/python3",
+					   "lib/python%s",
+					   "share/python3",
+					   "/etc/python%s",
+					   "/usr/local/lib/python%s",
+					   NULL};
+static const char *const node_parts[] = {"bin/node",     "bin/nodejs",         "bin/npm",
+					 "bin/npx",      "lib/node_modules",   "lib/nodejs",
+					 "share/nodejs", "share/node_modules", NULL};
+static const char *const ruby_parts[] = {"bin/ruby",      "bin/ruby%s", "bin/irb",
+					 "bin/gem",       "bin/bundle", "bin/rake",
+					 "lib/ruby",      "share/ruby", "share/rubygems-integration",
+					 "/var/lib/gems", NULL};
+
+static const struct family families[] = {
+	{"python", "python3", python_parts},
+	{"pypy", "pypy3", NULL},
+	{"node", "node", node_parts},
+	{"ruby", "ruby", ruby_parts},
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+/* "python3.11" is of the family "python", "pythonista" is not. */
+static const struct family *interpreter_family_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < FAMILIES; i++) {
+		size_t len = strlen(families[i].name);
+
+		if (strncmp(name, families[i].name, len) == 0 &&
+		    (!name[len] || isdigit((unsigned char)name[len]) || strcmp(name + len, "js") == 0))
+			return &families[i];
+	}
+	return NULL;
+}
+
+/* Takes `of`, the place by which it was found (NULL: none). */
+static void interpreter_add_root(struct cli_interpreter *found, const char *path, char *of)
+{
+	_cleanup_free_ char *place = of;
+
+	if (found->count == ROOTS_MAX || access(path, F_OK) != 0)
+		return;
+	for (size_t i = 0; i < found->count; i++)
+		if (strcmp(found->root[i], path) == 0)
+			return;
+	found->root[found->count] = strdup(path);
+	if (found->root[found->count])
+		found->place[found->count++] = steal_pointer(&place);
+}
+
+__attribute__((format(printf, 2, 3))) static void interpreter_set_note(struct cli_interpreter *found, const char *format, ...)
+{
+	va_list arguments;
+
+	if (found->note)
+		return;
+	va_start(arguments, format);
+	if (vasprintf(&found->note, format, arguments) < 0)
+		found->note = NULL; /* undefined after a failure */
+	va_end(arguments);
+}
+
+/* Adds a root outside of the system's prefixes: where interpreters are installed, or in the workdir. */
+static void interpreter_add_found(struct cli_interpreter *found, const char *path)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	char *place;
+
+	if (real && managers_may_grant(real, found->home, found->workdir, &place))
+		interpreter_add_root(found, path, place);
+	else
+		interpreter_set_note(found,
+		     "@interpreter does not stand for %s, which is no place of the system's or of a known version "
+		     "manager; if it is the intended interpreter, grant it by its name (-r, -x)",
+		     real ? real : path);
+}
+
+static bool interpreter_is_system_prefix(const char *prefix)
+{
+	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
+}
+
+/* "/opt/py/bin/python3" gives "/opt/py". False when the program is not in a directory named bin. */
+static bool interpreter_prefix_of(const char *program, char out[PATH_MAX])
+{
+	char *slash;
+
+	if ((size_t)snprintf(out, PATH_MAX, "%s", program) >= PATH_MAX)
+		return false;
+	slash = strrchr(out, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	slash = strrchr(out, '/');
+	if (!slash || strcmp(slash, "/bin") != 0)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static void interpreter_add_parts(struct cli_interpreter *found, const struct family *family, const char *prefix, const char *real)
+{
+	const char *version = strrchr(real, '/') + 1 + strlen(family->name);
+	char path[PATH_MAX];
+
+	for (const char *const *part = family->system; part && *part; part++) {
+		const char *mark = strstr(*part, "%s");
+		int len = snprintf(path, sizeof(path), "%s%s%.*s%s%s", **part == '/' ? "" : prefix,
+				   **part == '/' ? "" : "/", mark ? (int)(mark - *part) : (int)strlen(*part), *part,
+				   mark ? version : "", mark ? mark + 2 : "");
+
+		if (len > 0 && (size_t)len < sizeof(path))
+			interpreter_add_root(found, path, NULL);
+	}
+	interpreter_add_root(found, real, NULL);
+}
+
+/* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
+static bool interpreter_venv_home(const char *prefix, char out[PATH_MAX])
+{
+	char path[PATH_MAX], line[PATH_MAX + 16];
+	_cleanup_fclose_ FILE *file = NULL;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/pyvenv.cfg", prefix) >= sizeof(path))
+		return false;
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, '=');
+
+		if (strncmp(line, "home", 4) != 0 || !value || line[4 + strspn(line + 4, " \t")] != '=')
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		value[strcspn(value, "\r\n")] = '\0';
+		return *value == '/' && (size_t)snprintf(out, PATH_MAX, "%s", value) < PATH_MAX;
+	}
+	return false;
+}
+
+/* The Python in a directory, by its usual names. */
+static bool interpreter_python_in(const char *dir, char out[PATH_MAX])
+{
+	static const char *const names[] = {"python3", "python"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((size_t)snprintf(out, PATH_MAX, "%s/%s", dir, names[i]) < PATH_MAX && program_is_file(out))
+			return true;
+	return false;
+}
+
+static void interpreter_add_installation(struct cli_interpreter *found, const char *program, unsigned depth)
+{
+	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];
+	_cleanup_free_ char *real = realpath(program, NULL);
+	const struct family *family = real ? interpreter_family_of(real) : NULL;
+
+	if (!real)
+		return;
+	if (depth < BASES_MAX && interpreter_prefix_of(program, prefix) && interpreter_venv_home(prefix, home)) {
+		interpreter_add_found(found, prefix);
+		if (interpreter_python_in(home, base))
+			interpreter_add_installation(found, base, depth + 1);
+	}
+	if (!family)
+		interpreter_set_note(found, "@interpreter does not stand for %s, to which %s leads: that is no interpreter known here",
+		     real, program);
+	else if (!interpreter_prefix_of(real, prefix))
+		interpreter_add_found(found, real); /* the file alone */
+	else if (interpreter_is_system_prefix(prefix))
+		interpreter_add_parts(found, family, prefix, real);
+	else
+		interpreter_add_found(found, prefix);
+}
+
+static struct cli_interpreter *interpreter_create(const struct interpreter_places *places)
+{
+	struct cli_interpreter *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return NULL;
+	found->home = places->home ? realpath(places->home, NULL) : NULL;
+	found->workdir = places->workdir ? realpath(places->workdir, NULL) : NULL;
+	return found;
+}
+
+struct cli_interpreter *interpreter_find(const char *program, const struct interpreter_places *places)
+{
+	struct cli_interpreter *found = interpreter_create(places);
+	const struct family *family = program ? interpreter_family_of(program) : NULL;
+	bool unknown = false;
+	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program, &unknown) : NULL;
+	const char *named = script ? script : program;
+
+	if (!found)
+		return NULL;
+	if (unknown) {
+		interpreter_set_note(found,
+		     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that are not "
+		     "understood; name the interpreter there",
+		     program);
+		return found;
+	}
+	if (script)
+		family = interpreter_family_of(script);
+	if (family) {
+		char cwd[PATH_MAX], path[PATH_MAX];
+		bool unused;
+
+		/* as text: resolving the link bin/python3 of a virtual environment would lose the environment */
+		if (getcwd(cwd, sizeof(cwd)) && path_join(cwd, named, path, sizeof(path), &unused) > 0)
+			interpreter_add_installation(found, path, 0);
+		return found;
+	}
+	for (size_t i = 0; i < FAMILIES; i++) {
+		_cleanup_free_ char *usual = program_find(families[i].usual);
+
+		if (usual && usual[0] == '/') /* a relative one depends on the current directory */
+			interpreter_add_installation(found, usual, 0);
+	}
+	return found;
+}
+
+void interpreter_free(struct cli_interpreter *interpreter)
+{
+	if (!interpreter)
+		return;
+	for (size_t i = 0; i < interpreter->count; i++) {
+		free(interpreter->root[i]);
+		free(interpreter->place[i]);
+	}
+	free(interpreter->home);
+	free(interpreter->workdir);
+	free(interpreter->note);
+	free(interpreter);
+}
+
+const char *const *interpreter_roots(const struct cli_interpreter *interpreter)
+{
+	return (const char *const *)interpreter->root;
+}
+
+const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path)
+{
+	for (size_t i = 0; i < interpreter->count; i++)
+		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
+			return interpreter->place[i];
+	return NULL;
+}
+
+const char *interpreter_note(const struct cli_interpreter *interpreter)
+{
+	return interpreter->note;
+}

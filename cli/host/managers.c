@@ -1,0 +1,136 @@
+#include "cli/host/managers.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#include "base/banned.h"
+
+/* A directory that holds one directory for each version or environment. */
+struct manager_place {
+	const char *variable; /* the environment variable that names it; NULL: none */
+	const char *usual;    /* its default: absolute, or below the home directory; NULL: none */
+	const char *below;    /* the directory of the versions in it; "": itself */
+	bool itself;          /* it is also an installation */
+};
+
+static const struct manager_place manager_places[] = {
+	{"PYENV_ROOT", ".pyenv", "versions", false},
+	{"RBENV_ROOT", ".rbenv", "versions", false},
+	{"NODENV_ROOT", ".nodenv", "versions", false},
+	{"NVM_DIR", ".nvm", "versions/node", false},
+	{NULL, ".config/nvm", "versions/node", false},
+	{"FNM_DIR", ".local/share/fnm", "node-versions", false},
+	{NULL, ".fnm", "node-versions", false},
+	{"N_PREFIX", "n", "n/versions/node", true},
+	{"VOLTA_HOME", ".volta", "tools/image", false},
+	{"ASDF_DATA_DIR", ".asdf", "installs", false},
+	{"MISE_DATA_DIR", ".local/share/mise", "installs", false},
+	{NULL, ".local/share/rtx", "installs", false},
+	{"UV_PYTHON_INSTALL_DIR", ".local/share/uv/python", "", false},
+	{NULL, ".rye/py", "", false},
+	{NULL, ".rvm", "rubies", false},
+	{NULL, ".rubies", "", false},
+	{NULL, "miniconda3", "envs", true},
+	{NULL, "miniconda", "envs", true},
+	{NULL, "anaconda3", "envs", true},
+	{NULL, "anaconda", "envs", true},
+	{NULL, "miniforge3", "envs", true},
+	{NULL, "mambaforge", "envs", true},
+	{"MAMBA_ROOT_PREFIX", "micromamba", "envs", true},
+	{"CONDA_PREFIX", NULL, "envs", true},
+	{NULL, ".conda", "envs", false},
+	/* virtual environments */
+	{"VIRTUAL_ENV", NULL, "", true},
+	{"WORKON_HOME", ".virtualenvs", "", false},
+	{NULL, ".local/share/virtualenvs", "", false},
+	{NULL, ".cache/pypoetry/virtualenvs", "", false},
+	{"PIPX_HOME", ".local/share/pipx", "venvs", false},
+	{NULL, ".local/pipx", "venvs", false},
+	/* the system's */
+	{NULL, "/opt", "", false},
+	{NULL, "/usr/lib", "", false},
+	{NULL, "/usr/local", "", false},
+	{NULL, "/usr/share", "", false},
+	{NULL, "/nix/store", "", false},
+	{NULL, "/gnu/store", "", false},
+	{NULL, "/snap", "", false},
+	{NULL, "/home/linuxbrew/.linuxbrew", "", true},
+	{NULL, "/usr/share/rvm", "rubies", false},
+};
+
+/* Directories such as PREFIX/lib, which hold more than an interpreter. */
+static bool managers_is_shared(const char *prefix)
+{
+	static const char *const names[] = {"bin", "sbin", "etc", "lib", "lib64", "libexec",
+					   "share", "include", "src", "var"};
+	const char *name = strrchr(prefix, '/') + 1;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether ROOT/BELOW leads to a directory that holds the prefix, or (itself) to the prefix. *ret_place: owned. */
+static bool managers_leads_to(const char *root, const char *below, const char *prefix, bool itself, char **ret_place)
+{
+	_cleanup_free_ char *path = NULL, *real = NULL;
+	const char *rest;
+
+	if (asprintf(&path, "%s/%s", root, below) < 0)
+		path = NULL; /* undefined after a failure */
+	real = path ? realpath(path, NULL) : NULL;
+	rest = real ? path_rest(prefix, real) : NULL;
+	if (!rest || itself == (*rest != '\0'))
+		return false;
+	*ret_place = steal_pointer(&path);
+	return true;
+}
+
+static bool managers_holds(const char *root, const struct manager_place *place, const char *prefix, char **ret_place)
+{
+	return managers_leads_to(root, place->below, prefix, false, ret_place) ||
+	       (place->itself && managers_leads_to(root, "", prefix, true, ret_place));
+}
+
+static bool managers_is_at(const struct manager_place *place, const char *home, const char *prefix, char **ret_place)
+{
+	const char *said = place->variable ? getenv(place->variable) : NULL;
+	_cleanup_free_ char *usual = NULL;
+
+	if (said && said[0] == '/' && managers_holds(said, place, prefix, ret_place))
+		return true;
+	if (!place->usual)
+		return false;
+	if (place->usual[0] == '/')
+		return managers_holds(place->usual, place, prefix, ret_place);
+	if (!home || asprintf(&usual, "%s/%s", home, place->usual) < 0) {
+		usual = NULL; /* undefined after a failure */
+		return false;
+	}
+	return managers_holds(usual, place, prefix, ret_place);
+}
+
+bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place)
+{
+	_cleanup_free_ char *local_path = NULL, *local = NULL;
+
+	*ret_place = NULL;
+	if (home && asprintf(&local_path, "%s/.local", home) < 0)
+		local_path = NULL; /* undefined after a failure */
+	local = local_path ? realpath(local_path, NULL) : NULL;
+	if (strcmp(prefix, "/") == 0 || (home && path_below(home, prefix)) || (local && path_below(local, prefix)) ||
+	    (workdir && path_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
+		return false;
+	if (workdir && path_below(prefix, workdir))
+		return true;
+	for (size_t i = 0; i < sizeof(manager_places) / sizeof(manager_places[0]) && !managers_is_shared(prefix); i++)
+		if (managers_is_at(&manager_places[i], home, prefix, ret_place))
+			return true;
+	return false;
+}

@@ -1,0 +1,147 @@
+#include "cli/host/places.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/paths/ways.h"
+
+#include "base/banned.h"
+
+static bool places_is_writable(const struct places *places, const char *host)
+{
+	for (size_t i = 0; i < PLACES_POLICIES; i++)
+		if (places->policy[i] && policy_host_writable(places->policy[i], host))
+			return true;
+	return false;
+}
+
+static bool places_in_workdir(const struct places *places, const char *host)
+{
+	const char *rest = places->workdir ? path_rest(host, places->workdir) : NULL;
+
+	return rest && *rest;
+}
+
+/*
+ * Whether a program that could make the link could also have written what the link leads to: then the link gives it
+ * nothing. In the workdir, a link that no program of this policy could have made may lead to any place there.
+ */
+static bool places_link_stays(const struct places *places, const char *link, const char *host)
+{
+	for (size_t i = 0; i < PLACES_POLICIES; i++)
+		if (places->policy[i] && policy_hosts_writable(places->policy[i], link, host))
+			return true;
+	return !places_is_writable(places, link) && places_in_workdir(places, link) && places_in_workdir(places, host);
+}
+
+/* ---- one path ---- */
+
+/* The canonical path of the part that exists, followed by the part that does not. NULL: no memory, or too long. */
+static char *places_resolve(const struct places *places, const char *path)
+{
+	_cleanup_free_ char *head = strdup(path);
+	char *whole;
+
+	while (head) {
+		_cleanup_free_ char *found = cli_real_path(places->real, *head ? head : "/");
+		const char *rest = path + strlen(head);
+		char *slash = strrchr(head, '/');
+
+		if (found && strcmp(found, "/") == 0 && rest[0] == '/')
+			*found = '\0';
+		if (found)
+			return asprintf(&whole, "%s%s", found, rest) < 0 ? NULL : whole;
+		if (!*head || !slash) /* without a slash: does not happen, "." exists */
+			return NULL;
+		*slash = '\0';
+	}
+	return NULL;
+}
+
+struct judging {
+	const struct places *places;
+	enum places_use use;
+	const char *path;
+	char *host; /* where the path leads; owned; places_host_of() fills it */
+	bool no_memory;
+	char link[PATH_MAX]; /* the first link that is refused; "": none */
+};
+
+static const char *places_host_of(struct judging *judging)
+{
+	if (!judging->host)
+		judging->host = places_resolve(judging->places, judging->path);
+	judging->no_memory = !judging->host;
+	return judging->host;
+}
+
+static void places_judge_link(void *ctx, const char *link)
+{
+	struct judging *judging = ctx;
+	const struct places *places = judging->places;
+	const char *host;
+
+	if (judging->link[0] || !(places_is_writable(places, link) || places_in_workdir(places, link)))
+		return;
+	host = places_host_of(judging);
+	if (judging->use == PLACES_GRANT && host && places_link_stays(places, link, host))
+		return;
+	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: cli_real has the same limit */
+}
+
+int places_refuse(struct places_why *ret_why, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(ret_why->text, sizeof(ret_why->text), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	return -EPERM;
+}
+
+int places_judge(const struct places *places, enum places_use use, const char *path, char **ret_path,
+		 struct places_why *ret_why)
+{
+	_cleanup_free_ char *rooted = NULL, *host = NULL, *found = NULL;
+	struct judging judging = {.places = places, .use = use, .path = path};
+
+	if (path[0] != '/') {
+		if (asprintf(&rooted, "./%s", path) < 0)
+			rooted = NULL; /* undefined after a failure */
+		judging.path = rooted;
+	}
+	if (judging.path)
+		found = cli_real_way(places->real, judging.path, places_judge_link, &judging);
+	if (judging.path && use == PLACES_CONTENT)
+		(void)places_host_of(&judging);
+	host = judging.host;
+	if (!judging.path || judging.no_memory)
+		return places_refuse(ret_why, "cannot be resolved: %s", strerror(ENOMEM));
+	if (judging.link[0] && use == PLACES_GRANT)
+		return places_refuse(
+			ret_why,
+			"leads to %s by the symbolic link %s, which a run may have made; name that path instead, or "
+			"remove the link",
+			host, judging.link);
+	if (judging.link[0])
+		return places_refuse(
+			ret_why,
+			"is reached by the symbolic link %s, which a run may have made; name %s instead, or remove the "
+			"link",
+			judging.link, host);
+	if (use == PLACES_CONTENT && places_is_writable(places, host))
+		return places_refuse(
+			ret_why,
+			"lies where a run may write, so that an earlier run may have made it; keep it elsewhere, or "
+			"deny %s to the program",
+			host);
+	if (ret_path)
+		*ret_path = steal_pointer(&found);
+	return 0;
+}

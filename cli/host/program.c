@@ -1,0 +1,355 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/host/program.h"
+
+#include "base/banned.h"
+
+#define VERSION_FILE_BYTES 65536
+#define SCRIPT_LINE_MAX 256 /* what the kernel reads of a "#!" line (BINPRM_BUF_SIZE) */
+
+bool program_is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* ---- shims: scripts in PATH that version managers name like the programs they manage ---- */
+
+/* The managers' documented files are read. The managers are not run: they are not trusted. */
+
+/* A manager like pyenv: versions in ROOT/versions, the chosen one in a variable or a file. */
+static const struct shim_manager {
+	const char *variable;
+	const char *local;  /* searched from the current directory upwards */
+	const char *marker; /* a file that identifies the manager's root */
+} shim_managers[] = {
+	{"PYENV_VERSION", ".python-version", "libexec/pyenv"},
+	{"RBENV_VERSION", ".ruby-version", "libexec/rbenv"},
+	{"NODENV_VERSION", ".node-version", "libexec/nodenv"},
+};
+
+/* "/root/.pyenv/shims/python3" gives "/root/.pyenv"; false when the directory is not called shims. */
+static bool shim_root_of(const char *path, char out[PATH_MAX])
+{
+	static const char shims[] = "/shims";
+	char *slash;
+
+	if ((size_t)snprintf(out, PATH_MAX, "%s", path) >= PATH_MAX)
+		return false;
+	slash = strrchr(out, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	slash = strrchr(out, '/');
+	if (!slash || strcmp(slash, shims) != 0)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static bool shim_root_has(const char *root, const char *name)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/%s", root, name) < sizeof(path) && access(path, F_OK) == 0;
+}
+
+/* The manager whose root this is; NULL: none, as in plugins/pyenv-virtualenv, which has shims but no versions. */
+static const struct shim_manager *shim_manager_of(const char *root)
+{
+	for (size_t i = 0; i < sizeof(shim_managers) / sizeof(shim_managers[0]); i++)
+		if (shim_root_has(root, shim_managers[i].marker))
+			return &shim_managers[i];
+	return NULL;
+}
+
+static bool program_is_shim(const char *path)
+{
+	char root[PATH_MAX];
+
+	return shim_root_of(path, root) && (shim_manager_of(root) || shim_root_has(root, "installs")); /* asdf */
+}
+
+static char *shim_read(const char *dir, const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+	char *text;
+	size_t len;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0) {
+		path = NULL; /* undefined after a failure */
+		return NULL;
+	}
+	return io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
+}
+
+/* The version list: the variable, else the nearest local file, else the global one. Owned. */
+static char *shim_chosen(const struct shim_manager *manager, const char *root)
+{
+	const char *variable = getenv(manager->variable);
+	char dir[PATH_MAX], *slash;
+
+	if (variable && *variable)
+		return strdup(variable);
+	for (slash = getcwd(dir, sizeof(dir)) ? dir + strlen(dir) : NULL; slash; slash = strrchr(dir, '/')) {
+		char *text;
+
+		*slash = '\0';
+		text = shim_read(dir, manager->local); /* the root is "" here, as it should be before a "/" */
+		if (text)
+			return text;
+	}
+	return shim_read(root, "version");
+}
+
+/* ROOT/versions/VERSION/bin/NAME, when it is there. */
+static char *shim_installed(const char *root, const char *version, const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (strchr(version, '/') || strcmp(version, "..") == 0 ||
+	    asprintf(&path, "%s/versions/%s/bin/%s", root, version, name) < 0) {
+		path = NULL;
+		return NULL;
+	}
+	return program_is_file(path) ? steal_pointer(&path) : NULL;
+}
+
+/* "3.11" means the newest 3.11.*, as in pyenv. */
+static char *shim_newest(const char *root, const char *version, const char *name)
+{
+	char directory[PATH_MAX], best[NAME_MAX + 1] = "";
+	_cleanup_closedir_ DIR *dir = NULL;
+	size_t len = strlen(version);
+	const struct dirent *entry;
+
+	if ((size_t)snprintf(directory, sizeof(directory), "%s/versions", root) >= sizeof(directory))
+		return NULL;
+	dir = opendir(directory);
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, version, len) == 0 && entry->d_name[len] == '.' &&
+		    strverscmp(entry->d_name, best) > 0)
+			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a directory entry's name */
+	return *best ? shim_installed(root, best, name) : NULL;
+}
+
+static char *shim_managed(const struct shim_manager *manager, const char *root, const char *name)
+{
+	_cleanup_free_ char *list = shim_chosen(manager, root);
+	char *save = NULL;
+
+	for (char *version = list ? strtok_r(list, ": \t\r\n", &save) : NULL; version;
+	     version = strtok_r(NULL, ": \t\r\n", &save)) {
+		char *found;
+
+		if (strcmp(version, "system") == 0)
+			return NULL;
+		found = shim_installed(root, version, name);
+		if (!found)
+			found = shim_newest(root, version, name);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* An asdf shim lists the versions that have the program: "# asdf-plugin: nodejs 18.0.0". Takes the first installed. */
+static char *shim_listed(const char *path, const char *root, const char *name)
+{
+	static const char mark[] = "# asdf-plugin: ";
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char line[512], plugin[128], version[128];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		_cleanup_free_ char *found = NULL;
+
+		if (strncmp(line, mark, sizeof(mark) - 1) != 0 ||
+		    sscanf(line + sizeof(mark) - 1, "%127s %127s", plugin, version) != 2 || strchr(plugin, '/') ||
+		    strchr(version, '/') || strcmp(plugin, "..") == 0 || strcmp(version, "..") == 0)
+			continue;
+		if (asprintf(&found, "%s/installs/%s/%s/bin/%s", root, plugin, version, name) < 0) {
+			found = NULL;
+			return NULL;
+		}
+		if (program_is_file(found))
+			return steal_pointer(&found);
+	}
+	return NULL;
+}
+
+/* The program that a shim starts for this name from the current directory. Owned; NULL: "system", or not installed. */
+static char *shim_target(const char *path, const char *name)
+{
+	const struct shim_manager *manager;
+	char root[PATH_MAX];
+
+	if (!shim_root_of(path, root))
+		return NULL;
+	manager = shim_manager_of(root);
+	return manager ? shim_managed(manager, root, name) : shim_listed(path, root, name);
+}
+
+/* ---- PATH ---- */
+
+/* The n-th file of this name in PATH. Owned; NULL: no more. */
+static char *program_candidate(const char *name, unsigned number)
+{
+	const char *path = getenv("PATH"), *end;
+	size_t name_len = strlen(name);
+	char tried[PATH_MAX];
+
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
+		const char *dir = *path == ':' ? "." : path;
+		size_t len;
+
+		end = strchrnul(path, ':');
+		len = end == path ? 1 : (size_t)(end - path);
+		if (len + name_len + 2 > sizeof(tried))
+			continue; /* no file has such a name */
+		memcpy(tried, dir, len);
+		tried[len] = '/';
+		memcpy(tried + len + 1, name, name_len + 1);
+		if (program_is_file(tried) && number-- == 0)
+			return strdup(tried);
+	}
+	return NULL;
+}
+
+char *program_find(const char *name)
+{
+	if (!*name)
+		return NULL;
+	if (strchr(name, '/'))
+		return program_is_file(name) ? strdup(name) : NULL;
+	for (unsigned i = 0;; i++) {
+		_cleanup_free_ char *path = program_candidate(name, i);
+		char *target;
+
+		if (!path || !program_is_shim(path))
+			return steal_pointer(&path);
+		target = shim_target(path, name);
+		if (target)
+			return target;
+		/* the manager says "system" or has no version: the next file of PATH counts */
+	}
+}
+
+/* ---- "#!" lines ---- */
+
+enum env_word {
+	ENV_SKIP,     /* a complete option, or "NAME=VALUE" */
+	ENV_ARGUMENT, /* an option whose argument is the next word */
+	ENV_END,      /* "--" */
+	ENV_PROGRAM,
+	ENV_UNKNOWN, /* also what changes PATH */
+};
+
+/* The options of env(1), GNU and BSD, that a "#!" line can use. */
+static enum env_word env_option(const char *word)
+{
+	static const char *const plain[] = {"-", "-i", "--ignore-environment", "-v", "--debug"};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (strcmp(word, plain[i]) == 0)
+			return ENV_SKIP;
+	if (strcmp(word, "--") == 0)
+		return ENV_END;
+	if (strcmp(word, "-u") == 0 || strcmp(word, "--unset") == 0 || strcmp(word, "-C") == 0 ||
+	    strcmp(word, "--chdir") == 0)
+		return ENV_ARGUMENT;
+	if (strncmp(word, "-C", 2) == 0 || strncmp(word, "--chdir=", 8) == 0)
+		return ENV_SKIP;
+	if (strncmp(word, "--unset=", 8) == 0)
+		return strcmp(word + 8, "PATH") == 0 ? ENV_UNKNOWN : ENV_SKIP;
+	if (strncmp(word, "-u", 2) == 0)
+		return strcmp(word + 2, "PATH") == 0 ? ENV_UNKNOWN : ENV_SKIP;
+	return word[0] == '-' ? ENV_UNKNOWN : ENV_PROGRAM;
+}
+
+static enum env_word env_word(const char *word, bool options)
+{
+	enum env_word kind = options ? env_option(word) : ENV_PROGRAM;
+
+	if (kind == ENV_PROGRAM && strchr(word, '='))
+		return strncmp(word, "PATH=", 5) == 0 ? ENV_UNKNOWN : ENV_SKIP;
+	return kind;
+}
+
+/* A name for PATH or an absolute path. A relative path depends on the working directory, which -C may change. */
+static bool env_is_certain(const char *program)
+{
+	return program[0] == '/' || !strchr(program, '/');
+}
+
+/* The program that "env -S TEXT" runs. NULL: not understood. Borrows. */
+static const char *env_split(char *text)
+{
+	bool options = true;
+	char *save = NULL;
+
+	if (strpbrk(text, "\"'\\$#")) /* quotes, escapes, variables, comments */
+		return NULL;
+	for (char *word = strtok_r(text, " \t\r", &save); word; word = strtok_r(NULL, " \t\r", &save)) {
+		enum env_word kind = env_word(word, options);
+
+		if (kind == ENV_UNKNOWN || kind == ENV_PROGRAM)
+			return kind == ENV_PROGRAM && env_is_certain(word) ? word : NULL;
+		if (kind == ENV_ARGUMENT && (!(word = strtok_r(NULL, " \t\r", &save)) || strcmp(word, "PATH") == 0))
+			return NULL;
+		/* options end at "--" and at the first "NAME=VALUE" */
+		options = options && kind != ENV_END && (word[0] == '-' || kind == ENV_ARGUMENT);
+	}
+	return NULL;
+}
+
+/* The kernel passes the rest of the line as one argument: without -S all of it is the program's name. */
+static const char *env_program(char *text)
+{
+	static const char split[] = "--split-string=";
+
+	if (strncmp(text, "-S", 2) == 0)
+		return env_split(text + 2);
+	if (strncmp(text, split, sizeof(split) - 1) == 0)
+		return env_split(text + sizeof(split) - 1);
+	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
+}
+
+char *program_script_interpreter(const char *path, bool *ret_unknown)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[SCRIPT_LINE_MAX + 1], *word, *rest;
+	const char *name, *slash;
+	ssize_t len;
+
+	if (fd < 0)
+		return NULL;
+	len = pread(fd, line, SCRIPT_LINE_MAX, 0);
+	if (len < 3 || line[0] != '#' || line[1] != '!')
+		return NULL;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	for (len = (ssize_t)strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
+		line[len - 1] = '\0';
+	word = line + 2 + strspn(line + 2, " \t");
+	rest = word + strcspn(word, " \t");
+	if (*rest)
+		*rest++ = '\0';
+	rest += strspn(rest, " \t");
+	slash = strrchr(word, '/');
+	if (!slash || strcmp(slash, "/env") != 0)
+		return program_find(word);
+	name = env_program(rest);
+	*ret_unknown = !name;
+	return name ? program_find(name) : NULL;
+}

@@ -1,0 +1,21 @@
+/* Finds the executable file of a command name on the host, also behind a version manager's shim. */
+#ifndef CALLGATE_CLI_HOST_PROGRAM_H
+#define CALLGATE_CLI_HOST_PROGRAM_H
+
+#include <stdbool.h>
+
+/*
+ * The path of an executable file: `name` itself when it has a "/", else searched in the caller's PATH. A shim of pyenv,
+ * rbenv, nodenv or asdf is followed to the program it would start in the current directory. Owned; NULL: not found.
+ */
+char *program_find(const char *name);
+
+/*
+ * The interpreter of a script: the path in its "#!" line, or for "#!/usr/bin/env [OPTION...] NAME" the file of PATH.
+ * Owned; NULL: not a script, or not found, or, with *ret_unknown set, env has options that are not understood here.
+ */
+char *program_script_interpreter(const char *path, bool *ret_unknown);
+
+bool program_is_file(const char *path); /* an executable regular file */
+
+#endif

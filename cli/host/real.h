@@ -1,0 +1,28 @@
+/* realpath(3) for many paths that have most of their directories in common. */
+#ifndef CALLGATE_CLI_HOST_REAL_H
+#define CALLGATE_CLI_HOST_REAL_H
+
+#include <stddef.h>
+
+#include "policy/arena.h"
+
+struct cli_real_name;
+
+/*
+ * What was found at each name on the way to a path; zero-initialise. Each name is looked up once, so that the policy's
+ * compiler and places_judge() see the same links even if another run changes them meanwhile. Not needed for speed.
+ */
+struct cli_real {
+	struct arena arena;
+	const struct cli_real_name **slot; /* a hash table */
+	size_t slots;
+	size_t names; /* used slots */
+};
+
+/* As realpath(path, NULL); NULL: nothing there. Owned. */
+char *cli_real_path(struct cli_real *real, const char *path);
+/* The same. Calls `passed` with the canonical name of each symbolic link on the way, also of one that leads nowhere. */
+char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx);
+void cli_real_done(struct cli_real *real);
+
+#endif

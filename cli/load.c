@@ -1,0 +1,208 @@
+#include "cli/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/host/interpreter.h"
+#include "policy/parse/errors.h"
+#include "policy/paths/ways.h"
+
+#include "base/banned.h"
+
+#define DEFAULT_PROFILE "minimal"
+
+/* The rule that grants the program. A relative name is below the workdir, because the program is started from there. */
+static char *load_program_rule(struct cli_host *host)
+{
+	const char *program = host->program, *found = cli_host_program(host);
+	char path[PATH_MAX], *rule;
+	bool lexical;
+
+	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
+		return NULL;
+	if (strchr(program, '/') && program[0] != '/' && path_below(path, host->workdir))
+		return asprintf(&rule, "@workdir/%s", path_rest(path, host->workdir)) < 0 ? NULL : rule;
+	return strdup(path);
+}
+
+/* The paths of -x. Without a policy the program named on the command line is granted, too. 0 or -ENOMEM. */
+static int load_exec(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
+{
+	char *rule;
+
+	for (size_t i = 0; i < options->exec.count; i++)
+		if (cli_list_take(exec, strdup(options->exec.item[i])) < 0)
+			return -ENOMEM;
+	if (options->names.count || !host->program)
+		return 0;
+	rule = load_program_rule(host);
+	return rule ? cli_list_take(exec, rule) : 0;
+}
+
+struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+				const struct policy *policy, const struct policy *further)
+{
+	return (struct places){
+		.policy = {policy, host->other, further}, .workdir = options->workdir, .real = &host->real};
+}
+
+/* Loads the policy and, where a file has phases, that of the other phase: what it may write counts as writable, too. */
+static int load_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
+		       struct policy **ret_policy, struct policy_errors *errors)
+{
+	struct policy_cli other = *cli;
+	int ret = policy_load(names, cli, &host->policy, ret_policy, errors);
+
+	if (ret < 0)
+		return ret;
+	other.phase = cli->phase == POLICY_PHASE_RUN ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
+	other.draft = NULL;
+	policy_free(host->other);
+	host->other = NULL;
+	if (!policy_has_phase(*ret_policy, POLICY_PHASE_RUN) && !policy_has_phase(*ret_policy, POLICY_PHASE_SETUP))
+		return 0;
+	return policy_load(names, &other, &host->policy, &host->other, errors);
+}
+
+/* Judges a path that a profile or @interpreter names, and the version manager's directory that it was found by. */
+static int load_judge_optional(const struct places *places, const struct cli_host *host, const char *path,
+			       struct places_why *ret_why)
+{
+	const char *manager = host->interpreter ? interpreter_place(host->interpreter, path) : NULL;
+	struct places_why why = {""};
+
+	if (manager && places_judge(places, PLACES_GRANT, manager, NULL, &why) < 0)
+		return places_refuse(ret_why, "is in %.400s, which %.500s", manager, why.text);
+	return places_judge(places, PLACES_GRANT, path, NULL, ret_why);
+}
+
+/*
+ * A path that a profile or @interpreter names by a link that a run may have made is not granted, instead of being an
+ * error: the user did not write it and could not leave it out. Example: /etc/localtime where /etc may be written.
+ * 1: a grant became void and the policy has to be loaded again. 0, -ENOMEM.
+ */
+static int load_void_grants(const struct cli_policy_options *options, struct cli_host *host,
+			    const struct policy *policy)
+{
+	const struct places places = cli_policy_places(options, host, policy, NULL);
+	int again = 0;
+	size_t count;
+	const struct policy_way *way = policy_ways(policy, &count);
+
+	for (size_t i = 0; i < count && again >= 0; i++) {
+		struct places_why why = {""};
+		int refused = 0;
+
+		if (way[i].optional && load_judge_optional(&places, host, way[i].text, &why) < 0)
+			refused = cli_host_refuse(host, way[i].text, why.text);
+		again = refused < 0 ? refused : refused || again;
+	}
+	return again;
+}
+
+/* Judges what a policy names, except for optional grants. Adds a message for each refused path. */
+static int load_judge_policy(const struct places *places, const struct policy *policy, struct policy_errors *errors)
+{
+	size_t count;
+	const struct policy_way *way = policy_ways(policy, &count);
+	int ret = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool command = way[i].kind == POLICY_WAY_COMMAND;
+		enum places_use use = way[i].kind == POLICY_WAY_GRANT ? PLACES_GRANT : PLACES_CONTENT;
+		struct places_why why = {""};
+		int error = way[i].optional ? 0
+			    : command       ? places_judge_command(places, way[i].text, &why)
+					    : places_judge(places, use, way[i].text, NULL, &why);
+
+		if (error == 0)
+			continue;
+		policy_errors_add(errors, "%s: %s %s", way[i].where, command ? "the command's" : way[i].text, why.text);
+		ret = -EPERM;
+	}
+	return ret;
+}
+
+/* Judges every host path that policy, policy files and -w lead to. -EINVAL with messages. */
+static int load_judge(const struct cli_policy_options *options, struct cli_host *host, const struct policy *policy,
+		      struct policy_errors *errors)
+{
+	const struct places places = cli_policy_places(options, host, policy, NULL);
+	struct places_why why = {""};
+	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
+
+	if (host->other && ways == 0) /* otherwise most messages would appear twice */
+		other = load_judge_policy(&places, host->other, errors);
+	files = cli_host_judge_files(host, &places, errors);
+	if (options->workdir)
+		workdir = places_judge(&places, PLACES_GRANT, options->workdir_named, NULL, &why);
+	if (workdir < 0)
+		policy_errors_add(errors, "-w %s: %s", options->workdir_named, why.text);
+	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
+}
+
+int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+		    const char *scratch, struct policy **ret_policy)
+{
+	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
+	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
+	struct policy_errors errors = {0};
+	struct cli_list exec = {0};
+	struct policy *policy = NULL;
+	struct policy_cli cli;
+	int ret = cli_host_place(host, options->workdir, scratch);
+
+	if (ret == 0)
+		ret = load_exec(options, host, &exec);
+	cli = (struct policy_cli){
+		.read = (const char *const *)options->read.item,
+		.write = (const char *const *)options->write.item,
+		.exec = (const char *const *)exec.item,
+		.env = (const char *const *)options->env.item,
+		.limits = options->limits,
+		.limits_given = options->limits_given,
+		.required = options->required,
+		.user = options->user,
+		.allow_host = (const char *const *)options->allow_host.item,
+		.allow_request = (const char *const *)options->allow.item,
+		.secret = (const char *const *)options->secret.item,
+		.no_net = options->no_net,
+		.phase = options->phase,
+		.draft = options->draft,
+	};
+	if (ret == 0)
+		ret = load_phases(names, &cli, host, &policy, &errors);
+	while (ret == 0 && (ret = load_void_grants(options, host, policy)) > 0) {
+		policy_free(policy);
+		policy = NULL;
+		ret = load_phases(names, &cli, host, &policy, &errors);
+	}
+	if (ret == 0)
+		ret = load_judge(options, host, policy, &errors);
+	if (ret == 0)
+		*ret_policy = policy;
+	else
+		policy_free(policy);
+	cli_policy_errors(verb, &errors);
+	if (ret == -ENOMEM)
+		(void)cli_no_memory(verb);
+	policy_errors_done(&errors);
+	cli_list_done(&exec);
+	return ret;
+}
+
+int cli_policy_load_only(const struct cli_policy_options *options, const char *verb, const char *program,
+			 struct cli_host *host, struct policy **ret_policy)
+{
+	if (cli_host_init(host, program) < 0)
+		return cli_no_memory(verb);
+	if (cli_policy_load(options, verb, host, NULL, ret_policy) < 0)
+		return CLI_ERROR;
+	cli_host_tell(host);
+	return CLI_OK;
+}

@@ -1,0 +1,142 @@
+/* What callgate prints: messages on stderr, answers on stdout. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "config.h"
+#include "confine/filter.h"
+
+#include "base/banned.h"
+
+/* A failure to write to stderr is ignored: there is no other place to report it. */
+static void message_line(const char *format, va_list args)
+{
+	(void)text_vprintf(stderr, false, format, args);
+	(void)fputc('\n', stderr);
+}
+
+void cli_error(const char *verb, const char *format, ...)
+{
+	va_list args;
+
+	(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb);
+	va_start(args, format);
+	message_line(format, args);
+	va_end(args);
+}
+
+void cli_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message_line(format, args);
+	va_end(args);
+}
+
+int cli_no_memory(const char *verb)
+{
+	cli_error(verb, "out of memory");
+	return CLI_ERROR;
+}
+
+static void message_text(const char *verb, const char *text)
+{
+	if (verb)
+		cli_error(verb, "%s", text);
+	else
+		cli_note("%s", text);
+}
+
+void cli_policy_errors(const char *verb, const struct policy_errors *errors)
+{
+	for (size_t i = 0; i < errors->count; i++)
+		message_text(verb, errors->item[i].text);
+}
+
+void cli_policy_warnings(const char *verb, const struct policy *policy)
+{
+	size_t count;
+	const char *const *text = policy_warnings(policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		message_text(verb, text[i]);
+}
+
+/* Whether optopt was given by this word, "--name" or "--name=...", and not by its letter. */
+static bool message_is_long(const char *word, const struct option *longs)
+{
+	size_t len = strcspn(word, "=");
+
+	for (; longs->name; longs++)
+		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 &&
+		    strncmp(word + 2, longs->name, len - 2) == 0)
+			return true;
+	return false;
+}
+
+int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs)
+{
+	const char *known, *word;
+	int opt;
+
+	opterr = 0;
+	opt = getopt_long(argc, argv, shorts, longs, NULL);
+	if (opt != '?')
+		return opt;
+	word = argv[optind - 1];
+	if (optopt == 0)
+		cli_note("%s: unrecognized option '%s'", argv[0], word);
+	else if (message_is_long(word, longs))
+		cli_note("%s: option '%s' %s", argv[0], word,
+			 strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
+	else if ((known = strchr(shorts, optopt)) && known[1] == ':')
+		cli_note("%s: option requires an argument -- '%c'", argv[0], optopt);
+	else
+		cli_note("%s: invalid option -- '%c'", argv[0], optopt);
+	return opt;
+}
+
+int cli_usage_error(const char *verb)
+{
+	cli_note("Try \"callgate%s%s --help\".", *verb ? " " : "", verb);
+	return CLI_ERROR;
+}
+
+int cli_print(const char *verb, const char *text)
+{
+	if (!text)
+		return cli_no_memory(verb);
+	if (text_print(stdout, text, true) == 0 && fflush(stdout) == 0)
+		return CLI_OK;
+	cli_error(verb, "cannot write to standard output: %s", strerror(errno));
+	return CLI_ERROR;
+}
+
+int cli_print_buf(const char *verb, const struct buf *text)
+{
+	return cli_print(verb, text->failed ? NULL : text->data);
+}
+
+int cli_print_json(const char *verb, json_t *value)
+{
+	_cleanup_free_ char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
+	int ret = cli_print(verb, text);
+
+	json_decref(value);
+	return ret == CLI_OK ? cli_print(verb, "\n") : ret;
+}
+
+int cli_version(void)
+{
+	return cli_print("", filter_is_open() ? "callgate " PACKAGE_VERSION
+						" with an open filter: IT CONFINES NOTHING\n"
+					      : "callgate " PACKAGE_VERSION "\n");
+}

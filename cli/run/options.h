@@ -1,0 +1,34 @@
+/* The options of `callgate run` that are not part of the policy. */
+#ifndef CALLGATE_CLI_RUN_OPTIONS_H
+#define CALLGATE_CLI_RUN_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+#include "keeper/summary.h"
+
+/* run_options_parse initialises, run_options_done releases. Texts are in main's argv. */
+struct run_options {
+	struct cli_policy_options policy;
+	struct cli_list input;
+	struct cli_list artifact;
+	const char *output; /* --output; NULL: nothing is kept */
+	const char *audit;  /* --audit; NULL: the policy's file, if any */
+	const char *setup;  /* --setup: a shell command; NULL: none */
+	bool json;
+	bool interactive;
+	bool tty;             /* implies interactive */
+	bool die_with_parent;
+	bool quiet;
+	bool verbose;
+	bool events_given;
+	enum summary_events events;
+	int status_fd; /* -1: none */
+	char **argv;   /* the program and its arguments, NULL-ended */
+};
+
+/* 0; 1: --help or --version was answered, *ret_exit is the exit status; -1: a message was printed, CLI_ERROR. */
+int run_options_parse(int argc, char **argv, struct run_options *ret_options, int *ret_exit);
+void run_options_done(struct run_options *options);
+
+#endif

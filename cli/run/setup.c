@@ -1,0 +1,336 @@
+/*
+ * --setup: the first of a run's two phases. A process of its own is keeper of the setup, as this process will be of the
+ * program. Only files pass from the one to the other: namespaces, egress, secrets and every process of the first phase
+ * have ended when the second begins, so that nothing which the setup was allowed can be regained.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "cli/run/private.h"
+#include "keeper/result.h"
+#include "policy/network/net.h"
+
+#include "base/banned.h"
+
+#define RESULT_MAX_BYTES (UINT64_C(1) << 30)
+
+/* The setup's process, as its parent sees it. */
+struct setup {
+	pid_t pid;
+	int pidfd;
+	int signal_fd;
+	sigset_t mask; /* before the setup */
+	int signal;    /* the last signal that was to end the run; 0: none */
+	int status;    /* of waitpid(2) */
+	bool dumpable; /* PR_GET_DUMPABLE before the setup */
+};
+
+/* Lets what was read ahead refer to this phase's policy, so that the other can be freed. Without a network it is freed. */
+static int setup_adopt(struct run *run, const struct policy *policy)
+{
+	if (policy_net_enabled(policy))
+		return secrets_adopt(run->read.secrets, policy);
+	egress_read_done(&run->read);
+	return 0;
+}
+
+/* ---- in the setup's process ---- */
+
+/* Turns the run into the setup's: its policy, its log, no input, and a custodian that ends with it. */
+static int setup_take_over(struct run *run, pid_t waiting)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	static char *argv[] = {shell, option, NULL, NULL};
+	bool custodian = run->custodian.pid > 0;
+
+	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv, which is not written to */
+	if (setup_adopt(run, run->setup_policy) < 0)
+		return run_refuse(run, "setup_failed", "the secrets of the setup cannot be handed over");
+	free(run->read.upstream_ca);
+	run->read.upstream_ca = steal_pointer(&run->setup_read.upstream_ca);
+	policy_free(run->policy);
+	run->policy = run->setup_policy;
+	run->setup_policy = NULL;
+	run->options.argv = argv;
+	run->options.interactive = run->options.tty = false;
+	run->options.status_fd = -1;
+	run->options.output = NULL;
+	free(run->log);
+	run->log = run->setup_log;
+	run->setup_log = NULL;
+	free(run->audit);
+	run->audit = run->setup_audit;
+	run->setup_audit = NULL;
+	cleanup_close(&run->output_fd);
+	run->output_fd = -1;
+	cleanup_close(&run->audit_fd);
+	run->audit_fd = run->setup_audit_fd;
+	run->setup_audit_fd = -1;
+	run->options.die_with_parent = true;
+	run->parent = waiting;
+	if (!custodian)
+		return 0;
+	cleanup_close(&run->custodian.fd);
+	run->custodian = (struct custodian){0};
+	return run_start_custodian(run);
+}
+
+/* The setup's output goes to stderr: standard output is the program's alone. */
+static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t *mask)
+{
+	int exit_code = CLI_ERROR, error;
+
+	/* A process group of its own: the parent passes the terminal's signals on, so that each arrives once. */
+	(void)setpgid(0, 0);            /* cannot fail in a new child */
+	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
+	run->in_setup = true;
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_take_over(run, waiting) == 0)
+		exit_code = run_watch(run);
+	error = scratch_renew(&run->scratch);
+	if (error < 0) {
+		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
+		exit_code = CLI_ERROR;
+	}
+	custodian_stop(&run->custodian);
+	exit(exit_code);
+}
+
+/* ---- in the parent ---- */
+
+/* Blocks the signals that end or stop a run, unless callgate was started with them ignored. */
+static int setup_open_signals(struct setup *setup)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	struct sigaction before;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, wanted[i]);
+	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
+	if (sigprocmask(SIG_BLOCK, &set, &setup->mask) < 0)
+		return -errno;
+	setup->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return setup->signal_fd < 0 ? -errno : 0;
+}
+
+/* SIGTSTP stops both processes; both continue together. */
+static void setup_stop(const struct setup *setup)
+{
+	sigset_t set;
+
+	(void)kill(setup->pid, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* this process stops here */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)kill(setup->pid, SIGCONT);
+}
+
+static void setup_take_signals(struct setup *setup)
+{
+	struct signalfd_siginfo info;
+
+	while (read(setup->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP) {
+			setup_stop(setup);
+			continue;
+		}
+		setup->signal = (int)info.ssi_signo;
+		(void)kill(setup->pid, setup->signal); /* ESRCH: it has just ended */
+	}
+}
+
+static void setup_wait(struct setup *setup)
+{
+	struct pollfd poll_set[2] = {{.fd = setup->pidfd, .events = POLLIN},
+				     {.fd = setup->signal_fd, .events = POLLIN}};
+
+	while (!poll_set[0].revents) {
+		if (poll(poll_set, 2, -1) < 0 && errno != EINTR)
+			break; /* cannot happen with two valid descriptors; waitpid waits as well */
+		if (poll_set[1].revents)
+			setup_take_signals(setup);
+	}
+	if (waitpid(setup->pid, &setup->status, 0) != setup->pid)
+		setup->status = SIGKILL; /* cannot happen; treated as its death */
+	setup_take_signals(setup);       /* a signal that came meanwhile ends the run, too */
+}
+
+/* Owned; NULL: the process left no result. */
+static json_t *setup_read_result(const struct run *run)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *result;
+	size_t len;
+
+	if (lseek(run->result_fd, 0, SEEK_SET) < 0 || io_read_fd(run->result_fd, RESULT_MAX_BYTES, &text, &len) < 0)
+		return NULL;
+	result = json_loadb(text, len, 0, NULL);
+	if (json_is_object(result))
+		return result;
+	json_decref(result);
+	return NULL;
+}
+
+static bool setup_succeeded(const struct run *run, const struct setup *setup)
+{
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+
+	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 && status &&
+	       strcmp(status, "ok") == 0;
+}
+
+/* The result of a run whose setup failed, with the setup's own result in it. */
+static json_t *setup_whole_result(const struct run *run, int exit_code, const char *message)
+{
+	static const char *const fields[] = {"status", "signal", "duration_ms"};
+	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (json_object_get(run->setup_result, fields[i]))
+			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
+	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
+	return result;
+}
+
+static int setup_report_failure(struct run *run, const struct setup *setup)
+{
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
+	char message[160];
+	json_t *result;
+	bool plain;
+
+	if (exit_code == 0) /* it had ended when the signal came */
+		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
+	plain = !status || strcmp(status, "failed") == 0 || strcmp(status, "ok") == 0;
+	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
+		       plain ? "" : " (", plain ? "" : status, plain ? "" : ")");
+	cli_error("run", "%s", message);
+	result = setup_whole_result(run, exit_code, message);
+	if (status && strcmp(status, "ok") == 0)
+		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
+	if (run->options.json && run_put_result(run, result) != CLI_OK)
+		exit_code = CLI_ERROR;
+	run_put_status(run, result);
+	json_decref(result);
+	return exit_code;
+}
+
+/* Loads the program's policy again, for files that the setup made. What @interpreter stands for does not change. */
+static int setup_reload(struct run *run)
+{
+	struct policy *policy = NULL;
+	int exit_code = run_load_policy(run, run->options.policy.phase, &policy);
+
+	if (exit_code != 0)
+		return exit_code;
+	if (setup_adopt(run, policy) < 0) {
+		policy_free(policy);
+		return run_refuse(run, "policy_changed",
+				  "the policy's secrets have changed since they were read; try again");
+	}
+	policy_free(run->policy);
+	run->policy = policy;
+	return 0;
+}
+
+/*
+ * Reads what both phases need from the host: before the setup, which could change what is read, and only once, because
+ * a secret's file descriptor can be read only once. Both phases have the same secrets.
+ */
+static int setup_read_ahead(struct run *run)
+{
+	struct policy_error error = {""};
+	bool network = policy_net_enabled(run->policy);
+	int r;
+
+	/* No other process may read the secrets, nor the environment, from this process's memory. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
+	r = egress_read(run->policy, true, &run->read, &error);
+	if (r == 0)
+		r = egress_read(run->setup_policy, !network, &run->setup_read, &error);
+	if (r < 0)
+		return run_refuse(run, "setup_failed", "%s", error.text);
+	if (!network)
+		run->read.secrets = steal_pointer(&run->setup_read.secrets);
+	return 0;
+}
+
+static int setup_start(struct run *run, struct setup *setup)
+{
+	pid_t waiting = getpid();
+	int error;
+
+	run->result_fd = memfd_create("callgate-setup", MFD_CLOEXEC);
+	error = run->result_fd < 0 ? -errno : setup_open_signals(setup);
+	if (error < 0)
+		return error;
+	if (run->options.die_with_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
+		return -EOWNERDEAD;
+	(void)fflush(NULL);
+	setup->pid = fork();
+	if (setup->pid < 0)
+		return -errno;
+	if (setup->pid == 0) {
+		if (setup->dumpable)
+			(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
+		setup_main(run, waiting, &setup->mask);
+	}
+	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
+	if (setup->pidfd >= 0)
+		return 0;
+	error = -errno;
+	(void)kill(setup->pid, SIGKILL); /* its whole process tree dies with it: keeper.h */
+	(void)waitpid(setup->pid, NULL, 0);
+	return error;
+}
+
+bool run_setup(struct run *run, int *ret_exit)
+{
+	struct setup setup = {.pidfd = -1, .signal_fd = -1, .dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
+	bool good = false;
+	int error;
+
+	*ret_exit = run_start_status(run);
+	if (*ret_exit == 0)
+		*ret_exit = setup_read_ahead(run);
+	if (*ret_exit != 0)
+		return false;
+	error = setup_start(run, &setup);
+	if (error < 0) {
+		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
+	} else {
+		setup_wait(&setup);
+		run->setup_result = setup_read_result(run);
+		good = setup_succeeded(run, &setup);
+		*ret_exit = good ? setup_reload(run) : setup_report_failure(run, &setup);
+		good = good && *ret_exit == 0;
+	}
+	cleanup_close(&setup.pidfd);
+	cleanup_close(&setup.signal_fd);
+	cleanup_close(&run->result_fd);
+	run->result_fd = -1;
+	if (setup.dumpable)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
+	if (setup.signal_fd >= 0)
+		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
+	return good;
+}

@@ -1,0 +1,103 @@
+#include "cli/run/user.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/host/account.h"
+
+#include "base/banned.h"
+
+#define ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
+
+/* Digits alone are an id, even where an account has such a name. */
+static bool user_is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static int user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct account *account;
+	uint64_t number;
+
+	if (user_is_number(name)) {
+		if (text_number(name, 0, ID_MAX, &number) < 0)
+			return -ERANGE;
+		account = account_of_uid((uid_t)number);
+		*ret_uid = (uid_t)number;
+		*ret_gid = account ? account->gid : (gid_t)number;
+		return 0;
+	}
+	account = account_named(name);
+	if (!account)
+		return -ENOENT;
+	*ret_uid = account->uid;
+	*ret_gid = account->gid;
+	return 0;
+}
+
+static int user_find_group(const char *name, gid_t *ret_gid)
+{
+	uint64_t number;
+
+	if (user_is_number(name)) {
+		if (text_number(name, 0, ID_MAX, &number) < 0)
+			return -ERANGE;
+		*ret_gid = (gid_t)number;
+		return 0;
+	}
+	return account_group_named(name, ret_gid);
+}
+
+/* Tries it: root in a container may lack the capabilities. */
+static bool user_can_become(const struct privs_user *user)
+{
+	struct privs_before before;
+
+	return privs_borrow(user, &before) == 0 && privs_return(&before) == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int user_fail(struct policy_error *ret_error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(ret_error->text, sizeof(ret_error->text), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	return -EINVAL;
+}
+
+int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)
+{
+	_cleanup_free_ char *name = strdup(text);
+	struct privs_user user = {.set = true};
+	char *colon = name ? strchr(name, ':') : NULL;
+	int error;
+
+	if (!name)
+		return user_fail(ret_error, "out of memory");
+	if (colon)
+		*colon++ = '\0';
+	error = user_find(name, &user.uid, &user.gid);
+	if (error < 0)
+		return user_fail(ret_error, "%s %s: %s; write a number or a name of passwd(5)", option, text,
+			    error == -ERANGE ? "no user has that number" : "no such user");
+	error = colon ? user_find_group(colon, &user.gid) : 0;
+	if (error < 0)
+		return user_fail(ret_error, "%s %s: %s; write a number or a name of group(5)", option, text,
+			    error == -ERANGE ? "no group has that number" : "no such group");
+	user.set = user.uid != geteuid() || user.gid != getegid();
+	if (user.set && !user_can_become(&user))
+		return user_fail(ret_error,
+			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
+			    "leave it out to run as yourself",
+			    option, text);
+	*ret_user = user;
+	return 0;
+}

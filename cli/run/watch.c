@@ -1,0 +1,233 @@
+/* The run itself: calls the keeper, and reports how the run ended. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "cli/host/names.h"
+#include "cli/run/private.h"
+#include "keeper/keeper.h"
+#include "keeper/output.h"
+#include "keeper/result.h"
+
+#include "base/banned.h"
+
+#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
+
+/* ---- reporting ---- */
+
+int run_put_result(const struct run *run, const json_t *json)
+{
+	_cleanup_free_ char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+	_cleanup_free_ char *line = NULL;
+
+	if (!text || asprintf(&line, "%s\n", text) < 0) {
+		line = NULL; /* undefined after a failure */
+		return cli_no_memory("run");
+	}
+	if (!run->in_setup)
+		return cli_print("run", line);
+	return io_write_full(run->result_fd, line, strlen(line)) == 0 ? CLI_OK : CLI_ERROR;
+}
+
+void run_put_status(const struct run *run, json_t *result)
+{
+	int fd = run->options.status_fd;
+
+	if (fd >= 0 && result_status_end(fd, result) < 0)
+		cli_error("run", "--status-fd %d: %s", fd, strerror(errno));
+}
+
+int run_start_status(struct run *run)
+{
+	int fd = run->options.status_fd;
+
+	if (fd < 0 || result_status_start(fd, run->scratch.id, getpid()) == 0)
+		return 0;
+	return run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
+}
+
+int run_refuse(struct run *run, const char *code, const char *format, ...)
+{
+	char message[1200];
+	va_list arguments;
+	json_t *result;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
+	va_end(arguments);
+	result = result_error(run->scratch_ready ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	cli_error("run", "%s", message);
+	if (run->options.json || run->in_setup)
+		(void)run_put_result(run, result); /* the exit status is an error already */
+	if (run->options.status_fd >= 0)
+		(void)result_status_end(run->options.status_fd, result); /* likewise */
+	json_decref(result);
+	return CLI_ERROR;
+}
+
+int run_no_memory(struct run *run)
+{
+	return run_refuse(run, "out_of_memory", "out of memory");
+}
+
+/* ---- after the run ---- */
+
+static void watch_keep_artifacts(struct run *run, json_t *result)
+{
+	const struct output_options options = {
+		.directory = run->options.output,
+		.directory_fd = run->output_fd,
+		.workdir_virt = policy_workdir(run->policy),
+		.workdir_host = run->workdir,
+		.globs = run->options.artifact.item,
+		.glob_count = run->options.artifact.count,
+		.custodian = &run->custodian,
+	};
+	struct policy_error error = {""};
+	size_t files = 0;
+
+	if (output_keep(&options, json_object_get(result, "changes"), &files, &error) < 0) {
+		cli_error("run", "%s", error.text);
+		result_set_error(result, "output_failed", error.text);
+	} else if (run->options.verbose) {
+		cli_note("callgate: kept %zu files in %s", files, run->options.output);
+	}
+}
+
+static void watch_check_stream(struct run *run, json_t *result, const char *name, const struct capture *capture)
+{
+	const char *path;
+	char message[256], key[32];
+
+	(void)snprintf(key, sizeof(key), "%s_path", name);
+	path = json_string_value(json_object_get(result, key));
+	if (capture->truncated && !run->options.quiet && !run->options.json)
+		cli_note("callgate: %s passed its limit; %s%s", name,
+			 path ? "all of it is in " : "the rest could not be kept", path ? path : "");
+	if (capture->forward_error == 0 || capture->reader_gone)
+		return;
+	(void)snprintf(message, sizeof(message), "%s could not be written (%s): a part of the program's output is lost",
+		       name, strerror(capture->forward_error));
+	cli_error("run", "%s", message);
+	result_set_error(result, "output_failed", message);
+}
+
+/* Without this line a reader of stderr would only see a program that stopped in the middle. */
+static void watch_report_limit(const json_t *result)
+{
+	const char *status = json_string_value(json_object_get(result, "status")), *name;
+	json_t *limits = json_object_get(result, "limits"), *meter;
+
+	if (!status) /* no memory for a result */
+		return;
+	if (strcmp(status, "timeout") == 0) {
+		meter = json_object_get(json_object_get(limits, "wall"), "limit");
+		cli_error("run", "the run was ended by its time limit of %g s",
+			  (double)json_integer_value(meter) / 1000);
+		return;
+	}
+	if (strcmp(status, "limit") != 0)
+		return;
+	json_object_foreach(limits, name, meter)
+		/* watch_check_stream has reported stdout and stderr. */
+		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
+			cli_error("run", "the run reached its limit: %s", name);
+}
+
+static int watch_finish(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
+{
+	json_t *result = result_json(keeper, outcome);
+	int exit_code;
+
+	if (outcome->error_code)
+		cli_error("run", "%s", outcome->message);
+	if (!run->options.quiet)
+		watch_report_limit(result);
+	watch_check_stream(run, result, "stdout", &outcome->out);
+	watch_check_stream(run, result, "stderr", &outcome->err);
+	if (run->output_fd >= 0 && outcome->report)
+		watch_keep_artifacts(run, result);
+	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
+	if (run->setup_result)
+		(void)json_object_set(result, "setup", run->setup_result);
+	if ((run->options.json || run->in_setup) && run_put_result(run, result) != CLI_OK)
+		exit_code = CLI_ERROR;
+	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
+	    json_array_size(json_object_get(result, "denials")) > 0)
+		cli_note("callgate: denied to the setup:");
+	if (!run->options.json)
+		summary_print(stderr, result, run->options.events);
+	run_put_status(run, result);
+	json_decref(result);
+	return exit_code;
+}
+
+/* ---- the run ---- */
+
+/* What --json keeps in memory is always bounded. Output that is passed through is bounded where a limit was set. */
+static uint64_t watch_stream_limit(const struct run *run, uint64_t limit)
+{
+	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
+}
+
+/* Only where the line can be cleared before anything else appears: the program's stdout must be another terminal. */
+static bool watch_wants_status_line(const struct run_options *options)
+{
+	const char *term = getenv("TERM");
+
+	return !options->quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
+	       (options->json || !isatty(STDOUT_FILENO));
+}
+
+int run_watch(struct run *run)
+{
+	const struct policy_limits *limits = policy_limits(run->policy);
+	const struct run_options *options = &run->options;
+	struct keeper_outcome outcome;
+	struct keeper_options keeper;
+	int exit_code;
+
+	cli_names_end(); /* after a setup the policy was loaded again */
+	run->layers = layers_create(options->policy.without, policy_required(run->policy));
+	if (!run->layers)
+		return run_no_memory(run);
+	keeper = (struct keeper_options){
+		.policy = run->policy,
+		.scratch = &run->scratch,
+		.scratch_bare = run->scratch_bare,
+		.argv = options->argv,
+		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
+		.workdir_host = run->workdir,
+		.audit_path = run->audit ? run->audit : run->log,
+		.audit_fd = run->audit_fd,
+		.audit_beside = run->in_setup ? NULL : run->setup_audit ? run->setup_audit : run->setup_log,
+		.part = run->in_setup ? "setup" : NULL,
+		.layers = run->layers,
+		.read = options->setup ? &run->read : NULL,
+		.user = run->user,
+		.custodian = &run->custodian,
+		.show = !options->json,
+		.interactive = options->interactive,
+		.output = run->output_fd >= 0,
+		.tty = options->tty,
+		.parent = options->die_with_parent ? run->parent : 0,
+		.status_line = watch_wants_status_line(options),
+		.wall_ns = limits->wall_ns,
+		.stdout_bytes = watch_stream_limit(run, limits->stdout_bytes),
+		.stderr_bytes = watch_stream_limit(run, limits->stderr_bytes),
+	};
+	if (!run->setup_result && run_start_status(run) != 0) /* a setup has written the line already */
+		return CLI_ERROR;
+	if (keeper_run(&keeper, &outcome) < 0)
+		exit_code = run_refuse(run, "setup_failed", "%s", outcome.message);
+	else
+		exit_code = watch_finish(run, &keeper, &outcome);
+	keeper_outcome_done(&outcome);
+	return exit_code;
+}

@@ -1,0 +1,359 @@
+/* Decides one connection or request as the egress process would. No name is resolved. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/why/net.h"
+#include "policy/network/net.h"
+
+#include "base/banned.h"
+
+struct net_question {
+	const struct policy *policy;
+	char host[NET_HOST_MAX];
+	unsigned port;
+	bool udp;
+	bool request, upgrade, tls; /* of a URL */
+	char method[NET_METHOD_MAX];
+	char path[NET_PATH_MAX];
+	struct net_verdict verdict;
+	const struct net_rule *rule; /* that of the endpoint, also where the request is refused; NULL: none */
+	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
+};
+
+/* ---- the question ---- */
+
+static int net_bad_question(const char *text, const char *why)
+{
+	cli_error("why", "%s: %s", text, why);
+	return -EINVAL;
+}
+
+/* HOST[:PORT]. `usual` is the default port; 0: the port must be given. */
+static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len, unsigned usual)
+{
+	const char *colon = memrchr(authority, ':', len);
+	size_t host_len = len;
+	uint64_t port = usual;
+	char number[16];
+
+	if (colon && authority[0] == '[' && colon[-1] != ']')
+		colon = NULL; /* inside an IPv6 address */
+	if (colon) {
+		host_len = (size_t)(colon - authority);
+		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
+		if (text_number(number, 1, 65535, &port) < 0)
+			return net_bad_question(text, "has no port from 1 to 65535");
+	}
+	if (port == 0)
+		return net_bad_question(text, "names no port; write HOST:PORT");
+	asked->port = (unsigned)port;
+	if (net_host_canonical(authority, host_len, asked->host) == 0)
+		return 0;
+	return net_bad_question(text, "names no host that a program could ask for");
+}
+
+static int why_parse_connect(struct net_question *asked, const char *text)
+{
+	const char *slash = strchrnul(text, '/');
+
+	asked->udp = strcmp(slash, "/udp") == 0;
+	if (*slash && !asked->udp && strcmp(slash, "/tcp") != 0)
+		return net_bad_question(text, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
+	return why_parse_authority(asked, text, text, (size_t)(slash - text), 0);
+}
+
+static int why_parse_scheme(struct net_question *asked, const char *text, const char **url)
+{
+	static const struct {
+		const char *name;
+		bool tls, upgrade;
+	} schemes[] = {
+		{"https://", true, false}, {"http://", false, false}, {"wss://", true, true}, {"ws://", false, true}};
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		if (strncmp(*url, schemes[i].name, strlen(schemes[i].name)) != 0)
+			continue;
+		*url += strlen(schemes[i].name);
+		asked->tls = schemes[i].tls;
+		asked->upgrade = schemes[i].upgrade;
+		return 0;
+	}
+	return net_bad_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
+}
+
+/* "GET https://host/path"; the method may be omitted. */
+static int why_parse_url(struct net_question *asked, const char *text)
+{
+	const char *space = strchr(text, ' '), *url = space ? space + 1 : text, *end;
+	size_t method = space ? (size_t)(space - text) : 0;
+
+	asked->request = true;
+	if (method >= sizeof(asked->method))
+		return net_bad_question(text, "has a method that is too long to be one");
+	(void)snprintf(asked->method, sizeof(asked->method), "%.*s", method ? (int)method : 3, method ? text : "GET");
+	if (why_parse_scheme(asked, text, &url) < 0)
+		return -EINVAL;
+	end = url + strcspn(url, "/?#");
+	if (why_parse_authority(asked, text, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
+		return -EINVAL;
+	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
+		return net_bad_question(text, "has a path that is refused in every request (escaped dots or slashes, spaces, \"#\", "
+				 "too long)");
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+static void why_judge(struct net_question *asked)
+{
+	const struct policy *policy = asked->policy;
+	struct net_verdict *verdict = &asked->verdict;
+
+	if (!policy_net_enabled(policy)) {
+		*verdict = (struct net_verdict){.reason = "no_network"};
+		return;
+	}
+	*verdict = policy_net_connect(policy, asked->host, asked->port, asked->udp);
+	asked->rule = verdict->rule;
+	if (!verdict->allow)
+		return;
+	asked->opened = verdict->rule->proto == NET_HTTP ||
+			(verdict->rule->proto == NET_HTTPS && policy_net_intercepts(policy, asked->host, asked->port));
+	if (!asked->request)
+		return;
+	if (verdict->rule->proto != NET_TCP && (verdict->rule->proto == NET_HTTPS) != asked->tls)
+		*verdict = (struct net_verdict){.label = verdict->label, .reason = "proto_not_granted"};
+	else if (asked->opened)
+		*verdict = policy_net_request(policy, asked->host, asked->port, asked->method, asked->path,
+					      asked->upgrade);
+}
+
+static const char *why_proto_name(const struct net_question *asked)
+{
+	if (asked->verdict.rule)
+		return net_proto_name(asked->verdict.rule->proto);
+	if (asked->request)
+		return net_proto_name(asked->tls ? NET_HTTPS : NET_HTTP);
+	return asked->udp ? "udp" : "tcp";
+}
+
+/* "host:port", with brackets around an IPv6 address. */
+static void why_endpoint(const struct net_question *asked, char out[NET_HOST_MAX + 16])
+{
+	bool v6 = strchr(asked->host, ':');
+
+	(void)snprintf(out, NET_HOST_MAX + 16, "%s%s%s:%u", v6 ? "[" : "", asked->host, v6 ? "]" : "", asked->port);
+}
+
+/* "GET https://host:port/path" or "host:port". Owned. */
+static char *why_subject(const struct net_question *asked)
+{
+	char endpoint[NET_HOST_MAX + 16], *text;
+	int len;
+
+	why_endpoint(asked, endpoint);
+	if (asked->request)
+		len = asprintf(&text, "%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
+			       asked->tls ? "s" : "", endpoint, asked->path);
+	else
+		len = asprintf(&text, "%s%s", endpoint, asked->udp ? "/udp" : "");
+	return len < 0 ? NULL : text;
+}
+
+static const char *why_opened_text(const struct net_question *asked)
+{
+	const struct net_rule *rule = asked->verdict.rule;
+
+	if (!rule || (rule->proto != NET_HTTPS && rule->proto != NET_HTTP))
+		return "no: bytes pass as they are";
+	if (rule->proto == NET_HTTP)
+		return "yes: each request is judged";
+	return asked->opened ? "yes: TLS ends at callgate, each request is judged"
+			     : "no: only the name in the TLS handshake is checked";
+}
+
+/* ---- addresses that the question or the policy names ---- */
+
+struct net_known {
+	struct sockaddr_storage address[NET_ADDRESSES_MAX];
+	size_t count;
+};
+
+static struct net_known why_known_addresses(const struct net_question *asked)
+{
+	struct net_known known = {.count = 0};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&known.address[0];
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&known.address[0];
+
+	known.count = policy_net_resolve(asked->policy, asked->host, known.address, NET_ADDRESSES_MAX);
+	if (known.count)
+		return known;
+	known.count = 1;
+	if (inet_pton(AF_INET, asked->host, &v4->sin_addr) == 1)
+		v4->sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, asked->host, &v6->sin6_addr) == 1)
+		v6->sin6_family = AF_INET6;
+	else
+		known.count = 0;
+	return known;
+}
+
+/* What happens with an address. *ret_kind: why it is special; NULL for a public one. */
+static const char *why_address_text(const struct net_question *asked, const struct sockaddr *address, const char **ret_kind)
+{
+	const struct net_rule *rule = asked->rule;
+	struct net_verdict denied = policy_net_address(asked->policy, address, asked->port);
+
+	*ret_kind = denied.allow ? net_address_denied(address) : "denied_by_rule";
+	if (!denied.allow)
+		return "refused";
+	if (!*ret_kind)
+		return "public";
+	return net_address_refused(address, rule && rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE)
+		       ? "refused"
+		       : "permitted by \"private\"";
+}
+
+static void why_print_addresses(struct buf *text, const struct net_question *asked)
+{
+	struct net_known known = why_known_addresses(asked);
+	bool private = asked->verdict.rule && asked->verdict.rule->private_addresses;
+
+	for (size_t i = 0; i < known.count; i++) {
+		const struct sockaddr *address = (const struct sockaddr *)&known.address[i];
+		char literal[NET_ADDRESS_TEXT];
+		const char *kind, *said = why_address_text(asked, address, &kind);
+
+		net_address_text(address, literal);
+		buf_printf(text, "  address   %s: %s%s%s\n", literal, kind ? kind : "", kind ? ", " : "", said);
+	}
+	if (known.count == 0 && asked->verdict.allow)
+		buf_printf(text, "  addresses %s\n",
+			   private ? "also private ones; loopback, link-local and metadata never"
+				   : "public ones only: others are dropped when the name is looked up");
+}
+
+/* Why no rule can allow the address that the question names; NULL: one can, or the question names no address. */
+static const char *why_never(const struct net_question *asked)
+{
+	struct net_known known = why_known_addresses(asked);
+
+	for (size_t i = 0; i < known.count; i++) {
+		const char *kind = net_address_refused((const struct sockaddr *)&known.address[i], NET_LIFT_NAMED);
+
+		if (kind)
+			return kind;
+	}
+	return NULL;
+}
+
+/* Owned; NULL: it is allowed. */
+static char *why_suggest(const struct net_question *asked)
+{
+	const char *kind = why_never(asked);
+	char endpoint[NET_HOST_MAX + 16], *text;
+	int len;
+
+	why_endpoint(asked, endpoint);
+	if (asked->verdict.allow)
+		return NULL;
+	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
+		len = asprintf(&text, "no rule can: a deny beats everything; remove %s", asked->verdict.label);
+	else if (kind)
+		len = asprintf(&text, "no rule can: the address is never connected to (%s)", kind);
+	else if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
+		len = asprintf(&text, "one endpoint has one protocol; change the rule's \"proto\"");
+	else if (asked->request)
+		len = asprintf(&text, "--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
+			       asked->tls ? "https" : "http", endpoint, asked->path);
+	else if (asked->udp)
+		len = asprintf(&text,
+			       "in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, \"proto\": "
+			       "\"udp\"}]}}",
+			       asked->host, asked->port);
+	else
+		len = asprintf(&text,
+			       "--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
+			       "\"port\": %u}]}}",
+			       endpoint, asked->host, asked->port);
+	return len < 0 ? NULL : text;
+}
+
+static int why_print_text(const struct net_question *asked)
+{
+	const struct net_verdict *verdict = &asked->verdict;
+	_cleanup_free_ char *what = why_subject(asked), *suggestion = why_suggest(asked);
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_printf(&text, "%s %s %s\n", verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY),
+		   asked->request ? "request" : "connect", what ? what : "");
+	buf_printf(&text, "  rule      %s\n", verdict->label ? verdict->label : "none: what no rule allows is refused");
+	buf_printf(&text, "  reason    %s\n", verdict->reason);
+	buf_printf(&text, "  proto     %s\n", why_proto_name(asked));
+	if (verdict->allow)
+		buf_printf(&text, "  opened    %s\n", why_opened_text(asked));
+	else
+		buf_printf(&text, "  answer    %s\n",
+			   asked->opened ? "status 403 to the request" : "ECONNREFUSED to the connect");
+	if (verdict->rule && verdict->rule->header)
+		buf_printf(&text, "  header    %s: %s\n", verdict->rule->header, verdict->rule->header_value);
+	why_print_addresses(&text, asked);
+	if (suggestion)
+		buf_printf(&text, "  to allow  %s\n", suggestion);
+	return cli_print_buf("why", &text);
+}
+
+static json_t *why_addresses_json(const struct net_question *asked)
+{
+	struct net_known known = why_known_addresses(asked);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < known.count; i++) {
+		const struct sockaddr *address = (const struct sockaddr *)&known.address[i];
+		char literal[NET_ADDRESS_TEXT];
+		const char *kind, *said = why_address_text(asked, address, &kind);
+
+		net_address_text(address, literal);
+		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address", literal, "kind", kind,
+							    "refused", strcmp(said, "refused") == 0));
+	}
+	return list;
+}
+
+static int why_print_json(const struct net_question *asked)
+{
+	const struct net_verdict *verdict = &asked->verdict;
+	const struct net_rule *rule = verdict->rule;
+	_cleanup_free_ char *suggestion = why_suggest(asked);
+	json_t *object =
+		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
+			  verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
+			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
+			  "proto", why_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
+			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
+			  "errno", verdict->allow || asked->opened ? NULL : "ECONNREFUSED", "opened", asked->opened,
+			  "header", rule ? rule->header : NULL, "addresses", why_addresses_json(asked), "suggest",
+			  suggestion);
+
+	return cli_print_json("why", object);
+}
+
+int why_net(const struct policy *policy, const char *text, bool url, bool json)
+{
+	struct net_question asked = {.policy = policy};
+	int exit_code;
+
+	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0)
+		return CLI_ERROR;
+	why_judge(&asked);
+	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
+	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;
+}
