@@ -1,4 +1,4 @@
-/* callgate audit: looks at the log of a run. */
+/* callgate audit: reads the log of a run. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include "base/banned.h"
 
 static const char help[] =
-	"usage: callgate audit show  [filters] [--json] LOG    the records, one a line\n"
+	"usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
 	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n"
 	"\n"
-	"  --denied           only what was refused\n"
+	"  --denied           only what was denied\n"
 	"  --syscall NAME     only this system call\n"
-	"  --event NAME       only this event of the network: open, request, close, dns; any\n"
+	"  --event NAME       only this network event: open, request, close, dns or any\n"
 	"  --host NAME        only records about this host; *.NAME one label before it, **.NAME any number\n"
 	"  --path GLOB        only records about a matching path; * within a name, ** across; without a leading / at "
 	"any depth\n"
@@ -34,7 +34,7 @@ struct audit_options {
 	bool json, help, version;
 };
 
-static int take_path(struct audit_filter *filter, const char *pattern)
+static int audit_take_path(struct audit_filter *filter, const char *pattern)
 {
 	char *anywhere;
 	int r;
@@ -49,19 +49,19 @@ static int take_path(struct audit_filter *filter, const char *pattern)
 	return r < 0 ? CLI_ERROR : CLI_OK;
 }
 
-static int take_pid(struct audit_filter *filter, const char *text)
+static int audit_take_pid(struct audit_filter *filter, const char *text)
 {
 	uint64_t pid;
 
 	if (text_number(text, 1, INT32_MAX, &pid) < 0) {
-		cli_error("audit", "--pid %s: not a process number", text);
+		cli_error("audit", "--pid %s: not a process id", text);
 		return CLI_ERROR;
 	}
 	filter->pid = (int64_t)pid;
 	return CLI_OK;
 }
 
-static int take_event(struct audit_filter *filter, const char *name)
+static int audit_take_event(struct audit_filter *filter, const char *name)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
 
@@ -73,7 +73,7 @@ static int take_event(struct audit_filter *filter, const char *name)
 	return CLI_ERROR;
 }
 
-static int take_option(struct audit_options *options, int opt, const char *value)
+static int audit_take_option(struct audit_options *options, int opt, const char *value)
 {
 	switch (opt) {
 	case OPT_DENIED:
@@ -83,14 +83,14 @@ static int take_option(struct audit_options *options, int opt, const char *value
 		options->filter.syscall = value;
 		return CLI_OK;
 	case OPT_EVENT:
-		return take_event(&options->filter, value);
+		return audit_take_event(&options->filter, value);
 	case OPT_HOST:
 		options->filter.host = value;
 		return CLI_OK;
 	case OPT_PATH:
-		return take_path(&options->filter, value);
+		return audit_take_path(&options->filter, value);
 	case OPT_PID:
-		return take_pid(&options->filter, value);
+		return audit_take_pid(&options->filter, value);
 	case OPT_JSON:
 		options->json = true;
 		return CLI_OK;
@@ -105,7 +105,7 @@ static int take_option(struct audit_options *options, int opt, const char *value
 	}
 }
 
-static int parse_options(int argc, char **argv, struct audit_options *options)
+static int audit_parse(int argc, char **argv, struct audit_options *options)
 {
 	static const struct option longs[] = {
 		{"denied", no_argument, NULL, OPT_DENIED},   {"syscall", required_argument, NULL, OPT_SYSCALL},
@@ -117,11 +117,11 @@ static int parse_options(int argc, char **argv, struct audit_options *options)
 	int opt, status = CLI_OK;
 
 	while (status == CLI_OK && (opt = cli_getopt(argc, argv, "", longs)) != -1)
-		status = take_option(options, opt, optarg);
+		status = audit_take_option(options, opt, optarg);
 	return status;
 }
 
-static int run_subverb(int argc, char **argv, const struct audit_options *options)
+static int audit_subverb(int argc, char **argv, const struct audit_options *options)
 {
 	const char *verb = optind < argc ? argv[optind] : NULL, *log = optind + 1 < argc ? argv[optind + 1] : NULL;
 	bool show = verb && strcmp(verb, "show") == 0;
@@ -142,14 +142,14 @@ static int run_subverb(int argc, char **argv, const struct audit_options *option
 int cli_audit(int argc, char **argv)
 {
 	struct audit_options options = {.filter = {.pid = -1}};
-	int status = parse_options(argc, argv, &options);
+	int status = audit_parse(argc, argv, &options);
 
 	if (status == CLI_OK && options.help)
 		status = cli_print("audit", help);
 	else if (status == CLI_OK && options.version)
 		status = cli_version();
 	else if (status == CLI_OK)
-		status = run_subverb(argc, argv, &options);
+		status = audit_subverb(argc, argv, &options);
 	arena_done(&options.filter.arena);
 	return status;
 }

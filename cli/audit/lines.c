@@ -1,5 +1,6 @@
-/* Reading a log for people: filters, messages about damage, texts a terminal can be trusted with. */
+/* Reads a log: filters, reports of damage, text that is safe for a terminal. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ bool audit_is_denied(const json_t *line)
 	       (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0);
 }
 
-static bool match_one(const struct glob *glob, const char *path, size_t len)
+static bool lines_match_glob(const struct glob *glob, const char *path, size_t len)
 {
 	while (len > 0 && *path == '/') {
 		path++;
@@ -31,8 +32,8 @@ static bool match_one(const struct glob *glob, const char *path, size_t len)
 	return glob_match(glob, path, len);
 }
 
-/* Either end of the call: where it resolved to, else as the program wrote it. */
-static bool match_path(const struct glob *glob, const json_t *line)
+/* Either path of the call: resolved, else as the program wrote it. */
+static bool lines_match_path(const struct glob *glob, const json_t *line)
 {
 	bool matches = false;
 
@@ -43,45 +44,53 @@ static bool match_path(const struct glob *glob, const json_t *line)
 		path = audit_line_resolved(line, second, &len);
 		if (!path)
 			path = audit_line_bytes(line, second ? "path2" : "path", &len);
-		matches = path && match_one(glob, path, len);
+		matches = path && lines_match_glob(glob, path, len);
 	}
 	return matches;
 }
 
-/* A record without that text matches nothing. */
-static bool match_text(const json_t *line, const char *key, const char *wanted)
+/* Whether a field's text is the wanted one. `wanted` NULL: no condition. */
+static bool lines_match_text(const json_t *line, const char *key, const char *wanted)
 {
 	const char *text = json_string_value(json_object_get(line, key));
 
-	return text && (strcmp(wanted, "any") == 0 || strcmp(text, wanted) == 0);
+	return !wanted || (text && strcmp(text, wanted) == 0);
 }
 
-static bool match_host(const json_t *line, const char *pattern)
+static bool lines_match_host(const json_t *line, const char *pattern)
 {
 	const char *host = json_string_value(json_object_get(line, "host"));
 
-	/* A redirected path has a "host" as well, which is no name. */
+	/* The "host" of a redirected path is a host path. */
 	return host && host[0] != '/' && net_host_matches(pattern, host);
 }
 
 bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
 {
-	const char *syscall = json_string_value(json_object_get(line, "syscall"));
+	bool any_event = filter->event && strcmp(filter->event, "any") == 0;
+	int64_t pid = filter->pid;
 
-	if (strcmp(audit_line_type(line), "record") != 0)
-		return false;
-	if (filter->denied && !audit_is_denied(line))
-		return false;
-	if (filter->syscall && (!syscall || strcmp(syscall, filter->syscall) != 0))
-		return false;
-	if (filter->event && !match_text(line, "event", filter->event))
-		return false;
-	if (filter->host && !match_host(line, filter->host))
-		return false;
-	if (filter->pid >= 0 && json_integer_value(json_object_get(line, "pid")) != filter->pid &&
-	    json_integer_value(json_object_get(line, "host_pid")) != filter->pid && audit_line_tid(line) != filter->pid)
-		return false;
-	return !filter->by_path || match_path(&filter->path, line);
+	return strcmp(audit_line_type(line), "record") == 0 && (!filter->denied || audit_is_denied(line)) &&
+	       lines_match_text(line, "syscall", filter->syscall) &&
+	       (any_event ? json_is_string(json_object_get(line, "event"))
+			  : lines_match_text(line, "event", filter->event)) &&
+	       (!filter->host || lines_match_host(line, filter->host)) &&
+	       (pid < 0 || audit_number(line, "pid") == pid || audit_number(line, "host_pid") == pid ||
+		audit_line_tid(line) == pid) &&
+	       (!filter->by_path || lines_match_path(&filter->path, line));
+}
+
+long long audit_number(const json_t *line, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(line, key));
+}
+
+int audit_flush(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cli_error("audit", "cannot write to standard output: %s", strerror(errno));
+	return CLI_ERROR;
 }
 
 char *audit_printable(const json_t *line, const char *key)
@@ -100,7 +109,7 @@ char *audit_printable(const json_t *line, const char *key)
 	return text;
 }
 
-static const char *why_unreadable(int error)
+static const char *lines_error(int error)
 {
 	switch (error) {
 	case -ENOMSG:
@@ -114,8 +123,8 @@ static const char *why_unreadable(int error)
 	}
 }
 
-/* Goes through the lines; *ret_damaged counts those that are none. Returns what audit_reader_next ended with. */
-static int read_lines(struct audit_reader *reader, const char *path,
+/* Calls `each` for the lines; *ret_damaged counts those that cannot be parsed. Returns the last audit_reader_next. */
+static int lines_read(struct audit_reader *reader, const char *path,
 		      void (*each)(void *ctx, const struct audit_line *line), void *ctx, uint64_t *ret_damaged)
 {
 	struct audit_line line;
@@ -130,7 +139,7 @@ static int read_lines(struct audit_reader *reader, const char *path,
 			cli_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
 				  path, (unsigned long long)line.number);
 	}
-	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one whole line */
+	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one complete line */
 }
 
 int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
@@ -141,21 +150,20 @@ int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit
 
 	r = audit_reader_open(path, &reader);
 	if (r == 0) {
-		r = read_lines(reader, path, each, ctx, &damaged);
+		r = lines_read(reader, path, each, ctx, &damaged);
 		torn = audit_reader_torn(reader);
 		audit_reader_free(reader);
 	}
 	if (r < 0) {
-		cli_error("audit", "%s: %s", path, why_unreadable(r));
+		cli_error("audit", "%s: %s", path, lines_error(r));
 		return CLI_ERROR;
 	}
 	if (damaged > DAMAGED_TOLD_MAX)
 		cli_error("audit", "%s: %llu damaged lines altogether", path, (unsigned long long)damaged);
 	if (torn > 0)
-		cli_error(
-			"audit",
-			"%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a record, "
-			"whose call was never carried out",
-			path, (unsigned long long)torn);
+		cli_error("audit",
+			  "%s: %llu bytes at the end are no whole line: the writer was killed in the middle of a "
+			  "record, whose call was never carried out",
+			  path, (unsigned long long)torn);
 	return damaged > 0 ? CLI_ERROR : CLI_OK;
 }

@@ -1,5 +1,4 @@
-/* callgate audit show: one line a record, or the lines as they are. */
-#include <errno.h>
+/* callgate audit show: one line a record, or the log's own lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,12 @@
 
 #include "base/banned.h"
 
-#define TIME_OF_DAY 11 /* where it begins in RFC 3339 text */
-#define TIME_SHOWN 15  /* to the microsecond */
+#define TIME_OF_DAY 11 /* its offset in RFC 3339 text */
+#define TIME_SHOWN 15  /* characters: to the microsecond */
 
 struct show {
 	const struct audit_filter *filter;
-	bool json, everything; /* everything: no filter is set, so header and trailer are shown as well */
+	bool json, everything; /* everything: without a filter, header and trailer are shown, too */
 	bool failed;           /* stdout cannot be written */
 };
 
@@ -38,7 +37,7 @@ static void show_outcome(const json_t *line)
 	else if (json_is_integer(error) || json_is_integer(ret))
 		(void)text_printf(stdout, " = %lld", (long long)json_integer_value(json_is_integer(ret) ? ret : error));
 	else
-		(void)text_printf(stdout, " = ?"); /* the writer died before the call came back */
+		(void)text_printf(stdout, " = ?"); /* the writer died before the call returned */
 }
 
 static void show_args(const json_t *line)
@@ -49,7 +48,7 @@ static void show_args(const json_t *line)
 
 	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
 		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
-			continue; /* no name of the table's: somebody edited the log */
+			continue; /* not a name that callgate writes: the log was edited */
 		(void)text_printf(stdout, " %s=", key);
 		if (json_is_integer(value))
 			(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
@@ -58,16 +57,14 @@ static void show_args(const json_t *line)
 	}
 }
 
-/* key is one of the log's own names. */
+/* Prints an integer field, if there is one. key is one of callgate's own names. */
 static void show_number(const json_t *line, const char *before, const char *key)
 {
-	const json_t *value = json_object_get(line, key);
-
-	if (json_is_integer(value))
-		(void)text_printf(stdout, "%s%lld", before, (long long)json_integer_value(value));
+	if (json_is_integer(json_object_get(line, key)))
+		(void)text_printf(stdout, "%s%lld", before, audit_number(line, key));
 }
 
-/* What a record about a connection has: who it is with, then what was asked, then what came of it. */
+/* A record about a connection: endpoint, request, then details. */
 static void show_net(const json_t *line)
 {
 	static const char *const texts[] = {"proto", "address", "real",       "dropped",
@@ -107,11 +104,11 @@ static void show_record(const json_t *line)
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
 	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s",
-			  (long long)json_integer_value(json_object_get(line, "seq")), TIME_SHOWN,
+			  audit_number(line, "seq"), TIME_SHOWN,
 			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
 			  verdict ? verdict : "");
 	show_text(line, " ", event ? "event" : "syscall");
-	if (event || json_object_get(line, "port")) /* connect(2) and others to a host */
+	if (event || json_object_get(line, "port")) /* a network event, or a call such as connect(2) */
 		show_net(line);
 	else
 		show_paths(line);
@@ -129,15 +126,14 @@ static void show_end(const json_t *line)
 	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
 	show_text(line, " at ", "time");
 	if (!header)
-		(void)text_printf(stdout, ", %lld records",
-				  (long long)json_integer_value(json_object_get(line, "records")));
+		(void)text_printf(stdout, ", %lld records", audit_number(line, "records"));
 	show_text(json_object_get(line, "policy"), ", policy ", "name");
 	show_text(line, ", workdir ", "workdir");
 	(void)text_printf(stdout, "\n");
 }
 
-/* Between two tokens a line may have a tab, which inside a string is an escape already. */
-static bool has_controls(const struct audit_line *line)
+/* Whether there are control characters, such as a tab between two tokens. Inside strings they are escaped already. */
+static bool show_has_controls(const struct audit_line *line)
 {
 	for (size_t i = 0; i < line->len; i++)
 		if ((unsigned char)line->text[i] < 0x20)
@@ -145,11 +141,11 @@ static bool has_controls(const struct audit_line *line)
 	return false;
 }
 
-/* The same JSON. What callgate writes comes out as it is; a log that others wrote may hide or reorder text. */
+/* The same JSON. Lines of a log that was edited are rewritten where their text could hide or reorder characters. */
 static void show_json(const struct audit_line *line)
 {
-	bool anew = line->filled || has_controls(line);
-	_cleanup_free_ char *text = anew ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
+	bool rewrite = line->filled || show_has_controls(line);
+	_cleanup_free_ char *text = rewrite ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
 
 	if (text)
 		(void)text_print(stdout, text, false);
@@ -169,20 +165,14 @@ static void show_line(void *ctx, const struct audit_line *line)
 		show_record(line->json);
 	else
 		show_end(line->json);
-	show->failed = ferror(stdout) != 0; /* the rest would go nowhere */
+	show->failed = ferror(stdout) != 0; /* nothing more can be written */
 }
 
 int audit_show(const char *path, const struct audit_filter *filter, bool json)
 {
 	struct show show = {.filter = filter, .json = json};
-	int status;
 
 	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
 			  !filter->event && !filter->host;
-	status = audit_each_line(path, show_line, &show);
-	if (fflush(stdout) != 0 || show.failed) {
-		cli_error("audit", "cannot write to standard output: %s", strerror(errno));
-		return CLI_ERROR;
-	}
-	return status;
+	return audit_flush(audit_each_line(path, show_line, &show));
 }

@@ -1,5 +1,4 @@
-/* callgate audit stats: counts by system call, event and host, verdict and reason, and what the judging took. */
-#include <errno.h>
+/* callgate audit stats: counts by system call, event, host, verdict, reason and program, and the time spent judging. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +10,24 @@
 
 #include "base/banned.h"
 
-#define TOP_MAX 15 /* of a list shown to people; --json has all */
+#define TOP_MAX 15 /* rows of a list; --json has all */
+
+enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
+
+static const char *const stats_names[STATS_MAX] = {
+	[STATS_SYSCALL] = "by_syscall", [STATS_EVENT] = "by_event",   [STATS_HOST] = "by_host",
+	[STATS_VERDICT] = "by_verdict", [STATS_REASON] = "by_reason", [STATS_EXE] = "by_exe",
+};
 
 struct stats {
 	const struct audit_filter *filter;
-	json_t *by_syscall, *by_event, *by_host, *by_verdict, *by_reason, *by_exe; /* owned; counters by name */
-	json_t *header, *trailer;                             /* owned, or NULL */
+	json_t *table[STATS_MAX]; /* owned; counters by name */
+	json_t *header, *trailer; /* owned, or NULL */
 	uint64_t records, denied, unfinished;
 };
 
-/* Adds to a counter. Memory running out shows as a count that is too low in a listing for people: it is not checked. */
-static void count(json_t *counters, const char *name, int64_t by)
+/* Adds to a counter. Not checked: when memory runs out, the count is too low. */
+static void stats_add(json_t *counters, const char *name, int64_t by)
 {
 	json_t *counter = json_object_get(counters, name);
 
@@ -31,8 +37,8 @@ static void count(json_t *counters, const char *name, int64_t by)
 		(void)json_object_set_new(counters, name, json_integer(by));
 }
 
-/* The counters of a name, made when they are not there; NULL when memory ran out. */
-static json_t *entry_of(json_t *counters, const char *name, json_t *(*make)(void))
+/* The counters of a name, made at first use; NULL: no memory. */
+static json_t *stats_entry(json_t *counters, const char *name, json_t *(*make)(void))
 {
 	json_t *entry = json_object_get(counters, name);
 
@@ -42,62 +48,61 @@ static json_t *entry_of(json_t *counters, const char *name, json_t *(*make)(void
 	return json_object_set_new(counters, name, entry) < 0 ? NULL : entry;
 }
 
-static json_t *no_calls(void)
+static json_t *stats_no_calls(void)
 {
 	return json_pack("{s:i, s:i, s:i, s:i}", "count", 0, "denied", 0, "ns_total", 0, "ns_max", 0);
 }
 
 /* key: "syscall" or "event". */
-static void count_call(json_t *counters, const json_t *line, const char *key)
+static void stats_call(json_t *counters, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *name = audit_printable(line, key);
-	const json_t *ns = json_object_get(line, "ns");
-	json_t *entry = name ? entry_of(counters, name, no_calls) : NULL, *most;
+	long long ns = audit_number(line, "ns");
+	json_t *entry = name ? stats_entry(counters, name, stats_no_calls) : NULL;
 
 	if (!entry)
 		return;
-	count(entry, "count", 1);
-	count(entry, "denied", audit_is_denied(line));
-	count(entry, "ns_total", json_integer_value(ns));
-	most = json_object_get(entry, "ns_max");
-	if (json_integer_value(ns) > json_integer_value(most))
-		(void)json_integer_set(most, json_integer_value(ns));
+	stats_add(entry, "count", 1);
+	stats_add(entry, "denied", audit_is_denied(line));
+	stats_add(entry, "ns_total", ns);
+	if (ns > audit_number(entry, "ns_max"))
+		(void)json_object_set_new(entry, "ns_max", json_integer(ns));
 }
 
-static json_t *no_traffic(void)
+static json_t *stats_no_traffic(void)
 {
 	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "connections", 0, "requests", 0, "denied", 0, "bytes_up", 0,
 			 "bytes_down", 0);
 }
 
-/* By events alone: what egress said of it. Denied are also the calls that it never heard of. */
-static void count_host(struct stats *stats, const json_t *line)
+/* Traffic is counted by events of egress. Denials also by system calls, of which egress has no record. */
+static void stats_host(struct stats *stats, const json_t *line)
 {
 	_cleanup_free_ char *name = json_object_get(line, "event") || json_object_get(line, "port")
 					    ? audit_printable(line, "host") : NULL;
-	json_t *entry = name ? entry_of(stats->by_host, name, no_traffic) : NULL;
+	json_t *entry = name ? stats_entry(stats->table[STATS_HOST], name, stats_no_traffic) : NULL;
 	const char *event = json_string_value(json_object_get(line, "event"));
 
 	if (!entry)
 		return;
-	count(entry, "denied", audit_is_denied(line));
+	stats_add(entry, "denied", audit_is_denied(line));
 	if (!event)
 		return;
-	count(entry, "connections", strcmp(event, "close") == 0);
-	count(entry, "requests", strcmp(event, "request") == 0);
-	count(entry, "bytes_up", json_integer_value(json_object_get(line, "bytes_up")));
-	count(entry, "bytes_down", json_integer_value(json_object_get(line, "bytes_down")));
+	stats_add(entry, "connections", strcmp(event, "close") == 0);
+	stats_add(entry, "requests", strcmp(event, "request") == 0);
+	stats_add(entry, "bytes_up", audit_number(line, "bytes_up"));
+	stats_add(entry, "bytes_down", audit_number(line, "bytes_down"));
 }
 
-static void count_text(json_t *counters, const json_t *line, const char *key)
+static void stats_text(json_t *counters, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *name = audit_printable(line, key);
 
 	if (name)
-		count(counters, name, 1);
+		stats_add(counters, name, 1);
 }
 
-static void count_line(void *ctx, const struct audit_line *line)
+static void stats_line(void *ctx, const struct audit_line *line)
 {
 	struct stats *stats = ctx;
 	const char *type = audit_line_type(line->json);
@@ -114,13 +119,13 @@ static void count_line(void *ctx, const struct audit_line *line)
 	stats->records++;
 	stats->denied += audit_is_denied(line->json);
 	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
-	count_call(stats->by_syscall, line->json, "syscall");
-	count_call(stats->by_event, line->json, "event");
-	count_host(stats, line->json);
-	count_text(stats->by_verdict, line->json, "verdict");
-	count_text(stats->by_exe, line->json, "exe");
+	stats_call(stats->table[STATS_SYSCALL], line->json, "syscall");
+	stats_call(stats->table[STATS_EVENT], line->json, "event");
+	stats_host(stats, line->json);
+	stats_text(stats->table[STATS_VERDICT], line->json, "verdict");
+	stats_text(stats->table[STATS_EXE], line->json, "exe");
 	if (audit_is_denied(line->json))
-		count_text(stats->by_reason, line->json, "reason");
+		stats_text(stats->table[STATS_REASON], line->json, "reason");
 }
 
 struct row {
@@ -129,7 +134,7 @@ struct row {
 	int64_t count;
 };
 
-static int by_count(const void *a, const void *b)
+static int stats_compare(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
 
@@ -138,8 +143,8 @@ static int by_count(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-/* The counters, largest first; owned by the caller. NULL when there are none. */
-static struct row *sorted(json_t *counters, size_t *ret_count)
+/* The counters, largest first. Owned by the caller; NULL: no memory. */
+static struct row *stats_sort(json_t *counters, size_t *ret_count)
 {
 	struct row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
 	size_t at = 0;
@@ -153,17 +158,17 @@ static struct row *sorted(json_t *counters, size_t *ret_count)
 
 		rows[at++] = (struct row){.name = name, .value = value, .count = json_integer_value(counter)};
 	}
-	qsort(rows, at, sizeof(*rows), by_count);
+	qsort(rows, at, sizeof(*rows), stats_compare);
 	*ret_count = at;
 	return rows;
 }
 
-static void print_counters(const char *title, json_t *counters)
+static void stats_print_counts(const char *title, json_t *counters)
 {
 	_cleanup_free_ struct row *rows = NULL;
 	size_t found = 0;
 
-	rows = sorted(counters, &found);
+	rows = stats_sort(counters, &found);
 	if (!rows || found == 0)
 		return;
 	(void)text_printf(stdout, "\n%s\n", title);
@@ -173,33 +178,28 @@ static void print_counters(const char *title, json_t *counters)
 		(void)text_printf(stdout, "           and %zu more\n", found - TOP_MAX);
 }
 
-static void print_calls(const char *title, json_t *counters)
+static void stats_print_calls(const char *title, json_t *counters)
 {
 	_cleanup_free_ struct row *rows = NULL;
 	size_t found = 0;
 
-	rows = sorted(counters, &found);
+	rows = stats_sort(counters, &found);
 	if (!rows || found == 0)
 		return;
 	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n",
 			  strcmp(title, "event") == 0 ? "count" : "calls", title);
 	for (size_t i = 0; i < found; i++) {
-		double total = (double)json_integer_value(json_object_get(rows[i].value, "ns_total"));
+		double total = (double)audit_number(rows[i].value, "ns_total");
 
 		(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
-				  (long long)json_integer_value(json_object_get(rows[i].value, "denied")),
+				  audit_number(rows[i].value, "denied"),
 				  total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
-				  (double)json_integer_value(json_object_get(rows[i].value, "ns_max")) / 1000.0,
+				  (double)audit_number(rows[i].value, "ns_max") / 1000.0,
 				  rows[i].name);
 	}
 }
 
-static int64_t value_of(const json_t *entry, const char *key)
-{
-	return json_integer_value(json_object_get(entry, key));
-}
-
-static void print_hosts(json_t *hosts)
+static void stats_print_hosts(json_t *hosts)
 {
 	const char *name;
 	json_t *entry;
@@ -210,16 +210,16 @@ static void print_hosts(json_t *hosts)
 			(void)text_printf(stdout, "\n    conns requests   denied     bytes up   bytes down  host\n");
 		if (shown <= TOP_MAX)
 			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n",
-					  (long long)value_of(entry, "connections"),
-					  (long long)value_of(entry, "requests"), (long long)value_of(entry, "denied"),
-					  (long long)value_of(entry, "bytes_up"),
-					  (long long)value_of(entry, "bytes_down"), name);
+					  audit_number(entry, "connections"),
+					  audit_number(entry, "requests"), audit_number(entry, "denied"),
+					  audit_number(entry, "bytes_up"),
+					  audit_number(entry, "bytes_down"), name);
 	}
 	if (shown > TOP_MAX)
 		(void)text_printf(stdout, "           and %zu more\n", shown - TOP_MAX);
 }
 
-static void print_people(const struct stats *stats)
+static void stats_print(const struct stats *stats)
 {
 	_cleanup_free_ char *run = audit_printable(stats->header, "run");
 	_cleanup_free_ char *status = audit_printable(stats->trailer, "status");
@@ -230,23 +230,24 @@ static void print_people(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)text_printf(stdout, "\n");
-	print_calls("system call", stats->by_syscall);
-	print_calls("event", stats->by_event);
-	print_hosts(stats->by_host);
-	print_counters("verdicts", stats->by_verdict);
-	print_counters("reasons of denials", stats->by_reason);
-	print_counters("programs", stats->by_exe);
+	stats_print_calls("system call", stats->table[STATS_SYSCALL]);
+	stats_print_calls("event", stats->table[STATS_EVENT]);
+	stats_print_hosts(stats->table[STATS_HOST]);
+	stats_print_counts("verdicts", stats->table[STATS_VERDICT]);
+	stats_print_counts("reasons of denials", stats->table[STATS_REASON]);
+	stats_print_counts("programs", stats->table[STATS_EXE]);
 }
 
-static void print_json(const struct stats *stats)
+static void stats_print_json(const struct stats *stats)
 {
-	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:O, s:O}", "header", stats->header,
-				"trailer", stats->trailer, "records", (json_int_t)stats->records, "denied",
-				(json_int_t)stats->denied, "unfinished", (json_int_t)stats->unfinished, "by_syscall",
-				stats->by_syscall, "by_event", stats->by_event, "by_host", stats->by_host, "by_verdict",
-				stats->by_verdict, "by_reason", stats->by_reason, "by_exe", stats->by_exe);
-	_cleanup_free_ char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+	json_t *all = json_pack("{s:O?, s:O?, s:I, s:I, s:I}", "header", stats->header, "trailer", stats->trailer,
+				"records", (json_int_t)stats->records, "denied", (json_int_t)stats->denied,
+				"unfinished", (json_int_t)stats->unfinished);
+	_cleanup_free_ char *text = NULL;
 
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		(void)json_object_set(all, stats_names[i], stats->table[i]);
+	text = json_dumps(all, JSON_COMPACT);
 	if (text && text_print(stdout, text, false) == 0)
 		(void)putchar('\n');
 	json_decref(all);
@@ -257,27 +258,16 @@ int audit_stats(const char *path, const struct audit_filter *filter, bool json)
 	struct stats stats = {.filter = filter};
 	int status;
 
-	stats.by_syscall = json_object();
-	stats.by_event = json_object();
-	stats.by_host = json_object();
-	stats.by_verdict = json_object();
-	stats.by_reason = json_object();
-	stats.by_exe = json_object();
-	status = audit_each_line(path, count_line, &stats);
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		stats.table[i] = json_object();
+	status = audit_each_line(path, stats_line, &stats);
 	if (json)
-		print_json(&stats);
+		stats_print_json(&stats);
 	else
-		print_people(&stats);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		cli_error("audit", "cannot write to standard output: %s", strerror(errno));
-		status = CLI_ERROR;
-	}
-	json_decref(stats.by_syscall);
-	json_decref(stats.by_event);
-	json_decref(stats.by_host);
-	json_decref(stats.by_verdict);
-	json_decref(stats.by_reason);
-	json_decref(stats.by_exe);
+		stats_print(&stats);
+	status = audit_flush(status);
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		json_decref(stats.table[i]);
 	json_decref(stats.header);
 	json_decref(stats.trailer);
 	return status;

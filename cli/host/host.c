@@ -24,64 +24,64 @@
 
 #define POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
-/* ---- files ---- */
+/* ---- paths with a text ---- */
 
-struct cli_file {
-	struct cli_file *next;
+struct cli_host_note {
+	struct cli_host_note *next;
 	char *path, *text;
+	bool told; /* of a void grant: it was reported */
 };
 
-static void free_files(struct cli_file *file)
+static void host_free_notes(struct cli_host_note *note)
 {
-	while (file) {
-		struct cli_file *next = file->next;
+	while (note) {
+		struct cli_host_note *next = note->next;
 
-		free(file->path);
-		free(file->text);
-		free(file);
-		file = next;
+		free(note->path);
+		free(note->text);
+		free(note);
+		note = next;
 	}
 }
 
-/* Borrowed; NULL: not read yet. */
-static const char *find_file(const struct cli_host *host, const char *path)
+/* Borrowed; NULL: there is none for this path. */
+static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
 {
-	const struct cli_file *file = host->files;
-
-	while (file && strcmp(file->path, path) != 0)
-		file = file->next;
-	return file ? file->text : NULL;
+	while (note && strcmp(note->path, path) != 0)
+		note = note->next;
+	return note;
 }
 
-static int keep_file(struct cli_host *host, const char *path, const char *text)
+static int host_add_note(struct cli_host_note **list, const char *path, const char *text)
 {
-	struct cli_file *file = calloc(1, sizeof(*file));
+	struct cli_host_note *note = calloc(1, sizeof(*note));
 
-	if (!file)
+	if (!note)
 		return -ENOMEM;
-	*file = (struct cli_file){.next = host->files, .path = strdup(path), .text = strdup(text)};
-	if (!file->path || !file->text) {
-		file->next = NULL;
-		free_files(file);
+	*note = (struct cli_host_note){.path = strdup(path), .text = strdup(text)};
+	if (!note->path || !note->text) {
+		host_free_notes(note);
 		return -ENOMEM;
 	}
-	host->files = file;
+	note->next = *list;
+	*list = note;
 	return 0;
 }
 
-struct descriptor_way {
-	bool in_proc; /* the last link on the way is one of /proc */
-};
+/* ---- files ---- */
 
-static void note_link(void *ctx, const char *link)
+static void host_note_link(void *ctx, const char *link)
 {
-	struct descriptor_way *way = ctx;
+	bool *in_proc = ctx;
 
-	way->in_proc = path_below(link, "/proc");
+	*in_proc = path_below(link, "/proc"); /* of the last link on the way */
 }
 
-/* A file below directories that we may pass but not look at, if it has no other name than the one written. */
-static int open_unseen(const char *path)
+/*
+ * For a directory that may be searched but whose names cannot be resolved: opens the file if its path, as the kernel has
+ * it, is the path as written, so that no link was followed.
+ */
+static int host_open_as_written(const char *path)
 {
 	char here[PATH_MAX], rooted[PATH_MAX], link[sizeof("/proc/self/fd/") + 10], name[PATH_MAX];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
@@ -98,35 +98,35 @@ static int open_unseen(const char *path)
 	return steal_fd(&fd);
 }
 
-/* By its canonical name, through no link; or a descriptor ("-p /dev/fd/63"), which has no name. */
-static int open_policy(struct cli_host *host, const char *path)
+/* Opens a file by its canonical name, through no link; or a file descriptor ("-p /dev/fd/63"), which has no name. */
+static int host_open(struct cli_host *host, const char *path)
 {
-	struct descriptor_way way = {false};
-	_cleanup_free_ char *real = cli_real_way(&host->real, path, note_link, &way);
+	bool in_proc = false;
+	_cleanup_free_ char *real = cli_real_way(&host->real, path, host_note_link, &in_proc);
 	int fd;
 
 	if (real)
 		return io_open_plain(real, O_RDONLY | O_NOCTTY);
-	if (way.in_proc) {
+	if (in_proc) {
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		return fd < 0 ? -errno : fd;
 	}
-	return open_unseen(path); /* for the reason, where there is nothing */
+	return host_open_as_written(path); /* or its errno */
 }
 
-static int read_text(struct cli_host *host, const char *path, char **ret_text, size_t *ret_len)
+static int host_read_text(struct cli_host *host, const char *path, char **ret_text, size_t *ret_len)
 {
-	_cleanup_close_ int fd = open_policy(host, path);
+	_cleanup_close_ int fd = host_open(host, path);
 
 	return fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, ret_text, ret_len);
 }
 
-static int read_policy(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
+static int host_read(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
 {
-	const char *known = find_file(host, path);
-	_cleanup_free_ char *text = known ? strdup(known) : NULL, *copy = strdup(path);
+	const struct cli_host_note *known = host_find_note(host->files, path);
+	_cleanup_free_ char *text = known ? strdup(known->text) : NULL, *copy = strdup(path);
 	size_t len;
-	int ret = known ? 0 : read_text(host, path, &text, &len);
+	int ret = known ? 0 : host_read_text(host, path, &text, &len);
 
 	if (ret < 0)
 		return ret;
@@ -134,7 +134,7 @@ static int read_policy(struct cli_host *host, const char *path, char **ret_text,
 		return -ENOMEM;
 	if (!known && strlen(text) != len)
 		return -EILSEQ;
-	ret = known ? 0 : keep_file(host, path, text);
+	ret = known ? 0 : host_add_note(&host->files, path, text);
 	if (ret < 0)
 		return ret;
 	*ret_text = steal_pointer(&text);
@@ -142,30 +142,30 @@ static int read_policy(struct cli_host *host, const char *path, char **ret_text,
 	return 0;
 }
 
-static int load_in(struct cli_host *host, const char *dir, const char *name, char **ret_text, char **ret_path)
+static int host_load_in(struct cli_host *host, const char *dir, const char *name, char **ret_text, char **ret_path)
 {
 	char path[PATH_MAX];
 
 	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
 		return -ENOENT;
-	return read_policy(host, path, ret_text, ret_path);
+	return host_read(host, path, ret_text, ret_path);
 }
 
-/* What the user says first, then what is installed, then what lies beside a program that was not installed. */
-static int load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+/* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
+static int host_load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
 {
 	char tree[PATH_MAX];
-	int ret = load_in(host, getenv("CALLGATE_PROFILES"), name, ret_text, ret_path);
+	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_text, ret_path);
 
 	if (ret == -ENOENT)
-		ret = load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
-	if (ret == -ENOENT && beside_path("policy/profiles", tree)) /* configure links those of the source tree there */
-		ret = load_in(host, tree, name, ret_text, ret_path);
+		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
+	if (ret == -ENOENT && beside_path("policy/profiles", tree)) /* configure links it to the source tree */
+		ret = host_load_in(host, tree, name, ret_text, ret_path);
 	return ret;
 }
 
-/* A file beside the one that names it. */
-static int load_file(struct cli_host *host, const char *name, const char *from, char **ret_text, char **ret_path)
+/* A relative name is relative to the directory of the file that names it (`from`). */
+static int host_load_file(struct cli_host *host, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
@@ -173,14 +173,14 @@ static int load_file(struct cli_host *host, const char *name, const char *from, 
 	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return read_policy(host, path, ret_text, ret_path);
+	return host_read(host, path, ret_text, ret_path);
 }
 
 int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
 {
 	int ret = 0;
 
-	for (const struct cli_file *file = host->files; file; file = file->next) {
+	for (const struct cli_host_note *file = host->files; file; file = file->next) {
 		struct places_why why = {""};
 
 		if (places_judge(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
@@ -191,27 +191,27 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	return ret;
 }
 
-/* ---- files about the caller ---- */
+/* ---- account:passwd and account:group ---- */
 
-/* False for names that would break the file's lines or fields. */
-static bool is_plain_name(const char *name)
+/* False for names that would break the lines or fields of passwd(5). */
+static bool host_is_plain_name(const char *name)
 {
 	return *name && !strpbrk(name, ":\n");
 }
 
-/* The account's name: asked for once, it may come from afar. NULL: no memory. */
-static const char *login_of(struct cli_host *host)
+/* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
+static const char *host_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_of_uid(host->uid);
 
 	if (!host->login)
-		host->login = strdup(user && is_plain_name(user->name) ? user->name : "user");
+		host->login = strdup(user && host_is_plain_name(user->name) ? user->name : "user");
 	return host->login;
 }
 
-static int make_account(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+static int host_make_account(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
 {
-	const char *login = host->uid != 0 ? login_of(host) : NULL;
+	const char *login = host->uid != 0 ? host_login(host) : NULL;
 	_cleanup_free_ char *path = strdup(name);
 	_cleanup_buf_ struct buf text = {0};
 
@@ -244,10 +244,10 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 	size_t len = strlen(name);
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
-		return make_account(ctx, name, ret_text, ret_path);
+		return host_make_account(ctx, name, ret_text, ret_path);
 	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
-		return load_file(ctx, name, from, ret_text, ret_path);
-	return load_profile(ctx, name, ret_text, ret_path);
+		return host_load_file(ctx, name, from, ret_text, ret_path);
+	return host_load_profile(ctx, name, ret_text, ret_path);
 }
 
 static char *host_realpath(void *ctx, const char *path)
@@ -270,7 +270,7 @@ const char *cli_host_program(struct cli_host *host)
 
 	if (host->found || !program)
 		return host->found;
-	/* "./prog" is looked for where the program will be started, not where callgate was */
+	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir &&
 	    asprintf(&inside, "%s/%s", host->workdir, program) < 0)
 		inside = NULL; /* undefined after a failure */
@@ -289,67 +289,36 @@ static const char *const *host_interpreter(void *ctx)
 	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
 }
 
-struct cli_refused {
-	struct cli_refused *next;
-	char *path, *why;
-	bool told;
-};
-
 static bool host_refused(void *ctx, const char *path)
 {
 	const struct cli_host *host = ctx;
-	const struct cli_refused *refused = host->refused;
 
-	while (refused && strcmp(refused->path, path) != 0)
-		refused = refused->next;
-	return refused;
-}
-
-static void free_refused(struct cli_refused *refused)
-{
-	while (refused) {
-		struct cli_refused *next = refused->next;
-
-		free(refused->path);
-		free(refused->why);
-		free(refused);
-		refused = next;
-	}
+	return host_find_note(host->refused, path);
 }
 
 int cli_host_refuse(struct cli_host *host, const char *path, const char *why)
 {
-	bool known = host_refused(host, path);
-	struct cli_refused *refused = known ? NULL : calloc(1, sizeof(*refused));
-
-	if (!refused)
-		return known ? 0 : -ENOMEM;
-	*refused = (struct cli_refused){.path = strdup(path), .why = strdup(why)};
-	if (!refused->path || !refused->why) {
-		free_refused(refused);
-		return -ENOMEM;
-	}
-	refused->next = host->refused;
-	host->refused = refused;
-	return 1;
+	if (host_find_note(host->refused, path))
+		return 0;
+	return host_add_note(&host->refused, path, why) < 0 ? -ENOMEM : 1;
 }
 
 void cli_host_tell(struct cli_host *host)
 {
-	const char *note = host->interpreter && !host->noted ? interpreter_note(host->interpreter) : NULL;
+	const char *note = host->interpreter && !host->told ? interpreter_note(host->interpreter) : NULL;
 
 	if (note)
 		cli_note("callgate: %s", note);
-	host->noted = host->noted || host->interpreter;
-	for (struct cli_refused *refused = host->refused; refused; refused = refused->next) {
+	host->told = host->told || host->interpreter;
+	for (struct cli_host_note *refused = host->refused; refused; refused = refused->next) {
 		if (!refused->told)
-			cli_note("callgate: not granted: %s %s", refused->path, refused->why);
+			cli_note("callgate: not granted: %s %s", refused->path, refused->text);
 		refused->told = true;
 	}
 }
 
-/* HOME, else the account's directory, else the root, as for accounts without one. */
-static char *find_home(void)
+/* HOME, else the account's home directory, else "/". */
+static char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
 	const struct account *user = home && *home == '/' ? NULL : account_of_uid(getuid());
@@ -363,7 +332,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 {
 	*host = (struct cli_host){.uid = geteuid(),
 				  .gid = getegid(),
-				  .home = find_home(),
+				  .home = host_find_home(),
 				  .program = program ? strdup(program) : NULL};
 	if (!host->home || (program && !host->program)) {
 		cli_host_done(host);
@@ -383,7 +352,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
 {
-	cli_real_done(&host->real); /* a setup may have made links since the last policy */
+	cli_real_done(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);
 	host->other = NULL;
 	free(host->scratch);
@@ -405,8 +374,8 @@ int cli_host_place(struct cli_host *host, const char *workdir, const char *scrat
 void cli_host_done(struct cli_host *host)
 {
 	interpreter_free(host->interpreter);
-	free_files(host->files);
-	free_refused(host->refused);
+	host_free_notes(host->files);
+	host_free_notes(host->refused);
 	policy_free(host->other);
 	cli_real_done(&host->real);
 	free(host->login);
