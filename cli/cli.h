@@ -23,7 +23,7 @@ int cli_audit(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 
 /*
- * One line on stderr: "callgate VERB: message". Every function here that prints escapes control characters and invisible
+ * One line on stderr: "callgate VERB: message". Every function here escapes control characters and invisible
  * characters (text_show).
  */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

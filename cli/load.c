@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/host/interpreter.h"
 #include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
@@ -20,13 +20,13 @@
 static char *load_program_rule(struct cli_host *host)
 {
 	const char *program = host->program, *found = cli_host_program(host);
-	char path[PATH_MAX], *rule;
+	char path[PATH_MAX];
 	bool lexical;
 
 	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
 		return NULL;
 	if (strchr(program, '/') && program[0] != '/' && path_below(path, host->workdir))
-		return asprintf(&rule, "@workdir/%s", path_rest(path, host->workdir)) < 0 ? NULL : rule;
+		return cli_format("@workdir/%s", path_rest(path, host->workdir));
 	return strdup(path);
 }
 

@@ -2,6 +2,7 @@ bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
 	cli/check.c \
 	cli/cli.h \
+	cli/format.h \
 	cli/load.c \
 	cli/load.h \
 	cli/main.c \

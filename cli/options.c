@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/host/real.h"
 #include "policy/parse/layer-names.h"
 
@@ -127,11 +128,7 @@ static int options_take_path(struct cli_list *list, const char *verb, const char
 /* The value of -p is a file even when it looks like the name of a profile. */
 static int options_take_file(struct cli_list *list, const char *value)
 {
-	char *path;
-
-	if (strchr(value, '/'))
-		return cli_list_take(list, strdup(value));
-	return cli_list_take(list, asprintf(&path, "./%s", value) < 0 ? NULL : path);
+	return cli_list_take(list, strchr(value, '/') ? strdup(value) : cli_format("./%s", value));
 }
 
 static int options_take_profile(struct cli_list *list, const char *verb, const char *value)

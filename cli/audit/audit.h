@@ -27,8 +27,8 @@ bool audit_filter_match(const struct audit_filter *filter, const json_t *line);
 bool audit_is_denied(const json_t *line);
 
 /*
- * Calls `each` for every line that can be parsed. Reports damaged lines and an incomplete last line on stderr. CLI_OK, or
- * CLI_ERROR when the log could not be read or a line was damaged.
+ * Calls `each` for every line that can be parsed. Reports damaged lines and an incomplete last line on stderr. CLI_OK,
+ * or CLI_ERROR when the log could not be read or a line was damaged.
  */
 int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx);
 

@@ -23,8 +23,8 @@ void doctor_run_done(struct doctor_run *run);
 const char *doctor_run_why(const struct doctor_run *run, enum layer layer);
 
 /*
- * How to get what is missing: a list of {"for": [probe names], "title", "text"} with what applies to this machine. Owned
- * by the caller; NULL: no memory.
+ * How to get what is missing on this machine: a list of {"for": [probe names], "title", "text"}. Owned by the caller;
+ * NULL: no memory.
  */
 json_t *doctor_advice(const struct doctor *doctor);
 

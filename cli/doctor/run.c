@@ -120,7 +120,7 @@ void doctor_run(struct doctor_run *ret_run)
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
 		(void)probe_wait(pid, END_MS, &status); /* its output says how it ended */
-		(void)killtree(END_MS, __WALL);         /* if it was killed, its children were reparented to this process */
+		(void)killtree(END_MS, __WALL);         /* if it was killed, its children are now ours */
 	}
 	doctor_judge(ret_run, &output);
 }

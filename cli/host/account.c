@@ -41,7 +41,8 @@ static bool account_only_files(const char *database)
 }
 
 /* NULL: there is none, the file is the only source, or the name service cannot be asked. */
-static const struct names_reply *account_ask_names(const char *database, enum names_kind kind, uint32_t id, const char *name)
+static const struct names_reply *account_ask_names(const char *database, enum names_kind kind, uint32_t id,
+						   const char *name)
 {
 	static struct names_reply reply;
 	struct names_query query = {.kind = kind, .id = id};

@@ -1,7 +1,7 @@
 /*
  * The files that a secret's command names. A shell runs the command outside of the sandbox, in the root directory. The
- * words are found in two ways: as the shell quotes them, and split at every character that could end a word of a command
- * inside a word ("sh -c '. /x/y'"). Words that the shell does not see do no harm.
+ * words are found in two ways: as the shell quotes them, and split at every character that could end a word of a
+ * command inside a word ("sh -c '. /x/y'"). Words that the shell does not see do no harm.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/format.h"
 #include "cli/host/places.h"
 
 #include "base/banned.h"
@@ -37,10 +38,10 @@ static int command_no_memory(struct places_why *why)
 
 /* ---- one word ---- */
 
-static int command_judge_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why);
+static int command_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why);
 
 /* Judges each word of a script's first line, because env(1) can use any of them. */
-static int command_judge_script(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+static int command_script(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char line[SCRIPT_LINE + 1], *save = NULL;
@@ -53,53 +54,50 @@ static int command_judge_script(const struct places *places, const char *path, u
 	line[strcspn(line, "\n")] = '\0';
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))
-		ret = command_judge_word(places, word, scripts + 1, ret_why);
+		ret = command_word(places, word, scripts + 1, ret_why);
 	return ret;
 }
 
-static int command_judge_file(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+static int command_file(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
 {
 	struct places_why why = {""};
 	struct stat st;
 
 	if (places_judge(places, PLACES_CONTENT, path, NULL, &why) < 0)
 		return places_refuse(ret_why, "%s %s", path, why.text);
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(places, path, scripts, ret_why) : 0;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_script(places, path, scripts, ret_why) : 0;
 }
 
 /* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
 static char *command_path_dir(unsigned number)
 {
 	const char *path = getenv("PATH"), *end;
-	char *dir;
 
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
 		end = strchrnul(path, ':');
 		if (number-- == 0)
-			return asprintf(&dir, "%s%.*s", *path == '/' ? "" : "/", (int)(end - path), path) < 0 ? NULL
-													      : dir;
+			return cli_format("%s%.*s", *path == '/' ? "" : "/", (int)(end - path), path);
 	}
 	return NULL;
 }
 
-static int command_judge_along_path(const struct places *places, const char *name, unsigned scripts, struct places_why *ret_why)
+static int command_in_path(const struct places *places, const char *name, unsigned scripts, struct places_why *ret_why)
 {
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *dir = command_path_dir(i), *file = NULL;
+		_cleanup_free_ char *dir = command_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
 		struct stat st;
 
 		if (!dir)
 			return 0;
-		if (asprintf(&file, "%s/%s", dir, name) < 0) {
-			file = NULL; /* undefined after a failure */
+		if (!file)
 			return command_no_memory(ret_why);
-		}
 		if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
-			return command_judge_file(places, file, scripts, ret_why);
+			return command_file(places, file, scripts, ret_why);
 	}
 }
 
-static int command_judge_pattern(const struct places *places, const char *pattern, unsigned scripts, struct places_why *ret_why)
+static int command_pattern(const struct places *places, const char *pattern, unsigned scripts,
+			   struct places_why *ret_why)
 {
 	glob_t found;
 	int ret = 0;
@@ -107,12 +105,12 @@ static int command_judge_pattern(const struct places *places, const char *patter
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
 		return 0; /* no match */
 	for (size_t i = 0; i < found.gl_pathc && ret == 0; i++)
-		ret = command_judge_file(places, found.gl_pathv[i], scripts, ret_why);
+		ret = command_file(places, found.gl_pathv[i], scripts, ret_why);
 	globfree(&found);
 	return ret;
 }
 
-static int command_judge_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why)
+static int command_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *home = getenv("HOME");
@@ -121,14 +119,13 @@ static int command_judge_word(const struct places *places, const char *word, uns
 
 	if (!*word)
 		return 0;
-	if (asprintf(&path, "%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home) < 0) {
-		path = NULL; /* undefined after a failure */
+	path = cli_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
+	if (!path)
 		return command_no_memory(ret_why);
-	}
-	ret = command_judge_file(places, path, scripts, ret_why);
+	ret = command_file(places, path, scripts, ret_why);
 	if (ret == 0 && strpbrk(path, "*?["))
-		ret = command_judge_pattern(places, path, scripts, ret_why);
-	return ret < 0 || strchr(word, '/') ? ret : command_judge_along_path(places, word, scripts, ret_why);
+		ret = command_pattern(places, path, scripts, ret_why);
+	return ret < 0 || strchr(word, '/') ? ret : command_in_path(places, word, scripts, ret_why);
 }
 
 /* ---- the words of a command ---- */
@@ -178,7 +175,7 @@ static void command_unquote(const char **rest, char *word)
 	*rest = *at ? at + 1 : at;
 }
 
-static int command_judge_words(const struct places *places, const char *command, struct places_why *ret_why)
+static int command_words(const struct places *places, const char *command, struct places_why *ret_why)
 {
 	_cleanup_free_ char *word = malloc(strlen(command) + 1), *pieces = strdup(command);
 	char *save = NULL;
@@ -188,10 +185,10 @@ static int command_judge_words(const struct places *places, const char *command,
 		return command_no_memory(ret_why);
 	for (const char *rest = command; *rest && ret == 0;) {
 		command_unquote(&rest, word);
-		ret = command_judge_word(places, word, 0, ret_why);
+		ret = command_word(places, word, 0, ret_why);
 	}
 	for (char *piece = strtok_r(pieces, BREAKS, &save); piece && ret == 0; piece = strtok_r(NULL, BREAKS, &save))
-		ret = command_judge_word(places, piece, 0, ret_why);
+		ret = command_word(places, piece, 0, ret_why);
 	return ret;
 }
 
@@ -210,5 +207,5 @@ int places_judge_command(const struct places *places, const char *command, struc
 		if (places_judge(places, PLACES_CONTENT, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
 	}
-	return command_judge_words(places, expanded, ret_why);
+	return command_words(places, expanded, ret_why);
 }

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "cli/host/account.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/host/host.h"
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"
@@ -78,8 +79,8 @@ static void host_note_link(void *ctx, const char *link)
 }
 
 /*
- * For a directory that may be searched but whose names cannot be resolved: opens the file if its path, as the kernel has
- * it, is the path as written, so that no link was followed.
+ * For a directory that may be searched but whose names cannot be resolved: opens the file if the kernel's path of it is
+ * the path as written, so that no link was followed.
  */
 static int host_open_as_written(const char *path)
 {
@@ -271,9 +272,8 @@ const char *cli_host_program(struct cli_host *host)
 	if (host->found || !program)
 		return host->found;
 	/* "./prog" is relative to the program's workdir, not to callgate's */
-	if (strchr(program, '/') && program[0] != '/' && host->workdir &&
-	    asprintf(&inside, "%s/%s", host->workdir, program) < 0)
-		inside = NULL; /* undefined after a failure */
+	if (strchr(program, '/') && program[0] != '/' && host->workdir)
+		inside = cli_format("%s/%s", host->workdir, program);
 	host->found = program_find(inside ? inside : program);
 	return host->found;
 }
@@ -357,12 +357,9 @@ int cli_host_place(struct cli_host *host, const char *workdir, const char *scrat
 	host->other = NULL;
 	free(host->scratch);
 	free(host->workdir);
-	host->workdir = NULL;
-	host->scratch = strdup(scratch ? scratch : "/callgate-scratch");
-	if (workdir)
-		host->workdir = strdup(workdir);
-	else if (host->scratch && asprintf(&host->workdir, "%s/work", host->scratch) < 0)
-		host->workdir = NULL; /* undefined after a failure */
+	scratch = scratch ? scratch : "/callgate-scratch";
+	host->scratch = strdup(scratch);
+	host->workdir = workdir ? strdup(workdir) : cli_format("%s/work", scratch);
 	if (!host->scratch || !host->workdir)
 		return -ENOMEM;
 	host->policy.scratch = host->scratch;

@@ -43,8 +43,8 @@ void cli_host_done(struct cli_host *host);
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch);
 
 /*
- * Makes the grant of this path void in later loads. `why` follows the path in cli_host_tell(). 1; 0: it was void already;
- * -ENOMEM.
+ * Makes the grant of this path void in later loads. `why` follows the path in cli_host_tell(). 1; 0: it was void
+ * already; -ENOMEM.
  */
 int cli_host_refuse(struct cli_host *host, const char *path, const char *why);
 

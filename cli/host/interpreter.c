@@ -88,7 +88,8 @@ static void interpreter_add_root(struct cli_interpreter *found, const char *path
 		found->place[found->count++] = steal_pointer(&place);
 }
 
-__attribute__((format(printf, 2, 3))) static void interpreter_set_note(struct cli_interpreter *found, const char *format, ...)
+__attribute__((format(printf, 2, 3)))
+static void interpreter_set_note(struct cli_interpreter *found, const char *format, ...)
 {
 	va_list arguments;
 
@@ -110,9 +111,10 @@ static void interpreter_add_found(struct cli_interpreter *found, const char *pat
 		interpreter_add_root(found, path, place);
 	else
 		interpreter_set_note(found,
-		     "@interpreter does not stand for %s, which is no place of the system's or of a known version "
-		     "manager; if it is the intended interpreter, grant it by its name (-r, -x)",
-		     real ? real : path);
+				     "@interpreter does not stand for %s, which is no place of the system's or of a "
+				     "known version manager; if it is the intended interpreter, grant it by its name "
+				     "(-r, -x)",
+				     real ? real : path);
 }
 
 static bool interpreter_is_system_prefix(const char *prefix)
@@ -120,25 +122,8 @@ static bool interpreter_is_system_prefix(const char *prefix)
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
 }
 
-/* "/opt/py/bin/python3" gives "/opt/py". False when the program is not in a directory named bin. */
-static bool interpreter_prefix_of(const char *program, char out[PATH_MAX])
-{
-	char *slash;
-
-	if ((size_t)snprintf(out, PATH_MAX, "%s", program) >= PATH_MAX)
-		return false;
-	slash = strrchr(out, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	slash = strrchr(out, '/');
-	if (!slash || strcmp(slash, "/bin") != 0)
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-static void interpreter_add_parts(struct cli_interpreter *found, const struct family *family, const char *prefix, const char *real)
+static void interpreter_add_parts(struct cli_interpreter *found, const struct family *family, const char *prefix,
+				  const char *real)
 {
 	const char *version = strrchr(real, '/') + 1 + strlen(family->name);
 	char path[PATH_MAX];
@@ -195,15 +180,17 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 
 	if (!real)
 		return;
-	if (depth < BASES_MAX && interpreter_prefix_of(program, prefix) && interpreter_venv_home(prefix, home)) {
+	if (depth < BASES_MAX && program_prefix(program, "bin", prefix) && interpreter_venv_home(prefix, home)) {
 		interpreter_add_found(found, prefix);
 		if (interpreter_python_in(home, base))
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
-		interpreter_set_note(found, "@interpreter does not stand for %s, to which %s leads: that is no interpreter known here",
-		     real, program);
-	else if (!interpreter_prefix_of(real, prefix))
+		interpreter_set_note(found,
+				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
+				     "known here",
+				     real, program);
+	else if (!program_prefix(real, "bin", prefix))
 		interpreter_add_found(found, real); /* the file alone */
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
@@ -234,9 +221,9 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 		return NULL;
 	if (unknown) {
 		interpreter_set_note(found,
-		     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that are not "
-		     "understood; name the interpreter there",
-		     program);
+				     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that "
+				     "are not understood; name the interpreter there",
+				     program);
 		return found;
 	}
 	if (script)

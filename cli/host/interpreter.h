@@ -14,8 +14,8 @@ struct interpreter_places {
  * Finds the interpreter that a program is, or that its "#!" line names. When it is neither (or NULL): the python3, node
  * and ruby of PATH. `program` is a path from program_find. Owned by the caller; NULL when memory ran out.
  *
- * An earlier run may have written the program, its "#!" line and a virtual environment's pyvenv.cfg. They can only choose
- * among installed interpreters (cli/host/managers.h) and directories in the workdir.
+ * An earlier run may have written the program, its "#!" line and a virtual environment's pyvenv.cfg. They can only
+ * choose among installed interpreters (cli/host/managers.h) and directories in the workdir.
  */
 struct cli_interpreter *interpreter_find(const char *program, const struct interpreter_places *places);
 void interpreter_free(struct cli_interpreter *interpreter);

@@ -1,12 +1,12 @@
 #include "cli/host/managers.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/format.h"
 
 #include "base/banned.h"
 
@@ -79,13 +79,9 @@ static bool managers_is_shared(const char *prefix)
 /* Whether ROOT/BELOW leads to a directory that holds the prefix, or (itself) to the prefix. *ret_place: owned. */
 static bool managers_leads_to(const char *root, const char *below, const char *prefix, bool itself, char **ret_place)
 {
-	_cleanup_free_ char *path = NULL, *real = NULL;
-	const char *rest;
+	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
+	const char *rest = real ? path_rest(prefix, real) : NULL;
 
-	if (asprintf(&path, "%s/%s", root, below) < 0)
-		path = NULL; /* undefined after a failure */
-	real = path ? realpath(path, NULL) : NULL;
-	rest = real ? path_rest(prefix, real) : NULL;
 	if (!rest || itself == (*rest != '\0'))
 		return false;
 	*ret_place = steal_pointer(&path);
@@ -109,21 +105,16 @@ static bool managers_is_at(const struct manager_place *place, const char *home, 
 		return false;
 	if (place->usual[0] == '/')
 		return managers_holds(place->usual, place, prefix, ret_place);
-	if (!home || asprintf(&usual, "%s/%s", home, place->usual) < 0) {
-		usual = NULL; /* undefined after a failure */
-		return false;
-	}
-	return managers_holds(usual, place, prefix, ret_place);
+	usual = home ? cli_format("%s/%s", home, place->usual) : NULL;
+	return usual && managers_holds(usual, place, prefix, ret_place);
 }
 
 bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place)
 {
-	_cleanup_free_ char *local_path = NULL, *local = NULL;
+	_cleanup_free_ char *local_path = home ? cli_format("%s/.local", home) : NULL;
+	_cleanup_free_ char *local = local_path ? realpath(local_path, NULL) : NULL;
 
 	*ret_place = NULL;
-	if (home && asprintf(&local_path, "%s/.local", home) < 0)
-		local_path = NULL; /* undefined after a failure */
-	local = local_path ? realpath(local_path, NULL) : NULL;
 	if (strcmp(prefix, "/") == 0 || (home && path_below(home, prefix)) || (local && path_below(local, prefix)) ||
 	    (workdir && path_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
 		return false;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/format.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"
@@ -46,7 +47,6 @@ static bool places_link_stays(const struct places *places, const char *link, con
 static char *places_resolve(const struct places *places, const char *path)
 {
 	_cleanup_free_ char *head = strdup(path);
-	char *whole;
 
 	while (head) {
 		_cleanup_free_ char *found = cli_real_path(places->real, *head ? head : "/");
@@ -56,7 +56,7 @@ static char *places_resolve(const struct places *places, const char *path)
 		if (found && strcmp(found, "/") == 0 && rest[0] == '/')
 			*found = '\0';
 		if (found)
-			return asprintf(&whole, "%s%s", found, rest) < 0 ? NULL : whole;
+			return cli_format("%s%s", found, rest);
 		if (!*head || !slash) /* without a slash: does not happen, "." exists */
 			return NULL;
 		*slash = '\0';
@@ -112,8 +112,7 @@ int places_judge(const struct places *places, enum places_use use, const char *p
 	struct judging judging = {.places = places, .use = use, .path = path};
 
 	if (path[0] != '/') {
-		if (asprintf(&rooted, "./%s", path) < 0)
-			rooted = NULL; /* undefined after a failure */
+		rooted = cli_format("./%s", path);
 		judging.path = rooted;
 	}
 	if (judging.path)

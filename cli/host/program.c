@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/format.h"
 #include "cli/host/program.h"
 
 #include "base/banned.h"
@@ -24,9 +25,12 @@ bool program_is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* ---- shims: scripts in PATH that version managers name like the programs they manage ---- */
-
-/* The managers' documented files are read. The managers are not run: they are not trusted. */
+/*
+ * ---- shims ----
+ *
+ * Version managers put scripts into PATH that are named like the programs they manage. Which program a shim starts is
+ * read from the manager's documented files. The manager is not run: it is not trusted.
+ */
 
 /* A manager like pyenv: versions in ROOT/versions, the chosen one in a variable or a file. */
 static const struct shim_manager {
@@ -39,20 +43,17 @@ static const struct shim_manager {
 	{"NODENV_VERSION", ".node-version", "libexec/nodenv"},
 };
 
-/* "/root/.pyenv/shims/python3" gives "/root/.pyenv"; false when the directory is not called shims. */
-static bool shim_root_of(const char *path, char out[PATH_MAX])
+bool program_prefix(const char *path, const char *below, char out[PATH_MAX])
 {
-	static const char shims[] = "/shims";
-	char *slash;
+	char *slash = NULL;
 
-	if ((size_t)snprintf(out, PATH_MAX, "%s", path) >= PATH_MAX)
-		return false;
-	slash = strrchr(out, '/');
+	if ((size_t)snprintf(out, PATH_MAX, "%s", path) < PATH_MAX)
+		slash = strrchr(out, '/');
 	if (!slash)
 		return false;
 	*slash = '\0';
 	slash = strrchr(out, '/');
-	if (!slash || strcmp(slash, shims) != 0)
+	if (!slash || strcmp(slash + 1, below) != 0)
 		return false;
 	*slash = '\0';
 	return true;
@@ -74,24 +75,21 @@ static const struct shim_manager *shim_manager_of(const char *root)
 	return NULL;
 }
 
+/* A file in the directory "shims" of one of these managers, or of asdf, which has "installs". */
 static bool program_is_shim(const char *path)
 {
 	char root[PATH_MAX];
 
-	return shim_root_of(path, root) && (shim_manager_of(root) || shim_root_has(root, "installs")); /* asdf */
+	return program_prefix(path, "shims", root) && (shim_manager_of(root) || shim_root_has(root, "installs"));
 }
 
 static char *shim_read(const char *dir, const char *name)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = cli_format("%s/%s", dir, name);
 	char *text;
 	size_t len;
 
-	if (asprintf(&path, "%s/%s", dir, name) < 0) {
-		path = NULL; /* undefined after a failure */
-		return NULL;
-	}
-	return io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
+	return !path || io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
 }
 
 /* The version list: the variable, else the nearest local file, else the global one. Owned. */
@@ -116,14 +114,11 @@ static char *shim_chosen(const struct shim_manager *manager, const char *root)
 /* ROOT/versions/VERSION/bin/NAME, when it is there. */
 static char *shim_installed(const char *root, const char *version, const char *name)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
 
-	if (strchr(version, '/') || strcmp(version, "..") == 0 ||
-	    asprintf(&path, "%s/versions/%s/bin/%s", root, version, name) < 0) {
-		path = NULL;
+	if (strchr(version, '/') || strcmp(version, "..") == 0)
 		return NULL;
-	}
-	return program_is_file(path) ? steal_pointer(&path) : NULL;
+	return path && program_is_file(path) ? steal_pointer(&path) : NULL;
 }
 
 /* "3.11" means the newest 3.11.*, as in pyenv. */
@@ -178,11 +173,8 @@ static char *shim_listed(const char *path, const char *root, const char *name)
 		    sscanf(line + sizeof(mark) - 1, "%127s %127s", plugin, version) != 2 || strchr(plugin, '/') ||
 		    strchr(version, '/') || strcmp(plugin, "..") == 0 || strcmp(version, "..") == 0)
 			continue;
-		if (asprintf(&found, "%s/installs/%s/%s/bin/%s", root, plugin, version, name) < 0) {
-			found = NULL;
-			return NULL;
-		}
-		if (program_is_file(found))
+		found = cli_format("%s/installs/%s/%s/bin/%s", root, plugin, version, name);
+		if (found && program_is_file(found))
 			return steal_pointer(&found);
 	}
 	return NULL;
@@ -194,7 +186,7 @@ static char *shim_target(const char *path, const char *name)
 	const struct shim_manager *manager;
 	char root[PATH_MAX];
 
-	if (!shim_root_of(path, root))
+	if (!program_prefix(path, "shims", root))
 		return NULL;
 	manager = shim_manager_of(root);
 	return manager ? shim_managed(manager, root, name) : shim_listed(path, root, name);

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_CLI_HOST_PROGRAM_H
 #define CALLGATE_CLI_HOST_PROGRAM_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /*
@@ -15,6 +16,9 @@ char *program_find(const char *name);
  * Owned; NULL: not a script, or not found, or, with *ret_unknown set, env has options that are not understood here.
  */
 char *program_script_interpreter(const char *path, bool *ret_unknown);
+
+/* "/opt/py/bin/python3" below "bin" gives "/opt/py". False when the file is not in a directory of that name. */
+bool program_prefix(const char *path, const char *below, char out[PATH_MAX]);
 
 bool program_is_file(const char *path); /* an executable regular file */
 

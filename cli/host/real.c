@@ -96,7 +96,8 @@ static enum found real_look(struct cli_real *real, const char *path, const char 
 }
 
 /* The last component of way->done, `text`, below way->at. NULL: no memory. */
-static const struct cli_real_name *real_name_at(struct cli_real *real, const struct way *way, const char *text, size_t len)
+static const struct cli_real_name *real_name_at(struct cli_real *real, const struct way *way, const char *text,
+						size_t len)
 {
 	uint64_t mixed = tree_hash(text, len) ^ (way->at ? way->at->hash * UINT64_C(0xff51afd7ed558ccd) : 0);
 	uint64_t hash = mixed ^ (mixed >> 29);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/host/names.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
@@ -32,10 +33,8 @@ static int prepare_scratch(struct run *run)
 	if (made < 0)
 		return run_refuse(run, "scratch_failed", "%s", error.text);
 	run->scratch_ready = true;
-	if (run->options.policy.workdir)
-		run->workdir = strdup(run->options.policy.workdir);
-	else if (asprintf(&run->workdir, "%s/work", run->scratch.path) < 0)
-		run->workdir = NULL;
+	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
+						   : cli_format("%s/work", run->scratch.path);
 	return run->workdir ? 0 : run_no_memory(run);
 }
 
@@ -175,9 +174,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 
 	if (dir && places_judge(&places, PLACES_GRANT, dir, &real, &why) < 0)
 		return run_refuse(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
-	*ret_path = NULL;
-	if (dir && real && asprintf(ret_path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name) < 0)
-		*ret_path = NULL; /* undefined after a failure */
+	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
 	return dir && (!real || *ret_path) ? 0 : run_no_memory(run);
 }
 
@@ -270,8 +267,7 @@ static int prepare_make_log(struct run *run, const char *named, const char *path
 	if (!path || !run->user.set)
 		return 0;
 	dirfd = dir ? io_open_plain(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
-	if (dirfd >= 0 && asprintf(&name, "/proc/self/fd/%d/%s", dirfd, slash + 1) < 0)
-		name = NULL; /* undefined after a failure */
+	name = dirfd < 0 ? NULL : cli_format("/proc/self/fd/%d/%s", dirfd, slash + 1);
 	*ret_fd = dirfd < 0 ? dirfd : name ? audit_make(name) : -ENOMEM;
 	if (*ret_fd == -EEXIST)
 		return run_refuse(run, "audit_failed", "the log %s exists; remove it or name another file", named);
@@ -292,10 +288,9 @@ static int prepare_make_logs(struct run *run)
 		return CLI_ERROR;
 	if (!run->log)
 		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
-	if (run->options.setup && asprintf(&run->setup_log, "%s.setup", run->log) < 0) {
-		run->setup_log = NULL; /* undefined after a failure */
+	run->setup_log = run->options.setup ? cli_format("%s.setup", run->log) : NULL;
+	if (run->options.setup && !run->setup_log)
 		return run_no_memory(run);
-	}
 	if (prepare_make_log(run, named, run->log, &run->audit_fd, &run->audit) != 0)
 		return CLI_ERROR;
 	return prepare_make_log(run, run->setup_log, run->setup_log, &run->setup_audit_fd, &run->setup_audit);

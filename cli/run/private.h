@@ -29,7 +29,7 @@ struct run {
 	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
 	struct policy *policy;
 	struct policy *setup_policy;
-	struct egress_read read, setup_read; /* --setup: what both phases need, read before; the secrets are in the first */
+	struct egress_read read, setup_read; /* --setup: what both phases need, read before; secrets are in the first */
 	bool in_setup;                       /* this process is the setup's: run/setup.c */
 	int result_fd;                       /* where the setup's process leaves its result; -1: it does not */
 	json_t *setup_result;                /* that result */
@@ -53,7 +53,7 @@ int run_no_memory(struct run *run);
 /* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_refuse. */
 int run_prepare(struct run *run);
 
-/* Loads the policy of a phase, again when a setup has changed the host's files. 0, or an exit status after run_refuse. */
+/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status after run_refuse. */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
 /* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_refuse. */

@@ -38,7 +38,7 @@ struct setup {
 	bool dumpable; /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Lets what was read ahead refer to this phase's policy, so that the other can be freed. Without a network it is freed. */
+/* Lets what was read ahead refer to this phase's policy, so that the other can be freed; frees it without a network. */
 static int setup_adopt(struct run *run, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
@@ -62,23 +62,19 @@ static int setup_take_over(struct run *run, pid_t waiting)
 	free(run->read.upstream_ca);
 	run->read.upstream_ca = steal_pointer(&run->setup_read.upstream_ca);
 	policy_free(run->policy);
-	run->policy = run->setup_policy;
-	run->setup_policy = NULL;
+	run->policy = steal_pointer(&run->setup_policy);
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
 	run->options.output = NULL;
 	free(run->log);
-	run->log = run->setup_log;
-	run->setup_log = NULL;
+	run->log = steal_pointer(&run->setup_log);
 	free(run->audit);
-	run->audit = run->setup_audit;
-	run->setup_audit = NULL;
+	run->audit = steal_pointer(&run->setup_audit);
 	cleanup_close(&run->output_fd);
 	run->output_fd = -1;
 	cleanup_close(&run->audit_fd);
-	run->audit_fd = run->setup_audit_fd;
-	run->setup_audit_fd = -1;
+	run->audit_fd = steal_fd(&run->setup_audit_fd);
 	run->options.die_with_parent = true;
 	run->parent = waiting;
 	if (!custodian)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/host/names.h"
 #include "cli/run/private.h"
 #include "keeper/keeper.h"
@@ -24,12 +25,10 @@
 int run_put_result(const struct run *run, const json_t *json)
 {
 	_cleanup_free_ char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *line = text ? cli_format("%s\n", text) : NULL;
 
-	if (!text || asprintf(&line, "%s\n", text) < 0) {
-		line = NULL; /* undefined after a failure */
+	if (!line)
 		return cli_no_memory("run");
-	}
 	if (!run->in_setup)
 		return cli_print("run", line);
 	return io_write_full(run->result_fd, line, strlen(line)) == 0 ? CLI_OK : CLI_ERROR;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/format.h"
 #include "cli/why/net.h"
 #include "policy/network/net.h"
 
@@ -37,7 +38,8 @@ static int net_bad_question(const char *text, const char *why)
 }
 
 /* HOST[:PORT]. `usual` is the default port; 0: the port must be given. */
-static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len, unsigned usual)
+static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
+			       unsigned usual)
 {
 	const char *colon = memrchr(authority, ':', len);
 	size_t host_len = len;
@@ -105,8 +107,8 @@ static int why_parse_url(struct net_question *asked, const char *text)
 	if (why_parse_authority(asked, text, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
 		return -EINVAL;
 	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
-		return net_bad_question(text, "has a path that is refused in every request (escaped dots or slashes, spaces, \"#\", "
-				 "too long)");
+		return net_bad_question(text, "has a path that is refused in every request (escaped dots or slashes, "
+					      "spaces, \"#\", too long)");
 	return 0;
 }
 
@@ -156,16 +158,13 @@ static void why_endpoint(const struct net_question *asked, char out[NET_HOST_MAX
 /* "GET https://host:port/path" or "host:port". Owned. */
 static char *why_subject(const struct net_question *asked)
 {
-	char endpoint[NET_HOST_MAX + 16], *text;
-	int len;
+	char endpoint[NET_HOST_MAX + 16];
 
 	why_endpoint(asked, endpoint);
 	if (asked->request)
-		len = asprintf(&text, "%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
-			       asked->tls ? "s" : "", endpoint, asked->path);
-	else
-		len = asprintf(&text, "%s%s", endpoint, asked->udp ? "/udp" : "");
-	return len < 0 ? NULL : text;
+		return cli_format("%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
+				  asked->tls ? "s" : "", endpoint, asked->path);
+	return cli_format("%s%s", endpoint, asked->udp ? "/udp" : "");
 }
 
 static const char *why_opened_text(const struct net_question *asked)
@@ -207,7 +206,8 @@ static struct net_known why_known_addresses(const struct net_question *asked)
 }
 
 /* What happens with an address. *ret_kind: why it is special; NULL for a public one. */
-static const char *why_address_text(const struct net_question *asked, const struct sockaddr *address, const char **ret_kind)
+static const char *why_address_text(const struct net_question *asked, const struct sockaddr *address,
+				    const char **ret_kind)
 {
 	const struct net_rule *rule = asked->rule;
 	struct net_verdict denied = policy_net_address(asked->policy, address, asked->port);
@@ -259,32 +259,27 @@ static const char *why_never(const struct net_question *asked)
 static char *why_suggest(const struct net_question *asked)
 {
 	const char *kind = why_never(asked);
-	char endpoint[NET_HOST_MAX + 16], *text;
-	int len;
+	char endpoint[NET_HOST_MAX + 16];
 
 	why_endpoint(asked, endpoint);
 	if (asked->verdict.allow)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
-		len = asprintf(&text, "no rule can: a deny beats everything; remove %s", asked->verdict.label);
-	else if (kind)
-		len = asprintf(&text, "no rule can: the address is never connected to (%s)", kind);
-	else if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
-		len = asprintf(&text, "one endpoint has one protocol; change the rule's \"proto\"");
-	else if (asked->request)
-		len = asprintf(&text, "--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
-			       asked->tls ? "https" : "http", endpoint, asked->path);
-	else if (asked->udp)
-		len = asprintf(&text,
-			       "in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, \"proto\": "
-			       "\"udp\"}]}}",
-			       asked->host, asked->port);
-	else
-		len = asprintf(&text,
-			       "--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
-			       "\"port\": %u}]}}",
-			       endpoint, asked->host, asked->port);
-	return len < 0 ? NULL : text;
+		return cli_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
+	if (kind)
+		return cli_format("no rule can: the address is never connected to (%s)", kind);
+	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
+		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
+	if (asked->request)
+		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
+				  asked->tls ? "https" : "http", endpoint, asked->path);
+	if (asked->udp)
+		return cli_format("in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, "
+				  "\"proto\": \"udp\"}]}}",
+				  asked->host, asked->port);
+	return cli_format("--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
+			  "\"port\": %u}]}}",
+			  endpoint, asked->host, asked->port);
 }
 
 static int why_print_text(const struct net_question *asked)

@@ -157,7 +157,8 @@ static int why_print_text(const struct question *question)
 	const struct policy_decision *decision = &question->decision;
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_printf(&text, "%s %s %s\n", verdict_name(decision->verdict), why_want_name(question->want), question->asked);
+	buf_printf(&text, "%s %s %s\n", verdict_name(decision->verdict), why_want_name(question->want),
+		   question->asked);
 	if (strcmp(question->asked, question->resolved) != 0)
 		buf_printf(&text, "  resolved  %s\n", question->resolved);
 	buf_printf(&text, "  rule      %s\n",
@@ -195,7 +196,8 @@ static int why_print_json(const struct question *question)
 }
 
 /* 0 to continue, 1 when *ret_exit is set. */
-static int why_parse(int argc, char **argv, struct cli_policy_options *options, struct question *question, int *ret_exit)
+static int why_parse(int argc, char **argv, struct cli_policy_options *options, struct question *question,
+		     int *ret_exit)
 {
 	static const struct option longs[] = {CLI_POLICY_LONGS,
 					      {"open", required_argument, NULL, WHY_OPEN},
