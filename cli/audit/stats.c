@@ -37,61 +37,48 @@ static void stats_add(json_t *counters, const char *name, int64_t by)
 		(void)json_object_set_new(counters, name, json_integer(by));
 }
 
-/* The counters of a name, made at first use; NULL: no memory. */
-static json_t *stats_entry(json_t *counters, const char *name, json_t *(*make)(void))
+/* The counters of a name, made at first use; NULL: no name or no memory. */
+static json_t *stats_entry(json_t *counters, const char *name)
 {
-	json_t *entry = json_object_get(counters, name);
+	json_t *entry = name ? json_object_get(counters, name) : NULL;
 
-	if (entry)
+	if (entry || !name)
 		return entry;
-	entry = make();
+	entry = json_object();
 	return json_object_set_new(counters, name, entry) < 0 ? NULL : entry;
-}
-
-static json_t *stats_no_calls(void)
-{
-	return json_pack("{s:i, s:i, s:i, s:i}", "count", 0, "denied", 0, "ns_total", 0, "ns_max", 0);
 }
 
 /* key: "syscall" or "event". */
 static void stats_call(json_t *counters, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *name = audit_printable(line, key);
-	long long ns = audit_number(line, "ns");
-	json_t *entry = name ? stats_entry(counters, name, stats_no_calls) : NULL;
+	json_t *entry = stats_entry(counters, name);
+	long long ns = audit_number(line, "ns"), more;
 
 	if (!entry)
 		return;
+	more = ns - audit_number(entry, "ns_max");
 	stats_add(entry, "count", 1);
 	stats_add(entry, "denied", audit_is_denied(line));
 	stats_add(entry, "ns_total", ns);
-	if (ns > audit_number(entry, "ns_max"))
-		(void)json_object_set_new(entry, "ns_max", json_integer(ns));
-}
-
-static json_t *stats_no_traffic(void)
-{
-	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "connections", 0, "requests", 0, "denied", 0, "bytes_up", 0,
-			 "bytes_down", 0);
+	stats_add(entry, "ns_max", more > 0 ? more : 0);
 }
 
 /* Traffic is counted by events of egress. Denials also by system calls, of which egress has no record. */
-static void stats_host(struct stats *stats, const json_t *line)
+static void stats_host(json_t *hosts, const json_t *line)
 {
-	_cleanup_free_ char *name = json_object_get(line, "event") || json_object_get(line, "port")
-					    ? audit_printable(line, "host") : NULL;
-	json_t *entry = name ? stats_entry(stats->table[STATS_HOST], name, stats_no_traffic) : NULL;
 	const char *event = json_string_value(json_object_get(line, "event"));
+	bool has_host = event || json_object_get(line, "port");
+	_cleanup_free_ char *name = has_host ? audit_printable(line, "host") : NULL;
+	json_t *entry = stats_entry(hosts, name);
 
 	if (!entry)
 		return;
+	stats_add(entry, "connections", event && strcmp(event, "close") == 0);
+	stats_add(entry, "requests", event && strcmp(event, "request") == 0);
 	stats_add(entry, "denied", audit_is_denied(line));
-	if (!event)
-		return;
-	stats_add(entry, "connections", strcmp(event, "close") == 0);
-	stats_add(entry, "requests", strcmp(event, "request") == 0);
-	stats_add(entry, "bytes_up", audit_number(line, "bytes_up"));
-	stats_add(entry, "bytes_down", audit_number(line, "bytes_down"));
+	stats_add(entry, "bytes_up", event ? audit_number(line, "bytes_up") : 0);
+	stats_add(entry, "bytes_down", event ? audit_number(line, "bytes_down") : 0);
 }
 
 static void stats_text(json_t *counters, const json_t *line, const char *key)
@@ -121,7 +108,7 @@ static void stats_line(void *ctx, const struct audit_line *line)
 	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
 	stats_call(stats->table[STATS_SYSCALL], line->json, "syscall");
 	stats_call(stats->table[STATS_EVENT], line->json, "event");
-	stats_host(stats, line->json);
+	stats_host(stats->table[STATS_HOST], line->json);
 	stats_text(stats->table[STATS_VERDICT], line->json, "verdict");
 	stats_text(stats->table[STATS_EXE], line->json, "exe");
 	if (audit_is_denied(line->json))

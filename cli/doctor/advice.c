@@ -41,8 +41,9 @@ static void advice_write_nested(const struct doctor *doctor, struct buf *text)
 		buf_puts(text, "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
 			       "because the kernel allows one listener. One run may start any number of programs.\n");
 	else
-		buf_puts(text, "The kernel allows one listener. Start callgate outside of the sandbox that has it: another\n"
-			       "callgate, or a container whose system calls an agent handles. Without the agent's notifier:\n"
+		buf_puts(text, "The kernel allows one listener. Start callgate outside of the sandbox that has it:\n"
+			       "another callgate, or a container whose system calls an agent handles.\n"
+			       "Without the agent's notifier:\n"
 			       "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
 			       "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the "
 			       "others)\n");

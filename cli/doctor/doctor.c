@@ -37,8 +37,8 @@ static int doctor_help(void)
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_puts(&text, "Usage: callgate doctor [--json]\n\n"
-			"Tries every feature of the machine that callgate uses, and makes one run. Reports what works,\n"
-			"which layers a run has here, and how to get the missing ones. Leaves nothing behind.\n\n"
+			"Tries every feature of the machine that callgate uses, and makes one run. Reports what\n"
+			"works, which layers a run has here, and how to get the others. Leaves nothing behind.\n\n"
 			"      --json                one JSON object\n" CLI_COMMON_HELP "\nLayers:");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		buf_printf(&text, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));

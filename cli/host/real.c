@@ -45,7 +45,7 @@ struct way {
 
 /* The name's slot in the table, or the slot to put it into. */
 static const struct cli_real_name **real_slot_of(const struct cli_real *real, const struct cli_real_name *parent,
-					    uint64_t hash, const char *text, size_t len)
+						 uint64_t hash, const char *text, size_t len)
 {
 	for (size_t slot = hash;; slot++) {
 		const struct cli_real_name **at = &real->slot[slot & (real->slots - 1)], *name = *at;
