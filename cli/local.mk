@@ -31,8 +31,6 @@ CALLGATE_SOURCES += \
 	cli/host/interpreter.h \
 	cli/host/managers.c \
 	cli/host/managers.h \
-	cli/host/names.c \
-	cli/host/names.h \
 	cli/host/places.c \
 	cli/host/places.h \
 	cli/host/program.c \

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "doctor/doctor.h"
+#include "doctor/examine.h"
 
 /* The outcome of one real run: of true, under the profile minimal. doctor_run_done releases. */
 struct doctor_run {

@@ -6,13 +6,44 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "cli/host/names.h"
+#include "base/helper.h"
 
 #include "base/banned.h"
 
 #define BLANK " \t\n"
+
+/* The process that asks the name service. The first question starts it, account_end() ends it. */
+static struct helper account_helper = HELPER_NONE;
+
+static int account_start(void)
+{
+	static const char *const no_variables[] = {NULL};
+	const char *why; /* where the name service cannot be asked, it is as if there were no such account */
+	int error = helper_start("accounts", no_variables, &account_helper, &why);
+
+	return error < 0 ? error : helper_greeted(&account_helper, &why);
+}
+
+static int account_query(const struct account_query *query, struct account_reply *ret_reply)
+{
+	if ((account_helper.pid > 0 || account_start() == 0) &&
+	    send(account_helper.fd, query, sizeof(*query), MSG_NOSIGNAL) == sizeof(*query) &&
+	    recv(account_helper.fd, ret_reply, sizeof(*ret_reply), 0) == sizeof(*ret_reply)) {
+		ret_reply->text[sizeof(ret_reply->text) - 1] = '\0';
+		ret_reply->home[sizeof(ret_reply->home) - 1] = '\0';
+		return 0;
+	}
+	account_end();
+	return -EPIPE;
+}
+
+void account_end(void)
+{
+	helper_end(&account_helper);
+}
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
 static bool account_line_is_files(const char *line, const char *database)
@@ -41,23 +72,22 @@ static bool account_only_files(const char *database)
 }
 
 /* NULL: there is none, the file is the only source, or the name service cannot be asked. */
-static const struct names_reply *account_ask_names(const char *database, enum names_kind kind, uint32_t id,
-						   const char *name)
+static const struct account_reply *account_ask_service(const char *database, enum account_kind kind, uint32_t id,
+						       const char *name)
 {
-	static struct names_reply reply;
-	struct names_query query = {.kind = kind, .id = id};
-	const char *why;
+	static struct account_reply reply;
+	struct account_query query = {.kind = kind, .id = id};
 
 	if (account_only_files(database) ||
 	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
 		return NULL;
-	return cli_names_ask(&query, &reply, &why) == 0 && reply.found ? &reply : NULL;
+	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
 }
 
-static const struct account *account_ask(enum names_kind kind, uid_t uid, const char *name)
+static const struct account *account_ask(enum account_kind kind, uid_t uid, const char *name)
 {
 	static struct account account;
-	const struct names_reply *reply = account_ask_names("passwd", kind, uid, name);
+	const struct account_reply *reply = account_ask_service("passwd", kind, uid, name);
 
 	if (reply)
 		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
@@ -82,25 +112,25 @@ const struct account *account_of_uid(uid_t uid)
 {
 	const struct account *account = account_in_file(NULL, uid);
 
-	return account ? account : account_ask(NAMES_UID, uid, "");
+	return account ? account : account_ask(ACCOUNT_UID, uid, "");
 }
 
 const struct account *account_named(const char *name)
 {
 	const struct account *account = account_in_file(name, 0);
 
-	return account ? account : account_ask(NAMES_USER, 0, name);
+	return account ? account : account_ask(ACCOUNT_USER, 0, name);
 }
 
 int account_group_named(const char *name, gid_t *ret_gid)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/group", "re");
-	const struct names_reply *reply;
+	const struct account_reply *reply;
 	const struct group *group = NULL;
 
 	while (file && (group = fgetgrent(file)) && strcmp(group->gr_name, name) != 0)
 		;
-	reply = group ? NULL : account_ask_names("group", NAMES_GROUP, 0, name);
+	reply = group ? NULL : account_ask_service("group", ACCOUNT_GROUP, 0, name);
 	if (!group && !reply)
 		return -ENOENT;
 	*ret_gid = group ? group->gr_gid : reply->gid;

@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/format.h"
-#include "cli/host/names.h"
+#include "cli/host/account.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
 #include "cli/run/user.h"
@@ -335,7 +335,7 @@ int run_prepare(struct run *run)
 	prepare_warnings(run);
 	if (prepare_confirm_user(run) != 0 || prepare_warn_workdir(run) != 0 || prepare_make_logs(run) != 0)
 		return CLI_ERROR;
-	cli_names_end();
+	account_end();
 	if (options->output && prepare_open_output(run) != 0)
 		return CLI_ERROR;
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;

@@ -10,9 +10,9 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/format.h"
-#include "cli/host/names.h"
+#include "cli/host/account.h"
 #include "cli/run/private.h"
-#include "keeper/keeper.h"
+#include "keeper/run.h"
 #include "keeper/output.h"
 #include "keeper/result.h"
 
@@ -192,7 +192,7 @@ int run_watch(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
-	cli_names_end(); /* after a setup the policy was loaded again */
+	account_end(); /* after a setup the policy was loaded again */
 	run->layers = layers_create(options->policy.without, policy_required(run->policy));
 	if (!run->layers)
 		return run_no_memory(run);
