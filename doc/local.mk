@@ -1,6 +1,7 @@
 dist_man_MANS += $(MAN_PAGES)
 bashcompletion_DATA = doc/callgate
-EXTRA_DIST += doc/architecture.md doc/performance.md doc/performance.svg doc/security.md doc/callgate.bash-completion
+EXTRA_DIST += doc/architecture.md doc/glossary.md doc/performance.md doc/performance.svg doc/security.md
+EXTRA_DIST += doc/callgate.bash-completion
 CLEANFILES += doc/callgate
 
 # Man pages: "MAN_PAGES += doc/NAME.SECTION" below.
