@@ -1,7 +1,8 @@
 #!/bin/sh
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, "base/banned.h" is the last include of every .c file, headers have guards, and no file but the syscall table
-# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications.
+# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications. Lines have
+# at most 120 columns, in Markdown 100; a folder's README has at most 20 lines; files that Markdown names exist.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -110,3 +111,63 @@ LC_ALL=C awk -v order="$*" '
 		exit failed
 	}
 ' $(find "$@" -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort)
+status=$?
+
+# shellcheck disable=SC2046 # names without blanks
+LC_ALL=C awk '
+	function complain(text) {
+		print "layering: " text
+		failed = 1
+	}
+	# Columns as a terminal shows them: characters of UTF-8, and tabs to the next multiple of 8.
+	function columns(line,    part, count, i, width) {
+		gsub(/[\200-\277]/, "", line)
+		count = split(line, part, "\t")
+		for (i = 1; i < count; i++)
+			width += length(part[i]) + 8 - (width + length(part[i])) % 8
+		return width + length(part[count])
+	}
+	# Names with an extension of ours, or below one of our folders, that are no pattern.
+	function is_file(name) {
+		return name ~ /^[a-z][A-Za-z0-9_.\/-]*$/ &&
+			(name ~ /[.](c|h|def|sh|py|mk|md|svg)$/ || (name ~ /\// && substr(name, 1, index(name, "/") - 1) in folders))
+	}
+	# A document may leave out the folders before a name.
+	function exists(name,    path) {
+		sub(/\/$/, "", name)
+		if (name in paths) return 1
+		for (path in paths)
+			if (substr(path, length(path) - length(name)) == "/" name) return 1
+		return 0
+	}
+	function check_names(line,    count, part, i) {
+		count = split(line, part, "`")
+		for (i = 2; i < count; i += 2)
+			if (is_file(part[i]) && !exists(part[i]))
+				complain(FILENAME ":" FNR ": " part[i] " does not exist")
+	}
+
+	BEGIN {
+		while (("find '"$*"' tests bench doc examples *.md" | getline path) > 0) {
+			paths[path]
+			sub(/\/.*/, "", path)
+			folders[path]
+		}
+	}
+	FNR == 1 { code = 0 }
+	FILENAME ~ /[.]md$/ {
+		if (columns($0) > 100) complain(FILENAME ":" FNR ": more than 100 columns")
+		if (FNR == 21 && FILENAME ~ /^[a-z].*\/README[.]md$/) complain(FILENAME ": more than 20 lines")
+		if (/^```/) code = !code
+		if (!code && !/^    /) check_names($0)
+		found++
+		next
+	}
+	columns($0) > 120 { complain(FILENAME ":" FNR ": more than 120 columns") }
+	END {
+		if (found <= 100) complain("only " found + 0 " lines of Markdown found")
+		exit failed
+	}
+' $(find "$@" tests bench doc examples ./*.md -name '*.md' | LC_ALL=C sort) \
+	$(find "$@" -name '*.[ch]' | LC_ALL=C sort) || status=1
+exit $status
