@@ -172,7 +172,8 @@ grep -q '^| FAIL | stat: at most 1.35 × floor | 1.40 × floor |$' <<<"$said" ||
 
 # figures: the table between its markers and nowhere else; without them an error, and the document as it was.
 printf 'Head\n<!-- figures -->\nold\n<!-- end -->\nFoot\n' >"$T/document.md"
-"$bench/figures" "$T/far" "$T/document.md" >"$T/said" 2>&1 || ! command -v gnuplot >/dev/null || fail "figures: $(cat "$T/said")"
+"$bench/figures" "$T/far" "$T/document.md" >"$T/said" 2>&1 || ! command -v gnuplot >/dev/null ||
+	fail "figures: $(cat "$T/said")"
 for text in '^Head$' '^| stat ns | 100.0 | 1,000 | 1,400 | - | - | - | 14.00 | 1.40 |$' '^Foot$'; do
 	grep -q "$text" "$T/document.md" || fail "figures: no $text in $(cat "$T/document.md")"
 done
