@@ -1,7 +1,7 @@
 #!/bin/bash
 # Does callgate leak in the long run? Many short runs one after the other, and one long run of a mixed load; memory,
-# descriptors, processes, control groups, mounts and scratch directories must be flat. As root, who can look into keeper and
-# supervisor.
+# descriptors, processes, control groups, mounts and scratch directories must be flat. As root, who can look into keeper
+# and supervisor.
 #
 #   soak.sh [RUNS [MINUTES]]        10000 runs of true, 30 minutes; CALLGATE names the program under test
 . "$(dirname "$0")/../tests/live/lib.sh"
@@ -24,7 +24,8 @@ short()
 	local i begin
 	begin=$(date +%s%N)
 	for ((i = 0; i < $1; i++)); do
-		"$CALLGATE" run --profile minimal -x /bin/true -m 64M --pids 8 -w "$T/w" -- /bin/true </dev/null >"$T/out" 2>&1 ||
+		"$CALLGATE" run --profile minimal -x /bin/true -m 64M --pids 8 -w "$T/w" -- /bin/true \
+			</dev/null >"$T/out" 2>&1 ||
 			die "a run ended with $?: $(cat "$T/out")"
 	done
 	awk -v ns=$(($(date +%s%N) - begin)) -v runs="$1" 'BEGIN {printf "%.2f\n", ns / runs / 1e6}'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# callgate audit over the logs of the fuzz corpus: filters, escapes, damage; and the manual's example lines are real ones.
+# callgate audit over the logs of the fuzz corpus: filters, escapes, damage; and the manual's example lines are real
+# ones.
 set -u
 
 logs="${top_srcdir:-$(dirname "$0")/..}/tests/fuzz/corpus/audit"
@@ -92,7 +93,8 @@ expect 125 1 show --pid none "$logs/run"
 # shellcheck disable=SC1003 # sed's backslash, mdoc's \e
 sed -n '/^{"seq"/{s/\\e/\\/g;s/\\-/-/g;p;}' "$manual" | {
 	while IFS= read -r line; do
-		grep -qxF -- "$line" "$logs/run" "$logs/net" || { echo "the manual's example is no real line: $line" >&2; exit 1; }
+		grep -qxF -- "$line" "$logs/run" "$logs/net" ||
+			{ echo "the manual's example is no real line: $line" >&2; exit 1; }
 	done
 } || failed=$((failed + 1))
 ran=$((ran + 1))

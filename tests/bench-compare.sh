@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench/compare, bench/targets.py and bench/report.py on made-up figures: what is worse fails, noise and what is better do
-# not, and a bad file is named.
+# bench/compare, bench/targets.py and bench/report.py on made-up figures: what is worse fails, noise and what is better
+# do not, and a bad file is named.
 set -u
 
 bench=$(cd "${top_srcdir:-$(dirname "$0")/..}/bench" && pwd) || exit 99
@@ -96,7 +96,8 @@ END
 modes="1000, 1200, 1000, 1200, 1200, 1000, 1000, 1200"
 while IFS='|' read -r floor callgate rounds text; do
 	rounds "$floor" "$callgate" "$rounds" >"$T/rounds"
-	said=$("$bench/targets.py" "$T/rounds") && [[ $text = unsure* || $text = FAIL* ]] && fail "targets.py: exit 0 with $text"
+	said=$("$bench/targets.py" "$T/rounds") && [[ $text = unsure* || $text = FAIL* ]] &&
+		fail "targets.py: exit 0 with $text"
 	grep -q "^$text" <<<"$said" || fail "targets.py: floor $floor, callgate $callgate, $rounds: not $text: $said"
 done <<END
 $modes|1300, 1560, 1300, 1560, 1560, 1300, 1300, 1560||pass *stat: .* 1.30 × floor$
@@ -156,7 +157,8 @@ for text in '^FAIL *true: .* 1.50 × bwrap; out of reach here: floor + bwrap.s s
 	grep -q "$text" <<<"$said" || fail "targets.py far: not $text: $said"
 done
 said=$("$bench/targets.py" "$T/near") # the floor may miss a target that is met, and what it would meet is in reach
-for text in '^pass *true: .* 0.98 × bwrap$' '^FAIL *python imports: .* 1.40 × native$' '^FAIL *find .*1/1.1 of strace$'; do
+for text in '^pass *true: .* 0.98 × bwrap$' '^FAIL *python imports: .* 1.40 × native$' \
+	'^FAIL *find .*1/1.1 of strace$'; do
 	grep -q "$text" <<<"$said" || fail "targets.py near: not $text: $said"
 done
 said=$("$bench/targets.py" "$T/there") # 125 of 100: just as allowed
@@ -191,7 +193,8 @@ sed 's/"unit"/"disk": {"callgate": [3, 8, 1]}, "unit"/' "$T/same" >"$T/cold"
 said=$("$bench/report.py" "$T/cold")
 grep -q 'read from the disk: stat (callgate)' <<<"$said" || fail "report.py: a cold sample is not told: $said"
 
-sed 's/"native": {}, /"native": {}, "srt": {"rows": ["stat"]}, /; s/"samples": {/&"srt": [70001, 70003], /' "$T/old" >"$T/few"
+sed 's/"native": {}, /"native": {}, "srt": {"rows": ["stat"]}, /; s/"samples": {/&"srt": [70001, 70003], /' "$T/old" \
+	>"$T/few"
 said=$("$bench/report.py" "$T/few")
 grep -q '^srt: stat 70,002 ns$' <<<"$said" || fail "report.py: a rival of some rows is not told: $said"
 grep -q '^workload.*srt' <<<"$said" && fail "report.py: a rival of some rows has a column: $said"

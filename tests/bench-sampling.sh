@@ -106,8 +106,8 @@ hold(found.data()["samples"]["proot"] == [9000] * 3, "no fewer than the target n
 found = row("real", ["proot"], rounds=5, budget=6, proot=[sample(2000, 2)])
 hold(len(found.data()["samples"]["proot"]) == 3, "as many as there is time for")
 
-# Those that are compared most have more samples, side by side in each round, and as many as each other; those of the rest
-# are spread. Who is named by a target is compared most as well.
+# Those that are compared most have more samples, side by side in each round, and as many as each other; those of the
+# rest are spread. Who is named by a target is compared most as well.
 sampling.FINE = sampling.FINEST = fine
 found = row("micro", ["native", "proot", "callgate", "strace"], named=["proot"], callgate=[sample(1, 2.0)])
 made_in = found.data()["rounds"]

@@ -64,7 +64,8 @@ END
 
 # An interrupted run says what it has, and leaves neither children nor files.
 for signal in TERM INT; do
-	timeout --kill-after=60 --signal=$signal 4 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 --budget 60 \
+	timeout --kill-after=60 --signal=$signal 4 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 \
+		--budget 60 \
 		--only '^true$' --rivals native,callgate,bwrap --json "$T/cut.json" --targets >"$T/cut" 2>&1
 	[ $? = 124 ] || fail "SIG$signal: not ended by it: $(cat "$T/cut")"
 	for text in '^true .*[0-9]' "^interrupted by SIG$signal during true" '^[a-z-]* *true: at most'; do
@@ -76,9 +77,11 @@ for signal in TERM INT; do
 	[ -z "$(ls -A "$TMPDIR")" ] || fail "SIG$signal: left behind: $(ls -A "$TMPDIR")"
 done
 
-timeout 30 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" && fail "nothing to do is no error"
+timeout 30 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" &&
+	fail "nothing to do is no error"
 grep -q 'nothing to do' "$T/err" || fail "nothing to do: $(cat "$T/err")"
-timeout 30 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" && fail "an empty build directory is no error"
+timeout 30 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" &&
+	fail "an empty build directory is no error"
 grep -q '^bench: ' "$T/err" || fail "an empty build directory: $(cat "$T/err")"
 left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'callgate-bench-*')
 [ -z "$left" ] || fail "left behind: $left"

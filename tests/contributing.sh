@@ -31,7 +31,8 @@ done
 for file in $(echo "$files" | grep '[.]c$') syscalls/table/table.c syscalls/table/handlers.c; do
 	[ -e "$tmp/$file" ] || cp "$top/$file" "$tmp/$file"
 	# shellcheck disable=SC2086 # a compiler and its flags
-	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -I"$tmp" -I"$top" -I"$build" "$tmp/$file" || {
+	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -I"$tmp" -I"$top" \
+		-I"$build" "$tmp/$file" || {
 		echo "FAIL: $file does not compile with the diff applied"
 		exit 1
 	}

@@ -74,8 +74,8 @@ LC_ALL=C awk -v order="$*" '
 	}
 	FNR == 1 { begin(FILENAME) }
 	now ~ /[.]def$/ { next }
-	# <> before "" (the header of the file itself may come first), each block of <> lines in C order. A file may say "not
-	# sorted:" and why, where headers of the kernel need an order of their own.
+	# <> before "" (the header of the file itself may come first), each block of <> lines in C order.
+	# A file may say "not sorted:" and why, where headers of the kernel need an order of their own.
 	/^#[[:space:]]*include[[:space:]]*</ {
 		if (quoted) complain(now ": <> includes come before \"\" includes: " $0)
 		if (!free && last != "" && $0 < last) complain(now ": includes are not sorted: " $0)
@@ -93,15 +93,16 @@ LC_ALL=C awk -v order="$*" '
 		if (header !~ /[.]def$/) last_quoted = header
 	}
 	/^#ifndef CALLGATE_[A-Z0-9_]*$/ { guards[$2] = 1 }
-	# One file responds to notifications. That the kernel performs a call is said there, too, which asks the row whether it may.
+	# One file responds to notifications. It also lets calls continue, after it asked the row whether that is
+	# allowed.
 	/SECCOMP_USER_NOTIF_FLAG_CONTINUE|SECCOMP_IOCTL_NOTIF_(SEND|ADDFD)/ && $0 !~ /^ [*] / &&
 			now !~ /^supervisor\/answer[.]c$|^syscalls\/table\/terms-self[.]c$/ {
 		complain(now ": only supervisor/answer.c responds to notifications")
 	}
 	/not sorted:/ { free = 1 }
 	/included many times/ { many = 1 }
-	# A number of a system call outside the table is a second list in the making. The __NR_ macros are for the raw system
-	# calls that libc does not wrap; three in one file is a list.
+	# A number of a system call outside the table is a second list in the making. The __NR_ macros are for the raw
+	# system calls that libc does not wrap; three in one file is a list.
 	/SCMP_SYS[(]|^[[:space:]]*case[[:space:]]+(__NR_|SYS_)/ { numbers++ }
 	END {
 		end_of(now)

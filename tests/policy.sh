@@ -45,14 +45,16 @@ expect_no()
 }
 
 # ---- the manual's policies ----
-awk -v dir="$dir" '/^\.Bd -literal/ { n++; on = 1; next } /^\.Ed/ { on = 0 } on { gsub(/\\e/, "\\"); print > (dir "/man" n ".json") }' "$manual"
+awk -v dir="$dir" '/^\.Bd -literal/ { n++; on = 1; next } /^\.Ed/ { on = 0 } on { gsub(/\\e/,
+	"\\"); print > (dir "/man" n ".json") }' "$manual"
 : >known_hosts # that one of them names
 for policy in man*.json; do
 	expect 0 "$policy: good" check "./$policy"
 done
 [ -f man3.json ] || { echo "the manual has lost its examples" >&2; failed=$((failed + 1)); }
 jq -r '.. | objects | keys[]' "$top/policy/schema.json" >/dev/null 2>&1 &&
-	for key in $(jq -r '.properties | to_entries[] | .key, (.value.properties // {} | keys[])' "$top/policy/schema.json"); do
+	for key in $(jq -r '.properties | to_entries[] | .key, (.value.properties // {} |
+	keys[])' "$top/policy/schema.json"); do
 		ran=$((ran + 1))
 		grep -qF -- "$key" "$manual" || { echo "the manual lacks $key" >&2; failed=$((failed + 1)); }
 	done
@@ -114,7 +116,8 @@ expect 0 '"file_size": 104857600' show --file-size 100M
 expect 0 '"disk": 1073741824' show --disk 1G
 expect 0 '"audit": 65536' show --audit-limit 64K
 expect 0 '"stderr": 7' show --output-limit 7
-printf '{"limits": {"wall": 9, "cpu": 8, "memory": "9M", "pids": 7, "open_files": 9, "file_size": 3, "disk": "1M", "stdout": 1, "stderr": 2, "audit": "1M"}}' >lim.json
+printf '{"limits": {"wall": 9, "cpu": 8, "memory": "9M", "pids": 7, "open_files": 9, "file_size": 3, "disk": "1M",
+	"stdout": 1, "stderr": 2, "audit": "1M"}}' >lim.json
 expect 0 '"audit": 1048576' show -p lim.json
 printf '%s\n' "$out" >lim.shown.json
 expect 0 "$out" show -p lim.shown.json
@@ -127,7 +130,8 @@ expect 0 'Usage' show --help
 expect 125 'Try' show --nonsense
 
 # ---- why ----
-printf '{"filesystem": {"read": ["/usr"], "write": ["@workdir"], "exec": ["/usr/bin"], "deny": ["**/.env"]}, "exec": {"deny": ["**/env"]}}' >why.json
+printf '{"filesystem": {"read": ["/usr"], "write": ["@workdir"], "exec": ["/usr/bin"], "deny": ["**/.env"]},
+	"exec": {"deny": ["**/env"]}}' >why.json
 expect 0 'allow read /usr/x' why -p why.json --open /usr/x
 expect 1 'EROFS' why -p why.json --open /usr/x:w
 expect 1 'to allow  -W /usr/x' why -p why.json --open /usr/x:w
@@ -162,11 +166,13 @@ expect 0 'opened    no: only the name' why -p net.json --connect D1.cloudfront.n
 expect 0 'opened    yes: TLS ends' why -p net.json --connect api.test.example:443
 expect 1 'no_rule' why -p net.json --connect test.example:443
 expect 1 'port_not_granted' why -p net.json --connect db.test:22
-expect 1 'no rule can: a deny beats everything; remove net.json: network.deny[0]' why -p net.json --connect a.evil.example:443
+expect 1 'no rule can: a deny beats everything; remove net.json: network.deny[0]' why -p net.json \
+	--connect a.evil.example:443
 expect 1 'never connected to (metadata)' why -p net.json --connect 169.254.169.254:80
 expect 1 'never connected to (metadata)' why -p net.json --connect '[::ffff:169.254.169.254]:80'
 expect 1 'proto_not_granted' why -p net.json --connect db.test:5432/udp
-expect 0 'allow request GET https://api.test.example:443/repos/x' why -p net.json --url 'GET https://api.test.example/repos/a/../x?y'
+expect 0 'allow request GET https://api.test.example:443/repos/x' why -p net.json \
+	--url 'GET https://api.test.example/repos/a/../x?y'
 expect 1 'method_not_granted' why -p net.json --url 'POST https://api.test.example/repos/x'
 expect 1 'status 403 to the request' why -p net.json --url 'GET https://api.test.example/repo'
 expect 0 'allow' why -p net.json --url wss://api.test.example/chat
@@ -186,7 +192,8 @@ expect 125 'names no port' why -p net.json --connect db.test
 expect 125 'no port from 1' why -p net.json --connect db.test:0
 expect 125 'more than one question' why --connect a.example:1 --open /a
 expect 0 'command line: --allow-host *.a.example' why --allow-host '*.a.example' --connect x.a.example:443
-expect 0 'command line: --allow GET,POST b.example/x/**' why --allow 'GET,POST b.example/x/**' --url 'POST https://b.example/x/y'
+expect 0 'command line: --allow GET,POST b.example/x/**' why --allow 'GET,POST b.example/x/**' \
+	--url 'POST https://b.example/x/y'
 expect 1 'path_not_granted' why --allow 'GET,POST b.example/x/**' --url 'POST https://b.example/y'
 expect 0 '"from": "env:TOKEN"' show --allow-host b.example --secret TOKEN@b.example
 expect 0 '"network": "none"' show -p net.json --no-net
@@ -212,7 +219,8 @@ fake py/libexec/pyenv
 fake py/shims/python3
 fake conda/bin/python3.12
 ln -s python3.12 conda/bin/python3
-mkdir -p venv/bin && ln -s "$dir/conda/bin/python3" venv/bin/python3 && printf 'home = %s/conda/bin\n' "$dir" >venv/pyvenv.cfg
+mkdir -p venv/bin && ln -s "$dir/conda/bin/python3" venv/bin/python3 &&
+	printf 'home = %s/conda/bin\n' "$dir" >venv/pyvenv.cfg
 fake nvm/versions/node/v20/bin/node
 fake rb/versions/3.2.0/bin/ruby
 fake rb/libexec/rbenv

@@ -3,5 +3,6 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 exec "${CALLGATE:-callgate}" run -p "$here/policy.json" --input "$here/Makefile" --input "$here/words.h" \
-	--input "$here/words.c" --input "$here/main.c" --output "${1:-out}" --artifact top-words --artifact report.txt -- \
+	--input "$here/words.c" --input "$here/main.c" --output "${1:-out}" --artifact top-words --artifact report.txt \
+	-- \
 	/usr/bin/make test

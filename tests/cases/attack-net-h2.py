@@ -1,4 +1,5 @@
-# An HTTP/2 server that answers every request by interim responses without end: DIRECTORY with server.pem; tells its port there.
+# An HTTP/2 server that answers every request by interim responses without end: DIRECTORY with server.pem; tells its
+# port there.
 import os
 import socket
 import ssl

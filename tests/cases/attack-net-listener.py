@@ -1,5 +1,6 @@
-# A connect waits for a listener whose backlog is full, the kernel repeats its SYN; the listener stops listening (shutdown, or
-# connect to AF_UNSPEC), and a service of the host's takes its port at every address. inside HOW PORT; host READY PORT.
+# A connect waits for a listener whose backlog is full, the kernel repeats its SYN; the listener stops listening
+# (shutdown, or connect to AF_UNSPEC), and a service of the host's takes its port at every address. inside HOW PORT;
+# host READY PORT.
 import ctypes
 import os
 import socket

@@ -188,7 +188,8 @@ def supervisor_dies():
             ready()
         else:
             time.sleep(random.uniform(0, 0.06))
-        # Again and again: where namespaces are refused, several processes end one after the other before there is a supervisor.
+        # Again and again: where namespaces are refused, several processes end one after the other before there is a
+        # supervisor.
         begin = fair()
         while keeper.poll() is None and fair() - begin < SECOND:
             kill_callgate(children(keeper.pid))

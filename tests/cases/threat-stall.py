@@ -27,7 +27,8 @@ for name, number in (("userfaultfd", USERFAULTFD), ("memfd_secret", MEMFD_SECRET
     if result != -1 or error not in refused:
         print(f"{name}: {result} {errno.errorcode.get(error)}, not ENOSYS")
 
-# A path on a page of a file that was cut under the mapping: reading it is SIGBUS for the program, EFAULT for the kernel.
+# A path on a page of a file that was cut under the mapping: reading it is SIGBUS for the program, EFAULT for the
+# kernel.
 with tempfile.TemporaryFile() as file:
     file.truncate(2 * mmap.PAGESIZE)
     area = mmap.mmap(file.fileno(), 2 * mmap.PAGESIZE)

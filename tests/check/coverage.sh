@@ -26,7 +26,8 @@ done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" '
 	}
 	END {
 		for (i = 1; i <= n; i++) {
-			printf "%6.1f %%  %5d lines  %s\n", 100 * run[order[i]] / total[order[i]], total[order[i]], order[i]
+			printf "%6.1f %%  %5d lines  %s\n", 100 * run[order[i]] / total[order[i]], total[order[i]],
+				order[i]
 			all += total[order[i]]; all_run += run[order[i]]
 		}
 		if (all) printf "%6.1f %%  %5d lines  in all\n", 100 * all_run / all, all

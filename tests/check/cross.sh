@@ -1,6 +1,7 @@
 #!/bin/sh
-# cross.sh: compiles every source for aarch64, so that the code stays free of x86_64's sizes and names. Nothing is linked:
-# the libraries' headers are the host's, of which only those that do not depend on the architecture are shown to the compiler.
+# cross.sh: compiles every source for aarch64, so that the code stays free of x86_64's sizes and names. Nothing is
+# linked: the libraries' headers are the host's, of which only those that do not depend on the architecture are shown to
+# the compiler.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99

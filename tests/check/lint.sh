@@ -50,7 +50,8 @@ codespell)
 	;;
 cppcheck)
 	need cppcheck
-	# resourceLeak and memleak know nothing of cleanup attributes (base/cleanup.h); ASan and the analyser look for leaks.
+	# resourceLeak and memleak know nothing of cleanup attributes (base/cleanup.h); ASan and the analyser look for
+	# leaks.
 	# shellcheck disable=SC2086,SC2090 # lists of words
 	cppcheck --quiet --std=c11 --library=posix,gnu --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress=resourceLeak --suppress=memleak \
@@ -59,10 +60,11 @@ cppcheck)
 	;;
 clang-tidy)
 	need clang-tidy
-	# Nearly all of the time is the analyser's, which gives up a function after 225000 states; after a third of that it takes a third.
+	# Nearly all of the time is the analyser's, which gives up a function after 225000 states; after a third of that
+	# it takes a third.
 	analyser='-Xclang -analyzer-config -Xclang max-nodes=75000'
-	# The largest first, so that the last ones are short. A process each: of a second file clang-tidy 14 takes functions for others, whose
-	# names were where its own are in memory ("va_list is leaked" where there is none).
+	# The largest first, so that the last ones are short. A process each: of a second file clang-tidy 14 takes
+	# functions for others, whose names were where its own are in memory ("va_list is leaked" where there is none).
 	# shellcheck disable=SC2011,SC2012,SC2016,SC2086 # names without blanks; expanded by the inner shell; lists of words
 	ls -S $sources | xargs -P "$jobs" -n 1 sh -c 'defines=$1; shift
 		clang-tidy --quiet "$@" -- -std=gnu17 -Wall -Wextra $defines 2>/dev/null' sh "$defines $analyser"

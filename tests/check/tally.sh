@@ -20,7 +20,9 @@ find . -path ./cross -prune -o -name '*.trs' -print | LC_ALL=C sort | while read
 			gsub(",", "")
 			own = 1; own_pass += $3 - $5 - $7; own_fail += $5 + $7
 		}
-		/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { own = 1; own_pass = $1; own_fail = $3; own_skip = $5 }
+		/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
+			own = 1; own_pass = $1; own_fail = $3; own_skip = $5
+		}
 		/^SKIP/ { sub(/^SKIP[^ ]* */, ""); reasons[++count] = $0 }
 		/^ok .*# *(SKIP|skip)/ { sub(/.*# *(SKIP|skip) */, ""); reasons[++count] = $0 }
 		END {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# For the tests of limits, after lib.sh: runs a case of cases-bomb inside, with its result in $T/result. METER: which limit's
-# meter a failure shows.
+# For the tests of limits, after lib.sh: runs a case of cases-bomb inside, with its result in $T/result. METER: which
+# limit's meter a failure shows.
 BOMB=$CASES/cases-bomb
 
 # bomb KIND MUCH [OPTION…]
@@ -16,5 +16,6 @@ bomb()
 is()
 {
 	jq -e "$1" "$T/result" >/dev/null 2>&1 ||
-		fail "$2: not $1: $(jq -c --arg meter "$METER" '[.status, .exit_code, .stdout, .error, .limits[$meter], .enforcement.cgroups]' "$T/result") $(cat "$T/err")"
+		fail "$2: not $1: $(jq -c --arg meter "$METER" '[.status, .exit_code, .stdout, .error, .limits[$meter],
+		.enforcement.cgroups]' "$T/result") $(cat "$T/err")"
 }

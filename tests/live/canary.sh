@@ -27,7 +27,8 @@ canary_untouched()
 {
 	sleep 0.2
 	[ ! -s "$CANARY/contacts" ] || fail "the canary was reached: $(sort "$CANARY/contacts" | uniq -c | head -n 10)"
-	grep -q '^State:[[:space:]]*[SR]' "/proc/$CANARY_PID/status" 2>/dev/null || fail "the canary does not run any more"
+	grep -q '^State:[[:space:]]*[SR]' "/proc/$CANARY_PID/status" 2>/dev/null ||
+		fail "the canary does not run any more"
 }
 
 canary_stop()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the live tests that tell most about another surrounding (as-user.sh, in-container.sh), two at a time. One line a
-# test; the last lines are the ends of the failed tests' logs and their names, because the end of a long log is what people are shown.
-# Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
+# test; the last lines are the ends of the failed tests' logs and their names, because the end of a long log is what
+# people are shown. Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
 #
 #   core.sh            run them; CORE_TESTS: only these, CORE_TIMEOUT: seconds for each
 #   core.sh copy DIR   copy what they need to DIR, built things to DIR/built, readable by anybody
@@ -12,7 +12,8 @@ if [ "${1:-}" = copy ]; then
 	: "${top_srcdir:?}" "${top_builddir:?}"
 	mkdir -p "$2/built/tests/cases/kept"
 	cp "$top_builddir/callgate" "$top_builddir/callgate-egress" "$2/built/"
-	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} "$2/built/tests/cases/"
+	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-open,attack-fuzz} \
+		"$2/built/tests/cases/"
 	# Built here, once: there a user without a cache would build it anew.
 	CASES=$top_builddir/tests/cases T=$2/built
 	# shellcheck source=tests/live/net.sh
@@ -24,7 +25,8 @@ if [ "${1:-}" = copy ]; then
 		[ ! -x "$program" ] || cp "$program" "$2/built/tests/cases/kept/"
 	done
 	for folder in base doc syscalls policy examples tests; do
-		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 | tar --null -T - -cf -) |
+		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 |
+			tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
 	done
 	chmod -R u=rwX,go=rX "$2"
@@ -59,9 +61,11 @@ else
 	export DIFF_PART=${DIFF_PART:-0/3}
 fi
 # Of servers, which are outside in any case, one for each way to them.
-export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-} CORPUS_SERVERS=${CORPUS_SERVERS:-python hostile proxied go}
+export CORPUS_EVERY=${CORPUS_EVERY:-9} CORPUS_WITHOUT=${CORPUS_WITHOUT-} \
+	CORPUS_SERVERS=${CORPUS_SERVERS:-python hostile proxied go}
 # Races, which need many seconds, were run at length outside.
-export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} KILL_SECONDS=${KILL_SECONDS:-2}
+export FLIP_SECONDS=${FLIP_SECONDS:-2} SWAP_SECONDS=${SWAP_SECONDS:-2} STORM_SECONDS=${STORM_SECONDS:-2} \
+	KILL_SECONDS=${KILL_SECONDS:-2}
 export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-1000} INTERRUPTED_ROUNDS=${INTERRUPTED_ROUNDS:-100}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()

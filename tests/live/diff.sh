@@ -1,13 +1,13 @@
 #!/bin/bash
-# The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups. DIFF_PART:
-# K/N, one part of N of the largest groups.
+# The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups.
+# DIFF_PART: K/N, one part of N of the largest groups.
 . "$(dirname "$0")/lib.sh"
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
 
-# The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part of
-# the disk: ext4 looks at every inode of a part that was freed a moment ago, of which there are thousands here, before it
-# gives out one.
+# The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part
+# of the disk: ext4 looks at every inode of a part that was freed a moment ago, of which there are thousands here,
+# before it gives out one.
 prepare()
 {
 	chattr +T "$1" 2>/dev/null # is ext4's; without it the test takes longer

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Every threat of doc/security.md's table that is not about the proxy, four ways: by root with both locks alone, by a user, by
-# a user in a container without user namespaces and without pidfd_getfd, by root with all layers on. Prints the table.
-# Not part of "make check", which runs the same tests as root, in as-user.sh and in in-container.sh: takes some minutes.
+# Every threat of doc/security.md's table that is not about the proxy, four ways: by root with both locks alone, by a
+# user, by a user in a container without user namespaces and without pidfd_getfd, by root with all layers on. Prints the
+# table. Not part of "make check", which runs the same tests as root, in as-user.sh and in in-container.sh: takes some
+# minutes.
 #
 #   four-ways.sh [NUMBER…]      of these threats only
 # shellcheck disable=SC2016 # the names of calls are in Markdown's quotes
@@ -96,7 +97,8 @@ while IFS='|' read -r number title; do
 	[ $# -eq 0 ] || [[ $wanted = *" $number "* ]] || continue
 	[ -n "$(tests_of "$number")" ] || echo "$number has no test" | tee -a "$work/failed"
 	for name in $(tests_of "$number"); do
-		echo "| $number | $title | \`$name\` | $(result root "$name") | $(result user "$name") | $(result container "$name") |" \
+		echo "| $number | $title | \`$name\` | $(result root "$name") | $(result user "$name") |" \
+			"$(result container "$name") |" \
 			"$(result layers "$name") |"
 	done
 done <<<"$threats"

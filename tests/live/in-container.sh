@@ -20,9 +20,11 @@ jq -n --arg refused "$refused" --arg newer "$newer" --argjson namespaces "$names
 	def clone(bit): {names: ["clone"], action: "SCMP_ACT_ERRNO", errnoRet: 1,
 		args: [{index: 0, value: bit, valueTwo: bit, op: "SCMP_CMP_MASKED_EQ"}]};
 	def bits: . as $all | [range(32) | pow(2; .) | select((($all / .) | floor) % 2 == 1)];
-	{defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"], syscalls: ([
+	{defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
+	syscalls: ([
 		{names: ($refused | names), action: "SCMP_ACT_ERRNO", errnoRet: 1},
-		{names: ($newer | names), action: "SCMP_ACT_ERRNO", errnoRet: 38}] + ($namespaces | bits | map(clone(.))))}
+		{names: ($newer | names), action: "SCMP_ACT_ERRNO", errnoRet: 38}] + ($namespaces | bits |
+		map(clone(.))))}
 ' >"$T/seccomp.json" || die "cannot write the seccomp profile"
 
 top_srcdir=$SRC top_builddir=$BUILD "$SRC/tests/live/core.sh" copy "$T/tree" || die "cannot copy the tests"

@@ -56,13 +56,15 @@ T=$(cd "$T" && pwd -P)
 mkdir "$T/tmp" "$T/home"
 export TMPDIR=$T/tmp
 
-# Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories, scratch-inside.c)
+# Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories,
+# scratch-inside.c)
 live_done()
 {
 	local status=$? left
 	trap - EXIT
 	left=$(find "$T/tmp/callgate-$(id -u)"* -mindepth 1 ! -path '*/lock' ! -path '*/results*' ! -path '*/spare' \
-		! -path '*/spare/work' ! -path '*/spare/tmp' ! -path '*/spare/shm' ! -path '*/spare/var-tmp' 2>/dev/null | head -n 5)
+		! -path '*/spare/work' ! -path '*/spare/tmp' ! -path '*/spare/shm' ! -path '*/spare/var-tmp' \
+		2>/dev/null | head -n 5)
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi
@@ -91,7 +93,8 @@ live_env=(PATH=/usr/local/bin:/usr/bin:/bin "HOME=$T/home" LC_ALL=C.UTF-8 TZ=UTC
 # layer NAME: whether runs have this layer here. Asks once a test.
 layer()
 {
-	[ -n "${live_layers:-}" ] || live_layers=$(cg run --json -- true 2>/dev/null | jq -r '.enforcement | to_entries[] | select(.value.active).key')
+	[ -n "${live_layers:-}" ] || live_layers=$(cg run --json -- true 2>/dev/null | jq -r '.enforcement |
+		to_entries[] | select(.value.active).key')
 	grep -qx "$1" <<<"$live_layers"
 }
 
@@ -118,7 +121,8 @@ cg()
 	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
 }
 
-# take_options OPTION… -- …: what comes before "--", in the array "options", which is the caller's own; he shifts it away:
+# take_options OPTION… -- …: what comes before "--", in the array "options", which is the caller's own; he shifts it
+# away:
 #   local options; take_options "$@"; shift $((${#options[@]} + 1))
 take_options()
 {
@@ -141,7 +145,8 @@ cg_run()
 	cg run --profile "$profile" --audit "$T/audit" "${set[@]}" -W "$T/home" "$@"
 }
 
-# tree DIR: one line an entry: type, mode, links of files, size, target or hash, path. No times. TREE_SKIP: a regex of paths.
+# tree DIR: one line an entry: type, mode, links of files, size, target or hash, path. No times. TREE_SKIP: a regex of
+# paths.
 tree()
 {
 	TREE_SKIP=${TREE_SKIP:-} "$PYTHON" - "$1" <<'EOF'
@@ -189,7 +194,8 @@ same()
 		if [ $side = native ]; then
 			native "$@" >"$T/$side.out" 2>"$T/$side.err"
 		else
-			cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$@" >"$T/$side.out" 2>"$T/$side.err"
+			cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$@" \
+				>"$T/$side.out" 2>"$T/$side.err"
 		fi
 		status=$?
 		cd "$T" || die "cd"
@@ -213,7 +219,8 @@ compare()
 	fail "$1: $2 differs, native (<) from inside (>):"
 	diff "$T/native.$2" "$T/inside.$2" | cut -c 1-600 | head -n "${LIVE_LINES:-30}" >&2
 	[ "$2" = status ] && head -n 20 "$T/inside.err" >&2
-	[ "$2" = status ] && [ -s "$T/audit" ] && jq -c 'select(.verdict == "deny") | [.syscall, .path, .errno, .reason]' \
+	[ "$2" = status ] && [ -s "$T/audit" ] && jq -c 'select(.verdict == "deny") |
+		[.syscall, .path, .errno, .reason]' \
 		"$T/audit" 2>/dev/null | sort | uniq -c | sort -rn | head -n 15 >&2
 }
 
@@ -237,13 +244,15 @@ hostile()
 	local case=$1 status
 	shift
 	mkdir -p "$T/w"
-	cg_run "${PROFILE:-minimal}" -x "$CASES/$case" ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$CASES/$case" "$@" >"$T/out" 2>&1
+	cg_run "${PROFILE:-minimal}" -x "$CASES/$case" ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" \
+		-- "$CASES/$case" "$@" >"$T/out" 2>&1
 	status=$?
 	[ $status = "${HOSTILE_STATUS:-0}" ] || fail "$case $*: ended with $status: $(tail -n 15 "$T/out")"
 	return 0
 }
 
-# start_canary: an outsider who listens at $T/w/stream and elsewhere (tests/cases/threat-canary.py). Sets tcp, udp, abstract.
+# start_canary: an outsider who listens at $T/w/stream and elsewhere (tests/cases/threat-canary.py). Sets tcp, udp,
+# abstract.
 start_canary()
 {
 	"$PYTHON" "$SRC/tests/cases/threat-canary.py" "$T" >"$T/canary" 2>&1 &

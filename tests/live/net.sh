@@ -15,11 +15,14 @@ net_ca()
 		esac
 	done
 	{
-		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3 -subj "/CN=callgate test CA" \
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3 \
+			-subj "/CN=callgate test CA" \
 			-addext "keyUsage=critical,keyCertSign" -keyout "$NET/ca.key" -out "$NET/ca.pem" &&
-			openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$NET/server.key" \
+			openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" \
+			-keyout "$NET/server.key" \
 				-out "$NET/server.csr" &&
-			openssl x509 -req -in "$NET/server.csr" -CA "$NET/ca.pem" -CAkey "$NET/ca.key" -CAcreateserial -days 2 \
+			openssl x509 -req -in "$NET/server.csr" -CA "$NET/ca.pem" -CAkey "$NET/ca.key" -CAcreateserial \
+			-days 2 \
 				-extfile <(echo "subjectAltName=${names#,}") -out "$NET/server.crt" &&
 			cat "$NET/server.key" "$NET/server.crt" >"$NET/server.pem"
 	} >"$NET/openssl.log" 2>&1 || die "openssl: $(tail -n 3 "$NET/openssl.log")"
@@ -52,7 +55,8 @@ net_await()
 	die "$what: not there after 30 s: $(tail -n 5 "$NET/log" 2>/dev/null)"
 }
 
-# net_policy JSON: $NET/policy.json, which extends `extended` with this "network" (an object); NET_MORE: further members.
+# net_policy JSON: $NET/policy.json, which extends `extended` with this "network" (an object); NET_MORE: further
+# members.
 net_policy()
 {
 	mkdir -p "${NET:=$T/net}"
@@ -76,19 +80,22 @@ net_nghttpd()
 	: >"$NET/htdocs/up"
 	for _ in 1 2 3 4 5; do
 		net_h2=$((RANDOM % 20000 + 20000))
-		nghttpd --address=127.0.0.1 -d "$NET/htdocs" --echo-upload "$net_h2" "$NET/server.key" "$NET/server.crt" >"$NET/nghttpd.log" 2>&1 &
+		nghttpd --address=127.0.0.1 -d "$NET/htdocs" \
+			--echo-upload "$net_h2" "$NET/server.key" "$NET/server.crt" >"$NET/nghttpd.log" 2>&1 &
 		live_kept+=($!)
 		for _ in $(seq 50); do
-			curl -s -o /dev/null --cacert "$NET/ca.pem" --resolve "$1:$net_h2:127.0.0.1" "https://$1:$net_h2/up" && return
+			curl -s -o /dev/null --cacert "$NET/ca.pem" \
+				--resolve "$1:$net_h2:127.0.0.1" "https://$1:$net_h2/up" && return
 			sleep 0.1
 		done
 	done
 	die "nghttpd: $(tail -n 3 "$NET/nghttpd.log")"
 }
 
-# go_program NAME SOURCE: sets go_program to an executable of SOURCE, without shared libraries; false: there is no Go here. Go's standard
-# library takes a minute to build: what is built is kept in tests/cases/kept of the build tree, where that can be written to, and others
-# who want it meanwhile wait. Everything that tests build on demand belongs there: ./check, `make clean` and core.sh know that directory.
+# go_program NAME SOURCE: sets go_program to an executable of SOURCE, without shared libraries; false: there is no Go
+# here. Go's standard library takes a minute to build: what is built is kept in tests/cases/kept of the build tree,
+# where that can be written to, and others who want it meanwhile wait. Everything that tests build on demand belongs
+# there: ./check, `make clean` and core.sh know that directory.
 go_program()
 {
 	local kept=$CASES/kept
@@ -108,5 +115,6 @@ go_program()
 
 go_build()
 {
-	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" go build -o "$1" "$2" >"$T/go.log" 2>&1
+	CGO_ENABLED=0 GOCACHE=${GOCACHE:-${HOME:-$T}/.cache/go-build} GO111MODULE=off GOFLAGS="" go build -o "$1" "$2" \
+		>"$T/go.log" 2>&1
 }

@@ -52,7 +52,8 @@ watch_run()
 	done
 }
 
-# watch_flat NAME FILE KIB FDS: from the first third of the samples to the last one, the medians grew by no more than that.
+# watch_flat NAME FILE KIB FDS: from the first third of the samples to the last one, the medians grew by no more than
+# that.
 watch_flat()
 {
 	local third first last

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A CGI program of Apache's and lighttpd's: a line of CORPUS_LOG as server.py's, with the overrides that frameworks look for.
+# A CGI program of Apache's and lighttpd's: a line of CORPUS_LOG as server.py's, with the overrides that frameworks look
+# for.
 body=${CONTENT_LENGTH:-0}
 [ "$body" = 0 ] || body=$(wc -c)
 method=${HTTP_X_HTTP_METHOD_OVERRIDE:-${HTTP_X_HTTP_METHOD:-${HTTP_X_METHOD_OVERRIDE:-$REQUEST_METHOD}}}

@@ -5,7 +5,8 @@
 need jq
 M=$(mktemp -d /dev/shm/cg-live.XXXXXX 2>/dev/null) || skip "no /dev/shm"
 trap 'rm -rf "$M"; live_done' EXIT
-$PYTHON -c 'import os, sys; os.setxattr(sys.argv[1], "user.a", b"x")' "$M" 2>/dev/null || skip "no user attributes on /dev/shm"
+$PYTHON -c 'import os, sys; os.setxattr(sys.argv[1], "user.a", b"x")' "$M" 2>/dev/null ||
+	skip "no user attributes on /dev/shm"
 cat >"$T/fill.py" <<'EOP'
 import os, sys
 taken = 0
@@ -21,9 +22,16 @@ except OSError as e:
     print(e.strerror, end=" ")
 print(taken >> 20)
 EOP
-run() { TMPDIR=$M cg run --json --profile python -r "$T/fill.py" "${@:2}" -- "$PYTHON" "$T/fill.py" "$1" >"$T/json" 2>"$T/err"; }
+run()
+{
+	TMPDIR=$M cg run --json --profile python -r "$T/fill.py" "${@:2}" -- "$PYTHON" "$T/fill.py" "$1" \
+		>"$T/json" 2>"$T/err"
+}
 # expect NAME FILTER
-expect() { jq -e "$2" "$T/json" >/dev/null || fail "$1: $(jq -c '[.status, .stdout, .limits.disk, .error]' "$T/json")"; }
+expect()
+{
+	jq -e "$2" "$T/json" >/dev/null || fail "$1: $(jq -c '[.status, .stdout, .limits.disk, .error]' "$T/json")"
+}
 
 run add
 expect 'without a limit' '.status == "ok" and .stdout == "No space left on device 15\n"'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a rule denies tells nothing but that: neither which names are below it, nor of what kind they are, whatever the path
-# goes on with; and the way there, be it a link of the program's own, is on record as denied.
+# What a rule denies tells nothing but that: neither which names are below it, nor of what kind they are, whatever the
+# path goes on with; and the way there, be it a link of the program's own, is on record as denied.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
@@ -9,7 +9,8 @@ echo key >"$T/w/hidden/key"
 echo key >"$T/w/.secret/key"
 echo no >"$T/g/file"
 ln -s hidden/key "$T/w/link"
-jq -n --arg t "$T" '{version: 1, name: "t", extends: ["python"], filesystem: {read: ["\($t)/g/*.txt"], write: ["\($t)/w"],
+jq -n --arg t "$T" '{version: 1, name: "t", extends: ["python"], filesystem: {read: ["\($t)/g/*.txt"],
+	write: ["\($t)/w"],
 	deny: ["\($t)/w/hidden", "**/.secret"]}}' >"$T/p.json"
 cat >"$T/w/ask.py" <<'EOF2'
 import errno, os, sys
@@ -37,10 +38,12 @@ for where, names in (("/w/hidden/", denied), ("/w/.secret/", denied), ("/g/", ("
             if len(set(said.values())) != 1:
                 print(number, where, tail[:20], said)
 EOF2
-cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -B "$T/w/ask.py" "$T" >"$T/out" 2>&1 || fail "it ended with $?"
+cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -B "$T/w/ask.py" "$T" >"$T/out" 2>&1 ||
+	fail "it ended with $?"
 [ -s "$T/out" ] && fail "it can tell names apart: $(head -n 20 "$T/out")"
 
-# Where only globs grant, nothing tells of the other names: no watch, however the directory is named, and no call on a descriptor of it.
+# Where only globs grant, nothing tells of the other names: no watch, however the directory is named, and no call on a
+# descriptor of it.
 cat >"$T/w/watch.py" <<'EOF2'
 import ctypes, errno, os, select, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -63,7 +66,8 @@ for path in (glob, glob + "/", glob + "/.", ".", "dir.txt/..", top + "/w/way", t
         said = watch(path, mask)
         if said != "EACCES":
             print("watch", path, hex(mask), said)
-# What may be watched: a file that a glob grants, and a directory that is granted, the denied entries of which it lists as well.
+# What may be watched: a file that a glob grants, and a directory that is granted, the denied
+# entries of which it lists as well.
 file = watch(glob + "/seen.txt")
 granted = watch(top + "/w/sub")
 if not isinstance(file, int) or not isinstance(granted, int):
@@ -106,11 +110,13 @@ for without in none mountns namespaces; do
 		echo x >"$T/g/$name" && mv "$T/g/$name" "$T/g/$name.moved" && rm "$T/g/$name.moved"
 	done
 	touch "$T/g/appeared" "$T/w/sub/made-in-sub" "$T/w/ready.go") &
-	cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" "${options[@]}" -- "$PYTHON" -B "$T/w/watch.py" "$T" "$T/w/ready" >"$T/out" 2>&1 ||
+	cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" "${options[@]}" \
+		-- "$PYTHON" -B "$T/w/watch.py" "$T" "$T/w/ready" >"$T/out" 2>&1 ||
 		fail "$without: watching ended with $?"
 	wait
 	grep -vFx "listed: ['dir.txt', 'seen.txt'] False" "$T/out" && fail "$without: a watch tells names, see above"
-	audit_has '.syscall == "inotify_add_watch" and .verdict == "deny" and .errno == "EACCES" and .reason == "names_not_granted"'
+	audit_has '.syscall == "inotify_add_watch" and .verdict == "deny" and .errno == "EACCES" and
+		.reason == "names_not_granted"'
 	audit_none '.syscall == "inotify_add_watch" and .verdict == "allow" and (.resolved // .path | endswith("/g"))'
 done
 
@@ -123,9 +129,11 @@ try:
     os.stat(sys.argv[1])
 except PermissionError:
     sys.exit(3)' $path >"$T/result"
-	[ "$(jq .exit_code "$T/result")" = 3 ] || fail "$path is not denied: $(jq -c "[.exit_code, .stderr, .error]" "$T/result")"
+	[ "$(jq .exit_code "$T/result")" = 3 ] || fail "$path is not denied: $(jq -c "[.exit_code, .stderr,
+		.error]" "$T/result")"
 	jq -se --arg path $path '[.[] | select(.path == $path)] | length == 1 and .[0].verdict == "deny" and
-		(.[0].rule | test("filesystem.deny"))' "$T/audit" >"$T/tmp/said" || fail "$path: $(grep '"link' "$T/audit")"
+		(.[0].rule | test("filesystem.deny"))' "$T/audit" >"$T/tmp/said" ||
+			fail "$path: $(grep '"link' "$T/audit")"
 	jq -e '[.denials[] | select(.rule // "" | test("filesystem.deny"))] | length == 1' "$T/result" >"$T/tmp/said" ||
 		fail "$path is not among the denials: $(jq -c .denials "$T/result")"
 done

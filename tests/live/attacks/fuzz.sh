@@ -1,7 +1,8 @@
 #!/bin/bash
-# Random calls with random arguments, from many threads: nothing outside is touched (a directory, a process, sockets of four
-# kinds), nothing hangs or crashes, and keeper and supervisor keep their memory and their descriptors. Once with all layers,
-# once with the first lock alone. ATTACK_SECONDS, ATTACK_SEED: for longer runs, under --enable-sanitizers above all.
+# Random calls with random arguments, from many threads: nothing outside is touched (a directory, a process, sockets of
+# four kinds), nothing hangs or crashes, and keeper and supervisor keep their memory and their descriptors. Once with
+# all layers, once with the first lock alone. ATTACK_SECONDS, ATTACK_SEED: for longer runs, under --enable-sanitizers
+# above all.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../canary.sh"
 . "$(dirname "$0")/../watch.sh"
@@ -21,8 +22,10 @@ fuzz()
 	chmod -R u+rwX "$T/w" 2>/dev/null # the fuzzer took it away
 	rm -rf "$T/w"
 	mkdir "$T/w" || die "mkdir"
-	cg run --profile extended -x "$CASES/attack-fuzz" -w "$T/w" "$@" -- "$CASES/attack-fuzz" "$seconds" "$seed" 8 "$T/outside" \
-		"$CANARY_PID" "$(canary tcp)" "$(canary udp)" "$(canary abstract)" "$(canary path)" >"$T/out" 2>"$T/err" &
+	cg run --profile extended -x "$CASES/attack-fuzz" -w "$T/w" "$@" \
+		-- "$CASES/attack-fuzz" "$seconds" "$seed" 8 "$T/outside" \
+		"$CANARY_PID" "$(canary tcp)" "$(canary udp)" "$(canary abstract)" "$(canary path)" \
+		>"$T/out" 2>"$T/err" &
 	top=$!
 	watch_run $top "$seconds" "$T/samples"
 	wait $top

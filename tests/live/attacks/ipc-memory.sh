@@ -1,6 +1,6 @@
 #!/bin/bash
-# A limit of memory holds for System V IPC, too, which belongs to no process: it is there where the kernel counts it, and
-# not where memory is sampled.
+# A limit of memory holds for System V IPC, too, which belongs to no process: it is there where the kernel counts it,
+# and not where memory is sampled.
 . "$(dirname "$0")/../lib.sh"
 need jq
 layer ipcns || skip "no ipc namespace here"
@@ -29,7 +29,8 @@ EOP
 run() { cg_run python --json "$@" -r "$T/ipc.py" -- "$PYTHON" "$T/ipc.py" >"$T/json"; }
 # without a limit it is what it is for
 run
-[ "$(jq -r '[.status, .stdout[0:7]] | join(" ")' "$T/json")" = 'ok 320 100' ] || fail "without a limit: $(jq -c '[.status, .stdout]' "$T/json")"
+[ "$(jq -r '[.status, .stdout[0:7]] | join(" ")' "$T/json")" = 'ok 320 100' ] ||
+	fail "without a limit: $(jq -c '[.status, .stdout]' "$T/json")"
 run -m 100M --without cgroups
 [ "$(jq -r '[.status, .stdout] | join(" ")' "$T/json")" = 'ok 0 0 0 Function not implemented' ] ||
 	fail "with a limit that is sampled: $(jq -c '[.status, .stdout]' "$T/json")"

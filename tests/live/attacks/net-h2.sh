@@ -1,6 +1,6 @@
 #!/bin/bash
-# A server that floods a stream with what flow control does not bound, to a client that does not read: egress stays small, and
-# other connections go on.
+# A server that floods a stream with what flow control does not bound, to a client that does not read: egress stays
+# small, and other connections go on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq
@@ -12,8 +12,10 @@ net_await "the h2 server" test -s "$NET/h2"
 h2=$(cat "$NET/h2") http=$(net_port http)
 net_policy "{
 	\"allow\": [
-		{\"host\": \"flood.test\", \"port\": $h2, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /**\"]},
-		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
+		{\"host\": \"flood.test\", \"port\": $h2, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /**\"]},
+		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\"]}],
 	\"resolve\": {\"flood.test\": \"127.0.0.1\", \"plain.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
 cat >"$T/home/stalls.py" <<EOF
 import os, socket, ssl, time

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Without a network namespace: a listener that stops listening while a connect to it is under way must not lead the connect
-# to a service of the host's that listens at every address.
+# Without a network namespace: a listener that stops listening while a connect to it is under way must not lead the
+# connect to a service of the host's that listens at every address.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

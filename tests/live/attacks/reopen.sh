@@ -1,5 +1,6 @@
 #!/bin/bash
-# A number that another thread gives a new meaning (dup2) while /proc/self/fd/N is opened: nothing becomes writable by it.
+# A number that another thread gives a new meaning (dup2) while /proc/self/fd/N is opened: nothing becomes writable by
+# it.
 . "$(dirname "$0")/../lib.sh"
 echo original >"$T/readonly"
 chmod 644 "$T/readonly"

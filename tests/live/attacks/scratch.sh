@@ -1,5 +1,6 @@
 #!/bin/bash
-# The scratch space lies in a tree the program may write: it is not there, by no name, and nothing above it can be moved.
+# The scratch space lies in a tree the program may write: it is not there, by no name, and nothing above it can be
+# moved.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/grant/mid"
 export TMPDIR=$T/grant/mid LIVE_MAY_LEAVE=1
@@ -37,8 +38,10 @@ if unshare -m true 2>/dev/null; then
 	mkdir "$T/tiny"
 	for inodes in 4 5 6; do # the mount's, the base, the run's; then work, tmp, shm
 		# shellcheck disable=SC2016 # the inner shell's
-		unshare -m sh -c 'mount -t tmpfs -o nr_inodes="$2" none "$1" && TMPDIR=$1 "$3" run -- /bin/sh -c "echo ran"
-			echo "ended with $?"; find "$1" -name "run-*"' sh "$T/tiny" $inodes "$CALLGATE" >"$T/out" 2>"$T/err"
+		unshare -m sh -c \
+			'mount -t tmpfs -o nr_inodes="$2" none "$1" && TMPDIR=$1 "$3" run -- /bin/sh -c "echo ran"
+			echo "ended with $?"; find "$1" -name "run-*"' sh "$T/tiny" $inodes "$CALLGATE" \
+				>"$T/out" 2>"$T/err"
 		[ "$(cat "$T/out")" = "ended with 125" ] || fail "room for $inodes inodes: $(cat "$T/out" "$T/err")"
 		grep -q 'No space left' "$T/err" || fail "room for $inodes inodes: $(cat "$T/err")"
 	done
@@ -46,7 +49,8 @@ fi
 
 # One run's empty directories are the next one's, but not what it did to them.
 export TMPDIR=$T/tmp
-for change in : 'touch /tmp/a; rm /tmp/a' 'chmod 700 /tmp' 'touch /dev/shm/a' 'mkdir -p work/a' 'touch -d 2001-01-01 /tmp'; do
+for change in : 'touch /tmp/a; rm /tmp/a' 'chmod 700 /tmp' 'touch /dev/shm/a' 'mkdir -p work/a' \
+	'touch -d 2001-01-01 /tmp'; do
 	cg run --profile extended -- /bin/true || fail "a run that changes nothing ended with $?"
 	[ -d "$T/tmp/callgate-$id/spare/tmp" ] || fail "a run that changes nothing leaves no directories to the next"
 	cg run --profile extended -- /bin/sh -c "$change" || fail "$change: ended with $?"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# However many of its processes compute, a run ends when its time is over: with a processor's share for the supervisor alone, and
-# where the two have one share together (a container's control group). So it does when the supervisor does nothing at all.
+# However many of its processes compute, a run ends when its time is over: with a processor's share for the supervisor
+# alone, and where the two have one share together (a container's control group). So it does when the supervisor does
+# nothing at all.
 . "$(dirname "$0")/../lib.sh"
 need jq
 cat >"$T/spin.py" <<'EOP'
@@ -35,8 +36,10 @@ spin()
 	echo "$loops loops, $how${*:+, $*}: $took ms, $(jq -c '[.status, .stdout, .calls.judged]' "$T/json")"
 	[ "$took" -ge 3000 ] || fail "it ended before its time: $(cat "$T/err" "$T/json")"
 	[ "$took" -lt "$most" ] || fail "3 s became $took ms"
-	jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null || fail "no report: $(jq -c . "$T/json")"
-	tail -n 1 "$T/audit" | jq -e '.type == "trailer" and .status == "timeout"' >/dev/null || fail "the log has no end"
+	jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null ||
+		fail "no report: $(jq -c . "$T/json")"
+	tail -n 1 "$T/audit" | jq -e '.type == "trailer" and .status == "timeout"' >/dev/null ||
+		fail "the log has no end"
 }
 
 # All that is started from now on shares what this group has.
@@ -85,5 +88,6 @@ state=$(awk '{print $3}' "/proc/$program/stat" 2>/dev/null)
 case ${state:-Z} in Z | X) ;; *) fail "the program lives 2.5 s after its time, in state $state" ;; esac
 kill -CONT "$supervisor"
 wait "$keeper"
-jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null || fail "a late supervisor: $(jq -c '[.status, .error, .calls]' "$T/json")"
+jq -e '.status == "timeout" and .calls.judged > 0' "$T/json" >/dev/null ||
+	fail "a late supervisor: $(jq -c '[.status, .error, .calls]' "$T/json")"
 exit 0

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A task of the lowest priority on a busy processor: what it is made to do by single steps (O_PATH) takes long, and that is no
-# attack. Nor does it keep the supervisor from looking at the limits.
+# A task of the lowest priority on a busy processor: what it is made to do by single steps (O_PATH) takes long, and that
+# is no attack. Nor does it keep the supervisor from looking at the limits.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir -p "$T/w"
@@ -38,7 +38,9 @@ EOP
 run() { cg_run python --json "$@" -r "$T/starved.py" -w "$T/w" -- "$PYTHON" "$T/starved.py" "$mode" >"$T/json"; }
 mode=live
 run
-[ "$(jq -r .stdout "$T/json")" = 0 ] || fail "the starved task ended with $(jq -c '[.status, .stdout, .stderr]' "$T/json")"
+[ "$(jq -r .stdout "$T/json")" = 0 ] || fail "the starved task ended with $(jq -c '[.status, .stdout,
+	.stderr]' "$T/json")"
 mode=greedy
 run --without cgroups -m 100M
-jq -e '.status == "limit" and .limits.memory.hit' "$T/json" >/dev/null || fail "a limit beside it: $(jq -c '[.status, .stdout, .stderr, .limits.memory]' "$T/json")"
+jq -e '.status == "limit" and .limits.memory.hit' "$T/json" >/dev/null ||
+	fail "a limit beside it: $(jq -c '[.status, .stdout, .stderr, .limits.memory]' "$T/json")"

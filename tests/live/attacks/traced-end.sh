@@ -1,10 +1,12 @@
 #!/bin/bash
-# A run that is ended while its threads are traced (calls that are made again for the program) ends at once, with its report.
+# A run that is ended while its threads are traced (calls that are made again for the program) ends at once, with its
+# report.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"
 for round in 1 2 3; do
 	start=$(date +%s%N)
-	cg_run extended -x "$CASES/cases-attack" -t 1 --json -w "$T/w" -- "$CASES/cases-attack" wander >"$T/json" 2>"$T/err"
+	cg_run extended -x "$CASES/cases-attack" -t 1 --json -w "$T/w" -- "$CASES/cases-attack" wander \
+		>"$T/json" 2>"$T/err"
 	status=$?
 	took=$((($(date +%s%N) - start) / 1000000))
 	[ $status = 124 ] || fail "round $round: exit status $status: $(cat "$T/err")"

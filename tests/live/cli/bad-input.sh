@@ -11,7 +11,8 @@ refused()
 	status=$?
 	[ $status = "$want" ] || fail "$name: status $status, not $want: $(head -n 3 "$T/err")"
 	grep -qE -- "$pattern" "$T/err" || fail "$name: the message does not say '$pattern': $(head -n 5 "$T/err")"
-	[ "$(wc -l <"$T/err")" -le "${LINES_MAX:-2}" ] || fail "$name: $(wc -l <"$T/err") lines of message: $(cat "$T/err")"
+	[ "$(wc -l <"$T/err")" -le "${LINES_MAX:-2}" ] ||
+		fail "$name: $(wc -l <"$T/err") lines of message: $(cat "$T/err")"
 	grep -qE 'assert|Segmentation|AddressSanitizer|core dumped' "$T/err" && fail "$name: $(cat "$T/err")"
 	left=$(find "$T/tmp" -mindepth 2 -maxdepth 2 ! -name lock ! -name results ! -name spare)
 	[ -z "$left" ] || fail "$name: left $left"
@@ -88,14 +89,16 @@ refused missing-program 127 'no-such-program' run -- no-such-program
 refused missing-path 127 '/no/such' run -- /no/such
 touch "$T/plain"
 refused not-executable 126 "$T/plain" run -r "$T/plain" -- "$T/plain"
-refused not-granted 126 "$T/tool" sh -c "cp /bin/true '$T/tool'; \"\$@\"" sh timeout 20 "$CALLGATE" run --profile minimal -r "$T/tool" -- "$T/tool"
+refused not-granted 126 "$T/tool" sh -c "cp /bin/true '$T/tool'; \"\$@\"" sh timeout 20 "$CALLGATE" run \
+	--profile minimal -r "$T/tool" -- "$T/tool"
 refused directory 126 "$T" run -r "$T/home" -- "$T/home"
 refused missing-workdir 125 "$T/none" run -w "$T/none" -- /bin/true
 refused workdir-is-file 125 "$T/plain" run -w "$T/plain" -- /bin/true
 mkdir "$T/closed" && chmod 0 "$T/closed"
 [ "$(id -u)" = 0 ] || refused unreadable-workdir 125 "$T/closed" run -w "$T/closed" -- /bin/true
 [ "$(id -u)" != 0 ] || refused unreadable-workdir 125 "$T/closed" \
-	setpriv --inh-caps=-all --bounding-set=-all timeout 20 "$CALLGATE" run --profile minimal -w "$T/closed" -- /bin/true
+	setpriv --inh-caps=-all --bounding-set=-all timeout 20 "$CALLGATE" run --profile minimal -w "$T/closed" \
+	-- /bin/true
 refused missing-input 125 "$T/none" run --input "$T/none" -- /bin/true
 refused output-is-file 125 "$T/plain" run --output "$T/plain" -- /bin/true
 refused log-not-writable 125 '/no/such/dir' run --audit /no/such/dir/log -- /bin/true
@@ -105,10 +108,13 @@ refused log-exists 125 "$T/old-log" run --audit "$T/old-log" -- /bin/true
 # A layer that is insisted on and not there: said before anything else is wrong, by one message, whoever insists.
 LINES_MAX=1
 policy '{"version": 1, "extends": ["minimal"], "require": ["userns", "landlock"]}'
-refused layer-missing 125 'the layer landlock is required and not active: switched off' run --require landlock --without landlock -- no-such-program
-refused layer-missing-policy 125 'the layer landlock is required and not active: switched off' cg run --without landlock,userns -p "$P" -- /bin/sh
+refused layer-missing 125 'the layer landlock is required and not active: switched off' run --require landlock \
+	--without landlock -- no-such-program
+refused layer-missing-policy 125 'the layer landlock is required and not active: switched off' cg run \
+	--without landlock,userns -p "$P" -- /bin/sh
 refused layer-missing-json 125 'callgate doctor' run --json --require landlock --without landlock -- /bin/sh
-[ "$(jq -r '[.status, .exit_code, .error.code, .enforcement.landlock.active] | join(" ")' "$T/out")" = "error 125 layer_missing false" ] ||
+[ "$(jq -r '[.status, .exit_code, .error.code, .enforcement.landlock.active] |
+	join(" ")' "$T/out")" = "error 125 layer_missing false" ] ||
 	fail "layer-missing: the result says $(jq -c '[.status, .exit_code, .error]' "$T/out")"
 LINES_MAX=2
 
@@ -118,8 +124,10 @@ refused log-full 125 'audit|log' run --audit /dev/full -- /bin/true
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$T/small"
 	# shellcheck disable=SC2016 # expanded in there
-	refused log-disk-full 125 'audit|log' unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 20 "$@" --audit "$0/log" \
-		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" "$T" "$CALLGATE" run --profile minimal -x /bin/sh
+	refused log-disk-full 125 'audit|log' unshare -m sh \
+		-c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 20 "$@" --audit "$0/log" \
+		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" \
+		"$T" "$CALLGATE" run --profile minimal -x /bin/sh
 fi
 closed_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
 refused closed-stdout 125 'standard output|stdout' closed_stdout
@@ -133,5 +141,9 @@ refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --jso
 
 # callgate inside of callgate: there is a listener already
 LINES_MAX=4
-nested() { cg_run extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" -r "$SRC" -r "$BUILD" -- "$CALLGATE" run --profile minimal -- /bin/true; }
+nested()
+{
+	cg_run extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" -r "$SRC" -r "$BUILD" \
+		-- "$CALLGATE" run --profile minimal -- /bin/true
+}
 refused nested 125 'listener|seccomp|nested' nested

@@ -62,5 +62,6 @@ fi
 mark=hostile-mark-$$
 example hostile "$mark"
 says hostile 'got: nothing'
-[ "$(grep -c ': refused (' "$T/hostile.out")" -ge 60 ] || fail "hostile: only $(grep -c refused "$T/hostile.out") attempts"
+[ "$(grep -c ': refused (' "$T/hostile.out")" -ge 60 ] ||
+	fail "hostile: only $(grep -c refused "$T/hostile.out") attempts"
 [ -z "$(survivors "$mark")" ] || fail "hostile: left a process: $(survivors "$mark")"

@@ -17,7 +17,8 @@ echo '{"version": 1, "network": {"allow": [{"host": "bücher.example"}]}}' >"$T/
 runs()
 {
 	rm -f "$T/log"
-	"$CALLGATE" run --quiet --audit "$T/log" -p "$@" -- true >"$T/out" 2>"$T/err" || fail "$*: exit status $?: $(cat "$T/err")"
+	"$CALLGATE" run --quiet --audit "$T/log" -p "$@" -- true >"$T/out" 2>"$T/err" ||
+		fail "$*: exit status $?: $(cat "$T/err")"
 	[ "$(grep -c '"type":"header"' "$T/log")" = 1 ] || fail "$*: $(head -n 3 "$T/log")"
 }
 
@@ -49,7 +50,8 @@ cp -r "$CALLGATE_PROFILES" "$T/alone/profiles"
 echo '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin"],
 	"provide": {"/etc/passwd": {"from": "account:passwd"}}}}' >"$T/account.json"
 alone=("$T/alone/callgate" run -p "$T/account.json")
-[ "$(id -u)" != 0 ] || alone=(setpriv --reuid 54321 --regid 54321 --clear-groups env CALLGATE_PROFILES="$T/alone/profiles" "${alone[@]}")
+[ "$(id -u)" != 0 ] || alone=(setpriv --reuid 54321 --regid 54321 \
+	--clear-groups env CALLGATE_PROFILES="$T/alone/profiles" "${alone[@]}")
 chmod 755 "$T" "$T/alone" && chmod 777 "$T/scratch"
 for helper in none empty true own; do
 	case $helper in
@@ -68,7 +70,8 @@ if [ "$(id -u)" = 0 ]; then
 	[ "$out" = 54321 ] || fail "--user of a number without an account: $out $(cat "$T/err")"
 	out=$("$CALLGATE" run --user nobody -p "$T/plain.json" -w "$T/w" -- id -u 2>"$T/err")
 	[ "$out" = "$(id -u nobody)" ] || fail "--user nobody: $out $(cat "$T/err")"
-	"$CALLGATE" run --user no-such-user -p "$T/plain.json" -w "$T/w" -- id -u 2>"$T/err" && fail "a user that is not"
+	"$CALLGATE" run --user no-such-user -p "$T/plain.json" -w "$T/w" -- id -u 2>"$T/err" &&
+		fail "a user that is not"
 	grep -q 'no such user' "$T/err" || fail "a user that is not: $(cat "$T/err")"
 fi
 exit $live_failed

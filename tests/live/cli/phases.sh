@@ -1,6 +1,7 @@
 #!/bin/bash
-# --setup and phases: what the setup fetched is there for the program, and nothing else of it: neither network nor secret nor
-# process; the program is not run unless the setup went well. With every layer, and without namespaces; as another user.
+# --setup and phases: what the setup fetched is there for the program, and nothing else of it: neither network nor
+# secret nor process; the program is not run unless the setup went well. With every layer, and without namespaces; as
+# another user.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq curl setsid
@@ -59,7 +60,8 @@ ratchet()
 {
 	local status mark=phase-$$-$RANDOM
 	# shellcheck disable=SC2016 # the inner shell's
-	phased --json --setup 'set -e; echo setup: $PHASE; curl -sS --max-time 30 -o fetched http://plain.test:'"$http"'/ok
+	phased --json --setup \
+		'set -e; echo setup: $PHASE; curl -sS --max-time 30 -o fetched http://plain.test:'"$http"'/ok
 		curl -sS --max-time 30 -o secret -H "Authorization: Bearer $PHASE_TOKEN" https://open.test:'"$https"'/ok
 		[ -n "$PHASE_TOKEN" ] && echo "$PHASE_TOKEN" >placeholder; echo kept >/tmp/kept
 		(setsid '"$PYTHON"' -c "import time, sys
@@ -87,16 +89,21 @@ no way
 no way
 no way" ] || fail "${where}the program: $(jq -r .stdout,.stderr "$T/out")"
 	[ -z "$(survivors "$mark")" ] || fail "${where}the setup left a process"
-	jq -e '.status == "ok" and .setup.status == "ok" and .setup.stdout == "setup: setup\n" and .run_id == .setup.run_id and
+	jq -e '.status == "ok" and .setup.status == "ok" and .setup.stdout == "setup: setup\n" and
+		.run_id == .setup.run_id and
 		([.setup.network[].host] | sort | unique) == ["open.test", "plain.test"] and .network == [] and
-		.policy.sha256 != .setup.policy.sha256 and .setup.limits.wall.limit == 100000 and .limits.wall.limit == null' \
-		"$T/out" >/dev/null || fail "${where}the result: $(jq -c '[.status, .setup.status, .setup.stdout, .setup.network]' "$T/out")"
+		.policy.sha256 != .setup.policy.sha256 and .setup.limits.wall.limit == 100000 and
+		.limits.wall.limit == null' \
+		"$T/out" >/dev/null || fail "${where}the result: $(jq -c '[.status, .setup.status, .setup.stdout,
+		.setup.network]' "$T/out")"
 	audit_none '.event == "request" or .event == "open"'
 	[ "$(jq -s '[.[] | select(.event == "request" and .verdict == "allow")] | length' "$T/audit.setup")" = 2 ] ||
 		fail "${where}the setup's log: $(jq -c 'select(.event)' "$T/audit.setup" | head -n 5)"
-	[ "$(jq -r 'select(.path == "/ok" and .kind == "https") | .headers[] | select(.[0] == "Authorization")[1]' "$NET/access" | tail -n 1)" \
+	[ "$(jq -r 'select(.path == "/ok" and .kind == "https") | .headers[] |
+		select(.[0] == "Authorization")[1]' "$NET/access" | tail -n 1)" \
 		= "Bearer $value" ] || fail "${where}the server did not get the secret: $(tail -n 1 "$NET/access")"
-	grep -qr "$value" "$T/out" "$T/err" "$T/audit" "$T/audit.setup" && fail "${where}the secret is where anybody can read it"
+	grep -qr "$value" "$T/out" "$T/err" "$T/audit" "$T/audit.setup" &&
+		fail "${where}the secret is where anybody can read it"
 }
 
 more=() where=
@@ -114,7 +121,8 @@ fi
 
 # pip, from the index into the workdir.
 if "$PYTHON" -m pip --version >/dev/null 2>&1; then
-	out=$(phased -w "$T/w" --setup "$PYTHON -m pip install -q --disable-pip-version-check --no-cache-dir --target lib \
+	out=$(phased -w "$T/w" --setup \
+		"$PYTHON -m pip install -q --disable-pip-version-check --no-cache-dir --target lib \
 		--index-url http://index.test:$pypi/simple --trusted-host index.test phasepkg" -- \
 		"$PYTHON" -c 'import sys; sys.path.insert(0, "lib"); import phasepkg; print(phasepkg.answer)')
 	[ "$out" = 42 ] || fail "pip: $out $(tail -n 5 "$T/err")"
@@ -130,7 +138,8 @@ grep -q "the setup ended with 7: the program was not run" "$T/err" || fail "fail
 phased --json --setup 'kill -9 $$' -- touch ran >"$T/out"
 status=$?
 [ $status = 137 ] || fail "a setup that was killed: $status"
-jq -e '.status == "failed" and .exit_code == 137 and .setup.signal == 9 and .error.code == "setup_unsuccessful"' "$T/out" \
+jq -e '.status == "failed" and .exit_code == 137 and .setup.signal == 9 and .error.code == "setup_unsuccessful"' \
+	"$T/out" \
 	>/dev/null || fail "a setup that was killed: $(jq -c '[.status, .exit_code, .error, .setup.signal]' "$T/out")"
 phased --json -t 1s --setup 'sleep 60' -- touch ran >"$T/out"
 jq -e '.status == "timeout" and .exit_code == 124 and .setup.status == "timeout"' "$T/out" >/dev/null ||
@@ -152,9 +161,11 @@ closed" ] || fail "--allow-host and -i: $out $(cat "$T/err")"
 for phase in setup run; do
 	# shellcheck disable=SC2016 # the inner shell's
 	[ "$(cg run -p "$T/closed.json" --phase $phase -- sh -c 'echo $P')" = $phase ] || fail "--phase $phase"
-	[ "$("$CALLGATE" show -p "$T/closed.json" --phase $phase | jq -r .env.set.P)" = $phase ] || fail "show --phase $phase"
+	[ "$("$CALLGATE" show -p "$T/closed.json" --phase $phase | jq -r .env.set.P)" = $phase ] ||
+		fail "show --phase $phase"
 done
-"$CALLGATE" why -p "$NET/policy.json" --phase setup --connect "plain.test:$http" >"$T/out" || fail "why --phase setup: $(cat "$T/out")"
+"$CALLGATE" why -p "$NET/policy.json" --phase setup --connect "plain.test:$http" >"$T/out" ||
+	fail "why --phase setup: $(cat "$T/out")"
 "$CALLGATE" why -p "$NET/policy.json" --connect "plain.test:$http" >"$T/out" && fail "why: $(cat "$T/out")"
 cg run -p "$T/closed.json" --phase run --setup true -- true 2>/dev/null && fail "--phase with --setup"
 "$CALLGATE" check "$T/closed.json" "$NET/policy.json" >/dev/null || fail "check"
@@ -168,8 +179,10 @@ interrupted()
 	local mark=phase-int-$$-$1 pid status
 	rm -rf "${T:?}/w/"*
 	# bash ignores SIGINT in what it starts in the background
-	"$PYTHON" -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
-		"$CALLGATE" run --json -p "$T/closed.json" -w "$T/w" --setup "touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
+	"$PYTHON" -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1],
+		sys.argv[1:])' \
+		"$CALLGATE" run --json -p "$T/closed.json" -w "$T/w" \
+		--setup "touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
 		touch ran >"$T/out" 2>"$T/err" &
 	pid=$!
 	net_await "the setup" test -e "$T/w/began"
@@ -179,7 +192,8 @@ interrupted()
 	[ $status = "$2" ] || fail "$1: ended with $status: $(cat "$T/err")"
 	[ ! -e "$T/w/ran" ] || fail "$1: the program was run"
 	[ -z "$(survivors "$mark")" ] || fail "$1: the setup lives on"
-	jq -e '.status == "killed" and .setup.status == "killed"' "$T/out" >/dev/null || fail "$1: $(head -c 300 "$T/out")"
+	jq -e '.status == "killed" and .setup.status == "killed"' "$T/out" >/dev/null ||
+		fail "$1: $(head -c 300 "$T/out")"
 }
 interrupted INT 130
 interrupted TERM 143
@@ -193,12 +207,14 @@ JSON
 	mkdir -p "$T/logs"
 	rm -f "$T/logs/"*
 	[ $grant = w ] && sed -i 's/logs\/\*.setup/logs/' "$T/log.json"
-	cg run -p "$T/log.json" --audit "$T/logs/log" --setup true -- true 2>"$T/err" && fail "$grant: a log that the program may write"
+	cg run -p "$T/log.json" --audit "$T/logs/log" --setup true -- true 2>"$T/err" &&
+		fail "$grant: a log that the program may write"
 	grep -q 'could be written by the program' "$T/err" || fail "$grant: says $(cat "$T/err")"
 done
 if [ "$(id -u)" = 0 ]; then
 	chown 54321 "$T/w"
-	cg run --user 54321 --profile extended -w "$T/w" --audit "$T/w/log" -- true 2>"$T/err" && fail "the same with --user"
+	cg run --user 54321 --profile extended -w "$T/w" --audit "$T/w/log" -- true 2>"$T/err" &&
+		fail "the same with --user"
 	grep -q 'could be written by the program' "$T/err" || fail "--user: says $(cat "$T/err")"
 	chown 0 "$T/w"
 fi
@@ -219,7 +235,8 @@ grep -q "TOKEN: $T/w/token lies where a run may write" "$T/err" || fail "a secre
 # Killed outright, who waits takes the setup with it.
 mark=phase-kill-$$
 rm -rf "${T:?}/w/"*
-"$CALLGATE" run -p "$T/closed.json" -w "$T/w" --setup "touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
+"$CALLGATE" run -p "$T/closed.json" -w "$T/w" --setup \
+	"touch began; exec $PYTHON -c 'import time; time.sleep(600)' $mark" -- \
 	touch ran >"$T/out" 2>"$T/err" &
 pid=$!
 net_await "the setup" test -e "$T/w/began"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What callgate tells people holds nothing that hides, moves or reorders other text, wherever it came from: names the program
-# chose, files, policies, the environment, an edited log. What it tells machines is the same JSON as before.
+# What callgate tells people holds nothing that hides, moves or reorders other text, wherever it came from: names the
+# program chose, files, policies, the environment, an edited log. What it tells machines is the same JSON as before.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
@@ -55,12 +55,15 @@ for verb in run check show why doctor "audit show"; do
 	"$CALLGATE" $verb --"$evil" 2>&1 | clean "$verb, an option"
 done
 "$CALLGATE" run --quiet$'=\u202e'"$evil" 2>&1 | clean "an option's argument"
-jq -n --arg p "$T/x$bidi" '{version: 1, extends: ["minimal"], filesystem: {read: [$p]}, ($p): 1}' >"$T/bad$'\u202e'.json"
+jq -n --arg p "$T/x$bidi" '{version: 1, extends: ["minimal"], filesystem: {read: [$p]},
+($p): 1}' >"$T/bad$'\u202e'.json"
 "$CALLGATE" check "$T/bad$'\u202e'.json" 2>&1 | clean "an unknown key"
 jq -n --arg p "$T/x$bidi" '{version: 1, extends: ["minimal"], filesystem: {read: [$p]}}' >"$T/good.json"
 "$CALLGATE" show -p "$T/good.json" 2>&1 | clean "show"
-[ "$("$CALLGATE" show -p "$T/good.json" | jq -r '.filesystem.read[-1]? // .filesystem.read[-1].path' | grep -cF "$bidi")" = 1 ] ||
-	"$CALLGATE" show -p "$T/good.json" | jq -e --arg p "$T/x$bidi" '[.. | strings | select(contains($p))] | length > 0' >/dev/null ||
+[ "$("$CALLGATE" show -p "$T/good.json" | jq -r '.filesystem.read[-1]? // .filesystem.read[-1].path' |
+	grep -cF "$bidi")" = 1 ] ||
+	"$CALLGATE" show -p "$T/good.json" | jq -e --arg p "$T/x$bidi" '[.. | strings | select(contains($p))] |
+	length > 0' >/dev/null ||
 	fail "show: not the same JSON any more"
 mkdir "$T/tmp$bidi" 2>/dev/null || mkdir -p "$T/tmp$bidi"
 TMPDIR="$T/tmp$bidi" "$CALLGATE" doctor 2>&1 | clean "doctor"
@@ -78,7 +81,8 @@ for name in open(sys.argv[1], "rb").read().split(b"\0")[:-1]:
 EOF2
 for events in blocked all summary; do
 	rm -f "$T/audit"
-	cg run --profile python --events $events --audit "$T/audit" -r "$T/names" -w "$T/w" -- "$PYTHON" -B "$T/w/ask.py" "$T/names" >"$T/out" 2>&1 ||
+	cg run --profile python --events $events --audit "$T/audit" -r "$T/names" -w "$T/w" \
+		-- "$PYTHON" -B "$T/w/ask.py" "$T/names" >"$T/out" 2>&1 ||
 		fail "the run: $(tail -n 2 "$T/out")"
 	clean "--events $events" <"$T/out"
 	rm -f "$T"/w/made*
@@ -93,24 +97,30 @@ clean "run --json" <"$T/result"
 # and none of it is lost
 for name in "${names[@]}"; do
 	jq -e --arg name "$name" 'any(.changes[]; .path | endswith("made" + $name)) and
-		(.denials | length > 3)' "$T/result" >/dev/null || fail "not in the result: $(jq -n --arg name "$name" '$name' | cut -c 1-60)"
+		(.denials | length > 3)' "$T/result" >/dev/null ||
+			fail "not in the result: $(jq -n --arg name "$name" '$name' | cut -c 1-60)"
 done
 
 # A log that somebody edited.
-sed 's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/; s/"verdict":"[^"]*"/"verdict":"\\u001b[2J"/; s/"errno":"[^"]*"/"errno":"\\u001b]0;x"/; s/"run":"[^"]*"/"run":"\\u001b[31m"/' \
+sed \
+	's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/; s/"verdict":"[^"]*"/"verdict":"\\u001b[2J"/; s/"errno":"[^"]*"/"errno":"\\u001b]0;x"/; s/"run":"[^"]*"/"run":"\\u001b[31m"/' \
 	"$T/audit" >"$T/edited"
 cg audit show "$T/edited" 2>&1 | clean "an edited log"
 cg audit stats "$T/edited" 2>&1 | clean "statistics of an edited log"
-# As it is for machines: the same JSON, of a log that has such characters as they are; tabs between tokens are not in a string.
-sed 's/"run":"/\t"run":\t"\xe2\x80\xae\xe2\x81\xa6\xc2\x9b\x7f/; s/"path":"/"path":"\xe2\x80\xae\xf3\xa0\x81\x81/' "$T/audit" >"$T/foreign"
+# As it is for machines: the same JSON, of a log that has such characters as they are; tabs between tokens are not in a
+# string.
+sed 's/"run":"/\t"run":\t"\xe2\x80\xae\xe2\x81\xa6\xc2\x9b\x7f/; s/"path":"/"path":"\xe2\x80\xae\xf3\xa0\x81\x81/' \
+	"$T/audit" >"$T/foreign"
 grep -q $'\u202e' "$T/foreign" || die "no foreign log"
 cg audit show --json "$T/foreign" >"$T/out" 2>&1 || fail "audit show --json of a foreign log"
 clean "audit show --json of a foreign log" <"$T/out"
 cg audit stats --json "$T/foreign" 2>&1 | clean "audit stats --json of a foreign log"
 for part in 'select(.type == "header")' .path; do
-	cmp -s <(jq -cS "$part" "$T/foreign") <(jq -cS "$part" "$T/out") || fail "audit show --json: not the same JSON: $part"
+	cmp -s <(jq -cS "$part" "$T/foreign") <(jq -cS "$part" "$T/out") ||
+		fail "audit show --json: not the same JSON: $part"
 done
-cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' | cmp -s - <(jq -cS 'select(.type == "header")' "$T/audit") ||
+cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
+	cmp -s - <(jq -cS 'select(.type == "header")' "$T/audit") ||
 	fail "audit show --json: not our own lines"
 
 # Nobody else writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps.)

@@ -21,7 +21,8 @@ if [ "$(id -u)" != 0 ]; then
 	refused not-root "only root .*another user" cg run --user $(($(id -u) + 1)) -x /usr/bin/true -- /usr/bin/true
 	cg run --user "$(id -u):$(id -g)" -x /usr/bin/true -- /usr/bin/true || fail "oneself is refused"
 	printf '{"version": 1, "extends": ["minimal"], "user": "0:0"}' >"$T/p.json"
-	refused policy-not-root "the policy's user 0:0: only root" cg run -p "$T/p.json" -x /usr/bin/true -- /usr/bin/true
+	refused policy-not-root "the policy's user 0:0: only root" cg run -p "$T/p.json" -x /usr/bin/true \
+		-- /usr/bin/true
 	exit
 fi
 
@@ -40,7 +41,8 @@ as_user()
 
 # ---- who runs: all three, while they run ----
 mkfifo "$T/status"
-timeout 30 "$CALLGATE" run --user $RUN_UID --status-fd 9 -x /usr/bin -- /usr/bin/sleep 20 9>"$T/status" </dev/null 2>"$T/err" &
+timeout 30 "$CALLGATE" run --user $RUN_UID --status-fd 9 -x /usr/bin -- /usr/bin/sleep 20 \
+	9>"$T/status" </dev/null 2>"$T/err" &
 shell=$!
 read -r -t 10 line <"$T/status"
 keeper=$(jq -r .pid <<<"$line")
@@ -52,7 +54,8 @@ for _ in {1..200}; do
 done
 [ -n "$sleeper" ] || fail "nothing runs: $(cat "$T/err")"
 for pid in $keeper $tree $sleeper; do
-	state=$(grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapInh|CapAmb|NoNewPrivs):' "/proc/$pid/status" | tr -s ' \t\n' ' ')
+	state=$(grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapInh|CapAmb|NoNewPrivs):' "/proc/$pid/status" |
+		tr -s ' \t\n' ' ')
 	expected="Uid: $RUN_UID $RUN_UID $RUN_UID $RUN_UID Gid: $RUN_UID $RUN_UID $RUN_UID $RUN_UID Groups: "
 	case $state in
 	"$expected"*) ;;
@@ -75,7 +78,8 @@ custodian=$(pgrep -P "$keeper" -u 0)
 expected=("CapEff:	0000000000000000" "CapPrm:	0000000000000000" "NoNewPrivs:	1")
 ! layer self_filter || expected+=("Seccomp:	2")
 for line in "${expected[@]}"; do
-	grep -q "^$line" "/proc/$custodian/status" || fail "the custodian has no '$line': $(grep "^${line%%:*}" "/proc/$custodian/status")"
+	grep -q "^$line" "/proc/$custodian/status" ||
+		fail "the custodian has no '$line': $(grep "^${line%%:*}" "/proc/$custodian/status")"
 done
 held=$(find "/proc/$custodian/fd" -mindepth 1 ! -lname '/sys/fs/cgroup/*' -printf '%l' | tr -d '0-9')
 [ "$held" = "socket:[]" ] || fail "the custodian holds $held"
@@ -93,13 +97,15 @@ wait "$shell" 2>/dev/null
 echo secret >"$T/grant/root-only"
 chmod 600 "$T/grant/root-only"
 echo public >"$T/grant/public"
-out=$(as_user -r "$T/grant" -W "$T/open" -- /usr/bin/sh -c "cat '$T/grant/public'; cat '$T/grant/root-only'; echo x >'$T/open/made'; mkdir '$T/open/dir'" 2>&1)
+out=$(as_user -r "$T/grant" -W "$T/open" -- /usr/bin/sh -c \
+	"cat '$T/grant/public'; cat '$T/grant/root-only'; echo x >'$T/open/made'; mkdir '$T/open/dir'" 2>&1)
 case $out in
 *public*"root-only: Permission denied"*) ;;
 *) fail "within the grant: $out" ;;
 esac
 case $out in *secret*) fail "a root-only file was read" ;; esac
-[ "$(stat -c %u:%g "$T/open/made" "$T/open/dir" | sort -u)" = "$RUN_UID:$RUN_UID" ] || fail "owners: $(stat -c '%n %u:%g' "$T"/open/*)"
+[ "$(stat -c %u:%g "$T/open/made" "$T/open/dir" | sort -u)" = "$RUN_UID:$RUN_UID" ] ||
+	fail "owners: $(stat -c '%n %u:%g' "$T"/open/*)"
 out=$(as_user -r /etc/passwd -- /usr/bin/sh -c 'id; test -w . && ls -ldn . && cat /etc/passwd')
 grep -q "uid=$RUN_UID.*gid=$RUN_UID.*groups=$RUN_UID" <<<"$out" || fail "id: $out"
 grep -q "^d[rwx-]* .* $RUN_UID *$RUN_UID .* \.$" <<<"$out" || fail "the workdir: $out"
@@ -107,10 +113,12 @@ grep -q "^d[rwx-]* .* $RUN_UID *$RUN_UID .* \.$" <<<"$out" || fail "the workdir:
 # ---- forms of a user ----
 [ "$(cg run --user nobody -x /usr/bin -- /usr/bin/id -u)" = "$(id -u nobody)" ] || fail "--user nobody"
 [ "$(cg run --user nobody:$OTHER -x /usr/bin -- /usr/bin/id -g)" = $OTHER ] || fail "--user nobody:$OTHER"
-[ "$(cg run --user $RUN_UID:daemon -x /usr/bin -- /usr/bin/id -g)" = "$(getent group daemon | cut -d: -f3)" ] || fail "--user :daemon"
+[ "$(cg run --user $RUN_UID:daemon -x /usr/bin -- /usr/bin/id -g)" = "$(getent group daemon | cut -d: -f3)" ] ||
+	fail "--user :daemon"
 printf '{"version": 1, "extends": ["minimal"], "user": "%s"}' $OTHER >"$T/mine/p.json"
 [ "$(cg run -p "$T/mine/p.json" -x /usr/bin -- /usr/bin/id -u)" = $OTHER ] || fail "the policy's user"
-[ "$(cg run -p "$T/mine/p.json" --user $RUN_UID -x /usr/bin -- /usr/bin/id -u)" = $RUN_UID ] || fail "--user over the policy's"
+[ "$(cg run -p "$T/mine/p.json" --user $RUN_UID -x /usr/bin -- /usr/bin/id -u)" = $RUN_UID ] ||
+	fail "--user over the policy's"
 cg show -p "$T/mine/p.json" | jq -e ".user == \"$OTHER\"" >/dev/null || fail "show does not tell the user"
 refused unknown-user "--user no-such-user: no such user" cg run --user no-such-user -- /usr/bin/true
 refused unknown-group "no such group" cg run --user 1:no-such-group -- /usr/bin/true
@@ -118,12 +126,15 @@ refused large-user "no user has that number" cg run --user 4294967295 -- /usr/bi
 refused colons "more than one colon" cg run --user 1:2:3 -- /usr/bin/true
 refused no-user "names no user" cg run --user :3 -- /usr/bin/true
 refused no-group "names no group" cg run --user 3: -- /usr/bin/true
-refused user-not-root "only root" setpriv --reuid=$OTHER --regid=$OTHER --clear-groups "$CALLGATE" run --user 0 -- /usr/bin/true
+refused user-not-root "only root" setpriv --reuid=$OTHER --regid=$OTHER --clear-groups "$CALLGATE" run --user 0 \
+	-- /usr/bin/true
 
 # ---- a workdir of root's: nothing about it changes ----
-refused workdir-closed "-w $T/mine: Permission denied; name a directory that user $RUN_UID can read" as_user -w "$T/mine" -- /usr/bin/true
+refused workdir-closed "-w $T/mine: Permission denied; name a directory that user $RUN_UID can read" as_user \
+	-w "$T/mine" -- /usr/bin/true
 before=$(stat -c '%u %g %a' "$T/grant")
-as_user -w "$T/grant" -- /usr/bin/sh -c 'cat public; ! touch new' >"$T/out" 2>"$T/err" || fail "in root's directory: $(cat "$T/err")"
+as_user -w "$T/grant" -- /usr/bin/sh -c 'cat public; ! touch new' >"$T/out" 2>"$T/err" ||
+	fail "in root's directory: $(cat "$T/err")"
 grep -q "user $RUN_UID may not write there" "$T/err" || fail "no warning: $(cat "$T/err")"
 [ "$(stat -c '%u %g %a' "$T/grant")" = "$before" ] || fail "the workdir was changed"
 
@@ -131,7 +142,8 @@ grep -q "user $RUN_UID may not write there" "$T/err" || fail "no warning: $(cat 
 echo handed-in >"$T/mine/in"
 chmod 600 "$T/mine/in"
 cd "$T/mine" || die cd
-as_user --json --input in --output out --audit log --output-limit 10 -- /usr/bin/sh -c 'cat in; mkdir -m 700 d; umask 077; cat in >d/file; seq 100' >"$T/json" 2>"$T/err" ||
+as_user --json --input in --output out --audit log --output-limit 10 \
+	-- /usr/bin/sh -c 'cat in; mkdir -m 700 d; umask 077; cat in >d/file; seq 100' >"$T/json" 2>"$T/err" ||
 	fail "handing in and out: $(cat "$T/err" "$T/json")"
 [ "$(cat out/d/file)" = handed-in ] || fail "--output: $(ls -lR out)"
 [ "$(stat -c %u out out/d out/d/file log | sort -u)" = 0 ] || fail "owners: $(stat -c '%n %u' out out/d out/d/file log)"
@@ -145,7 +157,8 @@ refused log-nowhere "cannot write the log .*No such file" as_user --audit /no/su
 cd "$T" || die cd
 
 # the supervisor dies: the keeper, who is not root any more, still ends the log
-timeout 30 "$CALLGATE" run --user $RUN_UID --audit "$T/mine/killed" -x /usr/bin -- /usr/bin/sleep 20 </dev/null 2>"$T/err" &
+timeout 30 "$CALLGATE" run --user $RUN_UID --audit "$T/mine/killed" -x /usr/bin -- /usr/bin/sleep 20 \
+	</dev/null 2>"$T/err" &
 shell=$!
 for _ in {1..200}; do
 	sleeper=$(pgrep -u $RUN_UID -x sleep -n) && break
@@ -154,7 +167,8 @@ done
 kill -9 "$(ps -o ppid= -p "$sleeper" | tr -d ' ')"
 wait "$shell"
 [ $? = 125 ] || fail "the supervisor's death was not told"
-tail -n 1 "$T/mine/killed" | grep -q '"error"' || fail "the log of a dead supervisor: $(tail -n 1 "$T/mine/killed" | cut -c 1-200)"
+tail -n 1 "$T/mine/killed" | grep -q '"error"' ||
+	fail "the log of a dead supervisor: $(tail -n 1 "$T/mine/killed" | cut -c 1-200)"
 kill -0 "$sleeper" 2>/dev/null && fail "the program lives on"
 
 # ---- somebody was in the scratch space before us ----
@@ -165,11 +179,14 @@ chmod 700 "$BASE"
 squatted()
 {
 	as_user -- /usr/bin/true >"$T/out" 2>&1 || fail "$1: the run ended with $?: $(cat "$T/out")"
-	[ "$(grep -c "$BASE cannot be used as scratch space: .*; this run has $BASE-......" "$T/out")" = 1 ] || fail "$1: $(cat "$T/out")"
+	[ "$(grep -c "$BASE cannot be used as scratch space: .*; this run has $BASE-......" "$T/out")" = 1 ] ||
+		fail "$1: $(cat "$T/out")"
 	as_user --quiet -- /usr/bin/true >"$T/out" 2>&1 || fail "$1, quiet: the run ended with $?"
 	[ -s "$T/out" ] && fail "$1: said in spite of --quiet: $(cat "$T/out")"
-	[ -z "$(find "$BASE"-* -mindepth 1 ! -path '*/spare' ! -path '*/spare/*' 2>/dev/null)" ] || fail "$1: left: $(find "$BASE"-*)"
-	[ -z "$(find "$T/tmp" -path "$BASE-*" ! -uid $RUN_UID)" ] || fail "$1: not the user's: $(find "$T/tmp" -path "$BASE-*" -ls)"
+	[ -z "$(find "$BASE"-* -mindepth 1 ! -path '*/spare' ! -path '*/spare/*' 2>/dev/null)" ] ||
+		fail "$1: left: $(find "$BASE"-*)"
+	[ -z "$(find "$T/tmp" -path "$BASE-*" ! -uid $RUN_UID)" ] ||
+		fail "$1: not the user's: $(find "$T/tmp" -path "$BASE-*" -ls)"
 }
 squatted foreign-base
 [ "$(stat -c '%u %a' "$BASE")" = "$OTHER 700" ] || fail "another's directory was changed: $(stat -c '%u %a' "$BASE")"
@@ -192,14 +209,16 @@ chmod 000 "$T/grant/nobodys"
 mkdir -m 700 "$T/grant/theirs"
 echo x >"$T/grant/theirs/file"
 chown -R $OTHER:$OTHER "$T/grant/theirs"
-for command in "cat '$T/grant/nobodys'" "cat '$T/grant/theirs/file'" "touch '$T/grant/theirs/new'" "chmod 644 '$T/grant/nobodys'" "ln '$T/grant/nobodys' '$T/grant/link'"; do
+for command in "cat '$T/grant/nobodys'" "cat '$T/grant/theirs/file'" "touch '$T/grant/theirs/new'" \
+	"chmod 644 '$T/grant/nobodys'" "ln '$T/grant/nobodys' '$T/grant/link'"; do
 	native /usr/bin/sh -c "$command" >"$T/native" 2>&1
 	cg run -x /usr/bin -W "$T/grant" -W "$T/open" -- /usr/bin/sh -c "$command" >"$T/inside" 2>&1
 	cmp -s "$T/native" "$T/inside" || fail "$command: natively $(cat "$T/native"), inside $(cat "$T/inside")"
 	grep -qE "Permission denied|not permitted" "$T/inside" || fail "$command: not refused: $(cat "$T/inside")"
 done
 
-# ---- an ordinary user with a further group: the supervisor opens what he may open, by his groups, and nothing else ----
+# ---- an ordinary user with a further group: the supervisor opens what he may open, by his groups, and nothing else
+# ----
 echo by-group >"$T/grant/by-group"
 chown 0:$RUN_UID "$T/grant/by-group"
 chmod 640 "$T/grant/by-group"
@@ -207,9 +226,11 @@ CALLGATE_PROFILES=$SRC/policy/profiles "$CALLGATE" show -x /usr/bin -r "$T/grant
 chmod 644 "$T/open/p.json" # a policy of its own: the profiles may be closed to that user
 if setpriv --reuid=$OTHER --regid=$OTHER --clear-groups test -x "$CALLGATE"; then
 	as_other=(setpriv "--reuid=$OTHER" "--regid=$OTHER")
-	[ "$("${as_other[@]}" --groups=$OTHER,$RUN_UID "$CALLGATE" run -p "$T/open/p.json" -- /usr/bin/cat "$T/grant/by-group" 2>&1)" = by-group ] ||
+	[ "$("${as_other[@]}" --groups=$OTHER,$RUN_UID "$CALLGATE" run -p "$T/open/p.json" \
+		-- /usr/bin/cat "$T/grant/by-group" 2>&1)" = by-group ] ||
 		fail "a further group does not count inside"
-	out=$("${as_other[@]}" --clear-groups "$CALLGATE" run -p "$T/open/p.json" -- /usr/bin/cat "$T/grant/by-group" 2>&1) && fail "read without the group: $out"
+	out=$("${as_other[@]}" --clear-groups "$CALLGATE" run -p "$T/open/p.json" \
+		-- /usr/bin/cat "$T/grant/by-group" 2>&1) && fail "read without the group: $out"
 	grep -q "Permission denied" <<<"$out" || fail "without the group: $out"
 	# and --user takes away root's
 	out=$(setpriv --groups=0,$OTHER "$CALLGATE" run --user $OTHER:$OTHER -x /usr/bin -- /usr/bin/id -G)

@@ -6,13 +6,15 @@
 need jq
 OPEN=$CASES/callgate-open
 [ -x "$OPEN" ] || skip "not built: $OPEN"
-"$OPEN" run --json --profile minimal -x /bin/true -- /bin/true 2>/dev/null | jq -e .enforcement.landlock.active >/dev/null ||
+"$OPEN" run --json --profile minimal -x /bin/true -- /bin/true 2>/dev/null |
+	jq -e .enforcement.landlock.active >/dev/null ||
 	skip "no Landlock here"
 
 # Static programs that end with 2, since no library can be opened.
 starter=$CASES/cases-second-lock
 mkdir -p "$T/ro/tree/deep" "$T/ro/glob/dir1" "$T/ro/glob/dir2" "$T/ro/wide/a/b" "$T/ro/one" "$T/ro/denied" "$T/w/made"
-for name in tree/deep/program glob/tool-1 glob/tool-2 glob/other glob/dir1/tool-3 glob/dir2/tool-4 wide/a/b/run one/this one/that \
+for name in tree/deep/program glob/tool-1 glob/tool-2 glob/other glob/dir1/tool-3 glob/dir2/tool-4 wide/a/b/run \
+	one/this one/that \
 	denied/x; do
 	cp "$starter" "$T/ro/$name"
 done
@@ -20,16 +22,19 @@ ln -s other "$T/ro/glob/tool-link"
 printf '#!%s/ro/one/this\n' "$T" >"$T/ro/one/script"
 printf '#!%s/ro/one/that\n' "$T" >"$T/ro/one/script-of-that"
 chmod 755 "$T"/ro/one/script*
-jq -n --arg d "$T" --arg starter "$starter" '{version: 1, extends: ["minimal"], filesystem: {read: [$d + "/ro"], exec: [$starter,
+jq -n --arg d "$T" --arg starter "$starter" '{version: 1, extends: ["minimal"], filesystem: {read: [$d + "/ro"],
+	exec: [$starter,
 	"/usr/bin/env", "/usr/bin/cp", "/usr/bin/rm", "/usr/bin/mkdir", "/usr/bin/mv", "/usr/bin/bash", $d + "/ro/tree",
-	$d + "/ro/glob/tool-*", $d + "/ro/glob/*1/tool-*", $d + "/ro/wide/**/run", $d + "/ro/one/this", $d + "/ro/one/script*",
+	$d + "/ro/glob/tool-*", $d + "/ro/glob/*1/tool-*", $d + "/ro/wide/**/run", $d + "/ro/one/this",
+	$d + "/ro/one/script*",
 	"@workdir/bin/**", "@workdir/made", "@workdir/a.out"]}}' >"$T/policy.json"
 
 inside()
 {
 	local callgate=$1
 	shift
-	timeout -k 5 "$LIVE_TIMEOUT" "$callgate" run --without namespaces -p "$T/policy.json" -w "$T/w" -- "$@" >"$T/out" 2>&1 </dev/null
+	timeout -k 5 "$LIVE_TIMEOUT" "$callgate" run --without namespaces -p "$T/policy.json" -w "$T/w" -- "$@" \
+		>"$T/out" 2>&1 </dev/null
 }
 
 # can WHAT PROGRAM [STATUS], cannot WHAT PROGRAM: whether it can be executed.
@@ -69,7 +74,8 @@ inside "$OPEN" /usr/bin/env
 grep -q 'error while loading shared libraries' "$T/out" || fail "the system's loader does not run: $(cat "$T/out")"
 
 # A redirect shows what may be executed under its own name; in a mount namespace it is a mount of its own.
-jq -n --arg d "$T" --arg starter "$starter" '{version: 1, filesystem: {read: [$d + "/ro"], exec: [$starter, $d + "/ro/tree"],
+jq -n --arg d "$T" --arg starter "$starter" '{version: 1, filesystem: {read: [$d + "/ro"],
+	exec: [$starter, $d + "/ro/tree"],
 	write: ["@workdir"], redirect: [{from: ($d + "/ro/one"), to: ($d + "/ro/tree/deep")}]}}' >"$T/redirect.json"
 for without in cgroups namespaces; do
 	cg run --without $without -p "$T/redirect.json" -w "$T/w" -- "$starter" exec "$T/ro/one/program" >"$T/out" 2>&1
@@ -113,7 +119,8 @@ EOF
 }
 crowded run --profile minimal -x "$starter" -w "$T/w" -- "$starter"
 status=$?
-[ "$status $(grep -c "too many domains" "$T/out")" = "125 1" ] || fail "below sixteen domains it ended with $status: $(cat "$T/out")"
+[ "$status $(grep -c "too many domains" "$T/out")" = "125 1" ] ||
+	fail "below sixteen domains it ended with $status: $(cat "$T/out")"
 crowded run --without landlock --profile minimal -x "$starter" -w "$T/w" -- "$starter"
 [ $? = 2 ] || fail "below sixteen domains, without another one: $(cat "$T/out")"
 # A domain forbids renaming between directories; the scratch space is removed all the same, however deep.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What keeper and supervisor are once a run is on: without privileges, secrets, foreign descriptors, core dumps; each under
-# a filter of its own; less likely to be killed for memory than the program.
+# What keeper and supervisor are once a run is on: without privileges, secrets, foreign descriptors, core dumps; each
+# under a filter of its own; less likely to be killed for memory than the program.
 . "$(dirname "$0")/../lib.sh"
 need jq pgrep
 SECRET=canary-$RANDOM$RANDOM$RANDOM
@@ -15,7 +15,8 @@ field()
 start()
 {
 	mkfifo "$T/status"
-	timeout 40 "$CALLGATE" run --status-fd 9 ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} "$@" 9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
+	timeout 40 "$CALLGATE" run --status-fd 9 ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} "$@" \
+		9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
 	shell=$!
 	read -r -t 10 line <"$T/status"
 	rm "$T/status"
@@ -43,7 +44,8 @@ export CALLER_SECRET=$SECRET
 start -x /usr/bin -- /usr/bin/sleep 30
 exec 7<&- 8>&-
 for pid in "$keeper" "$supervisor" "$program"; do
-	[ -r "/proc/$pid/environ" ] && grep -qa "$SECRET" "/proc/$pid/environ" && fail "process $pid has the secret in its environ"
+	[ -r "/proc/$pid/environ" ] && grep -qa "$SECRET" "/proc/$pid/environ" &&
+		fail "process $pid has the secret in its environ"
 	for fd in "/proc/$pid/fd"/*; do
 		case $(readlink "$fd") in
 		"$T/secret-"*) fail "process $pid holds descriptor ${fd##*/}, the caller's" ;;
@@ -81,7 +83,8 @@ for pid in "$keeper" "$supervisor" "$program"; do
 	[ "$(field "$pid" Seccomp)" = 2 ] || ! layer self_filter || fail "process $pid has no filter"
 	core='1 1' # which a piped core_pattern heeds; 0 it does not
 	[ "$(ulimit -H -c)" != 0 ] || [ "$(id -u)" = 0 ] || core='0 0'
-	[ "$(awk '/Max core file size/ { print $5, $6 }' "/proc/$pid/limits")" = "$core" ] || fail "process $pid may leave a core file"
+	[ "$(awk '/Max core file size/ { print $5, $6 }' "/proc/$pid/limits")" = "$core" ] ||
+		fail "process $pid may leave a core file"
 done
 # A new user namespace begins with a full one; without any, an ordinary user cannot empty his.
 if [ "$(id -u)" = 0 ] || layer userns; then
@@ -90,7 +93,8 @@ if [ "$(id -u)" = 0 ] || layer userns; then
 	done
 fi
 for thread in "/proc/$supervisor/task"/*; do
-	[ "$(awk '$1 == "Seccomp:" { print $2 }' "$thread/status")" = 2 ] || ! layer self_filter || fail "the supervisor's thread ${thread##*/} has no filter"
+	[ "$(awk '$1 == "Seccomp:" { print $2 }' "$thread/status")" = 2 ] || ! layer self_filter ||
+		fail "the supervisor's thread ${thread##*/} has no filter"
 done
 # not dumpable: what is theirs in /proc is root's, and nobody may trace them
 for pid in "$keeper" "$supervisor"; do
@@ -102,9 +106,11 @@ for pid in "$keeper" "$supervisor"; do
 	fi
 done
 before=$(cat "/proc/$$/oom_score_adj")
-[ "$(cat "/proc/$program/oom_score_adj")" -ge 800 ] || fail "the program's oom_score_adj is $(cat "/proc/$program/oom_score_adj")"
+[ "$(cat "/proc/$program/oom_score_adj")" -ge 800 ] ||
+	fail "the program's oom_score_adj is $(cat "/proc/$program/oom_score_adj")"
 for pid in "$keeper" "$supervisor"; do
-	[ "$(cat "/proc/$pid/oom_score_adj")" = "$before" ] || fail "process $pid: oom_score_adj is $(cat "/proc/$pid/oom_score_adj")"
+	[ "$(cat "/proc/$pid/oom_score_adj")" = "$before" ] ||
+		fail "process $pid: oom_score_adj is $(cat "/proc/$pid/oom_score_adj")"
 done
 stop
 
@@ -126,13 +132,15 @@ printf '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin
 [ "$(cg run -p <(cat "$T/p.json") -- /usr/bin/echo through)" = through ] || fail "a policy from a pipe"
 
 # ---- and it is said ----
-layer self_filter || cg run --json -x /usr/bin -- /usr/bin/true | jq -r .enforcement.self_filter.why | grep -q sanitizer ||
+layer self_filter || cg run --json -x /usr/bin -- /usr/bin/true | jq -r .enforcement.self_filter.why |
+	grep -q sanitizer ||
 	fail "self_filter is not active"
 LIVE_WITHOUT=self_filter start -x /usr/bin -- /usr/bin/sleep 30
 [ "$(field "$supervisor" Seccomp)" = "$(field $$ Seccomp)" ] || fail "--without self_filter: there is one"
 stop
 
-# ---- a supervisor that its own filter kills is told about; the first process of a pid namespace takes no such signal from us ----
+# ---- a supervisor that its own filter kills is told about; the first process of a pid namespace takes no such signal
+# from us ----
 LIVE_WITHOUT=pidns start -x /usr/bin -- /usr/bin/sleep 30
 kill -SYS "$supervisor"
 wait "$shell"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The run has namespaces of its own of every kind, the kernel resolves nothing there but the view, all of it dies with the
-# supervisor; and what a system does not permit is left out and said.
+# The run has namespaces of its own of every kind, the kernel resolves nothing there but the view, all of it dies with
+# the supervisor; and what a system does not permit is left out and said.
 . "$(dirname "$0")/../lib.sh"
 need jq unshare setpriv awk
 [ -z "${LIVE_WITHOUT:-}" ] || skip "runs go without $LIVE_WITHOUT"
@@ -23,7 +23,8 @@ tried()
 {
 	local name=$1
 	shift
-	"$@" timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended -- sh -c "$work" </dev/null >"$T/$name" 2>"$T/err"
+	"$@" timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended -- sh -c "$work" \
+		</dev/null >"$T/$name" 2>"$T/err"
 	[ "$(jq -r .stdout "$T/$name")" = text ] || fail "$name: $(cat "$T/$name" "$T/err")"
 }
 
@@ -44,7 +45,8 @@ tried all env
 for kind in $kinds namespaces; do
 	for side in with without; do
 		[ $side = with ] && [ "$kind" = namespaces ] && continue
-		timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended --without "$kind" -- sh -c "$work" </dev/null >"$T/less" 2>&1
+		timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --json --profile extended --without "$kind" \
+			-- sh -c "$work" </dev/null >"$T/less" 2>&1
 		[ "$(jq -r .stdout "$T/less")" = text ] || fail "--without $kind: $(cat "$T/less")"
 	done
 done
@@ -54,7 +56,8 @@ if [ "$(jq -r .enforcement.pidns.active "$T/all")" != true ]; then
 	exit
 fi
 
-# A procfs of which parts are hidden, as in containers: the kernel gives out no other one. Of every one: a chroot's counts, too.
+# A procfs of which parts are hidden, as in containers: the kernel gives out no other one. Of every one: a chroot's
+# counts, too.
 # shellcheck disable=SC2016 # the inner shell's
 tried masked unshare --user --map-root-user --mount sh -c '
 	for proc in $(awk "/ - proc / && \$4 == \"/\" {print \$5}" /proc/self/mountinfo); do mount -t tmpfs none "$proc/sys" || exit; done
@@ -68,7 +71,8 @@ has "$T/privileged" userns false
 has "$T/privileged" pidns true
 # All of them but one kind: neither one clone that makes all, nor the thread that makes the network's, hides that.
 for kind in net ipc uts cgroup; do
-	tried "no-$kind" unshare --user --map-root-user sh -c "echo 0 >/proc/sys/user/max_${kind}_namespaces && exec \"\$@\"" sh
+	tried "no-$kind" unshare --user --map-root-user sh \
+		-c "echo 0 >/proc/sys/user/max_${kind}_namespaces && exec \"\$@\"" sh
 	has "$T/no-$kind" "${kind}ns" false
 	jq -e ".enforcement.${kind}ns.why | startswith(\"refused by the system: \")" "$T/no-$kind" >/dev/null ||
 		fail "no $kind: not said: $(jq -c ".enforcement.${kind}ns" "$T/no-$kind")"
@@ -87,9 +91,11 @@ refused "${none[@]}"
 # ---- with all of them, seen from outside ----
 
 cg run --require namespaces -- true 2>"$T/err" || fail "--require namespaces: $(cat "$T/err")"
-jq -n --arg w "$T/w" '{version: 1, name: "t", extends: ["extended"], filesystem: {deny: ["\($w)/hidden", "\($w)/denied"]}}' >"$T/p.json"
+jq -n --arg w "$T/w" '{version: 1, name: "t", extends: ["extended"],
+	filesystem: {deny: ["\($w)/hidden", "\($w)/denied"]}}' >"$T/p.json"
 mark=61.$$$RANDOM
-cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- sh -c "ls -A / >names; uname -n >>names; cat /etc/shadow; exec sleep $mark" \
+cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- sh -c \
+	"ls -A / >names; uname -n >>names; cat /etc/shadow; exec sleep $mark" \
 	>"$T/out" 2>"$T/err" &
 keeper=$!
 program=
@@ -106,7 +112,8 @@ for kind in user mnt pid ipc uts net cgroup; do
 	[ "$(readlink "$sees/ns/$kind")" != "$(readlink "/proc/self/ns/$kind")" ] || fail "its $kind namespace is ours"
 done
 
-diff <(cd "$sees/root" && ls -A && uname -n) "$T/w/names" >"$T/diff" || fail "the kernel's root is not the view's: $(cat "$T/diff")"
+diff <(cd "$sees/root" && ls -A && uname -n) "$T/w/names" >"$T/diff" ||
+	fail "the kernel's root is not the view's: $(cat "$T/diff")"
 for path in /etc/shadow "$T/secret" "$T/home" /proc/kcore; do
 	[ ! -e "$sees/root$path" ] || [ "$path" = /proc/kcore ] || fail "the kernel finds $path"
 done
@@ -123,10 +130,12 @@ inside=$(awk '/^NSpid:/ {print $NF}' "$sees/status")
 [ "$inside" -lt 50 ] || fail "its number inside is $inside"
 audit_has ".syscall == \"execve\" and .pid == $inside and .host_pid == $program and (.path | endswith(\"/sleep\"))"
 audit_has ".path == \"/etc/shadow\" and .verdict == \"deny\" and .host_pid > 0 and .pid < 50 and .host_pid != .pid"
-"$CALLGATE" audit show --pid "$program" "$T/audit" | grep -q sleep || fail "audit show --pid does not know the number outside"
+"$CALLGATE" audit show --pid "$program" "$T/audit" | grep -q sleep ||
+	fail "audit show --pid does not know the number outside"
 
 supervisor=$(awk '{print $4}' "$sees/stat")
-[ "$(awk '/^NSpid:/ {print $NF}' "/proc/$supervisor/status")" = 1 ] || fail "the supervisor is not the run's first process"
+[ "$(awk '/^NSpid:/ {print $NF}' "/proc/$supervisor/status")" = 1 ] ||
+	fail "the supervisor is not the run's first process"
 kill -KILL "$supervisor"
 for _ in $(seq 20); do
 	kill -0 "$program" 2>/dev/null || break

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The second lock holds without the first: with a filter that lets everything through, and no namespaces, a hostile program
-# is left without a file and a connection. Three runs: that one; the control, in which Landlock is off as well and all must
-# be had; and the true program, which holds all of it and what Landlock alone cannot.
+# The second lock holds without the first: with a filter that lets everything through, and no namespaces, a hostile
+# program is left without a file and a connection. Three runs: that one; the control, in which Landlock is off as well
+# and all must be had; and the true program, which holds all of it and what Landlock alone cannot.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../canary.sh"
 need jq "$PYTHON" setsid
@@ -14,7 +14,8 @@ abi=$("$OPEN" run --json --without namespaces --profile minimal -x /bin/true -- 
 # Loud about it everywhere.
 "$OPEN" --version 2>"$T/err" | grep -q 'CONFINES NOTHING' || fail "--version says nothing of the open filter"
 grep -q 'FIRST LOCK IS OFF' "$T/err" || fail "no warning on stderr"
-"$CALLGATE" --version 2>&1 | grep -qi 'confines nothing\|first lock' && fail "the true program says that it has an open filter"
+"$CALLGATE" --version 2>&1 | grep -qi 'confines nothing\|first lock' &&
+	fail "the true program says that it has an open filter"
 
 # attempt PROGRAM WITHOUT: what it got, in $T/out. Fresh victims each time.
 attempt()
@@ -29,8 +30,10 @@ attempt()
 	printf '#!/bin/sh\nexit 0\n' >"$T/w/script"
 	chmod 755 "$T/w/script"
 	canary_start
-	timeout -k 5 "$LIVE_TIMEOUT" "$1" run --json --without "$2" --profile minimal -x "$CASES/cases-second-lock" -w "$T/w" -- \
-		"$CASES/cases-second-lock" "$T/outside" "$T/w" "$T/home2" "$(canary tcp)" "$(canary udp)" "$(canary abstract)" \
+	timeout -k 5 "$LIVE_TIMEOUT" "$1" run --json --without "$2" --profile minimal -x "$CASES/cases-second-lock" \
+		-w "$T/w" -- \
+		"$CASES/cases-second-lock" "$T/outside" "$T/w" "$T/home2" "$(canary tcp)" "$(canary udp)" \
+		"$(canary abstract)" \
 		"$(canary path)" "$CANARY_PID" "$abi" </dev/null >"$T/result" 2>"$T/err"
 	jq -r .stdout "$T/result" >"$T/out" || die "no result: $(cat "$T/err")"
 }
@@ -44,7 +47,8 @@ attempt "$OPEN" namespaces
 grep '^got ' "$T/out" | head -n 20 >"$T/got"
 [ ! -s "$T/got" ] || fail "without the first lock it got: $(cat "$T/got")"
 grep -q '^unheld stat$' "$T/out" || fail "it did not run, or the filter is not open: $(cat "$T/out" "$T/err")"
-[ "$(same_tree "$T/outside")" = "$(printf '%s\n' "d 4096 " "d 4096 sub" "f 7 victim" | sed "s/4096/$(stat -c %s "$T/outside")/" | sort)" ] ||
+[ "$(same_tree "$T/outside")" = "$(printf '%s\n' "d 4096 " "d 4096 sub" "f 7 victim" |
+	sed "s/4096/$(stat -c %s "$T/outside")/" | sort)" ] ||
 	fail "the directory outside changed: $(same_tree "$T/outside")"
 ! grep -qv '^socket \(tcp\|udp\|path\)$' "$CANARY/contacts" || fail "the canary was reached: $(cat "$CANARY/contacts")"
 kill -0 "$CANARY_PID" || fail "the canary is dead"
@@ -59,11 +63,14 @@ done >"$T/undocumented"
 # The control: neither lock. What is not had now, the first run proves nothing about.
 attempt "$OPEN" namespaces,landlock
 canary_stop
-for what in "read /etc/passwd" "list /etc" "write /dev/null" "create $T/outside" "create $T/w" "create /tmp" "mkdir $T/outside" \
-	"mkfifo $T/home2" "mknod $T/outside" "symlink $T/outside" "socket $T/outside" "tmpfile $T/w" "read $T/outside/victim" \
+for what in "read /etc/passwd" "list /etc" "write /dev/null" "create $T/outside" "create $T/w" "create /tmp" \
+	"mkdir $T/outside" \
+	"mkfifo $T/home2" "mknod $T/outside" "symlink $T/outside" "socket $T/outside" "tmpfile $T/w" \
+	"read $T/outside/victim" \
 	"write $T/outside/victim" "truncate $T/outside/victim" "overwrite $T/outside/victim" "link $T/outside/victim" \
 	"rename $T/outside/victim" "exchange $T/outside/victim" "unlink" "rmdir" "reopen /etc/passwd" "exec /bin/true" \
-	"loader /bin/true" "script" "tcp connect" "tcp bind" "abstract connect" "signal kill" "signal pidfd" "signal supervisor"; do
+	"loader /bin/true" "script" "tcp connect" "tcp bind" "abstract connect" "signal kill" "signal pidfd" \
+	"signal supervisor"; do
 	case $what in
 	truncate*) [ "$abi" -ge 3 ] || continue ;;
 	tcp*) [ "$abi" -ge 4 ] || continue ;;
@@ -76,7 +83,8 @@ done
 attempt "$CALLGATE" namespaces
 canary_untouched
 canary_stop
-grep "^got .*\($T/outside\|$T/home2\)\|^got \(exec\|loader\|script\|tcp\|abstract\|signal\|ptrace\|memory\|descriptor\)\|^unheld" \
+grep \
+	"^got .*\($T/outside\|$T/home2\)\|^got \(exec\|loader\|script\|tcp\|abstract\|signal\|ptrace\|memory\|descriptor\)\|^unheld" \
 	"$T/out" >"$T/got"
 [ ! -s "$T/got" ] || fail "inside it got: $(cat "$T/got")"
 grep -q "^got create $T/w" "$T/out" || fail "it did not even get what is granted: $(cat "$T/out")"

@@ -22,7 +22,8 @@ contained()
 		shift
 		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none --user 1000 \
 			--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$@"
-	' sh "$T" "${options[@]}" --rootfs /:O env -i PATH="$PATH" CALLGATE_PROFILES="$T/tree/policy/profiles" "$@" </dev/null
+	' sh "$T" "${options[@]}" --rootfs /:O env -i PATH="$PATH" CALLGATE_PROFILES="$T/tree/policy/profiles" "$@" \
+		</dev/null
 }
 
 # doctor OPTION…: its result in such a container goes to $T/json.
@@ -32,15 +33,25 @@ doctor()
 	jq -e . "$T/json" >/dev/null || die "no result: $(head -n 3 "$T/err")"
 }
 
-lacks() { jq -e --arg layer "$1" '.layers[$layer].active == false' "$T/json" >/dev/null || fail "$2: there is a layer $1 already"; }
-has() { jq -e --arg layer "$1" '.layers[$layer].active' "$T/json" >/dev/null || fail "$2: no layer $1: $(jq -c '.layers[] | .why' "$T/json")"; }
+lacks()
+{
+	jq -e --arg layer "$1" '.layers[$layer].active == false' "$T/json" >/dev/null ||
+		fail "$2: there is a layer $1 already"
+}
+has()
+{
+	jq -e --arg layer "$1" '.layers[$layer].active' "$T/json" >/dev/null ||
+		fail "$2: no layer $1: $(jq -c '.layers[] | .why' "$T/json")"
+}
 advised() { jq -r --arg title "$1" '.advice[] | select(.title == $title) | .text' "$T/json"; }
 
 contained -- true >"$T/start" 2>&1 || skip "podman cannot start a container here: $(tail -n 1 "$T/start")"
 
 # A profile such as Docker's: no namespaces. The advice's lines of JSON go into its "syscalls".
-jq '.syscalls |= map(.names -= ["unshare", "clone", "clone3", "mount", "umount2", "pivot_root", "fsopen", "fsconfig", "fsmount", "open_tree",
-	"move_mount", "mount_setattr", "chroot", "pidfd_getfd", "setns"]) | .syscalls += [{"names": ["clone"], "action": "SCMP_ACT_ALLOW",
+jq '.syscalls |= map(.names -= ["unshare", "clone", "clone3", "mount", "umount2", "pivot_root", "fsopen", "fsconfig",
+	"fsmount", "open_tree",
+	"move_mount", "mount_setattr", "chroot", "pidfd_getfd", "setns"]) | .syscalls += [{"names": ["clone"],
+	"action": "SCMP_ACT_ALLOW",
 	"args": [{"index": 0, "value": 2114060288, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]}]' $OWN >"$T/docker.json"
 doctor --security-opt "seccomp=$T/docker.json"
 lacks userns "Docker's profile"

@@ -26,7 +26,8 @@ examine()
 	shift
 	timeout 20 "$@" "$CALLGATE" doctor --json >"$D" 2>"$T/err" </dev/null
 	status=$?
-	[ $status = "$want" ] || fail "doctor ends with $status, not $want: $(cat "$T/err") $(jq -c '[.works, .reason]' "$D")"
+	[ $status = "$want" ] || fail "doctor ends with $status, not $want: $(cat "$T/err") $(jq -c '[.works,
+		.reason]' "$D")"
 	jq -e '.schema == "callgate-doctor/1"' "$D" >/dev/null || die "no JSON: $(head -c 300 "$D")"
 	[ ! -s "$T/err" ] || fail "on standard error: $(cat "$T/err")"
 }
@@ -37,7 +38,8 @@ says()
 	jq -e "def state(name): .checks[] | select(.name == name) | .state;
 		def text(name): .checks[] | select(.name == name) | .text;
 		def advice(part): [.advice[].text | contains(part)] | any; $1" "$D" >/dev/null ||
-		fail "$2: not so: $1: $(jq -c '[.checks[] | select(.state != "works") | [.name, .state, .text]], .run, [.advice[].title]' "$D")"
+		fail "$2: not so: $1: $(jq -c '[.checks[] | select(.state != "works") | [.name, .state, .text]], .run,
+		[.advice[].title]' "$D")"
 }
 
 # agrees COMMAND…: the layers it tells are those of a run below COMMAND that asks for limits, and those expected.
@@ -46,8 +48,10 @@ agrees()
 	local run
 	run=$(timeout 20 "$@" "$CALLGATE" run --json --memory 300M --pids 100 -- /bin/true </dev/null)
 	[ "$(jq -r .status <<<"$run")" = ok ] || fail "$*: no run: $(jq -c .error <<<"$run")"
-	[ "$(jq -cS '.enforcement | map_values(.active)' <<<"$run")" = "$(jq -cS '.layers | map_values(.active)' "$D")" ] ||
-		fail "$*: doctor says $(jq -c '.layers | map_values(.active)' "$D"), a run has $(jq -c '.enforcement | map_values(.active)' <<<"$run")"
+	[ "$(jq -cS '.enforcement | map_values(.active)' <<<"$run")" \
+		= "$(jq -cS '.layers | map_values(.active)' "$D")" ] ||
+		fail "$*: doctor says $(jq -c '.layers | map_values(.active)' "$D"), a run has $(jq -c '.enforcement |
+		map_values(.active)' <<<"$run")"
 	says '.run.tried and .run.contradictions == [] and ([.layers[] | .active == .expected] | all)' "$*"
 }
 
@@ -83,7 +87,8 @@ says 'state("scratch") == "lacks" and advice("TMPDIR=/var/tmp") and (.reason | c
 
 # ---- inside of a run ----
 # shellcheck disable=SC2016 # the inner shell's
-timeout 40 "$CALLGATE" run --profile extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" -r "$SRC" -r "$BUILD" \
+timeout 40 "$CALLGATE" run --profile extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" \
+	-r "$SRC" -r "$BUILD" \
 	-- /bin/sh -c '"$1" doctor --json; echo "status $?"' sh "$CALLGATE" >"$D.nested" 2>"$T/err" </dev/null
 grep -qx 'status 1' "$D.nested" || fail "nested: $(tail -n 1 "$D.nested") $(cat "$T/err")"
 grep -vx 'status [0-9]*' "$D.nested" >"$D"
@@ -91,8 +96,8 @@ says '.works == false and (text("seccomp_notify") | contains("callgate run")) an
 says '[.advice[].title] == ["one listener only"]' nested
 
 # ---- without what a kernel, a profile or a setting withholds ----
-# A filter that gives system calls an errno: NUMBER:ERRNO,… with "listener" for seccomp(2) that wants one and "namespaces" for
-# clone(2) that makes some.
+# A filter that gives system calls an errno: NUMBER:ERRNO,… with "listener" for seccomp(2) that wants one and
+# "namespaces" for clone(2) that makes some.
 cat >"$T/refuse.py" <<'PY'
 import ctypes, os, struct, sys
 code = struct.pack("HBBI", 0x20, 0, 0, 0)
@@ -143,7 +148,8 @@ refusing() { echo "$PYTHON $T/refuse.py $1 /usr/bin/env"; }
 	examine 1 $(refusing $nr_readv:38)
 	says 'state("process_memory") == "lacks" and .works == false' no-readv
 	examine 1 $(refusing listener:1)
-	says 'state("seccomp_notify") == "lacks" and state("seccomp_filter") == "works" and (.reason | contains("listener"))' no-listener
+	says 'state("seccomp_notify") == "lacks" and state("seccomp_filter") == "works" and (.reason |
+		contains("listener"))' no-listener
 }
 
 # A limit of user namespaces that holds in one user namespace alone; none can be made below it.
@@ -151,7 +157,8 @@ if unshare -U true 2>/dev/null; then
 	# shellcheck disable=SC2016 # the inner shell's
 	without=(unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh)
 	examine 0 "${without[@]}"
-	says 'state("userns") == "lacks" and (text("userns") | contains("max_user_namespaces")) and advice("user.max_user_namespaces=")' no-userns
+	says 'state("userns") == "lacks" and (text("userns") | contains("max_user_namespaces")) and
+		advice("user.max_user_namespaces=")' no-userns
 	agrees "${without[@]}"
 fi
 
@@ -167,7 +174,8 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	says 'state("core_pattern") == "works" and (text("core_pattern") | contains("/usr/bin/handler"))' handler
 	echo '@/run/handler.socket' >"$T/kernel/core_pattern"
 	examine 0 "${covered[@]}"
-	says 'state("core_pattern") == "warns" and (text("core_pattern") | contains("/run/handler.socket")) and advice("core_pattern=core")' handler
+	says 'state("core_pattern") == "warns" and (text("core_pattern") | contains("/run/handler.socket")) and
+		advice("core_pattern=core")' handler
 	# shellcheck disable=SC2046 # words
 	examine 1 "${covered[@]}" $(refusing $nr_ptrace:1)
 	says '(text("exec_tracing") | contains("ptrace_scope is 2")) and advice("ptrace_scope=1")' yama

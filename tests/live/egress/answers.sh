@@ -1,6 +1,6 @@
 #!/bin/bash
-# What servers answer comes to clients as without callgate: HTTP/1.0, no length, hints, trailers, events as they come, an
-# answer before the request is whole, 100-continue, pipelining; plain and in opened TLS.
+# What servers answer comes to clients as without callgate: HTTP/1.0, no length, hints, trailers, events as they come,
+# an answer before the request is whole, 100-continue, pipelining; plain and in opened TLS.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -14,15 +14,18 @@ endpoint='"host": "answers.test", "private": true, "http": ["GET,POST,PUT /**"],
 net_policy "{\"allow\": [{$endpoint: \"http\", \"port\": $http}, {$endpoint: \"https\", \"port\": $https}],
 	\"resolve\": {\"answers.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
 cp "$SRC/tests/cases/net-answers.py" "$T/home/client.py"
-native "$PYTHON" "$T/home/client.py" "http://localhost:$http" >"$T/expected" 2>"$T/err" || die "natively: $(tail -n 3 "$T/err")"
+native "$PYTHON" "$T/home/client.py" "http://localhost:$http" >"$T/expected" 2>"$T/err" ||
+	die "natively: $(tail -n 3 "$T/err")"
 
 for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	for url in "http://answers.test:$http" "https://answers.test:$https"; do
 		net_run -r "$T/home" -- "$PYTHON" "$T/home/client.py" "$url" >"$T/out" 2>"$T/err"
-		cmp -s "$T/expected" "$T/out" || fail "${where}$url: $(diff "$T/expected" "$T/out" | head -n 10); $(tail -n 3 "$T/err")"
+		cmp -s "$T/expected" "$T/out" ||
+			fail "${where}$url: $(diff "$T/expected" "$T/out" | head -n 10); $(tail -n 3 "$T/err")"
 		[ "$(jq -s '[.[] | select(.event == "request")] | length' "$T/audit")" = 73 ] ||
-			fail "${where}$url: not 73 requests on record: $(jq -c 'select(.event == "request") | .path' "$T/audit" | sort | uniq -c)"
+			fail "${where}$url: not 73 requests on record: $(jq -c 'select(.event == "request") |
+			.path' "$T/audit" | sort | uniq -c)"
 	done
 done

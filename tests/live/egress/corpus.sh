@@ -1,5 +1,6 @@
 #!/bin/bash
-# Requests that two readers may understand differently (tests/cases/net_corpus*.py), through egress, to the servers that people
+# Requests that two readers may understand differently (tests/cases/net_corpus*.py), through egress, to the servers that
+# people
 # have: what each of them says it has carried out is what is on record, request by request, in that order.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
@@ -11,7 +12,8 @@ chmod 755 "$T" "$NET" "$NET/s" # the workers of some are nobody's
 cp "$SRC"/tests/cases/net-corpus.py "$SRC"/tests/cases/net_corpus*.py "$servers/hostile.py" "$T/home/"
 cp "$servers/cgi.sh" "$NET/s/"
 plan=
-# Each server gets every third case, beginning with another one. CORPUS_PART=1: all get all, as was done when this was written.
+# Each server gets every third case, beginning with another one. CORPUS_PART=1: all get all, as was done when this was
+# written.
 # CORPUS_EVERY: so much less for all. CORPUS_SERVERS: a list, of only these.
 CORPUS_EVERY=${CORPUS_EVERY:-1} CORPUS_PART=${CORPUS_PART:-3}
 [ "$LIVE_TIMEOUT" -ge 300 ] || LIVE_TIMEOUT=300
@@ -21,7 +23,8 @@ free_port()
 	"$PYTHON" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# server NAME LOG MEMBERS COMMAND…: starts it; it tells its port in $NET/s/NAME, or has `port` as its own. MEMBERS: of its entry in the plan.
+# server NAME LOG MEMBERS COMMAND…: starts it; it tells its port in $NET/s/NAME, or has `port` as its own. MEMBERS: of
+# its entry in the plan.
 server()
 {
 	local name=$1 log=$2 members=$3
@@ -69,30 +72,40 @@ wants()
 
 part=", \"every\": $((CORPUS_EVERY * CORPUS_PART))"
 port=
-wants python && server python "$NET/s/python.log" "$part" "$PYTHON" "$servers/server.py" "$NET/s/python" "$NET/s/python.log"
-wants lazy && server lazy "$NET/s/lazy.log" "$part, \"blind\": true" "$PYTHON" "$servers/server.py" "$NET/s/lazy" "$NET/s/lazy.log" lazy
-wants hostile && server hostile "$NET/s/hostile.log" ", \"answers\": true, \"every\": $CORPUS_EVERY" "$PYTHON" "$servers/hostile.py" "$NET/s/hostile" "$NET/s/hostile.log"
-wants proxied && server proxied "$NET/s/proxied.log" "$part, \"proxy\": true" "$PYTHON" "$servers/server.py" "$NET/s/proxied" "$NET/s/proxied.log"
+wants python && server python "$NET/s/python.log" "$part" "$PYTHON" "$servers/server.py" "$NET/s/python" \
+	"$NET/s/python.log"
+wants lazy && server lazy "$NET/s/lazy.log" "$part, \"blind\": true" "$PYTHON" "$servers/server.py" "$NET/s/lazy" \
+	"$NET/s/lazy.log" lazy
+wants hostile && server hostile "$NET/s/hostile.log" ", \"answers\": true, \"every\": $CORPUS_EVERY" "$PYTHON" \
+	"$servers/hostile.py" "$NET/s/hostile" "$NET/s/hostile.log"
+wants proxied && server proxied "$NET/s/proxied.log" "$part, \"proxy\": true" "$PYTHON" "$servers/server.py" \
+	"$NET/s/proxied" "$NET/s/proxied.log"
 if wants node node; then
-	server node "$NET/s/node.log" "$part" node --insecure-http-parser "$servers/server.js" "$NET/s/node" "$NET/s/node.log"
+	server node "$NET/s/node.log" "$part" node --insecure-http-parser "$servers/server.js" "$NET/s/node" \
+		"$NET/s/node.log"
 	server node-h2 "$NET/s/node-h2.log" "$part, \"tls\": true, \"h2\": true" \
 		node "$servers/server.js" "$NET/s/node-h2" "$NET/s/node-h2.log" "$NET/server.key" "$NET/server.crt"
 fi
 if wants gunicorn gunicorn; then
 	port=$(free_port)
 	server gunicorn "$NET/s/gunicorn.log" "$part" env CORPUS_LOG="$NET/s/gunicorn.log" PYTHONDONTWRITEBYTECODE=1 \
-		gunicorn --chdir "$servers" --worker-class gthread --threads 48 --keep-alive 10 -b "127.0.0.1:$port" server:app
+		gunicorn --chdir "$servers" --worker-class gthread --threads 48 --keep-alive 10 \
+		-b "127.0.0.1:$port" server:app
 	: >"$NET/s/gunicorn.log"
 fi
 if wants go go && go_program net-corpus-go "$servers/server.go"; then
 	go=$go_program
 	server go "$NET/s/go.log" "$part" "$go" "$NET/s/go" "$NET/s/go.log"
-	server go-h2 "$NET/s/go-h2.log" "$part, \"tls\": true, \"h2\": true" "$go" "$NET/s/go-h2" "$NET/s/go-h2.log" "$NET/server.key" "$NET/server.crt"
-	server go-tls "$NET/s/go-tls.log" ", \"tls\": true, \"every\": $((CORPUS_EVERY * 9))" "$go" "$NET/s/go-tls" "$NET/s/go-tls.log" "$NET/server.key" "$NET/server.crt"
+	server go-h2 "$NET/s/go-h2.log" "$part, \"tls\": true, \"h2\": true" "$go" "$NET/s/go-h2" "$NET/s/go-h2.log" \
+		"$NET/server.key" "$NET/server.crt"
+	server go-tls "$NET/s/go-tls.log" ", \"tls\": true, \"every\": $((CORPUS_EVERY * 9))" "$go" "$NET/s/go-tls" \
+		"$NET/s/go-tls.log" "$NET/server.key" "$NET/server.crt"
 fi
 if wants java java javac; then
-	javac -J-XX:TieredStopAtLevel=1 -d "$NET/s" "$servers/HttpServers.java" 2>"$T/err" || die "javac: $(cat "$T/err")"
-	server java "$NET/s/java.log" "$part" java -XX:TieredStopAtLevel=1 -cp "$NET/s" HttpServers "$NET/s/java" "$NET/s/java.log"
+	javac -J-XX:TieredStopAtLevel=1 -d "$NET/s" "$servers/HttpServers.java" 2>"$T/err" ||
+		die "javac: $(cat "$T/err")"
+	server java "$NET/s/java.log" "$part" java -XX:TieredStopAtLevel=1 \
+		-cp "$NET/s" HttpServers "$NET/s/java" "$NET/s/java.log"
 fi
 if wants nginx nginx; then
 	port=$(free_port) h2=$(free_port)
@@ -163,19 +176,23 @@ fi
 plan="[$plan]"
 echo "$plan" >"$T/home/plan/plan.json"
 jq -e . "$T/home/plan/plan.json" >/dev/null || die "no plan: $plan"
-net_policy "$(jq -c --arg ca "$NET/ca.pem" '{allow: [.[] | {host, port, proto: (if .tls then "https" else "http" end), private: true,
-	http: ["GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS,FOO,QUERY,get /c/**", "WEBSOCKET /ws/**"] | map(sub(",get"; ""))}],
+net_policy "$(jq -c --arg ca "$NET/ca.pem" '{allow: [.[] | {host, port, proto: (if .tls then "https" else "http" end),
+	private: true,
+	http: ["GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS,FOO,QUERY,get /c/**", "WEBSOCKET /ws/**"] |
+	map(sub(",get"; ""))}],
 	resolve: {"corpus.test": "127.0.0.1"}, upstream_ca: $ca, proxy: true}' <<<"$plan")"
 
 for without in "" ${CORPUS_WITHOUT-netns}; do
 	export LIVE_WITHOUT=$without
 	[ -z "$without" ] || jq 'map(.every *= 9)' <<<"$plan" >"$T/home/plan/plan.json"
 	jq -r '.[].log' "$T/home/plan/plan.json" | while read -r log; do : >"$log"; done
-	net_run -r "$T/home" -w "$T/home/plan" -- "$PYTHON" "$T/home/net-corpus.py" ask "$T/home/plan" >"$T/out" 2>"$T/err" ||
+	net_run -r "$T/home" -w "$T/home/plan" -- "$PYTHON" "$T/home/net-corpus.py" ask "$T/home/plan" \
+		>"$T/out" 2>"$T/err" ||
 		fail "${without:+without $without: }it said: $(tail -n 5 "$T/out" "$T/err")"
 	sleep 0.5 # what was sent before an end is carried out after it
 	"$PYTHON" "$T/home/net-corpus.py" compare "$T/home/plan" "$T/audit" >"$T/differs" 2>"$T/counts" ||
-		fail "${without:+without $without: }$(wc -l <"$T/differs") differ: $(head -n 40 "$T/differs") $(tail -n 3 "$T/counts")"
+		fail "${without:+without $without: }$(wc -l \
+		<"$T/differs") differ: $(head -n 40 "$T/differs") $(tail -n 3 "$T/counts")"
 	cat "$T/counts"
 	[ -z "${CORPUS_KEEP:-}" ] || cp -r "$T/audit" "$T/home/plan" "$T/differs" "$NET/s" "$CORPUS_KEEP/"
 done

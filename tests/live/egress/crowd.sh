@@ -1,6 +1,6 @@
 #!/bin/bash
-# A thousand connections at once, a request on each: what is on record is what the server saw, one open and one close for
-# each, and nothing is lost; in time. With a network namespace and without.
+# A thousand connections at once, a request on each: what is on record is what the server saw, one open and one close
+# for each, and nothing is lost; in time. With a network namespace and without.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -32,16 +32,19 @@ for without in "" netns; do
 	jq -r 'select(.event == "request" and .verdict == "allow" and .ret == 200)
 		| [.method, .path, "\(.host):\(.port)"] | join(" ")' "$T/audit" | sort >"$T/recorded"
 	[ "$(wc -l <"$T/server")" = $COUNT ] || fail "${where}the server saw $(wc -l <"$T/server") requests"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}the server (<) saw others: $(diff "$T/server" "$T/recorded" | head -n 10)"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}the server (<) saw others: $(diff "$T/server" "$T/recorded" | head -n 10)"
 
 	# Each connection has exactly its open, its request, its close, in this order, and no number is missing.
-	odd=$(jq -c 'select(.conn != null) | {conn, seq, event, verdict}' "$T/audit" | jq -sc 'group_by(.conn)[] | sort_by(.seq)
+	odd=$(jq -c 'select(.conn != null) | {conn, seq, event, verdict}' "$T/audit" | jq -sc 'group_by(.conn)[] |
+		sort_by(.seq)
 		| select(map(.event) != ["open", "request", "close"] or any(.verdict != "allow"))')
 	[ -z "$odd" ] || fail "${where}records of a connection: $(head -n 5 <<<"$odd")"
 	conns=$(jq -s 'map(select(.event == "close") | .conn) | [length, (unique | length), max]' -c "$T/audit")
 	[ "$conns" = "[$COUNT,$COUNT,$COUNT]" ] || fail "${where}closes: $conns"
 	audit_none '.verdict == "deny" and .event != null'
 	# As many at once as that: the last was opened before the first was closed.
-	[ "$(jq -sc 'map(select(.event)) | (map(select(.event == "open") | .seq) | max) < (map(select(.event == "close") | .seq) | min)' \
+	[ "$(jq -sc 'map(select(.event)) | (map(select(.event == "open") | .seq) |
+		max) < (map(select(.event == "close") | .seq) | min)' \
 		"$T/audit")" = true ] || fail "${where}they were not open at once"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# curl, told of no proxy and of no authority: HTTP/1 and HTTP/2, both address families, large bodies both ways, redirects, TLS
-# passed on and TLS opened; and through the proxies for those who want one.
+# curl, told of no proxy and of no authority: HTTP/1 and HTTP/2, both address families, large bodies both ways,
+# redirects, TLS passed on and TLS opened; and through the proxies for those who want one.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq
@@ -65,7 +65,8 @@ EOF
 	for _ in 1 2 3; do
 		printf '%s\n' "$sum" "$sum" "$sum" 3000000 900000
 	done
-	printf '%s\n' "connects 1" "connects 0" ok ok "redirects 1" "curl: (6) Could not resolve host: elsewhere.test" "forbidden 403"
+	printf '%s\n' "connects 1" "connects 0" ok ok "redirects 1" "curl: (6) Could not resolve host: elsewhere.test" \
+		"forbidden 403"
 	for proxy in socks5h socks5 http; do
 		printf '%s\n' ok ok ok "$proxy forbidden 403" "$sum"
 	done
@@ -76,16 +77,22 @@ for without in "" netns; do
 	where=${without:+without $without: }
 	: >"$NET/access"
 	net_run -w "$T/in" -- bash "$T/in/w.sh" >"$T/out" 2>"$T/err"
-	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
-		$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
+	cmp -s "$T/expected" "$T/out" ||
+		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
+		$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort |
+			uniq -c | head -n 20)"
 	audit_has '.event == "request" and .host == "open.test" and .path == "/none" and .reason == "path_not_granted"'
 	audit_has '.event == "dns" and .host == "elsewhere.test" and .verdict == "deny" and .reason == "no_rule"'
 	audit_none '.event == "request" and .host == "pass.test"'
 	# What the servers saw of that is what is on record; pass.test's is nobody's business.
-	jq -r 'select(.host | startswith("pass.test") | not) | .method + " " + (.path | sub("[?].*"; ""))' "$NET/access" | sort >"$T/served"
-	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + (.path | sub("[?].*"; ""))' "$T/audit" |
+	jq -r 'select(.host | startswith("pass.test") | not) | .method + " " + (.path | sub("[?].*"; ""))' \
+		"$NET/access" | sort >"$T/served"
+	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + (.path | sub("[?].*"; ""))' \
+		"$T/audit" |
 		sort >"$T/recorded"
-	cmp -s "$T/served" "$T/recorded" || fail "${where}served and recorded: $(diff "$T/served" "$T/recorded" | head -n 10)"
-	[ -z "$(jq -s '(map(select(.event == "open") | .conn) | sort) - (map(select(.event == "close") | .conn) | sort) | .[]' "$T/audit")" ] ||
+	cmp -s "$T/served" "$T/recorded" ||
+		fail "${where}served and recorded: $(diff "$T/served" "$T/recorded" | head -n 10)"
+	[ -z "$(jq -s '(map(select(.event == "open") | .conn) | sort) - (map(select(.event == "close") | .conn) |
+		sort) | .[]' "$T/audit")" ] ||
 		fail "${where}connections without a close record"
 done

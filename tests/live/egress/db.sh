@@ -1,5 +1,6 @@
 #!/bin/bash
-# Databases: redis-cli, whose server speaks no TLS, and psql with sslmode=require, whose protocol asks for TLS in its own way.
+# Databases: redis-cli, whose server speaks no TLS, and psql with sslmode=require, whose protocol asks for TLS in its
+# own way.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq redis-cli redis-server
@@ -129,8 +130,10 @@ for without in "" netns; do
 	for which in redis postgres; do
 		[ -n "${!which}" ] || continue
 		net_run -w "$T/in" -- bash "$T/in/$which" >"$T/out" 2>"$T/err"
-		cmp -s "$T/$which.expected" "$T/out" || fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
-			$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
+		cmp -s "$T/$which.expected" "$T/out" ||
+			fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
+			$(jq -c 'select(.verdict == "deny") |
+			[.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
 		audit_has ".event == \"open\" and .port == ${!which} and .verdict == \"allow\" and .proto == \"tcp\""
 		audit_has '.port == 1 and .verdict == "deny" and .reason == "port_not_granted"'
 		audit_none '.event == "request"'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Egress killed in the middle of a run, and egress that is stopped: the program is refused everything from then on, or waits no
-# longer than it asked to; what was open is on record as closed; the run ends.
+# Egress killed in the middle of a run, and egress that is stopped: the program is refused everything from then on, or
+# waits no longer than it asked to; what was open is on record as closed; the run ends.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq pgrep
@@ -57,7 +57,8 @@ dies()
 {
 	local run got keeper
 	rm -f "$T/home/go" "$T/out" "$T/status"
-	net_run -r "$T/home" --status-fd 3 -- "$PYTHON" "$T/home/program.py" "$T/home/go" "$1" >"$T/out" 2>"$T/err" 3>"$T/status" &
+	net_run -r "$T/home" --status-fd 3 -- "$PYTHON" "$T/home/program.py" "$T/home/go" "$1" \
+		>"$T/out" 2>"$T/err" 3>"$T/status" &
 	run=$!
 	net_await "the program" says
 	keeper=$(jq -r 'select(.event == "start") | .pid' "$T/status")

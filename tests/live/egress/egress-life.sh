@@ -10,7 +10,8 @@ https=$(net_port https)
 NET_MORE="{\"secrets\": {\"TOKEN\": {\"from\": \"env:REAL_TOKEN\", \"hosts\": [\"open.test\"]}}}"
 net_policy "{
 	\"allow\": [
-		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"]},
+		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\"]},
 		{\"host\": \"nowhere.test\", \"port\": 443, \"private\": true}],
 	\"resolve\": {\"open.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
 export REAL_TOKEN=real-token-7f3a91
@@ -95,19 +96,23 @@ all_gone()
 holds()
 {
 	local pid=$1 name=$2 line
-	for line in "NoNewPrivs:	1" "CapEff:	0000000000000000" "CapPrm:	0000000000000000" "CapBnd:	0000000000000000"; do
+	for line in "NoNewPrivs:	1" "CapEff:	0000000000000000" "CapPrm:	0000000000000000" \
+		"CapBnd:	0000000000000000"; do
 		[ "$(id -u)" != 0 ] && [[ $line = CapBnd* ]] && continue # only root may empty it
-		grep -q "^$line" "/proc/$pid/status" || fail "${where}$name: not $line: $(grep "^${line%%:*}" "/proc/$pid/status")"
+		grep -q "^$line" "/proc/$pid/status" ||
+			fail "${where}$name: not $line: $(grep "^${line%%:*}" "/proc/$pid/status")"
 	done
 	if jq -e .enforcement.self_filter.active "$T/probe" >/dev/null; then
 		grep -q '^Seccomp:	2' "/proc/$pid/status" || fail "${where}$name has no filter"
 	fi
 	# Whose files of /proc are root's is not dumpable.
 	[ "$(stat -c %u "/proc/$pid/environ")" = 0 ] || fail "${where}$name is dumpable"
-	grep -qE '^Max core file size +[01] ' "/proc/$pid/limits" 2>/dev/null || [ "$(id -u)" != 0 ] || fail "${where}$name: core files"
+	grep -qE '^Max core file size +[01] ' "/proc/$pid/limits" 2>/dev/null || [ "$(id -u)" != 0 ] ||
+		fail "${where}$name: core files"
 	if [ "$(id -u)" = 0 ] && [ -z "$sanitized" ]; then
 		# Of the secret's variable the name is left.
-		! tr -d '\0' <"/proc/$pid/environ" | sed 's/^REAL_TOKEN=$//' | grep -q . || fail "${where}$name: environment: $(tr -d '\0' <"/proc/$pid/environ")"
+		! tr -d '\0' <"/proc/$pid/environ" | sed 's/^REAL_TOKEN=$//' | grep -q . ||
+			fail "${where}$name: environment: $(tr -d '\0' <"/proc/$pid/environ")"
 		line=$(find "/proc/$pid/fd" -type l -printf '%l\n' | grep -vE '^(/dev/null|socket:|anon_inode:|pipe:)')
 		[ -z "$line" ] || fail "${where}$name: open files: $line"
 		line=$(grep -E '^[^ ]+ [^ ]+s ' "/proc/$pid/maps")
@@ -150,9 +155,11 @@ for without in ${EGRESS_LIFE:-"" netns namespaces}; do
 	holds "$egress" egress
 	holds "$resolver" resolver
 	if [ "$(id -u)" = 0 ] && [ -z "$sanitized" ]; then
-		memory_has "$egress" "$REAL_TOKEN" || fail "${where}the secret is not where it must be: the search finds nothing"
+		memory_has "$egress" "$REAL_TOKEN" ||
+			fail "${where}the secret is not where it must be: the search finds nothing"
 		for pid in "$keeper" "$supervisor" "$resolver" "$(child_of "$supervisor" | head -n 1)"; do
-			memory_has "$pid" "$REAL_TOKEN" && fail "${where}the secret is in the memory of $pid ($keeper $supervisor $resolver)"
+			memory_has "$pid" "$REAL_TOKEN" &&
+				fail "${where}the secret is in the memory of $pid ($keeper $supervisor $resolver)"
 		done
 	fi
 	grep -q '^callgate-secret-TOKEN-' "$T/w/token" || fail "${where}the placeholder: $(cat "$T/w/token")"
@@ -167,7 +174,8 @@ for without in ${EGRESS_LIFE:-"" netns namespaces}; do
 	[ $status != 0 ] || fail "${where}a program without egress ends well"
 	[ "$(cat "$T/w/second")" != ok ] || fail "${where}a request got through without egress"
 	[ "$(jq -r .error.code "$T/result")" = egress_failed ] || fail "${where}error: $(jq -c .error "$T/result")"
-	jq -e '.network | map(select(.decision == "deny" and .reason == "egress_failed")) | length > 0' "$T/result" >/dev/null ||
+	jq -e '.network | map(select(.decision == "deny" and .reason == "egress_failed")) | length > 0' "$T/result" \
+		>/dev/null ||
 		fail "${where}network: $(jq -c .network "$T/result")"
 	audit_has '.verdict == "deny" and .reason == "egress_failed"'
 
@@ -185,7 +193,8 @@ for without in ${EGRESS_LIFE:-"" netns namespaces}; do
 	start
 	kill -KILL "$supervisor"
 	finish
-	[ "$(jq -r .error.code "$T/result")" = supervisor_died ] || fail "${where}supervisor: $(jq -c .error "$T/result")"
+	[ "$(jq -r .error.code "$T/result")" = supervisor_died ] ||
+		fail "${where}supervisor: $(jq -c .error "$T/result")"
 
 	start
 	kill -TERM "$keeper"
@@ -202,7 +211,8 @@ export LIVE_WITHOUT=
 # --die-with-parent: the shell between us and callgate is killed.
 where="die-with-parent: "
 rm -f "$T"/w/{first,second,ready,go}
-sh -c '"$@" & echo $! >"$0"; wait' "$T/keeper" "$CALLGATE" run --die-with-parent -p "$NET/policy.json" -w "$T/w" -- sh program \
+sh -c '"$@" & echo $! >"$0"; wait' "$T/keeper" "$CALLGATE" run --die-with-parent -p "$NET/policy.json" -w "$T/w" \
+	-- sh program \
 	</dev/null >"$T/out" 2>"$T/err" &
 shell=$!
 net_await "the keeper" test -s "$T/keeper"
@@ -216,7 +226,8 @@ net_await "the keeper is gone" dead "$keeper"
 # A terminal's Ctrl-C goes to the whole foreground group: egress is in none.
 where="signals to the group: "
 rm -f "$T"/w/{first,second,ready,go}
-setsid env --default-signal "$CALLGATE" run -p "$NET/policy.json" --json -w "$T/w" -- sh program </dev/null >"$T/result" 2>"$T/err" &
+setsid env --default-signal "$CALLGATE" run -p "$NET/policy.json" --json -w "$T/w" -- sh program \
+	</dev/null >"$T/result" 2>"$T/err" &
 keeper=$!
 find_processes
 kill -INT -- -"$keeper" 2>/dev/null || fail "no group"

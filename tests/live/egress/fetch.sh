@@ -1,5 +1,6 @@
 #!/bin/bash
-# Where pidfd_getfd(2) is refused, as in most containers, sockets work all the same, and who meddles with it gains nothing.
+# Where pidfd_getfd(2) is refused, as in most containers, sockets work all the same, and who meddles with it gains
+# nothing.
 . "$(dirname "$0")/../lib.sh"
 printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$CASES/cases-without" "$CALLGATE" >"$T/callgate"
 chmod +x "$T/callgate"
@@ -16,7 +17,8 @@ counts()
 {
 	local pid
 	for pid in $(survivors "$T/w"); do
-		[ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$REAL")" ] && find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l
+		[ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$REAL")" ] &&
+			find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l
 	done
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# git over https and over ssh, as everywhere: git clone URL. Fetching by https is granted, pushing is not; by ssh both are, where
-# the policy supplies the hosts' keys and the client's.
+# git over https and over ssh, as everywhere: git clone URL. Fetching by https is granted, pushing is not; by ssh both
+# are, where the policy supplies the hosts' keys and the client's.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need git jq
@@ -32,7 +32,8 @@ start_sshd()
 {
 	local prepare=true
 	[ -n "$name" ] && [ -x /usr/sbin/sshd ] || return
-	ssh-keygen -q -t ed25519 -N "" -C host -f "$NET/ssh/host" && ssh-keygen -q -t ed25519 -N "" -C client -f "$NET/ssh/client" || return
+	ssh-keygen -q -t ed25519 -N "" -C host -f "$NET/ssh/host" &&
+		ssh-keygen -q -t ed25519 -N "" -C client -f "$NET/ssh/client" || return
 	# An empty directory of root's, which Debian makes when the service starts.
 	# shellcheck disable=SC2209 # a command's name
 	[ "$(id -u)" != 0 ] || prepare="mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd"
@@ -50,14 +51,16 @@ start_sshd()
 			SetEnv GIT_CONFIG_GLOBAL=$NET/gitconfig
 		EOF
 		if [ "$(id -u)" = 0 ]; then
-			unshare -m sh -c "$prepare && exec /usr/sbin/sshd -D -e -f $NET/ssh/config" >"$NET/ssh/log" 2>&1 &
+			unshare -m sh -c "$prepare && exec /usr/sbin/sshd -D -e -f $NET/ssh/config" \
+				>"$NET/ssh/log" 2>&1 &
 		else
 			/usr/sbin/sshd -D -e -f "$NET/ssh/config" >"$NET/ssh/log" 2>&1 &
 		fi
 		sshd=$!
 		for _ in $(seq 100); do
 			kill -0 "$sshd" 2>/dev/null || continue 2
-			ssh -q -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i "$NET/ssh/client" \
+			ssh -q -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+				-i "$NET/ssh/client" \
 				-p "$ssh" "$name@127.0.0.1" true 2>/dev/null && live_kept+=("$sshd") && return
 			sleep 0.1
 		done
@@ -73,11 +76,13 @@ if [ -n "$ssh" ]; then
 	echo "[ssh.test]:$ssh $(cat "$NET/ssh/host.pub")" >"$NET/ssh/known_hosts"
 	printf 'IdentityFile %s\nBatchMode yes\n' "$NET/ssh/client" >"$NET/ssh/ssh_config"
 	NET_MORE="{\"filesystem\": {\"read\": [\"$NET/ssh/client\"], \"provide\": {
-		\"/etc/ssh/ssh_known_hosts\": {\"from\": \"file:ssh/known_hosts\"}, \"/etc/ssh/ssh_config\": {\"from\": \"file:ssh/ssh_config\"}}}}"
+		\"/etc/ssh/ssh_known_hosts\": {\"from\": \"file:ssh/known_hosts\"},
+		\"/etc/ssh/ssh_config\": {\"from\": \"file:ssh/ssh_config\"}}}}"
 fi
 net_policy "{
 	\"allow\": [
-		{\"host\": \"git.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /one.git/**\", \"POST /one.git/git-upload-pack\"]},
+		{\"host\": \"git.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /one.git/**\", \"POST /one.git/git-upload-pack\"]},
 		{\"host\": \"pass.test\", \"port\": $https, \"proto\": \"https\", \"private\": true},
 		{\"host\": \"ssh.test\", \"port\": ${ssh:-22}, \"proto\": \"tcp\", \"private\": true}],
 	\"resolve\": {\"git.test\": \"127.0.0.1\", \"pass.test\": \"127.0.0.1\", \"ssh.test\": \"127.0.0.1\"},
@@ -119,22 +124,29 @@ for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	tag=new-${without:-all}
-	printf '%s\n' "$head" pushed "refs/heads/$tag" 'Connection refused' 'Could not resolve hostname' >"$T/ssh.expected"
+	printf '%s\n' "$head" pushed "refs/heads/$tag" 'Connection refused' 'Could not resolve hostname' \
+		>"$T/ssh.expected"
 	for how in https ${ssh:+ssh}; do
 		rm -rf "$T/w"
 		mkdir "$T/w"
 		: >"$NET/git-access"
 		net_run -r "$T/home" -w "$T/w" -- bash "$T/home/$how" "${tag#new-}" >"$T/out" 2>"$T/err"
-		cmp -s "$T/$how.expected" "$T/out" || fail "${where}$how: $(diff "$T/$how.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
-			$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
+		cmp -s "$T/$how.expected" "$T/out" ||
+			fail "${where}$how: $(diff "$T/$how.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
+			$(jq -c 'select(.verdict == "deny") |
+			[.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
 		if [ "$how" = ssh ]; then
 			audit_has ".event == \"close\" and .host == \"ssh.test\" and .bytes_down > 2000000"
-			[ -n "$(git -C "$NET/repos/one.git" rev-parse -q --verify "refs/heads/$tag")" ] || fail "${where}nothing was pushed"
+			[ -n "$(git -C "$NET/repos/one.git" rev-parse -q --verify "refs/heads/$tag")" ] ||
+				fail "${where}nothing was pushed"
 		else
-			audit_has '.event == "request" and .path == "/one.git/git-upload-pack" and .method == "POST" and .verdict == "allow"'
-			audit_has '.event == "request" and (.path | startswith("/two.git/info/refs")) and .reason == "path_not_granted"'
+			audit_has '.event == "request" and .path == "/one.git/git-upload-pack" and .method == "POST" and
+				.verdict == "allow"'
+			audit_has '.event == "request" and (.path | startswith("/two.git/info/refs")) and
+				.reason == "path_not_granted"'
 			audit_none '.event == "request" and (.path | test("receive-pack$")) and .verdict == "allow"'
-			grep -q 'receive-pack [0-9]' "$NET/git-access" && fail "${where}pushed by https: $(cat "$NET/git-access")"
+			grep -q 'receive-pack [0-9]' "$NET/git-access" &&
+				fail "${where}pushed by https: $(cat "$NET/git-access")"
 		fi
 	done
 	git -C "$NET/repos/one.git" update-ref -d "refs/heads/$tag"

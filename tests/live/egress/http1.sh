@@ -46,7 +46,8 @@ END
 	done
 done
 
-rules='"private": true, "http": ["GET,HEAD /ok", "GET,HEAD /size/**", "POST /echo", "GET /status/**", "GET /text", "GET /big",
+rules='"private": true, "http": ["GET,HEAD /ok", "GET,HEAD /size/**", "POST /echo", "GET /status/**", "GET /text",
+	"GET /big",
 	"PUT /put/*", "WEBSOCKET /chat", "GET /headers"]'
 endpoints=
 for port in "$python_http" "$nginx_http" "$ws"; do
@@ -55,7 +56,8 @@ done
 for port in "$python_https" "$nginx_https" "$wss"; do
 	endpoints+="{\"host\": \"h1.test\", \"port\": $port, \"proto\": \"https\", $rules}, "
 done
-net_policy "{\"allow\": [${endpoints%, }], \"resolve\": {\"h1.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\", \"proxy\": true}"
+net_policy "{\"allow\": [${endpoints%, }], \"resolve\": {\"h1.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\",
+	\"proxy\": true}"
 client=$SRC/tests/cases/net-http1.py
 cp "$client" "$T/home/client.py"
 
@@ -68,7 +70,8 @@ ports_of()
 for scheme in http https; do
 	read -r a b c < <(ports_of $scheme)
 	rm -f "$NET/www/put/file"
-	env SSL_CERT_FILE="$NET/ca.pem" "$PYTHON" - "$client" ask $scheme h1.test "$a" "$b" "$c" >"$T/native-$scheme" 2>"$T/err" <<'END'
+	env SSL_CERT_FILE="$NET/ca.pem" "$PYTHON" - "$client" ask $scheme h1.test "$a" "$b" "$c" \
+		>"$T/native-$scheme" 2>"$T/err" <<'END'
 import socket
 import sys
 resolve = socket.getaddrinfo
@@ -87,16 +90,21 @@ for without in "" netns; do
 		read -r a b c < <(ports_of $scheme)
 		: >"$NET/access"
 		rm -f "$NET/www/put/file"
-		net_run -r "$T/home" -- "$PYTHON" "$T/home/client.py" ask $scheme h1.test "$a" "$b" "$c" >"$T/out" 2>"$T/err"
+		net_run -r "$T/home" -- "$PYTHON" "$T/home/client.py" ask $scheme h1.test "$a" "$b" "$c" \
+			>"$T/out" 2>"$T/err"
 		cmp -s "$T/native-$scheme" "$T/out" ||
 			fail "${where}$scheme: $(diff "$T/native-$scheme" "$T/out" | head -n 10); $(tail -n 5 "$T/err")"
-		audit_has '.event == "request" and .path == "/other" and .verdict == "deny" and .reason == "path_not_granted"'
+		audit_has '.event == "request" and .path == "/other" and .verdict == "deny" and
+			.reason == "path_not_granted"'
 		audit_has '.event == "request" and .path == "/chat" and .ret == 101'
 		jq -r '.method + " " + .path' "$NET/access" | sort >"$T/server"
-		jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $a) | .method + \" \" + .path" "$T/audit" |
+		jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $a) |
+			.method + \" \" + .path" "$T/audit" |
 			sort >"$T/recorded"
-		cmp -s "$T/server" "$T/recorded" || fail "${where}$scheme: recorded is not what was served: $(diff "$T/server" "$T/recorded")"
-		[ "$(jq -s '[.[] | select(.event == "request" and .verdict == "allow" and .ret == null)] | length' "$T/audit")" = 0 ] ||
+		cmp -s "$T/server" "$T/recorded" ||
+			fail "${where}$scheme: recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+		[ "$(jq -s '[.[] | select(.event == "request" and .verdict == "allow" and .ret == null)] |
+			length' "$T/audit")" = 0 ] ||
 			fail "${where}$scheme: a request without its outcome"
 	done
 
@@ -167,23 +175,27 @@ END
 		cmp -s "$T/expected" "$T/out" ||
 			fail "${where}$scheme: $(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
 		jq -r 'select(.event == "request" and .verdict == "deny") | .reason' "$T/audit" >"$T/recorded"
-		cut -d' ' -f2 "$T/expected" | cmp -s - "$T/recorded" || fail "${where}$scheme: recorded: $(paste -sd' ' "$T/recorded")"
+		cut -d' ' -f2 "$T/expected" | cmp -s - "$T/recorded" ||
+			fail "${where}$scheme: recorded: $(paste -sd' ' "$T/recorded")"
 	done
 	[ ! -s "$NET/access" ] || fail "${where}reached the server: $(cat "$NET/access")"
 
 	# h2c is not taken up, and the server does not learn of the offer.
 	net_run -- curl -sS --max-time 30 --http2 "http://h1.test:$python_http/headers" >"$T/out" 2>&1
-	jq -e '.Accept and (has("Upgrade") or has("HTTP2-Settings") | not)' "$T/out" >/dev/null || fail "${where}h2c: $(cat "$T/out")"
+	jq -e '.Accept and (has("Upgrade") or has("HTTP2-Settings") | not)' "$T/out" >/dev/null ||
+		fail "${where}h2c: $(cat "$T/out")"
 
 	# By the proxies: what the tunnel carries is judged as if there were none.
 	for how in -x:http://198.18.0.1:3128 --socks5-hostname:198.18.0.1:1080 --socks5:198.18.0.1:1080; do
 		for url in "http://h1.test:$python_http" "https://h1.test:$python_https"; do
-			got=$(net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null -o /dev/null -o /dev/null \
+			got=$(net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null -o /dev/null \
+				-o /dev/null \
 				-w '%{http_code} ' "$url/ok" "$url/size/3" "$url/no" 2>&1)
 			[ "$got" = "200 200 403 " ] || fail "${where}curl $how $url: $got"
 			audit_has '.event == "request" and .path == "/no" and .verdict == "deny"'
 		done
-		if net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null "https://elsewhere.test/" >"$T/out" 2>&1; then
+		if net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null "https://elsewhere.test/" \
+			>"$T/out" 2>&1; then
 			fail "${where}curl $how: to where nothing is granted"
 		fi
 	done

@@ -13,10 +13,12 @@ echo secret >"$NET/htdocs/secret"
 h2=
 for _ in 1 2 3 4 5; do
 	h2=$((RANDOM % 20000 + 20000))
-	nghttpd --address=127.0.0.1 -d "$NET/htdocs" --echo-upload "$h2" "$NET/server.key" "$NET/server.crt" >"$NET/nghttpd.log" 2>&1 &
+	nghttpd --address=127.0.0.1 -d "$NET/htdocs" --echo-upload "$h2" "$NET/server.key" "$NET/server.crt" \
+		>"$NET/nghttpd.log" 2>&1 &
 	live_kept+=($!)
 	for _ in $(seq 50); do
-		curl -s -o /dev/null --cacert "$NET/ca.pem" --resolve "h2.test:$h2:127.0.0.1" "https://h2.test:$h2/hello" && break 2
+		curl -s -o /dev/null --cacert "$NET/ca.pem" \
+			--resolve "h2.test:$h2:127.0.0.1" "https://h2.test:$h2/hello" && break 2
 		sleep 0.1
 	done
 done
@@ -28,7 +30,8 @@ net_policy "{
 	\"allow\": [
 		{\"host\": \"h2.test\", \"port\": $h2, \"proto\": \"https\", \"private\": true,
 			\"http\": [\"GET,HEAD /hello\", \"GET /big\", \"POST /echo\"]},
-		{\"host\": \"grpc.test\", \"port\": $grpc, \"proto\": \"https\", \"private\": true, \"http\": [\"POST /demo.Greeter/**\"]}],
+		{\"host\": \"grpc.test\", \"port\": $grpc, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"POST /demo.Greeter/**\"]}],
 	\"resolve\": {\"h2.test\": \"127.0.0.1\", \"grpc.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
 
 cat >"$T/w.sh" <<EOF
@@ -57,16 +60,21 @@ for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	net_run -r "$T/w.sh" -- bash "$T/w.sh" >"$T/out" 2>"$T/err"
-	cmp -s "$T/expected" "$T/out" || fail "${where}curl: $(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")"
+	cmp -s "$T/expected" "$T/out" ||
+		fail "${where}curl: $(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")"
 	audit_has ".event == \"open\" and .host == \"h2.test\""
 	audit_has '.event == "request" and .path == "/hello" and .verdict == "allow" and .ret == 200 and .alpn == "h2"'
 	audit_has '.event == "request" and .path == "/secret" and .verdict == "deny" and .reason == "path_not_granted"'
-	audit_has '.event == "request" and .path == "/hello" and .verdict == "deny" and .reason == "override_not_granted"'
-	[ "$(jq -s '[.[] | select(.event == "request" and (.path | startswith("/hello?")))] | length' "$T/audit")" = 60 ] ||
+	audit_has '.event == "request" and .path == "/hello" and .verdict == "deny" and
+		.reason == "override_not_granted"'
+	[ "$(jq -s '[.[] | select(.event == "request" and (.path | startswith("/hello?")))] | length' "$T/audit")" \
+		= 60 ] ||
 		fail "${where}not 60 requests with a query on record"
-	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' "$T/audit" >"$T/equal" ||
+	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' \
+		"$T/audit" >"$T/equal" ||
 		fail "${where}opened and closed connections differ"
-	net_run -r "$SRC/tests/cases" -- "$PYTHON" "$SRC/tests/cases/net-grpc.py" call "grpc.test:$grpc" >"$T/out" 2>"$T/err"
+	net_run -r "$SRC/tests/cases" -- "$PYTHON" "$SRC/tests/cases/net-grpc.py" call "grpc.test:$grpc" \
+		>"$T/out" 2>"$T/err"
 	cmp -s - "$T/out" <<-'EOF' || fail "${where}gRPC: $(cat "$T/out"); $(tail -n 5 "$T/err")"
 		b'HELLO' {'told': 'at-the-end'}
 		3000000

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Java's clients at opened endpoints, by the store of certificates that the run provides: HttpURLConnection, and HttpClient
-# by HTTP/1.1 and /2, and its websockets.
+# Java's clients at opened endpoints, by the store of certificates that the run provides: HttpURLConnection, and
+# HttpClient by HTTP/1.1 and /2, and its websockets.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq java javac nghttpd curl
@@ -58,13 +58,16 @@ for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	: >"$NET/access"
-	net_run "${options[@]}" -- java -XX:TieredStopAtLevel=1 -Xmx200m -cp "$T/w" NetJava "$h1" "$net_h2" "$http" "$wss" >"$T/out" 2>"$T/err" ||
+	net_run "${options[@]}" -- java -XX:TieredStopAtLevel=1 -Xmx200m \
+		-cp "$T/w" NetJava "$h1" "$net_h2" "$http" "$wss" >"$T/out" 2>"$T/err" ||
 		fail "${where}status $?: $(tail -n 5 "$T/err")"
 	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
 	jq -r 'select(.kind == "https") | .method + " " + .path' "$NET/access" | sed 's/?.*//' | sort >"$T/server"
-	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" "$T/audit" |
+	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" \
+		"$T/audit" |
 		sed 's/?.*//' | sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
 	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
 	audit_none '.event == "close" and .cause == "client_rejected_ca"'
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Servers and clients within one run, at granted ports; endpoints of UDP; what is refused, with its reason on record. With a
-# network namespace and without, and where pidfd_getfd(2) is refused.
+# Servers and clients within one run, at granted ports; endpoints of UDP; what is refused, with its reason on record.
+# With a network namespace and without, and where pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -17,7 +17,8 @@ while True:
         break
     except OSError: pass')
 net_policy "{
-	\"allow\": [{\"host\": \"echo.test\", \"port\": $udp, \"proto\": \"udp\", \"private\": true}, {\"host\": \"other.test\", \"port\": 443, \"private\": true}],
+	\"allow\": [{\"host\": \"echo.test\", \"port\": $udp, \"proto\": \"udp\", \"private\": true},
+	{\"host\": \"other.test\", \"port\": 443, \"private\": true}],
 	\"resolve\": {\"echo.test\": \"127.0.0.1\", \"other.test\": \"127.0.0.1\"}, \"listen\": [$port]}"
 printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$CASES/cases-without" "$CALLGATE" >"$T/callgate"
 chmod +x "$T/callgate"
@@ -57,7 +58,8 @@ for program in "$CALLGATE" "$T/callgate"; do
 		udp_there=
 		[ "$program" = "$CALLGATE" ] && [ -z "${OUTER_FILTER:-}" ] && udp_there=1
 		own_netns && udp_there=1
-		LIVE_WITHOUT=$without CALLGATE=$program net_run -r "$SRC/tests/cases" -- "$PYTHON" "$SRC/tests/cases/net-loopback.py" "$port" \
+		LIVE_WITHOUT=$without CALLGATE=$program net_run -r "$SRC/tests/cases" \
+			-- "$PYTHON" "$SRC/tests/cases/net-loopback.py" "$port" \
 			>"$T/out" 2>"$T/err"
 		if [ -n "$udp_there" ]; then
 			cp "$T/expected" "$T/want"

@@ -36,7 +36,8 @@ cat >"$NET/names/all" <<-END
 END
 echo "10.9.8.7 flip.test" >"$NET/names/flip"
 dnsmasq --keep-in-foreground --user=root --group= --pid-file="$NET/pid" --conf-file=/dev/null --no-resolv --no-hosts \
-	--addn-hosts="$NET/names" --local-ttl=0 --listen-address=127.0.0.1 --bind-interfaces --local=/test/ --local=/example/ \
+	--addn-hosts="$NET/names" --local-ttl=0 --listen-address=127.0.0.1 --bind-interfaces --local=/test/ \
+	--local=/example/ \
 	--log-queries --log-facility="$NET/queries" >"$NET/log" 2>&1 &
 live_kept+=($!)
 tcpdump -i lo -nn -l -w "$NET/packets" 'port 53' >"$NET/tcpdump.log" 2>&1 &
@@ -75,7 +76,8 @@ private=', "private": true'
 net_policy "{\"allow\": [
 	$(rule good.test "$private"), $(rule mixed.test "$private"), $(rule flip.test "$private"),
 	$(rule real.test "$private, \"dns\": \"real\""), $(rule "*.wild.test" "$private"), $(rule loop.test "$private"),
-	$(rule meta.test "$private"), $(rule six.test "$private"), $(rule mapped.test "$private"), $(rule nx.test "$private"),
+	$(rule meta.test "$private"), $(rule six.test "$private"), $(rule mapped.test "$private"),
+	$(rule nx.test "$private"),
 	$(rule priv.test), $(rule local.test)]}"
 
 cat >"$T/home/go.py" <<'END'
@@ -105,7 +107,8 @@ for without in "" netns namespaces; do
 	}
 	expect()
 	{
-		[ "$2" = "$1" ] || fail "${where}expected $1, got $2; $(jq -c 'select(.event == "open" or .event == "dns")' "$T/audit" | tail -n 3)"
+		[ "$2" = "$1" ] || fail "${where}expected $1, got $2; $(jq -c 'select(.event == "open" or
+			.event == "dns")' "$T/audit" | tail -n 3)"
 	}
 
 	# ---- what it answers ----
@@ -120,7 +123,8 @@ for without in "" netns namespaces; do
 	[ "$(grep -c connection "$NET/served")" = $((before + 3)) ] || fail "${where}not three connections"
 	for host in loop.test meta.test six.test mapped.test priv.test local.test; do
 		expect "$host ECONNREFUSED" "$(go $host)"
-		audit_has ".event == \"open\" and .host == \"$host\" and .verdict == \"deny\" and .reason == \"denied_addr\""
+		audit_has ".event == \"open\" and .host == \"$host\" and .verdict == \"deny\" and
+			.reason == \"denied_addr\""
 	done
 	audit_has '.event == "open" and .dropped == "9.9.9.10 local"'
 	[ "$(grep -c connection "$NET/served")" = $((before + 3)) ] || fail "${where}a denied address was connected to"
@@ -137,7 +141,8 @@ for without in "" netns namespaces; do
 	net_await "the first connection" eval "[ \"\$(grep -c connection '$NET/served')\" -gt $before ]"
 	echo "127.0.0.1 flip.test" >"$NET/names/flip"
 	kill -HUP "$(cat "$NET/pid")"
-	net_await "the new answer" eval "'$PYTHON' -c 'import socket; assert socket.gethostbyname(\"flip.test\") == \"127.0.0.1\"'"
+	net_await "the new answer" eval \
+		"'$PYTHON' -c 'import socket; assert socket.gethostbyname(\"flip.test\") == \"127.0.0.1\"'"
 	touch "$T/home/flipped"
 	wait "$run"
 	expect "flip.test hello flip.test ECONNREFUSED" "$(xargs <"$NET/flip.out")"
@@ -193,11 +198,13 @@ done
 sleep 0.5
 kill -INT "$tcpdump"
 wait "$tcpdump" 2>/dev/null
-# The program's own questions to the run's name server are on this machine's loopback where there is no namespace for them:
-# theirs are other loopback addresses than 127.0.0.1, which is the world's.
-tcpdump -nn -r "$NET/packets" 'dst port 53 and (not dst net 127.0.0.0/8 or dst host 127.0.0.1)' >"$NET/asked" 2>/dev/null
+# The program's own questions to the run's name server are on this machine's loopback where there is no namespace for
+# them: theirs are other loopback addresses than 127.0.0.1, which is the world's.
+tcpdump -nn -r "$NET/packets" 'dst port 53 and (not dst net 127.0.0.0/8 or dst host 127.0.0.1)' \
+	>"$NET/asked" 2>/dev/null
 grep -q 'A? good.test' "$NET/asked" || fail "the capture saw nothing: $(wc -l <"$NET/asked") packets"
 ! grep -E 'exfil|leak\.example' "$NET/asked" "$NET/queries" || fail "a question has left"
-others=$(grep -oE '(A|AAAA|[A-Z0-9]+)\? [^ ]+' "$NET/asked" | grep -vE '^(A|AAAA)\? ((good|mixed|flip|real|a\.wild|loop|meta|six|mapped|nx|priv|local)\.test)\.$')
+others=$(grep -oE '(A|AAAA|[A-Z0-9]+)\? [^ ]+' "$NET/asked" |
+	grep -vE '^(A|AAAA)\? ((good|mixed|flip|real|a\.wild|loop|meta|six|mapped|nx|priv|local)\.test)\.$')
 [ -z "$others" ] || fail "other questions: $others"
 ! grep -vE ' 127\.0\.0\.1\.53: ' "$NET/asked" || fail "another name server was asked"

@@ -1,11 +1,12 @@
 #!/bin/bash
-# What is refused to a program that has a network (network.md, "Negative"; threats 34-40): each is refused in time and in a way the
-# program understands, is on record with its reason, and reaches no server. And what looks like it but is right, works. With
-# a network namespace and without.
+# What is refused to a program that has a network (network.md, "Negative"; threats 34-40): each is refused in time and
+# in a way the program understands, is on record with its reason, and reaches no server. And what looks like it but is
+# right, works. With a network namespace and without.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
-[ -z "${OUTER_FILTER:-}" ] || skip "there are not all kinds of sockets below a container's filter: egress/loopback.sh is about that"
+[ -z "${OUTER_FILTER:-}" ] ||
+	skip "there are not all kinds of sockets below a container's filter: egress/loopback.sh is about that"
 net_ca pass.test open.test other.test
 net_servers http https echo
 "$PYTHON" "$SRC/tests/cases/net-negative.py" serve "$NET" </dev/null >>"$NET/log" 2>&1 &
@@ -21,17 +22,23 @@ net_policy "{
 	\"allow\": [
 		{\"host\": \"pass.test\", \"port\": $https, \"proto\": \"https\", \"private\": true},
 		{\"host\": \"other.test\", \"port\": $https, \"proto\": \"https\", \"private\": true},
-		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"],
+		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\"],
 			\"credential\": {\"header\": \"Authorization\", \"value\": \"Bearer {KEY}\"}},
-		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\", \"POST /echo\"]},
-		{\"host\": \"alt.test\", \"port\": $alt, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]},
+		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\", \"POST /echo\"]},
+		{\"host\": \"alt.test\", \"port\": $alt, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\"]},
 		{\"host\": \"raw.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true},
 		{\"host\": \"fork.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true},
-		{\"host\": \"cap.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true, \"max_bytes_down\": \"64K\"},
+		{\"host\": \"cap.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true,
+		\"max_bytes_down\": \"64K\"},
 		{\"host\": \"stuck.test\", \"port\": $stuck, \"proto\": \"tcp\", \"private\": true},
 		{\"host\": \"*.wild.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true}],
-	\"resolve\": {\"pass.test\": \"127.0.0.1\", \"other.test\": \"127.0.0.1\", \"open.test\": \"127.0.0.1\", \"plain.test\": \"127.0.0.1\",
-		\"alt.test\": \"127.0.0.1\", \"raw.test\": \"127.0.0.1\", \"fork.test\": \"127.0.0.1\", \"cap.test\": \"127.0.0.1\",
+	\"resolve\": {\"pass.test\": \"127.0.0.1\", \"other.test\": \"127.0.0.1\", \"open.test\": \"127.0.0.1\",
+	\"plain.test\": \"127.0.0.1\",
+		\"alt.test\": \"127.0.0.1\", \"raw.test\": \"127.0.0.1\", \"fork.test\": \"127.0.0.1\",
+		\"cap.test\": \"127.0.0.1\",
 		\"stuck.test\": \"127.0.0.1\"},
 	\"upstream_ca\": \"$NET/ca.pem\", \"proxy\": true}"
 cp "$NET/ca.pem" "$SRC/tests/cases/net-negative.py" "$T/home"
@@ -128,8 +135,8 @@ forked after connecting -> 0 b'parent\n'
 slow ones -> ['closed']
 END
 
-# What is on record of it, one line a kind: everything refused, and how each connection ended. Which of the two was first to
-# end one that was all right depends on the hour.
+# What is on record of it, one line a kind: everything refused, and how each connection ended. Which of the two was
+# first to end one that was all right depends on the hour.
 cat >"$T/expected-records" <<'END'
 close 1080 tcp refused bad_name
 close 127.0.0.1:echo tcp ended
@@ -210,12 +217,14 @@ END
 seen()
 {
 	jq -r --argjson ports "$ports" '($ports | with_entries({key: (.value | tostring), value: .key})) as $names
-		| select(.event != null or (.verdict == "deny" and (.syscall | test("^(socket|setsockopt|connect|send.*)$"))
+		| select(.event != null or (.verdict == "deny" and (.syscall |
+		test("^(socket|setsockopt|connect|send.*)$"))
 			and .reason != "expected_probe" and (.path // "" | test("outside$") | not)))
 		| select(.event != "open" or .verdict == "deny")
 		| ([.host // empty, (.port // empty | tostring | $names[.] // .)] | join(":")) as $where
 		| [.event // .syscall, (if $where | length > 200 then "a long name" else $where end),
-			(.proto, .method, .path, (.cause | if IN("client", "client_reset", "server") then "ended" else . end),
+			(.proto, .method, .path, (.cause | if IN("client", "client_reset",
+			"server") then "ended" else . end),
 			.reason, .errno, (if .event == "request" then .ret else null end) | values)]
 		| map(tostring) | map(select(. != "")) | join(" ")' "$1" | sort -u
 }
@@ -223,8 +232,10 @@ seen()
 # All at the same time: the slow ones wait for half a minute.
 running=()
 for without in "" netns namespaces; do
-	LIVE_WITHOUT=$without cg run -p "$NET/policy.json" --audit "$T/audit-$without" -r "$T/home" -e "OUTSIDE=$NET/outside" \
-		-e "ABSTRACT=$(basename "$T")" -- "$PYTHON" "$T/home/net-negative.py" try "$ports" >"$T/out-$without" 2>&1 &
+	LIVE_WITHOUT=$without cg run -p "$NET/policy.json" --audit "$T/audit-$without" -r "$T/home" \
+		-e "OUTSIDE=$NET/outside" \
+		-e "ABSTRACT=$(basename "$T")" -- "$PYTHON" "$T/home/net-negative.py" try "$ports" \
+		>"$T/out-$without" 2>&1 &
 	running+=($!)
 done
 wait "${running[@]}"
@@ -233,17 +244,23 @@ for without in "" netns namespaces; do
 	where=${without:+without $without: }
 	diff "$T/expected" "$T/out-$without" >"$T/diff" || fail "${where}expected (<), got (>): $(cat "$T/diff")"
 	cp "$T/audit-$without" "$T/audit"
-	seen "$T/audit" | diff "$T/expected-records" - >"$T/diff" || fail "${where}records, expected (<), there (>): $(cat "$T/diff")"
+	seen "$T/audit" | diff "$T/expected-records" - >"$T/diff" ||
+		fail "${where}records, expected (<), there (>): $(cat "$T/diff")"
 	# Whatever became of a connection: one end of it.
 	closes=$(jq -c 'select(.event == "close") | .conn' "$T/audit" | sort | uniq -d)
 	[ -z "$closes" ] || fail "${where}closed more than once: $closes"
 	for host in stuck fork cap; do
-		[ "$(jq -c "select(.event == \"close\" and .host == \"$host.test\")" "$T/audit" | wc -l)" = 1 ] || fail "${where}ends of $host.test"
+		[ "$(jq -c "select(.event == \"close\" and .host == \"$host.test\")" "$T/audit" | wc -l)" = 1 ] ||
+			fail "${where}ends of $host.test"
 	done
-	audit_none '.event == "open" and .verdict == "allow" and (.host | test("^(raw|fork|cap|stuck|pass|other|open|plain|alt)[.]test$") | not)'
-	audit_has '.event == "close" and .host == "cap.test" and .bytes_down <= 65537' # one that shows there is more; it is not passed on
-	[ "$(jq -c 'select(.event == "close" and .cause == "header_timeout")' "$T/audit" | wc -l)" = 20 ] || fail "${where}slow heads"
-	[ "$(jq -c 'select(.event == "close" and .cause == "hello_timeout")' "$T/audit" | wc -l)" = 20 ] || fail "${where}slow handshakes"
+	audit_none '.event == "open" and .verdict == "allow" and (.host |
+		test("^(raw|fork|cap|stuck|pass|other|open|plain|alt)[.]test$") | not)'
+	# one that shows there is more; it is not passed on
+	audit_has '.event == "close" and .host == "cap.test" and .bytes_down <= 65537'
+	[ "$(jq -c 'select(.event == "close" and .cause == "header_timeout")' "$T/audit" | wc -l)" = 20 ] ||
+		fail "${where}slow heads"
+	[ "$(jq -c 'select(.event == "close" and .cause == "hello_timeout")' "$T/audit" | wc -l)" = 20 ] ||
+		fail "${where}slow handshakes"
 	! grep -q "$value" "$T/audit" "$T/out-$without" || fail "${where}the secret is on record"
 	grep -q 'token=1' "$T/audit" && fail "${where}a query is on record"
 done
@@ -258,7 +275,8 @@ got=$(jq -r 'select(.headers // [] | any(. == ["X-Step", "own"])) | .headers[]
 got=$(jq -r 'select(.kind == "http" and (.headers // [] | any(. == ["X-Step", "placeholder"]))) | .headers[]
 	| select(.[0] == "X-Key") | .[1]' "$NET/access")
 [[ $got = callgate-secret-KEY-* && $got != *"$value"* ]] || fail "elsewhere: $got"
-[ "$(jq -c 'select(.headers // [] | any(.[0] | ascii_downcase | . == "upgrade" or . == "http2-settings"))' "$NET/access" | wc -l)" = 0 ] ||
+[ "$(jq -c 'select(.headers // [] | any(.[0] | ascii_downcase | . == "upgrade" or
+	. == "http2-settings"))' "$NET/access" | wc -l)" = 0 ] ||
 	fail "an upgrade was passed on"
 
 # Names until there are no more.
@@ -270,9 +288,11 @@ one that was there 0
 END
 for without in "" netns namespaces; do
 	where=${without:+without $without: }
-	LIVE_WITHOUT=$without net_run -r "$T/home" -- "$PYTHON" "$T/home/net-negative.py" exhaust "$ports" >"$T/out" 2>&1
+	LIVE_WITHOUT=$without net_run -r "$T/home" -- "$PYTHON" "$T/home/net-negative.py" exhaust "$ports" \
+		>"$T/out" 2>&1
 	diff "$T/expected" "$T/out" >"$T/diff" || fail "${where}expected (<), got (>): $(cat "$T/diff")"
-	audit_has '.event == "dns" and .verdict == "deny" and .reason == "pool_exhausted" and (.host | endswith(".wild.test"))'
+	audit_has '.event == "dns" and .verdict == "deny" and .reason == "pool_exhausted" and (.host |
+		endswith(".wild.test"))'
 	# Each is counted, though not each has a record of its own.
 	counted=$(jq -s '[.[] | select(.event == "dns") | .count // 1] | add' "$T/audit")
 	[ "$counted" -ge 900 ] || fail "${where}names on record: $counted"

@@ -56,10 +56,13 @@ for without in "" netns; do
 		fail "${where}status $?: $(tail -n 5 "$T/err")"
 	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
 	jq -r '.method + " " + .path' "$NET/access" | sort >"$T/server"
-	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" "$T/audit" |
+	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" \
+		"$T/audit" |
 		sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
 	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
-	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' "$T/audit" >"$T/equal" ||
+	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' \
+		"$T/audit" >"$T/equal" ||
 		fail "${where}opened and closed connections differ"
 done

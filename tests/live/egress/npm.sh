@@ -1,6 +1,6 @@
 #!/bin/bash
-# npm against a registry of the test's own, at an opened endpoint, with the profile `npm`: packages that want others, with a
-# scope (an encoded slash in the path); to publish is refused.
+# npm against a registry of the test's own, at an opened endpoint, with the profile `npm`: packages that want others,
+# with a scope (an encoded slash in the path); to publish is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq node npm
@@ -10,7 +10,8 @@ live_kept+=($!)
 net_await "the registry" test -s "$NET/packages-port"
 port=$(cat "$NET/packages-port")
 NET_MORE='{"extends": ["extended", "npm"]}' net_policy "{
-	\"allow\": [{\"host\": \"registry.test\", \"port\": $port, \"proto\": \"https\", \"private\": true, \"http\": [\"GET,HEAD /**\"]}],
+	\"allow\": [{\"host\": \"registry.test\", \"port\": $port, \"proto\": \"https\", \"private\": true,
+	\"http\": [\"GET,HEAD /**\"]}],
 	\"resolve\": {\"registry.test\": \"127.0.0.1\"}, \"upstream_ca\": \"$NET/ca.pem\"}"
 cat >"$T/w.sh" <<'END'
 echo '{"name": "mine", "version": "1.0.0"}' >package.json
@@ -31,11 +32,15 @@ for without in "" netns; do
 	rm -rf "$T/w" && mkdir "$T/w"
 	echo "//registry.test:$port/:_authToken=none" >"$T/w/.npmrc" # else it would not even ask
 	: >"$NET/packages-access"
-	net_run -r "$T/w.sh" -w "$T/w" -e "npm_config_registry=https://registry.test:$port/" -- sh "$T/w.sh" >"$T/out" 2>"$T/err"
-	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
+	net_run -r "$T/w.sh" -w "$T/w" -e "npm_config_registry=https://registry.test:$port/" -- sh "$T/w.sh" \
+		>"$T/out" 2>"$T/err"
+	cmp -s "$T/expected" "$T/out" ||
+		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
 	sort -f "$NET/packages-access" >"$T/server"
-	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" | sort -f >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" |
+		sort -f >"$T/recorded"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
 	audit_has '.event == "request" and .method == "PUT" and .verdict == "deny" and .reason == "method_not_granted"'
 	audit_has '.event == "request" and .path == "/@scope%2Ftwig" and .ret == 200'
 done

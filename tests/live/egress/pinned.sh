@@ -1,6 +1,6 @@
 #!/bin/bash
-# Who trusts the server's own authority or certificate alone does not get through at an endpoint that is opened: it has its
-# error, the record its cause, the result an advice; with that advice taken (no "http") it works.
+# Who trusts the server's own authority or certificate alone does not get through at an endpoint that is opened: it has
+# its error, the record its cause, the result an advice; with that advice taken (no "http") it works.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq curl
@@ -23,9 +23,12 @@ refused()
 	local what=$1 connections=$2 got
 	shift 2
 	net_run -r "$T/home" --json -- "$@" >"$T/result" 2>"$T/err"
-	got=$(jq -sc '[.[] | select(.event == "close") | select(.cause == "client_rejected_ca" or .reason == "client_rejected_ca")]
+	got=$(jq -sc '[.[] | select(.event == "close") | select(.cause == "client_rejected_ca" or
+		.reason == "client_rejected_ca")]
 		| length' "$T/audit")
-	[ "$got" = "$connections" ] || fail "${where}$what: $got of $connections closes say it: $(jq -c 'select(.event == "close")' "$T/audit")"
+	[ "$got" = "$connections" ] ||
+		fail "${where}$what: $got of $connections closes say it: $(jq -c 'select(.event == "close")' \
+		"$T/audit")"
 	got=$(jq -c '[.network_advice[] | [.host, .reason, (.advice | contains("drop \"http\""))]]' "$T/result")
 	[ "$got" = '[["pin.test","client_rejected_ca",true]]' ] || fail "${where}$what: advice: $got"
 	audit_none '.event == "request"'
@@ -37,11 +40,14 @@ for without in "" netns; do
 	: >"$NET/access"
 	net_policy "{\"allow\": [{$endpoint, \"http\": [\"GET /ok\"]}], $rest}"
 	for version in 1.2 1.3; do
-		refused "curl, TLS $version" 1 curl -sS --max-time 60 --tls-max $version --cacert "$T/home/ca.pem" "https://pin.test:$port/ok"
-		[ "$(jq .exit_code "$T/result")" = 60 ] || fail "${where}curl, TLS $version: $(jq -c '{exit_code, stderr}' "$T/result")"
+		refused "curl, TLS $version" 1 curl -sS --max-time 60 --tls-max $version \
+			--cacert "$T/home/ca.pem" "https://pin.test:$port/ok"
+		[ "$(jq .exit_code "$T/result")" = 60 ] || fail "${where}curl, TLS $version: $(jq -c '{exit_code,
+			stderr}' "$T/result")"
 	done
 	refused python 4 "$PYTHON" "$T/home/net-pinned.py" pin.test "$port" "$T/home/ca.pem" "$T/home/server.crt"
-	jq -j .stdout "$T/result" | cmp -s - "$T/expected" || fail "${where}python: $(jq -c '{stdout, stderr}' "$T/result")"
+	jq -j .stdout "$T/result" | cmp -s - "$T/expected" ||
+		fail "${where}python: $(jq -c '{stdout, stderr}' "$T/result")"
 	[ ! -s "$NET/access" ] || fail "${where}the server was asked: $(head -n 3 "$NET/access")"
 
 	# Who does trust the run's authority is no matter of advice.

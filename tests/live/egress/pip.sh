@@ -1,6 +1,6 @@
 #!/bin/bash
-# pip against an index of the test's own, at an opened endpoint, with the profile `pypi`: into a venv, a package that wants
-# another; into a directory, a package whose path is not granted.
+# pip against an index of the test's own, at an opened endpoint, with the profile `pypi`: into a venv, a package that
+# wants another; into a directory, a package whose path is not granted.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -34,9 +34,13 @@ for without in "" netns; do
 	rm -rf "$T/w" && mkdir "$T/w"
 	: >"$NET/packages-access"
 	net_run -r "$T/w.sh" -w "$T/w" -- sh "$T/w.sh" >"$T/out" 2>"$T/err"
-	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
+	cmp -s "$T/expected" "$T/out" ||
+		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
 	sort "$NET/packages-access" >"$T/server"
-	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" | sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
-	audit_has '.event == "request" and .path == "/private/hidden-1.0-py3-none-any.whl" and .reason == "path_not_granted"'
+	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" |
+		sort >"$T/recorded"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	audit_has '.event == "request" and .path == "/private/hidden-1.0-py3-none-any.whl" and
+		.reason == "path_not_granted"'
 done

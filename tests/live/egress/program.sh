@@ -1,6 +1,6 @@
 #!/bin/bash
-# callgate-egress is started by what needs it and by nothing else. Without it, with another build of it, or with one that
-# others may write, what needs it is refused.
+# callgate-egress is started by what needs it and by nothing else. Without it, with another build of it, or with one
+# that others may write, what needs it is refused.
 . "$(dirname "$0")/../lib.sh"
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
 [ -e "$HELPER" ] || skip "no callgate-egress beside $CALLGATE"
@@ -17,7 +17,8 @@ net_run=(run --quiet --profile minimal -x /usr/bin -p "$T/plain.json" -- true)
 # children POLICY…: the command lines of what the keeper of a run has started.
 children()
 {
-	"$CALLGATE" run --quiet --profile minimal -x /usr/bin "$@" -i -- sh -c 'echo ready; cat' <"$T/in" >"$T/said" 2>"$T/err" &
+	"$CALLGATE" run --quiet --profile minimal -x /usr/bin "$@" -i -- sh -c 'echo ready; cat' \
+		<"$T/in" >"$T/said" 2>"$T/err" &
 	local pid=$!
 	exec 5>"$T/in"
 	for _ in {1..100}; do
@@ -38,7 +39,8 @@ grep callgate-egress "$T/children" && fail "a run without a network starts callg
 children -p "$T/plain.json" >"$T/children"
 [ "$(grep -c 'callgate-egress egress $' "$T/children")" = 1 ] || fail "a run with a network: $(cat "$T/children" "$T/err")"
 "$CALLGATE" check "$T/wild.json" >"$T/out" 2>&1 || fail "names: $(cat "$T/out")"
-"$CALLGATE" show -p "$T/wild.json" | grep -q xn--bcher-kva.example || fail "a name with other letters: $("$CALLGATE" show -p "$T/wild.json")"
+"$CALLGATE" show -p "$T/wild.json" | grep -q xn--bcher-kva.example ||
+	fail "a name with other letters: $("$CALLGATE" show -p "$T/wild.json")"
 "$CALLGATE" check "$T/public.json" >"$T/out" 2>&1 && fail "a public suffix is taken"
 grep -q 'anybody who registers' "$T/out" || fail "a public suffix: $(cat "$T/out")"
 
@@ -64,7 +66,8 @@ version=$("$CALLGATE" --version) version=${version#callgate }
 sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$HELPER" >"$T/bin/callgate-egress"
 refused "another version" "is of callgate ${version//?/9}" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
 cp "$HELPER" "$T/bin/callgate-egress"
-"$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 || fail "callgate-egress itself: $(cat "$T/out")"
+"$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 ||
+	fail "callgate-egress itself: $(cat "$T/out")"
 
 # Somebody else's, beside a program in a directory for everybody: not even started.
 shown="is of callgate ${version//?/9}"
@@ -109,7 +112,8 @@ if [ "$(id -u)" = 0 ]; then
 	untrusted "another user's"
 fi
 
-# Where it is installed, each directory up to "/" counts. Over a copy of that place, in a mount namespace of the test's own.
+# Where it is installed, each directory up to "/" counts. Over a copy of that place, in a mount namespace of the test's
+# own.
 if [ "$(id -u)" = 0 ] && [ -d "$(dirname "$installed")" ] && unshare -m true 2>/dev/null; then
 	# shellcheck disable=SC2016 # the inner shell's
 	unshare -m bash -c '

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Python's clients of HTTP at opened endpoints: urllib, requests, httpx, aiohttp, streams, websockets; by HTTP/1.1 and /2.
+# Python's clients of HTTP at opened endpoints: urllib, requests, httpx, aiohttp, streams, websockets; by HTTP/1.1 and
+# /2.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq nghttpd curl
@@ -63,12 +64,15 @@ for without in "" netns; do
 		fail "${where}status $?: $(tail -n 3 "$T/err")"
 	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
 	jq -r '.method + " " + .path' "$NET/access" | sed 's/?.*//' | sort >"$T/server"
-	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" "$T/audit" |
+	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" \
+		"$T/audit" |
 		sed 's/?.*//' | sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" || fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
 	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
 	audit_has '.event == "request" and .path == "/chat" and .proto == "websocket" and .ret == 101'
 	audit_has '.event == "request" and .path == "/other" and .verdict == "deny" and .reason == "path_not_granted"'
-	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' "$T/audit" >"$T/equal" ||
+	jq -es '(map(select(.event == "open") | .conn) | unique) == (map(select(.event == "close") | .conn) | sort)' \
+		"$T/audit" >"$T/equal" ||
 		fail "${where}opened and closed connections differ"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is on record of the network: one open and one close for each connection, whatever becomes of it; every request, as the
-# server saw them; the sums in the result.
+# What is on record of the network: one open and one close for each connection, whatever becomes of it; every request,
+# as the server saw them; the sums in the result.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -8,7 +8,8 @@ net_servers http echo
 http=$(net_port http) echo=$(net_port echo)
 net_policy "{
 	\"allow\": [
-		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\", \"POST /echo\"]},
+		{\"host\": \"plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\", \"POST /echo\"]},
 		{\"host\": \"raw.test\", \"port\": $echo, \"proto\": \"tcp\", \"private\": true},
 		{\"host\": \"down.test\", \"port\": 1, \"proto\": \"tcp\", \"private\": true}],
 	\"resolve\": {\"plain.test\": \"127.0.0.1\", \"raw.test\": \"127.0.0.1\", \"down.test\": \"127.0.0.1\"}}"
@@ -115,16 +116,20 @@ for without in "" netns namespaces; do
 	[ -z "$odd" ] || fail "${where}records of a connection: $(head -n 5 <<<"$odd")"
 	closes=$(records 'select(.event == "close") | .conn' | sort -n | uniq -d)
 	[ -z "$closes" ] || fail "${where}closed twice: $closes"
-	connects=$(jq -s '[.[] | select(.syscall == "connect" and .proto == "tcp" and .verdict == "allow")] | length' "$T/audit")
+	connects=$(jq -s '[.[] | select(.syscall == "connect" and .proto == "tcp" and .verdict == "allow")] |
+		length' "$T/audit")
 	ends=$(records 'select(.event == "close")' | jq -s length)
 	[ "$connects" = "$ends" ] || fail "${where}$connects connects, $ends closes"
-	[ "$(records 'select(.event == "close") | .conn' | jq -s 'max')" = "$ends" ] || fail "${where}a number is missing"
+	[ "$(records 'select(.event == "close") | .conn' | jq -s 'max')" = "$ends" ] ||
+		fail "${where}a number is missing"
 
 	# Requests as the server saw them.
 	[ "$(records 'select(.event == "request" and .verdict == "allow" and .ret == 200)' | jq -s length)" = 200 ] ||
 		fail "${where}requests: $(records 'select(.event == "request") | .ret' | sort | uniq -c)"
-	[ "$(jq -s '[.[] | select(.kind == "http")] | length' "$NET/access")" = 200 ] || fail "${where}the server saw others"
-	[ "$(records 'select(.event == "request" and .verdict == "deny") | .reason' | sort -u)" = '"path_not_granted"' ] ||
+	[ "$(jq -s '[.[] | select(.kind == "http")] | length' "$NET/access")" = 200 ] ||
+		fail "${where}the server saw others"
+	[ "$(records 'select(.event == "request" and .verdict == "deny") | .reason' | sort -u)" \
+		= '"path_not_granted"' ] ||
 		fail "${where}refused requests"
 
 	# The result's sums.
@@ -137,5 +142,6 @@ for without in "" netns namespaces; do
 	entry=$(jq -c '[.network[] | select(.host == "down.test") | [.decision, .reason]] | unique' "$T/result")
 	[ "$entry" = '[["allow","connect_failed"]]' ] || fail "${where}a server that is down: $entry"
 	[ "$(jq -c '[.denials[] | select(.event != null) | [.event, .target, .count]]' "$T/result")" = \
-		"[[\"request\",\"GET plain.test:$http/size/3\",20]]" ] || fail "${where}denials: $(jq -c .denials "$T/result")"
+		"[[\"request\",\"GET plain.test:$http/size/3\",20]]" ] ||
+		fail "${where}denials: $(jq -c .denials "$T/result")"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Secrets from everywhere: the server gets the values, the program placeholders; no value is in any process but egress, nor in
-# its environment, the log, the result, messages or any file.
+# Secrets from everywhere: the server gets the values, the program placeholders; no value is in any process but egress,
+# nor in its environment, the log, the result, messages or any file.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -28,11 +28,15 @@ NET_MORE="{\"secrets\": {
 	\"PINNED\": {\"from\": \"file:$T/sources/pinned\", \"hosts\": [\"open.test\"]}}}"
 net_policy "{
 	\"allow\": [
-		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"],
+		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\"],
 			\"credential\": {\"header\": \"X-Key\", \"value\": \"Key {PINNED}\"}},
-		{\"host\": \"other.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"]},
-		{\"host\": \"both.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"]},
-		{\"host\": \"both.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
+		{\"host\": \"other.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\"]},
+		{\"host\": \"both.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\"]},
+		{\"host\": \"both.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\"]}],
 	\"resolve\": {\"open.test\": \"127.0.0.1\", \"other.test\": \"127.0.0.1\", \"both.test\": \"127.0.0.1\"},
 	\"upstream_ca\": \"$NET/ca.pem\"}"
 
@@ -124,7 +128,8 @@ PY
 lookup()
 {
 	jq -rs --arg host "$1" --arg name "$2" \
-		'[.[] | select(.host == $host)] | last | [.headers[] | select((.[0] | ascii_downcase) == ($name | ascii_downcase))[1]] | join("|")' \
+		'[.[] | select(.host == $host)] | last | [.headers[] | select((.[0] | ascii_downcase) == ($name |
+		ascii_downcase))[1]] | join("|")' \
 		"$NET/access"
 }
 
@@ -169,33 +174,45 @@ for without in "" netns namespaces; do
 	run_it
 	# Only one process may have them. Another user's memory, or that of a process without dumps, only root can read.
 	if [ "$(id -u)" = 0 ] && [ -e "$T/home/ready" ]; then
-		read -r processes having < <("$PYTHON" "$T/who.py" $run <<<"${value[ENVIRON]} ${value[FILED]} ${value[OPENED]} ${value[ASKED]} ${value[PINNED]}")
-		{ [ "$processes" -ge 4 ] && [ "$having" = 1 ]; } || fail "${where}of $processes processes $having have a value"
+		read -r processes having < <("$PYTHON" "$T/who.py" $run \
+			<<<"${value[ENVIRON]} ${value[FILED]} ${value[OPENED]} ${value[ASKED]} ${value[PINNED]}")
+		{ [ "$processes" -ge 4 ] && [ "$having" = 1 ]; } ||
+			fail "${where}of $processes processes $having have a value"
 	fi
 	nowhere "${where}during the run"
 	end_it
 	for name in ENVIRON FILED OPENED ASKED; do
-		[ "$(lookup "open.test:$https" "X-$name")" = "<${value[$name]}>" ] || fail "${where}$name: $(lookup "open.test:$https" "X-$name")"
+		[ "$(lookup "open.test:$https" "X-$name")" = "<${value[$name]}>" ] ||
+			fail "${where}$name: $(lookup "open.test:$https" "X-$name")"
 	done
-	[ "$(lookup "open.test:$https" X-Key)" = "Key ${value[PINNED]}" ] || fail "${where}the credential: $(lookup "open.test:$https" X-Key)"
+	[ "$(lookup "open.test:$https" X-Key)" = "Key ${value[PINNED]}" ] ||
+		fail "${where}the credential: $(lookup "open.test:$https" X-Key)"
 	for own in X_Key X.Key; do
-		[ -z "$(lookup "open.test:$https" $own)" ] || fail "${where}beside the credential: $own: $(lookup "open.test:$https" $own)"
+		[ -z "$(lookup "open.test:$https" $own)" ] ||
+			fail "${where}beside the credential: $own: $(lookup "open.test:$https" $own)"
 	done
-	[ "$(lookup "open.test:$https" Authorization)" = "Basic $(printf 'user:%s' "${value[ENVIRON]}" | base64 -w 0)" ] ||
+	[ "$(lookup "open.test:$https" Authorization)" = "Basic $(printf 'user:%s' "${value[ENVIRON]}" |
+		base64 -w 0)" ] ||
 		fail "${where}Basic: $(lookup "open.test:$https" Authorization)"
-	[ "$(lookup "open.test:$https" X-All)" = "${value[ENVIRON]},${value[FILED]},${value[OPENED]},${value[ASKED]},${value[PINNED]}" ] ||
+	[ "$(lookup "open.test:$https" X-All)" \
+		= "${value[ENVIRON]},${value[FILED]},${value[OPENED]},${value[ASKED]},${value[PINNED]}" ] ||
 		fail "${where}several: $(lookup "open.test:$https" X-All)"
 	# Nobody else gets one: another host, and the named one without TLS.
 	for host in "other.test:$https" "both.test:$http"; do
-		[[ $(lookup "$host" X-All) = callgate-secret-*,*,*,*,callgate-secret-PINNED-* ]] || fail "${where}$host: $(lookup "$host" X-All)"
+		[[ $(lookup "$host" X-All) = callgate-secret-*,*,*,*,callgate-secret-PINNED-* ]] ||
+			fail "${where}$host: $(lookup "$host" X-All)"
 	done
-	[[ $(lookup "both.test:$https" X-All) = callgate-secret-*,${value[FILED]},callgate-*,callgate-*,callgate-secret-PINNED-* ]] ||
+	[[ \
+		$(lookup "both.test:$https" X-All) \
+		= callgate-secret-*,${value[FILED]},callgate-*,callgate-*,callgate-secret-PINNED-* ]] ||
 		fail "${where}both.test: $(lookup "both.test:$https" X-All)"
-	if jq -c --arg both "both.test:$https" 'select((.host | startswith("open.test") or . == $both) | not)' "$NET/access" |
+	if jq -c --arg both "both.test:$https" 'select((.host | startswith("open.test") or . == $both) | not)' \
+		"$NET/access" |
 		grep -qE -- "$form"; then
 		fail "${where}a value went elsewhere"
 	fi
-	audit_has '.event == "request" and .host == "open.test" and .verdict == "allow" and (.credential | test("PINNED"))'
+	audit_has '.event == "request" and .host == "open.test" and .verdict == "allow" and (.credential |
+		test("PINNED"))'
 	nowhere "${where}afterwards"
 done
 
@@ -204,7 +221,8 @@ unset LIVE_WITHOUT
 where="--secret: "
 run_it --secret GIVEN@open.test
 end_it
-[ "$(lookup "open.test:$https" X-GIVEN)" = "<${value[GIVEN]}>" ] || fail "--secret: $(lookup "open.test:$https" X-GIVEN)"
+[ "$(lookup "open.test:$https" X-GIVEN)" = "<${value[GIVEN]}>" ] ||
+	fail "--secret: $(lookup "open.test:$https" X-GIVEN)"
 nowhere --secret
 for broken in "${value[GIVEN]}"$'\n'x ""; do
 	GIVEN=$broken SOURCE=x net_run --secret GIVEN@open.test -- true >"$T/out" 2>"$T/err" 7<"$T/sources/opened"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that bring their own resolver, without a shared library: a C program with musl, a Go program with its own TLS, which
-# trusts what the run's bundle says.
+# Programs that bring their own resolver, without a shared library: a C program with musl, a Go program with its own
+# TLS, which trusts what the run's bundle says.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -21,17 +21,21 @@ fi
 
 net_policy "{
 	\"allow\": [
-		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\", \"GET /size/*\"]},
-		{\"host\": \"*.plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]},
-		{\"host\": \"named.test\", \"port\": $http, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok\"]}],
+		{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+		\"http\": [\"GET /ok\", \"GET /size/*\"]},
+		{\"host\": \"*.plain.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\"]},
+		{\"host\": \"named.test\", \"port\": $http, \"proto\": \"http\", \"private\": true,
+		\"http\": [\"GET /ok\"]}],
 	\"resolve\": {\"open.test\": \"127.0.0.1\", \"www.plain.test\": \"127.0.0.1\", \"named.test\": \"127.0.0.1\"},
 	\"upstream_ca\": \"$NET/ca.pem\"}"
-# A wildcard's name is in no hosts file: it is the DNS that is asked. musl wants the answer by UDP, from port 53 itself, where a
-# user without a network namespace may not be served: then it knows the names of the hosts file alone.
+# A wildcard's name is in no hosts file: it is the DNS that is asked. musl wants the answer by UDP, from port 53 itself,
+# where a user without a network namespace may not be served: then it knows the names of the hosts file alone.
 may_serve()
 {
 	live_layers=
-	layer netns || { [ -z "${OUTER_FILTER:-}" ] && "$PYTHON" -c 'import socket; socket.socket().bind(("127.77.77.77", 53))' 2>/dev/null; }
+	layer netns || { [ -z "${OUTER_FILTER:-}" ] && "$PYTHON" \
+		-c 'import socket; socket.socket().bind(("127.77.77.77", 53))' 2>/dev/null; }
 }
 cat >"$T/w/musl" <<EOF
 cd $T/w
@@ -71,11 +75,16 @@ for without in "" netns; do
 	for which in musl go; do
 		[ -x "$T/w/net-${which/musl/static}" ] || continue
 		net_run -w "$T/w" -- bash "$T/w/$which" "$name" >"$T/out" 2>"$T/err"
-		[ "$which-$name" != musl-www.plain.test ] || sed -i '${/^elsewhere.test: Name does not resolve$/d}' "$T/out"
-		cmp -s "$T/$which.expected" "$T/out" || fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
-			$(jq -c 'select(.verdict == "deny") | [.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
-		audit_has '.event == "request" and (.host == "www.plain.test" or .host == "named.test") and .path == "/ok" and .verdict == "allow"'
-		[ "$which-$name" = musl-named.test ] || audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
+		[ "$which-$name" != musl-www.plain.test ] ||
+			sed -i '${/^elsewhere.test: Name does not resolve$/d}' "$T/out"
+		cmp -s "$T/$which.expected" "$T/out" ||
+			fail "${where}$which: $(diff "$T/$which.expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")
+			$(jq -c 'select(.verdict == "deny") |
+			[.event, .syscall, .host, .path, .reason]' "$T/audit" | sort | uniq -c | head -n 20)"
+		audit_has '.event == "request" and (.host == "www.plain.test" or .host == "named.test") and
+			.path == "/ok" and .verdict == "allow"'
+		[ "$which-$name" = musl-named.test ] || audit_has '.event == "dns" and .host == "elsewhere.test" and
+			.reason == "no_rule"'
 		audit_has '.port == 1 and .verdict == "deny" and .reason == "port_not_granted"'
 	done
 done

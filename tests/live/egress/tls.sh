@@ -1,6 +1,6 @@
 #!/bin/bash
-# TLS that is opened, seen by real clients: what the server chose is what they get, a server that cannot be trusted is told by
-# 502, and a client that does not trust the run's authority, or pins, is told apart, with advice in the result.
+# TLS that is opened, seen by real clients: what the server chose is what they get, a server that cannot be trusted is
+# told by 502, and a client that does not trust the run's authority, or pins, is told apart, with advice in the result.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq openssl
@@ -9,13 +9,16 @@ net_servers https
 https=$(net_port https)
 cp "$NET/ca.pem" "$T/home/ca.pem"
 
-# What is wrong with it is the server's certificate, not its root: the same one under another name, and an untrusted one.
+# What is wrong with it is the server's certificate, not its root: the same one under another name, and an untrusted
+# one.
 policy()
 {
 	net_policy "{
 		\"allow\": [
-			{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"]},
-			{\"host\": \"wrong.test\", \"port\": $https, \"proto\": \"https\", \"private\": true, \"http\": [\"GET /ok\"]}],
+			{\"host\": \"open.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+			\"http\": [\"GET /ok\"]},
+			{\"host\": \"wrong.test\", \"port\": $https, \"proto\": \"https\", \"private\": true,
+			\"http\": [\"GET /ok\"]}],
 		\"resolve\": {\"open.test\": \"127.0.0.1\", \"wrong.test\": \"127.0.0.1\"}$1}"
 }
 
@@ -28,7 +31,8 @@ inside()
 close_has()
 {
 	audit_has ".event == \"close\" and $1"
-	[ "$(jq -s '[.[] | select(.event == "close")] | length' "$T/audit")" = 1 ] || fail "$where: not one close: $(jq -c 'select(.event == "close")' "$T/audit")"
+	[ "$(jq -s '[.[] | select(.event == "close")] | length' "$T/audit")" = 1 ] ||
+		fail "$where: not one close: $(jq -c 'select(.event == "close")' "$T/audit")"
 }
 
 for without in "" netns; do
@@ -37,26 +41,32 @@ for without in "" netns; do
 
 	for version in 1.2 1.3; do
 		where="${without:+without $without, }TLS $version"
-		got=$(inside curl -sS --max-time 30 --tlsv$version --tls-max $version -w '%{http_version} %{ssl_verify_result} %{http_code}' "https://open.test:$https/ok")
+		got=$(inside curl -sS --max-time 30 --tlsv$version --tls-max $version \
+			-w '%{http_version} %{ssl_verify_result} %{http_code}' "https://open.test:$https/ok")
 		[ "$got" = $'ok\n1.1 0 200' ] || fail "$where: $got $(cat "$T/err")"
 		close_has '.reason != "client_rejected_ca" and .cause != "client_rejected_ca"'
-		jq -e 'has("network_advice") | not' "$T/out" >/dev/null || jq -e '.network_advice == []' "$T/out" >/dev/null || fail "$where: advice: $(jq -c .network_advice "$T/out")"
+		jq -e 'has("network_advice") | not' "$T/out" >/dev/null || jq -e '.network_advice == []' "$T/out" \
+			>/dev/null || fail "$where: advice: $(jq -c .network_advice "$T/out")"
 	done
 
 	where="${without:+without $without, }no trust"
 	got=$(inside sh -c "curl -sS --max-time 30 --cacert $T/home/ca.pem https://open.test:$https/ok 2>&1; echo \$?")
 	[[ $got = *60 ]] || fail "$where: $got"
 	close_has '.reason == "client_rejected_ca"'
-	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" >/dev/null ||
+	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" \
+		>/dev/null ||
 		fail "$where: no advice: $(jq -c . "$T/out" | head -c 2000)"
 
 	# It trusts the authority, but wants the server's own key.
 	where="${without:+without $without, }a pin"
-	pin=$(openssl x509 -in "$NET/server.crt" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
-	got=$(inside sh -c "curl -sS --max-time 30 --pinnedpubkey 'sha256//$pin' https://open.test:$https/ok 2>&1; echo \$?")
+	pin=$(openssl x509 -in "$NET/server.crt" -pubkey -noout | openssl pkey -pubin -outform der |
+		openssl dgst -sha256 -binary | base64)
+	got=$(inside \
+		sh -c "curl -sS --max-time 30 --pinnedpubkey 'sha256//$pin' https://open.test:$https/ok 2>&1; echo \$?")
 	[[ $got = *90 ]] || fail "$where: $got"
 	close_has '.cause == "client_rejected_ca"'
-	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" >/dev/null ||
+	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" \
+		>/dev/null ||
 		fail "$where: no advice"
 	[ "$(wc -l <"$NET/access")" = 2 ] || fail "$where: the server was asked: $(cat "$NET/access")"
 

@@ -62,7 +62,8 @@ for without in "" netns; do
 	export LIVE_WITHOUT=$without
 	where=${without:+without $without: }
 	net_run -w "$T/in" -- bash "$T/in/w.sh" >"$T/out" 2>"$T/err"
-	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")"
+	cmp -s "$T/expected" "$T/out" ||
+		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(head -n 5 "$T/err")"
 	audit_has '.event == "request" and .host == "plain.test" and .path == "/none" and .reason == "path_not_granted"'
 	audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
 	audit_has '.syscall == "connect" and .host == "127.0.0.1" and .verdict == "deny"'

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The life of a run: output, limits, timeout, signals, both long-lived processes killed, inputs, artifacts, nothing left.
+# The life of a run: output, limits, timeout, signals, both long-lived processes killed, inputs, artifacts, nothing
+# left.
 . "$(dirname "$0")/../lib.sh"
 need jq
 sh=/usr/bin/dash
@@ -88,7 +89,8 @@ start()
 {
 	rm -f "$T/log"
 	# a background job ignores SIGINT, as does all that a background ./check starts, and so would callgate
-	env --default-signal "$CALLGATE" run "${OPTIONS[@]}" --audit "$T/log" -- $sh -c "sleep $mark & exec sleep $mark" </dev/null 2>"$T/err" &
+	env --default-signal "$CALLGATE" run "${OPTIONS[@]}" --audit "$T/log" \
+		-- $sh -c "sleep $mark & exec sleep $mark" </dev/null 2>"$T/err" &
 	keeper=$!
 	for _ in $(seq 100); do
 		[ "$(pgrep -cf "^sleep $mark")" = 2 ] && return

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Fork, memory, descriptor and disk bombs, floods of output and of notifications, a storm of SIGSTOP, 64 blocked opens: each
-# ends by its limit, and meanwhile the median open of a neighbour takes less than three times what it takes otherwise.
+# Fork, memory, descriptor and disk bombs, floods of output and of notifications, a storm of SIGSTOP, 64 blocked opens:
+# each ends by its limit, and meanwhile the median open of a neighbour takes less than three times what it takes
+# otherwise.
 . "$(dirname "$0")/../lib.sh"
 need jq
 BOMB=$CASES/cases-bomb STORM=$CASES/cases-storm
@@ -10,7 +11,8 @@ echo neighbour >"$T/n/file"
 # measure: five medians of a neighbour's open, and of these the second best, since other work of the machine only adds.
 measure()
 {
-	cg run --profile minimal -x "$STORM" -w "$T/n" -- "$STORM" median "$T/n/file" 150 5 2>>"$T/err" | sort -n | sed -n 2p
+	cg run --profile minimal -x "$STORM" -w "$T/n" -- "$STORM" median "$T/n/file" 150 5 2>>"$T/err" | sort -n |
+		sed -n 2p
 }
 
 # work EXPECTED OPTION… -- PROGRAM…: one bomb after the other until there is a file named stop.
@@ -22,9 +24,11 @@ work()
 		i=$((i + 1))
 		rm -rf "$T/w"
 		mkdir "$T/w"
-		cg run --json --profile minimal -x "$BOMB" -x "$STORM" -x "$CASES/cases-fill" -w "$T/w" "$@" >"$T/result" 2>"$T/bomb.err"
+		cg run --json --profile minimal -x "$BOMB" -x "$STORM" -x "$CASES/cases-fill" -w "$T/w" "$@" \
+			>"$T/result" 2>"$T/bomb.err"
 		jq -e "$expected" "$T/result" >/dev/null ||
-			echo "not $expected: $(jq -c '[.status, .exit_code, (.limits | map_values(select(.used))), .error, .stderr[0:200]]' "$T/result") $(cat "$T/bomb.err")"
+			echo "not $expected: $(jq -c '[.status, .exit_code, (.limits |
+			map_values(select(.used))), .error, .stderr[0:200]]' "$T/result") $(cat "$T/bomb.err")"
 	done >"$T/wrong"
 	echo $i >"$T/bombs"
 }
@@ -48,7 +52,8 @@ bomb()
 			fail "$name: the neighbour was hindered: $(cat "$T/err")"
 			return
 		fi
-		echo "$name: a neighbour's open takes $loud ns instead of $quiet, $(cat "$T/bombs") times until ended by the limit"
+		echo "$name: a neighbour's open takes $loud ns instead of $quiet," \
+			"$(cat "$T/bombs") times until ended by the limit"
 		[ "$loud" -ge $((quiet * 3)) ] || return # one of three: what else the machine does is not the bomb's
 	done
 	fail "$name: three times a neighbour's open took three times as long, now $loud ns instead of $quiet"
@@ -56,14 +61,18 @@ bomb()
 
 bomb "fork bomb" '.status == "timeout" and .limits.pids.hit' --pids 30 -t 2 -- "$BOMB" bomb 60000
 bomb "memory bomb" '.status == "limit" and .exit_code == 137 and .limits.memory.hit' -m 64M -- "$BOMB" anonymous 3000
-bomb "descriptor bomb" '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 -- "$STORM" fds
+bomb "descriptor bomb" '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 \
+	-- "$STORM" fds
 bomb "disk bomb" '.status == "limit" and .limits.disk.hit' --disk 16M -- "$CASES/cases-fill" one 2048
-bomb "output flood" '.status == "limit" and .limits.disk.hit and .stdout_truncated' --output-limit 64K --disk 64M -- "$STORM" output
-bomb "output flood without a limit of the disk" '(.status == "timeout" or .status == "limit") and .stdout_truncated' -t 1 -- "$STORM" output
+bomb "output flood" '.status == "limit" and .limits.disk.hit and .stdout_truncated' --output-limit 64K --disk 64M \
+	-- "$STORM" output
+bomb "output flood without a limit of the disk" '(.status == "timeout" or .status == "limit") and .stdout_truncated' \
+	-t 1 -- "$STORM" output
 # Nearly all of the work is the supervisor's, so on a crowded machine time is up first.
 bomb "notification flood" '.limits.cpu.hit or .limits.wall.hit' --cpu 1s -t 4 -- "$STORM" notify
 bomb "storm of stops" '.status == "timeout"' -t 2 -- "$STORM" stop
 bomb "64 blocked opens" '.status == "timeout" and .stderr == "the others go on\n"' -t 2 -- "$STORM" fifos
 for what in bomb storm fill; do
-	[ -z "$(survivors "$CASES/cases-$what")" ] || fail "something outlived a bomb: $(survivors "$CASES/cases-$what")"
+	[ -z "$(survivors "$CASES/cases-$what")" ] ||
+		fail "something outlived a bomb: $(survivors "$CASES/cases-$what")"
 done

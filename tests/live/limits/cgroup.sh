@@ -18,7 +18,8 @@ run()
 	local dir=$1
 	shift
 	mkdir -p "$dir/w"
-	cg run --profile minimal -x "$BOMB" --json -m 100M --pids 50 --cpu 20s -w "$dir/w" "$@" >"$dir/result" 2>"$dir/err"
+	cg run --profile minimal -x "$BOMB" --json -m 100M --pids 50 --cpu 20s -w "$dir/w" "$@" \
+		>"$dir/result" 2>"$dir/err"
 }
 
 # Every run that is on record in $T/*/result was in groups, and none is left.
@@ -47,7 +48,8 @@ all_gone "at once"
 
 # --require holds when nothing is limited.
 mkdir -p "$T/r/w"
-cg run --profile minimal -x "$BOMB" --pids none --require cgroups --json -w "$T/r/w" -- "$BOMB" serial 1 >"$T/r/result" 2>&1
+cg run --profile minimal -x "$BOMB" --pids none --require cgroups --json -w "$T/r/w" -- "$BOMB" serial 1 \
+	>"$T/r/result" 2>&1
 jq -e '.status == "ok" and .enforcement.cgroups.active and .limits.pids.limit == null' "$T/r/result" >/dev/null ||
 	fail "required without limits: $(cat "$T/r/result")"
 all_gone "required"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Two hundred sandboxes at once: all start, idle together, end well, and leave no process, control group or directory. What
-# keeper and supervisor of an idle one weigh is printed and bounded (proportional set size, so that shared pages count once).
+# Two hundred sandboxes at once: all start, idle together, end well, and leave no process, control group or directory.
+# What keeper and supervisor of an idle one weigh is printed and bounded (proportional set size, so that shared pages
+# count once).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../watch.sh"
 need jq pgrep
@@ -8,7 +9,8 @@ count=${CROWD:-200} most=6144 # KiB
 ulimit -n 4096 2>/dev/null
 ulimit -u 8192 2>/dev/null
 most_tasks=$(ulimit -u)
-[ "$most_tasks" = unlimited ] || [ "$most_tasks" -ge $((count * 8)) ] || skip "no more than $most_tasks processes and threads here"
+[ "$most_tasks" = unlimited ] || [ "$most_tasks" -ge $((count * 8)) ] ||
+	skip "no more than $most_tasks processes and threads here"
 
 # Each reads a fifo that nobody writes: the writer's end ends them all.
 mkfifo "$T/idle"
@@ -16,7 +18,8 @@ mkdir "$T/w" "$T/out"
 exec 3<>"$T/idle"
 start()
 {
-	timeout -k 30 200 "$CALLGATE" run -i --json --profile minimal -x /usr/bin/cat -m 64M --pids 16 -w "$T/w" -- cat "$T-mark" - \
+	timeout -k 30 200 "$CALLGATE" run -i --json --profile minimal -x /usr/bin/cat -m 64M --pids 16 -w "$T/w" \
+		-- cat "$T-mark" - \
 		<"$T/idle" >"$T/out/$1.json" 2>"$T/out/$1.err" 3>&- &
 	pids+=($!)
 }
@@ -51,7 +54,8 @@ began=$SECONDS
 for i in $(seq 2 "$count"); do
 	start "$i"
 done
-settled "$count" || fail "only $(pgrep -cf "^[a-z/]*cat $T-mark -\$") of $count run at once: $(cat "$T"/out/*.err | sort | uniq -c | head -n 5)"
+settled "$count" || fail "only $(pgrep -cf "^[a-z/]*cat $T-mark -\$") of $count run at once: $(cat "$T"/out/*.err |
+	sort | uniq -c | head -n 5)"
 echo "$count sandboxes up after $((SECONDS - began)) s"
 for pid in "${pids[@]}"; do
 	weigh "$pid"
@@ -63,7 +67,8 @@ for pid in "${pids[@]}"; do
 done
 # The file it names does not exist: cat says so, copies the empty fifo and ends with 1.
 cat "$T"/out/*.json | jq -r '.status + " " + (.exit_code | tostring)' | sort | uniq -c >"$T/ends"
-[ "$(awk '{print $1, $2, $3}' "$T/ends")" = "$count failed 1" ] || fail "not all ended alike: $(cat "$T/ends" "$T"/out/*.err | head -n 5)"
+[ "$(awk '{print $1, $2, $3}' "$T/ends")" = "$count failed 1" ] ||
+	fail "not all ended alike: $(cat "$T/ends" "$T"/out/*.err | head -n 5)"
 
 [ -z "$(survivors "$T-mark")" ] || fail "left running: $(survivors "$T-mark" | head -n 5)"
 cat "$T"/out/*.json | jq -r .run_id >"$T/ids"
@@ -72,7 +77,8 @@ left=$(find /sys/fs/cgroup -type d 2>/dev/null | grep -F -f "$T/ids" | head -n 5
 left=$(grep -lF -f "$T/ids" /proc/[0-9]*/mountinfo 2>/dev/null | head -n 5)
 [ -z "$left" ] || fail "mounts left in: $left"
 if [ "$(id -u)" = 0 ]; then
-	echo "an idle sandbox weighs $alone KiB alone, $(sed -n "$(((count + 1) / 2))p" "$T/weights") KiB (at most $(tail -n 1 "$T/weights")) among $count"
+	echo "an idle sandbox weighs $alone KiB alone," \
+		"$(sed -n "$(((count + 1) / 2))p" "$T/weights") KiB (at most $(tail -n 1 "$T/weights")) among $count"
 	for weight in "$alone" "$(tail -n 1 "$T/weights")"; do
 		[ "$weight" -lt $most ] || fail "it weighs $weight KiB, which is not below $most"
 	done

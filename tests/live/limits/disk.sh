@@ -1,13 +1,14 @@
 #!/bin/bash
-# limits.disk: whatever way a program fills the disk, the run ends by the limit, and not much past it. And a program that
-# stays below it notices nothing.
+# limits.disk: whatever way a program fills the disk, the run ends by the limit, and not much past it. And a program
+# that stays below it notices nothing.
 . "$(dirname "$0")/../lib.sh"
 need jq
 LIMIT_MIB=32
 W=$T/w # where the program writes
 OVER_MIB=${LIVE_OVER_MIB:-96} # a few MiB on an idle machine; here others are at work
 
-# filled WAY [OPTION…]: it ends by the limit; what is left on the disk, and what the result says, is little more than that.
+# filled WAY [OPTION…]: it ends by the limit; what is left on the disk, and what the result says, is little more than
+# that.
 filled()
 {
 	local way=$1 left
@@ -28,7 +29,8 @@ filled()
 # On a file system on top of another a lease does not tell who has a file mapped. Called below, in a mount namespace.
 if [ "${1:-}" = overlay ]; then
 	mkdir "$T/lower" "$T/upper" "$T/work" "$T/at"
-	mount -t overlay none -o "lowerdir=$T/lower,upperdir=$T/upper,workdir=$T/work" "$T/at" || skip "no overlayfs here"
+	mount -t overlay none -o "lowerdir=$T/lower,upperdir=$T/upper,workdir=$T/work" "$T/at" ||
+		skip "no overlayfs here"
 	W=$T/at/w
 	for way in mapped mapped-unlinked pinned unlinked tmpfile; do
 		filled $way
@@ -37,12 +39,14 @@ if [ "${1:-}" = overlay ]; then
 	# shellcheck disable=SC2016 # bash inside expands these
 	cg run --json --profile minimal -x /usr/bin -w "$W" --disk 24M -t 40 -- bash -c 'set -e; cd "$1"
 		for i in 1 2 3 4 5 6; do head -c 10000000 /dev/zero >a; rm a; done' bash "$W" >"$T/result" 2>"$T/err"
-	jq -e '.status == "ok"' "$T/result" >/dev/null || fail "again: $(jq -c '{status, stderr, disk: .limits.disk}' "$T/result")"
+	jq -e '.status == "ok"' "$T/result" >/dev/null || fail "again: $(jq -c '{status, stderr,
+		disk: .limits.disk}' "$T/result")"
 	umount "$T/at"
 	exit
 fi
 
-for way in one many unlinked mapped mapped-unlinked pinned falloc falloc-once dirs links copy tmpfile shm rename ignore rest; do
+for way in one many unlinked mapped mapped-unlinked pinned falloc falloc-once dirs links copy tmpfile shm rename \
+	ignore rest; do
 	filled $way
 done
 
@@ -61,12 +65,14 @@ jq -e '.changes | map(.path) | index($path)' --arg path "$W/big" "$T/result" >/d
 # output past its limit goes to the disk as well
 flood()
 {
-	cg run --json --profile minimal -x /bin/cat -t 40 --output-limit 64K "$@" -- /bin/cat /dev/zero >"$T/result" 2>"$T/err"
+	cg run --json --profile minimal -x /bin/cat -t 40 --output-limit 64K "$@" -- /bin/cat /dev/zero \
+		>"$T/result" 2>"$T/err"
 }
 flood --disk ${LIMIT_MIB}M
 jq -e '.status == "limit" and .exit_code == 137 and .limits.disk.hit and .limits.stdout.hit' "$T/result" >/dev/null ||
 	fail "a flood of output: $(jq -c '{status, exit_code, limits}' "$T/result")"
-[ "$(du -sm "$(jq -r .stdout_path "$T/result")" | cut -f 1)" -le $((LIMIT_MIB + OVER_MIB)) ] || fail "a flood: $(jq -c .limits "$T/result")"
+[ "$(du -sm "$(jq -r .stdout_path "$T/result")" | cut -f 1)" -le $((LIMIT_MIB + OVER_MIB)) ] ||
+	fail "a flood: $(jq -c .limits "$T/result")"
 
 # ---- what stays below it ----
 

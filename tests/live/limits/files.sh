@@ -12,19 +12,24 @@ result()
 	cg run --json --profile extended -t 40 "$@" >"$T/result" 2>"$T/err"
 	status=$?
 	[ $status = "$want" ] || fail "$name: status $status, not $want: $(head -c 300 "$T/err")"
-	jq -e "$filter" "$T/result" >/dev/null || fail "$name: not $filter: $(jq -c '{status, exit_code, signal, limits, stdout, stderr}' "$T/result")"
+	jq -e "$filter" "$T/result" >/dev/null || fail "$name: not $filter: $(jq -c '{status, exit_code, signal, limits,
+		stdout, stderr}' "$T/result")"
 }
 
 # every limit is there, with or without one
-result names 0 '.limits | keys == ["audit", "cpu", "disk", "file_size", "memory", "open_files", "pids", "stderr", "stdout", "wall"]' -- true
+result names 0 '.limits | keys == ["audit", "cpu", "disk", "file_size", "memory", "open_files", "pids", "stderr",
+	"stdout", "wall"]' -- true
 result no-limits 0 'all(.limits[]; has("limit") and has("used") and has("peak") and .hit == false)' -- true
-result unknown 0 '.limits.disk == {limit: null, used: null, peak: null, hit: false} and .limits.audit.used == null' -- true
+result unknown 0 '.limits.disk == {limit: null, used: null, peak: null, hit: false} and .limits.audit.used == null' \
+	-- true
 
 # file_size: a signal, or EFBIG where it is ignored; and what the supervisor does for the program knows it as well
 write="$CASES/cases-fill"
-result write 153 '.status == "limit" and .signal == 25 and .limits.file_size.hit and .limits.file_size.limit == 1048576' \
+result write 153 '.status == "limit" and .signal == 25 and .limits.file_size.hit and
+	.limits.file_size.limit == 1048576' \
 	-x "$write" --file-size 1M -- "$write" one
-result ignored 4 '.status == "failed" and (.stderr | contains("File too large"))' -x "$write" --file-size 1M -- "$write" ignore
+result ignored 4 '.status == "failed" and (.stderr | contains("File too large"))' -x "$write" --file-size 1M \
+	-- "$write" ignore
 result truncate 153 '.limits.file_size.hit' --file-size 1M -- truncate -s 1025K x
 result truncate-path 1 '.limits.file_size.hit and (.stdout | contains("EFBIG 1048576"))' --file-size 1M -- python3 -c '
 import errno, os, signal, sys
@@ -49,7 +54,8 @@ except ValueError as e:
     print(type(e).__name__)'
 
 # open_files: soft and hard; EMFILE, and a program that goes on
-result descriptors 0 '.limits.open_files == {limit: 32, used: 32, peak: 32, hit: true} and .stdout == "29 EMFILE (32, 32) ValueError\n"' \
+result descriptors 0 '.limits.open_files == {limit: 32, used: 32, peak: 32, hit: true} and
+	.stdout == "29 EMFILE (32, 32) ValueError\n"' \
 	--open-files 32 -- python3 -c '
 import errno, resource
 kept = []
@@ -70,9 +76,11 @@ result few 0 '.limits.open_files.hit == false and .limits.open_files.peak >= 4' 
 # audit: a flood of calls ends by the size of its log, which is whole
 rm -f "$T/audit"
 # shellcheck disable=SC2016 # the shell inside
-result log 137 '.status == "limit" and .limits.audit.hit and .limits.audit.used < 4000000' --audit "$T/audit" --audit-limit 1M -- \
+result log 137 '.status == "limit" and .limits.audit.hit and .limits.audit.used < 4000000' --audit "$T/audit" \
+	--audit-limit 1M -- \
 	sh -c 'while :; do [ -e /nowhere ]; done'
-[ "$(tail -n 1 "$T/audit" | jq -r .status)" = limit ] || fail "the log does not say how it ended: $(tail -n 1 "$T/audit")"
+[ "$(tail -n 1 "$T/audit" | jq -r .status)" = limit ] ||
+	fail "the log does not say how it ended: $(tail -n 1 "$T/audit")"
 cg audit stats "$T/audit" >"$T/out" 2>&1 || fail "the log cannot be read: $(head -n 3 "$T/out")"
 result quiet-log 0 '.limits.audit.hit == false and .limits.audit.used > 0' --audit "$T/audit2" --audit-limit 1M -- true
 
@@ -81,4 +89,5 @@ printf '{"extends": ["extended"], "limits": {"file_size": "64K"}, "process": {"m
 cg run --json -p "$T/policy.json" -- truncate -s 65K x >"$T/result" 2>"$T/err"
 [ $? = 153 ] || fail "the policy's limit does not hold: $(jq -c .limits "$T/result")"
 [ "$(jq .limits.pids.limit "$T/result")" = 50 ] || fail "process.max is not limits.pids: $(jq -c .limits "$T/result")"
-cg run --json -p "$T/policy.json" --file-size none -- truncate -s 65K x >"$T/result" 2>"$T/err" || fail "none does not lift it: $(jq -c .limits "$T/result")"
+cg run --json -p "$T/policy.json" --file-size none -- truncate -s 65K x >"$T/result" 2>"$T/err" ||
+	fail "none does not lift it: $(jq -c .limits "$T/result")"

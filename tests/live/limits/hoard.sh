@@ -1,6 +1,6 @@
 #!/bin/bash
-# Memory that no process shows, where it is sampled: each way either ends the run or is refused, or its bound is shown. The rows
-# are those of doc/security.md, "What counts as memory".
+# Memory that no process shows, where it is sampled: each way either ends the run or is refused, or its bound is shown.
+# The rows are those of doc/security.md, "What counts as memory".
 . "$(dirname "$0")/../lib.sh"
 need jq
 HOARD=$CASES/cases-hoard
@@ -19,7 +19,8 @@ hoard()
 is()
 {
 	jq -e "$1" "$T/result" >/dev/null 2>&1 ||
-		fail "$2: not $1: $(jq -c '[.status, .exit_code, .stdout, .error, .limits.memory]' "$T/result") $(cat "$T/err")"
+		fail "$2: not $1: $(jq -c '[.status, .exit_code, .stdout, .error,
+		.limits.memory]' "$T/result") $(cat "$T/err")"
 }
 
 # It ends the run, and the meter saw it: not RLIMIT_DATA or EMFILE.
@@ -47,8 +48,8 @@ bounded()
 	is '.stdout | capture("count (?<n>[0-9]+)").n | tonumber | . > 4000 and . <= 16384' "$1, $2"
 }
 
-# What the kernel counts for a user: RLIMIT_SIGPENDING. A run gets half of callgate's own, and not above a fixed number, so that the
-# same user's other processes have the rest.
+# What the kernel counts for a user: RLIMIT_SIGPENDING. A run gets half of callgate's own, and not above a fixed number,
+# so that the same user's other processes have the rest.
 queued()
 {
 	local own way most
@@ -57,7 +58,8 @@ queued()
 		[ "$own" = unlimited ] || [ $((own / 2)) -gt $most ] || most=$((own / 2))
 		for way in signals timers; do
 			(ulimit -i "$own" && hoard $way 200)
-			is "(.stdout | test(\"EAGAIN\")) and (.stdout | capture(\"count (?<n>[0-9]+)\").n | tonumber) <= $most" \
+			is "(.stdout | test(\"EAGAIN\")) and (.stdout | capture(\"count (?<n>[0-9]+)\").n |
+				tonumber) <= $most" \
 				"$1, $way of $own"
 		done
 	done
@@ -65,7 +67,8 @@ queued()
 
 measure()
 {
-	ends "$1" "shared-cut 400" "shared-split 400" "shared-relay 400" "leaderless 400" "pipes 100" "sockets 400" "areas 60 -m 16M" \
+	ends "$1" "shared-cut 400" "shared-split 400" "shared-relay 400" "leaderless 400" "pipes 100" "sockets 400" \
+		"areas 60 -m 16M" \
 		"files 30 -m 16M" "threads 18 -m 16M" "epolls 40 -m 16M" "unshare-range 400"
 	# A container's filter may refuse what tells these, or they themselves; any socket counts as full there.
 	[ -n "${OUTER_FILTER:-}" ] || ends "$1" "packets 400" "backlog 400" "events 240" "unshare 400"
@@ -91,7 +94,8 @@ measure()
 	queued "$1"
 	# So is the number of sockets under way in others: RLIMIT_NOFILE, which is lower in such a run, and 0.2 MB each.
 	hoard under-way 500
-	is '(.stdout | test("ETOOMANYREFS")) and (.stdout | capture("held (?<n>[0-9]+)").n | tonumber) < 260' "$1, under way"
+	is '(.stdout | test("ETOOMANYREFS")) and (.stdout | capture("held (?<n>[0-9]+)").n | tonumber) < 260' \
+		"$1, under way"
 	# Nothing of that is charged to a program that does little of each.
 	for way in "shared-cut 20" "pipes 10" "sockets 10" "threads 5" "files 2"; do
 		# shellcheck disable=SC2086 # two words
@@ -211,7 +215,8 @@ got.close()
 signal.signal(signal.SIGPIPE, lambda *_: print("SIGPIPE"))
 sender.shutdown(socket.SHUT_WR)
 print(attempt(sender.fileno(), file, 0, 10))' "$1" >"$T/result" 2>"$T/err"
-	is '.status == "ok" and .stdout == "Invalid argument\nTrue 0 True 300001\n0 Invalid argument Invalid argument\nSIGPIPE\nBroken pipe\n"' sends
+	is '.status == "ok" and
+		.stdout == "Invalid argument\nTrue 0 True 300001\n0 Invalid argument Invalid argument\nSIGPIPE\nBroken pipe\n"' sends
 }
 
 M=$(mktemp -d /dev/shm/cg-hoard.XXXXXX) || die "no directory in memory"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The memory limit, with control groups and by samples: a hit ends the run and is told from a crash, however the memory is
-# hidden; what is given back or shared is not counted against the program.
+# The memory limit, with control groups and by samples: a hit ends the run and is told from a crash, however the memory
+# is hidden; what is given back or shared is not counted against the program.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../bomb.sh"
 METER=memory # read by bomb.sh
@@ -61,4 +61,5 @@ total()
 	cg_run minimal -x /usr/bin/head "$@" -w "$T/w" -- /usr/bin/head -n 1 /proc/meminfo 2>&1 | tr -s ' '
 }
 [ "$(total -m 300M)" = "MemTotal: 307200 kB" ] || fail "/proc/meminfo with a limit: $(total -m 300M)"
-[ "$(total -m 900000G)" = "$(head -n 1 /proc/meminfo | tr -s ' ')" ] || fail "a limit above the machine's memory: $(total -m 900000G)"
+[ "$(total -m 900000G)" = "$(head -n 1 /proc/meminfo | tr -s ' ')" ] ||
+	fail "a limit above the machine's memory: $(total -m 900000G)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The limit of processes and threads: by a control group, by RLIMIT_NPROC in a user namespace, or by judging forks. It is
-# felt as EAGAIN, a fork bomb is held by it, and a neighbour goes on.
+# The limit of processes and threads: by a control group, by RLIMIT_NPROC in a user namespace, or by judging forks. It
+# is felt as EAGAIN, a fork bomb is held by it, and a neighbour goes on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../bomb.sh"
 METER=pids # read by bomb.sh
@@ -40,14 +40,16 @@ measure()
 	[ "$(pgrep -c -f "^$BOMB bomb")" = 0 ] || fail "$1: something outlived the fork bomb"
 }
 
-# By the pid namespace's own pid_max, which is there for many only: up to 300 sooner. Elsewhere so many are other tests' too.
+# By the pid namespace's own pid_max, which is there for many only: up to 300 sooner. Elsewhere so many are other tests'
+# too.
 many()
 {
 	bomb serial 1 --pids 1024
 	jq -e '.enforcement.cgroups.why | contains("pid_max")' "$T/result" >/dev/null || return
 	bomb crowd 1100 --pids 1024
 	is '.exit_code == 1 and
-		(.stdout | test("^fork after (72[4-9]|7[3-9][0-9]|[89][0-9][0-9]|10[01][0-9]|102[0-3]): EAGAIN\n$"))' "$1 many"
+		(.stdout | test("^fork after (72[4-9]|7[3-9][0-9]|[89][0-9][0-9]|10[01][0-9]|102[0-3]): EAGAIN\n$"))' \
+			"$1 many"
 	[ "$(cat /proc/sys/kernel/pid_max)" = "$pid_max" ] || fail "$1: the machine's own pid_max was changed"
 }
 pid_max=$(cat /proc/sys/kernel/pid_max)
@@ -60,7 +62,8 @@ neighbour()
 	sleep 0.5
 	begin=$(date +%s%N)
 	mkdir -p "$T/n"
-	cg run --profile minimal -x "$BOMB" --pids 20 -w "$T/n" -- "$BOMB" serial 50 >/dev/null || fail "$1: a neighbour was hindered"
+	cg run --profile minimal -x "$BOMB" --pids 20 -w "$T/n" -- "$BOMB" serial 50 >/dev/null ||
+		fail "$1: a neighbour was hindered"
 	[ $((($(date +%s%N) - begin) / 1000000)) -lt 10000 ] || fail "$1: a neighbour had to wait"
 	wait $!
 }

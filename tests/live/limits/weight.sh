@@ -1,10 +1,11 @@
 #!/bin/bash
-# What keeper and supervisor weigh while a program runs: idle, after many calls, and with a network, whose libraries they
-# have no more use for by then. Proportional set sizes, so that shared pages count once.
+# What keeper and supervisor weigh while a program runs: idle, after many calls, and with a network, whose libraries
+# they have no more use for by then. Proportional set sizes, so that shared pages count once.
 . "$(dirname "$0")/../lib.sh"
 need jq pgrep
 [ "$(id -u)" = 0 ] || skip "smaps of processes that are not dumpable are root's"
-layer self_filter || skip "a sanitizer's own memory, or no filters: $(cg run --json -- true | jq -r .enforcement.self_filter.why)"
+layer self_filter || skip "a sanitizer's own memory, or no filters: $(cg run --json -- true |
+	jq -r .enforcement.self_filter.why)"
 most=6144 # KiB
 mkdir "$T/w"
 
@@ -14,7 +15,8 @@ weigh()
 	local name=$1 pid one sum=0 keeper line
 	shift
 	mkfifo "$T/status"
-	timeout 60 "$CALLGATE" run --status-fd 9 -w "$T/w" --audit "$T/$name.log" "$@" 9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
+	timeout 60 "$CALLGATE" run --status-fd 9 -w "$T/w" --audit "$T/$name.log" "$@" \
+		9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
 	read -r -t 10 line <"$T/status"
 	rm "$T/status"
 	keeper=$(jq -r .pid <<<"$line")

@@ -8,15 +8,18 @@ options=(--profile minimal -r "$T/file" -x "$CASES/cases-affinity" -x /usr/bin/t
 options+=(${LIVE_OPTIONS:-})
 
 timeout "$LIVE_TIMEOUT" "$CASES/cases-affinity" "$T/file" "$cpus" >"$T/native" || die "natively: $(cat "$T/native")"
-timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" --audit "$T/log" -- "$CASES/cases-affinity" "$T/file" "$cpus" >"$T/out" ||
+timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" --audit "$T/log" -- "$CASES/cases-affinity" "$T/file" "$cpus" \
+	>"$T/out" ||
 	fail "status $?: $(cat "$T/out")"
 cat "$T/out"
 
 # Started with one CPU, inside and outside.
 for cpu in ${cpus//,/ }; do
-	timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" -- /usr/bin/taskset -c "$cpu" "$CASES/cases-affinity" "$T/file" "$cpu" \
+	timeout "$LIVE_TIMEOUT" "$CALLGATE" run "${options[@]}" \
+		-- /usr/bin/taskset -c "$cpu" "$CASES/cases-affinity" "$T/file" "$cpu" \
 		>"$T/out" || fail "taskset $cpu inside: status $?: $(cat "$T/out")"
-	timeout "$LIVE_TIMEOUT" taskset -c "$cpu" "$CALLGATE" run "${options[@]}" -- "$CASES/cases-affinity" "$T/file" "$cpu" \
+	timeout "$LIVE_TIMEOUT" taskset -c "$cpu" "$CALLGATE" run "${options[@]}" \
+		-- "$CASES/cases-affinity" "$T/file" "$cpu" \
 		>"$T/out" || fail "taskset $cpu outside: status $?: $(cat "$T/out")"
 done
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The supervisor is killed at random moments under load: every effect that a program saw or that the file system shows is
-# in the log, the tree is dead within a second, the scratch space is removed. KILLS: how often.
+# The supervisor is killed at random moments under load: every effect that a program saw or that the file system shows
+# is in the log, the tree is dead within a second, the scratch space is removed. KILLS: how often.
 . "$(dirname "$0")/../lib.sh"
 need jq
 
@@ -22,7 +22,8 @@ round()
 	keeper=$!
 	program=
 	for i in $(seq 200); do
-		[ -s "$T/acks" ] || ls "$T/w"/file-* >/dev/null 2>&1 && program=$(find_program "$CASES/cases-threat load 10000000") && [ -n "$program" ] && break
+		[ -s "$T/acks" ] || ls "$T/w"/file-* >/dev/null 2>&1 &&
+			program=$(find_program "$CASES/cases-threat load 10000000") && [ -n "$program" ] && break
 		sleep 0.02
 	done
 	[ -n "$program" ] || die "no program: $(cat "$T/err")"
@@ -43,7 +44,8 @@ round()
 		find "$T/w" -name 'moved-*' -printf '%f\n' | sed 's/^moved/file/'
 		sed -n 's/^made //p; s/^moved //p' "$T/acks" | tr -cd 'a-z0-9\n-' | grep -E -- '-[0-9]+-[0-9]+$'
 	} | sort -u >"$T/effects"
-	jq -R -r 'try (fromjson | select(.verdict != "deny") | .path, .path2) catch "bad line" | select(. != null)' "$T/audit" |
+	jq -R -r 'try (fromjson | select(.verdict != "deny") | .path, .path2) catch "bad line" | select(. != null)' \
+		"$T/audit" |
 		sed 's|.*/||' | sort -u >"$T/logged"
 	missing=$(comm -23 "$T/effects" "$T/logged" | grep -v '^$' | head -n 5)
 	[ -z "$missing" ] || fail "performed and not in the log after $1 s: $missing"

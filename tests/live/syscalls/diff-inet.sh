@@ -16,9 +16,12 @@ differs()
 	# Without a namespace a socket of UDP has a filter, which is put on a duplicate, so it needs pidfd_getfd.
 	if [ "$program" != "$CALLGATE" ] || [ -n "${OUTER_FILTER:-}" ]; then set -- streams; fi
 	# Datagrams from member to member are for a namespace of the run's own.
-	LIVE_WITHOUT=$without CALLGATE=$program net_run --json -- true | jq -e .enforcement.netns.active >/dev/null && set -- udp
-	timeout 120 "$CASES/cases-inet" "$@" >"$T/native.out" 2>&1 || fail "$name: natively: $(tail -n 3 "$T/native.out")"
-	LIVE_WITHOUT=$without CALLGATE=$program net_run -x "$CASES/cases-inet" -- "$CASES/cases-inet" "$@" >"$T/inside.out" 2>&1 ||
+	LIVE_WITHOUT=$without CALLGATE=$program net_run --json -- true | jq -e .enforcement.netns.active >/dev/null &&
+		set -- udp
+	timeout 120 "$CASES/cases-inet" "$@" >"$T/native.out" 2>&1 ||
+		fail "$name: natively: $(tail -n 3 "$T/native.out")"
+	LIVE_WITHOUT=$without CALLGATE=$program net_run -x "$CASES/cases-inet" -- "$CASES/cases-inet" "$@" \
+		>"$T/inside.out" 2>&1 ||
 		fail "$name: inside: $(tail -n 3 "$T/inside.out")"
 	compare "$name" out
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
-# What ends with the last descriptor of a file (locks, a FIFO, a connection, IN_CLOSE) has ended inside, too, when close(2)
-# returns: the supervisor holds nothing of what a call has given any more. Idle and beside busy loops, with all layers and
-# fewer, and where pidfd_getfd(2) is refused.
+# What ends with the last descriptor of a file (locks, a FIFO, a connection, IN_CLOSE) has ended inside, too, when
+# close(2)
+# returns: the supervisor holds nothing of what a call has given any more. Idle and beside busy loops, with all layers
+# and fewer, and where pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -24,10 +25,12 @@ held()
 	local name=$1 without=$2 program=$3
 	shift 3
 	fresh
-	(cd "$T/w" && timeout "$LIVE_TIMEOUT" "$case" "$@") >"$T/native.out" 2>&1 || fail "$name: natively: $(tail -n 3 "$T/native.out")"
+	(cd "$T/w" && timeout "$LIVE_TIMEOUT" "$case" "$@") >"$T/native.out" 2>&1 ||
+		fail "$name: natively: $(tail -n 3 "$T/native.out")"
 	! grep -q '[1-9]$\|flock [1-9]' "$T/native.out" || fail "$name: natively: $(cat "$T/native.out")"
 	fresh
-	(cd "$T/w" && LIVE_WITHOUT=$without CALLGATE=$program net_run -w "$T/w" -x "$T/w" -x "$case" -- "$case" "$@") >"$T/inside.out" 2>&1 ||
+	(cd "$T/w" && LIVE_WITHOUT=$without CALLGATE=$program net_run -w "$T/w" -x "$T/w" -x "$case" -- "$case" "$@") \
+		>"$T/inside.out" 2>&1 ||
 		fail "$name: inside: $(tail -n 3 "$T/inside.out")"
 	compare "$name" out
 }

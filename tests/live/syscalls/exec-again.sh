@@ -81,7 +81,8 @@ cp -p "$T/kinds/true" "$T/ro/program" && sleep 3.2
 mkfifo "$T/asks" "$T/says"
 inside()
 {
-	LIVE_TIMEOUT=100 timeout 100 "$CALLGATE" run -i --profile python ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} --audit "$T/audit2" "${options[@]}" -- \
+	LIVE_TIMEOUT=100 timeout 100 "$CALLGATE" run -i --profile python ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} \
+		--audit "$T/audit2" "${options[@]}" -- \
 		"$PYTHON" "$T/again.py" "$T" outside <"$T/asks" >"$T/says" 2>"$T/err"
 }
 inside &
@@ -114,5 +115,7 @@ chmod 755 "$T/ro/program"
 ask "executable again" "0 0 0"
 exec 8>&- 9<&-
 wait
-[ "$(jq -r 'select(.syscall == "execve" and .verdict == "deny") | .reason' "$T/audit2" | sort -u | tr '\n' ' ')" = "not_executable " ] ||
-	fail "refused for: $(jq -c 'select(.syscall == "execve" and .verdict == "deny") | [.reason, .path2]' "$T/audit2" | sort | uniq -c)"
+[ "$(jq -r 'select(.syscall == "execve" and .verdict == "deny") |
+	.reason' "$T/audit2" | sort -u | tr '\n' ' ')" = "not_executable " ] ||
+	fail "refused for: $(jq -c 'select(.syscall == "execve" and .verdict == "deny") |
+	[.reason, .path2]' "$T/audit2" | sort | uniq -c)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Execs and detours against a program that races them, executes from everywhere at once, and steps itself: as natively, and no denied
-# program runs.
+# Execs and detours against a program that races them, executes from everywhere at once, and steps itself: as natively,
+# and no denied program runs.
 . "$(dirname "$0")/../lib.sh"
 attack=$CASES/cases-exec
 prepare()
@@ -19,8 +19,8 @@ done
 CG_OPTIONS=(-x "$CASES" -x "$T/w")
 same exec-script "$attack" exec "$T/w/script"
 
-# A script that is rewritten while it is executed, and what is put on the stack for it, by its own name and by one that makes the
-# call go round. The denied program leaves a file "one".
+# A script that is rewritten while it is executed, and what is put on the stack for it, by its own name and by one that
+# makes the call go round. The denied program leaves a file "one".
 mkdir "$T/denied" && cp /bin/touch "$T/denied/touch"
 rewritten() # AT COMMAND…
 {

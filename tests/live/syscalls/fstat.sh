@@ -1,6 +1,6 @@
 #!/bin/bash
-# fstat is left to the kernel where that tells of no path more than the view does: then it is not on record, its values are
-# right, and a path passed instead tells nothing. Wherever the kernel would tell more, it is judged as ever.
+# fstat is left to the kernel where that tells of no path more than the view does: then it is not on record, its values
+# are right, and a path passed instead tells nothing. Wherever the kernel would tell more, it is judged as ever.
 # shellcheck disable=SC2016 # what is not expanded is jq's
 . "$(dirname "$0")/../lib.sh"
 need jq stat
@@ -54,8 +54,10 @@ no_wider()
 }
 
 open_is=$(stat -c %i "$T/w/open"):100644
-absent=("$T/tree" "$T/tree/file.txt" /etc/shadow /root/.ssh /proc/1 /proc/1/exe /proc/1/root/etc /proc/1/fd/0 /proc/kcore
-	/proc/driver /proc/fs /proc/sys/net/ipv4 /proc/self/root/etc/shadow /proc/mounts /boot /sys /dev/mem /dev/.callgate)
+absent=("$T/tree" "$T/tree/file.txt" /etc/shadow /root/.ssh /proc/1 /proc/1/exe /proc/1/root/etc /proc/1/fd/0 \
+	/proc/kcore
+	/proc/driver /proc/fs /proc/sys/net/ipv4 /proc/self/root/etc/shadow /proc/mounts /boot /sys /dev/mem \
+		/dev/.callgate)
 pairs=("$T/w/open" "" "$T/w" open "$T/w" .env - "$T/w/open" "$T/w" ../other)
 for path in "${absent[@]}" /etc/* /*; do
 	pairs+=(- "$path")
@@ -63,7 +65,8 @@ done
 # From each directory that the program can have a descriptor of.
 for dir in / /proc /proc/self /proc/self/task /proc/sys /proc/sys/kernel /tmp /dev "$T/w"; do
 	for up in .. ../.. ../../..; do
-		for name in etc/shadow driver kcore 1/exe "${T#/}/tree/file.txt" .callgate-proc/proc .callgate-proc/proc/kcore; do
+		for name in etc/shadow driver kcore 1/exe "${T#/}/tree/file.txt" .callgate-proc/proc \
+			.callgate-proc/proc/kcore; do
 			pairs+=("$dir" "$up/$name")
 		done
 	done
@@ -77,7 +80,8 @@ if [ $how = native ]; then
 		fail "native, without the namespaces"
 	fi
 else
-	layer mountns && layer pidns && layer netns && fail "judged, and nothing speaks against leaving it to the kernel"
+	layer mountns && layer pidns && layer netns &&
+		fail "judged, and nothing speaks against leaving it to the kernel"
 	[ "$(recorded)" -ge 100 ] || fail "only $(recorded) records"
 fi
 echo "fstat is $how here"
@@ -94,7 +98,8 @@ here=$how
 cg run --json -x /usr/bin -- sh -c 'for to in /proc/sys /proc/sys/kernel .. kernel/.. /proc /proc/self; do
 	cd "$to" && pwd -P && ls >/dev/null; done; cat /proc/sys/kernel/ostype; cd /proc/sys/kernel && cat ostype; cd /proc/sys/nothing' |
 	jq -r '.stdout + .stderr' | grep . | sed 's|^/proc/[0-9]*$|/proc/PID|; s/^.*: //' | tr '\n' ' ' >"$T/went"
-[ "$(cat "$T/went")" = "/proc/sys /proc/sys/kernel /proc/sys /proc/sys /proc /proc/PID Linux Linux can't cd to /proc/sys/nothing " ] ||
+[ "$(cat "$T/went")" \
+	= "/proc/sys /proc/sys/kernel /proc/sys /proc/sys /proc /proc/PID Linux Linux can't cd to /proc/sys/nothing " ] ||
 	fail "chdir within /proc/sys: $(cat "$T/went")"
 
 # ---- what takes it back: each of these alone ----
@@ -126,14 +131,16 @@ policy '{filesystem: {read: ["\($t)/tree"], redirect: [{from: "\($t)/tree/sub", 
 judged_by "a redirect within a tree of the host's" -p "$T/p.json"
 policy '{filesystem: {read: ["\($t)/tree"], provide: {"\($t)/tree/file.txt": "provided"}}}'
 judged_by "a file provided within a tree of the host's" -p "$T/p.json"
-cg run --json -r / -- true | jq -r .enforcement.mountns.why | grep -q 'left to it' && fail "native with a grant of everything"
+cg run --json -r / -- true | jq -r .enforcement.mountns.why | grep -q 'left to it' &&
+	fail "native with a grant of everything"
 if [ -z "${LIVE_WITHOUT:-}" ]; then
 	for kind in mountns pidns netns userns,mountns,pidns,netns namespaces; do
 		judged_by "--without $kind" --without "$kind"
 	done
 fi
 # What leaves it where it was.
-policy '{filesystem: {read: ["\($t)/tree"], redirect: [{from: "\($t)/name", to: "@scratch/name"}], provide: {"\($t)/file": "provided"}}}'
+policy '{filesystem: {read: ["\($t)/tree"], redirect: [{from: "\($t)/name", to: "@scratch/name"}],
+	provide: {"\($t)/file": "provided"}}}'
 told -p "$T/p.json" -- "$T/w/open" "" "$T/name" "" "$T/file" "" - "$T/tree/sub/file.bin"
 [ $how = $here ] || fail "$how with a redirect and a provided file beside the trees of the host's"
 no_wider

@@ -35,7 +35,8 @@ count()
 	local keeper supervisor='' median
 	# shellcheck disable=SC2016 # the inner shell's
 	"$CALLGATE" run --audit "$T/log.$2" --profile extended -w "$T/w" -r "$BUILD" -x "$BUILD" -- \
-		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" "$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
+		/bin/sh -c ': >"$1.waits"; while [ ! -e "$1" ]; do sleep 0.2; done; shift; exec "$@"' x "$T/w/$2" \
+		"$micro" "$2" "$3" 100 >"$T/out" 2>&1 &
 	keeper=$!
 	for _ in $(seq 200); do
 		# before that, others have the listener as well: whoever made it and hands it on
@@ -54,15 +55,16 @@ count()
 	wait "$keeper" || fail "$2: $(cat "$T/out")"
 	wait
 	# Whether the next notification is there already when it is first asked for is strace's doing, not ours.
-	median=$(awk '/^poll\(.*= 0 \(Timeout\)/ { next } /NOTIF_RECV/ { if (n) print n; n = 0 } { n++ }' "$T/trace" | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }')
+	median=$(awk '/^poll\(.*= 0 \(Timeout\)/ { next } /NOTIF_RECV/ { if (n) print n; n = 0 } { n++ }' "$T/trace" |
+		sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }')
 	[ "${median:-99}" -le "$1" ] || {
 		fail "$2 $3: $median calls, $1 are enough"
 		awk '/NOTIF_RECV/ { if (n++ == 200) on = 1; else if (on) exit } on' "$T/trace" >&2
 	}
 }
 
-# With poll and the listener's own: RECV, ID_VALID, SEND. An open has one more, ADDFD: what is given is closed here before the
-# call is answered (notify_add).
+# With poll and the listener's own: RECV, ID_VALID, SEND. An open has one more, ADDFD: what is given is closed here
+# before the call is answered (notify_add).
 count 8 open /usr/bin/env
 count 7 stat /usr/bin/env
 count 6 access /usr/bin/env

@@ -1,7 +1,8 @@
 #!/bin/bash
-# No judged call ends with EINTR that natively never does: under timers whose handlers lack SA_RESTART every call that names
-# something, and dash, which would run the next program of the same name. What natively does end with EINTR still does.
-# INTERRUPTED_CALLS, INTERRUPTED_ROUNDS: the long form is 1000000 and 100000; INTERRUPTED_BUSY: as many loops beside it.
+# No judged call ends with EINTR that natively never does: under timers whose handlers lack SA_RESTART every call that
+# names something, and dash, which would run the next program of the same name. What natively does end with EINTR still
+# does. INTERRUPTED_CALLS, INTERRUPTED_ROUNDS: the long form is 1000000 and 100000; INTERRUPTED_BUSY: as many loops
+# beside it.
 . "$(dirname "$0")/../lib.sh"
 need jq
 case $(uname -m) in
@@ -28,10 +29,13 @@ storm()
 	shift 2
 	for how; do
 		rm -rf "${T:?}/w" && mkdir "$T/w"
-		cg run --profile minimal --json -x "$case" -w "$T/w" -- "$case" storm "$calls" "$usec" "$how" >"$T/out" 2>"$T/err"
-		out=$(jq -r '"\(.stdout | rtrimstr("\n")), restarted \(.calls.restarted), left \(.calls.interrupted)"' "$T/out")
+		cg run --profile minimal --json -x "$case" -w "$T/w" -- "$case" storm "$calls" "$usec" "$how" \
+			>"$T/out" 2>"$T/err"
+		out=$(jq -r '"\(.stdout | rtrimstr("\n")), restarted \(.calls.restarted), left \(.calls.interrupted)"' \
+			"$T/out")
 		echo "$how, every $usec us: $out"
-		[[ $out == *" EINTR 0 wrong 0, restarted "[1-9]*", left 0" ]] || fail "$how: $out: $(jq -r .stderr "$T/out" | sort | uniq -c | head -n 8)"
+		[[ $out == *" EINTR 0 wrong 0, restarted "[1-9]*", left 0" ]] ||
+			fail "$how: $out: $(jq -r .stderr "$T/out" | sort | uniq -c | head -n 8)"
 	done
 }
 storm "$case" 50 plain altstack
@@ -45,7 +49,8 @@ echo "beside: $(jq -c '[.stdout, .calls.restarted, .calls.interrupted]' "$T/out"
 jq -e '.exit_code == 0 and (.stdout | test("^hidden [1-9][0-9]* plain 0\n$"))' "$T/out" >/dev/null ||
 	fail "beside calls that were left: $(jq -c '[.status, .stdout, .stderr, .error]' "$T/out")"
 # musl has its calls in line, and other functions that make them for others
-if command -v musl-gcc >/dev/null && musl-gcc -D_GNU_SOURCE -O2 -static -o "$T/musl" "$SRC/tests/cases/interrupted.c"; then
+if command -v musl-gcc >/dev/null && musl-gcc -D_GNU_SOURCE -O2 -static \
+	-o "$T/musl" "$SRC/tests/cases/interrupted.c"; then
 	storm "$T/musl" 50 plain
 fi
 
@@ -58,7 +63,8 @@ while [ $i -lt '$rounds' ]; do
 	i=$((i + 1))
 done
 echo "rounds $i wrong $wrong"'
-cg run --profile minimal -e "PATH=$T/first:$T/second" -r "$T/first" -r "$T/second" -x "$T/first" -x "$T/second" -x /bin/dash -w "$T/w" \
+cg run --profile minimal -e "PATH=$T/first:$T/second" -r "$T/first" -r "$T/second" -x "$T/first" -x "$T/second" \
+	-x /bin/dash -w "$T/w" \
 	-- /bin/dash -c "$script" x "$T/first/tool" >"$T/out" 2>&1
 cat "$T/out"
 grep -qx "rounds $rounds wrong 0" "$T/out" || fail "dash ran another program"
@@ -66,7 +72,8 @@ grep -qx "rounds $rounds wrong 0" "$T/out" || fail "dash ran another program"
 # Frames and code that are to mislead: their program ends as it may, the run goes on.
 rm -rf "${T:?}/w" && mkdir "$T/w"
 cg run --profile minimal --json -x "$case" -w "$T/w" -- "$case" forge 300 >"$T/out" 2>"$T/err"
-jq -r .stdout "$T/out" | grep -qx "ended 300 of 300" || fail "forged frames: $(jq -c '[.status, .stdout, .stderr, .error]' "$T/out")"
+jq -r .stdout "$T/out" | grep -qx "ended 300 of 300" || fail "forged frames: $(jq -c '[.status, .stdout, .stderr,
+	.error]' "$T/out")"
 echo "forged frames: restarted $(jq .calls.restarted "$T/out"), left $(jq .calls.interrupted "$T/out")"
 
 CG_OPTIONS=(-x "$case")

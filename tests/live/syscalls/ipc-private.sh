@@ -1,5 +1,6 @@
 #!/bin/bash
-# System V IPC and POSIX queues are the run's own where it has an ipc namespace, and absent elsewhere; /dev/shm always is its own.
+# System V IPC and POSIX queues are the run's own where it has an ipc namespace, and absent elsewhere; /dev/shm always
+# is its own.
 . "$(dirname "$0")/../lib.sh"
 cp "$SRC/tests/cases/ipc.py" "$T/ipc.py"
 mkdir "$T/w" "$T/w2"
@@ -18,7 +19,8 @@ private=$(jq -r 'select(.type == "header") | .layers.ipcns.active' "$T/audit")
 if [ "$private" = true ]; then
 	inside use >"$T/out" 2>&1 || fail "use: $(cat "$T/out")"
 	"${outside[@]}" use >"$T/native" 2>&1
-	cmp -s "$T/native" "$T/out" || [ ! -w /dev/shm ] || [ -n "$(ls /dev/shm)" ] || fail "use: $(diff "$T/native" "$T/out")"
+	cmp -s "$T/native" "$T/out" || [ ! -w /dev/shm ] || [ -n "$(ls /dev/shm)" ] ||
+		fail "use: $(diff "$T/native" "$T/out")"
 	grep -q 'posix message: b.posix' "$T/out" || fail "use: $(cat "$T/out")"
 else
 	inside absent >"$T/out" 2>&1 || fail "absent: $(cat "$T/out")"
@@ -47,7 +49,8 @@ done
 grep -q holding "$T/held" || fail "it does not hold: $(cat "$T/held")"
 inside look callgate-held >"$T/out" 2>&1 || fail "the other run: $(cat "$T/out")"
 [ ! -e /dev/shm/callgate-held ] || fail "/dev/shm of the run is the machine's"
-grep -qw 51729 /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg && fail "System V objects of a run are outside" # 0xca11
+# 0xca11
+grep -qw 51729 /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg && fail "System V objects of a run are outside"
 exec 9>&-
 wait
 [ -z "$(find "$T/tmp" -name callgate-held 2>/dev/null)" ] || fail "left behind: $(find "$T/tmp" -name callgate-held)"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Trees of seven names are renamed, exchanged, linked and refilled at random under rules about these names. Whatever happened, what the
-# result says of the changes is what a comparison of before and after says, and what was denied is still there, denied.
+# Trees of seven names are renamed, exchanged, linked and refilled at random under rules about these names. Whatever
+# happened, what the result says of the changes is what a comparison of before and after says, and what was denied is
+# still there, denied.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
@@ -68,7 +69,8 @@ if not result["stdout"].strip().isdigit() or int(result["stdout"]) < 40:
 EOF2
 
 shapes=('[]' '["@workdir/a/hooks"]' '["**/.env"]' '["@workdir/a/**/x.pem"]' '["@workdir/*/hooks"]' '["@workdir/a/*/b"]'
-	'["@workdir/a/b/c"]' '["**/.env", "@workdir/a/hooks", "@workdir/b/**/x.pem"]' '["@workdir/*/*/.env", "**/c/hooks"]'
+	'["@workdir/a/b/c"]' '["**/.env", "@workdir/a/hooks", "@workdir/b/**/x.pem"]' \
+		'["@workdir/*/*/.env", "**/c/hooks"]'
 	'["@workdir/**/a/hooks/**"]' '["**/*.pem", "@workdir/d/a"]')
 first=${RENAME_SEED:-0}
 for seed in $(seq "$first" $((first + ${RENAME_ROUNDS:-11} - 1))); do
@@ -78,7 +80,8 @@ for seed in $(seq "$first" $((first + ${RENAME_ROUNDS:-11} - 1))); do
 		filesystem: {read: ["\($t)/rename.py"], deny: $deny}}' >"$T/p.json"
 	"$PYTHON" "$T/model.py" fill "$T/w" "$seed" >"$T/before" || die "fill"
 	cg run --json -p "$T/p.json" -w "$T/w" -- "$PYTHON" -B "$T/rename.py" "$seed" 500 >"$T/result"
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "$deny, seed $seed: $(jq -c '[.exit_code, .stderr, .error]' "$T/result")"
+	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "$deny, seed $seed: $(jq -c '[.exit_code, .stderr,
+		.error]' "$T/result")"
 	"$PYTHON" "$T/model.py" judge "$T/w" "$T/before" "$T/result" "$deny" >"$T/out" 2>&1
 	[ ! -s "$T/out" ] || fail "$deny, seed $seed: $(head -n 10 "$T/out")"
 done

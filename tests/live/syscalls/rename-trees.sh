@@ -1,13 +1,14 @@
 #!/bin/bash
-# Renaming a directory looks at nothing below it where no rule tells names apart: however large, deep or unreadable the tree is,
-# it moves as natively and no watcher sees it. What the result says of the changes is all the same complete.
+# Renaming a directory looks at nothing below it where no rule tells names apart: however large, deep or unreadable the
+# tree is, it moves as natively and no watcher sees it. What the result says of the changes is all the same complete.
 . "$(dirname "$0")/../lib.sh"
 need jq git tar
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 mkdir -p "$T/w"
 policy()
 {
-	jq -n --argjson deny "$1" '{version: 1, name: "t", extends: ["extended"], filesystem: {deny: $deny}}' >"$T/p.json"
+	jq -n --argjson deny "$1" '{version: 1, name: "t", extends: ["extended"], filesystem: {deny: $deny}}' \
+		>"$T/p.json"
 }
 
 cat >"$T/w/rename.py" <<'EOF2'
@@ -22,7 +23,8 @@ for attempt in range(200): # others of this user may have all instances that the
         break
     time.sleep(0.1)
 def add(path):
-    if libc.inotify_add_watch(watch, path.encode(), OPEN | ACCESS | CLOSE | MOVED) < 0 and "OUTER_FILTER" not in os.environ:
+    failed = libc.inotify_add_watch(watch, path.encode(), OPEN | ACCESS | CLOSE | MOVED) < 0
+    if failed and "OUTER_FILTER" not in os.environ:
         raise OSError(ctypes.get_errno(), path)
 
 def seen():
@@ -88,13 +90,16 @@ move("a swap", "given.new", "given")
 EOF2
 
 # Where the rules tell nothing apart, and where they do so elsewhere.
-for deny in '[]' '["**/.env", "@workdir/.git/hooks", "@workdir/other/**/*.pem", "**/.hg/store", "@workdir/*/private"]'; do
+for deny in '[]' '["**/.env", "@workdir/.git/hooks", "@workdir/other/**/*.pem", "**/.hg/store",
+	"@workdir/*/private"]'; do
 	policy "$deny"
-	(cd "$T/w" && mkdir -p given/sub given/keep && echo a >given/sub/changed && echo b >given/sub/gone && echo c >given/keep/kept) || die "setup"
+	(cd "$T/w" && mkdir -p given/sub given/keep && echo a >given/sub/changed && echo b >given/sub/gone &&
+		echo c >given/keep/kept) || die "setup"
 	cg run --json -p "$T/p.json" -w "$T/w" -- "$PYTHON" -B "$T/w/rename.py" >"$T/result"
 	[ "$(jq -r '[.exit_code, .stdout, .stderr] | join("|")' "$T/result")" = '0||' ] ||
 		fail "with $deny: $(jq -c '[.exit_code, .stdout, .stderr, .error]' "$T/result")"
-	jq -r '.changes[] | "\(.kind // .change) \(.path)"' "$T/result" | sed "s,$T/w/,," | grep -v -e ' broad' -e ' deeper/' >"$T/changes"
+	jq -r '.changes[] | "\(.kind // .change) \(.path)"' "$T/result" | sed "s,$T/w/,," |
+	grep -v -e ' broad' -e ' deeper/' >"$T/changes"
 	cat >"$T/expected" <<-'EOF2'
 		added closed
 		added closed/in
@@ -115,7 +120,8 @@ for deny in '[]' '["**/.env", "@workdir/.git/hooks", "@workdir/other/**/*.pem", 
 		modified given
 	EOF2
 	diff <(sort "$T/expected") <(sort "$T/changes") >"$T/diff" || fail "with $deny: changes: $(cat "$T/diff")"
-	[ "$(jq '[.changes[] | select(.path | test("/broad"))] | length' "$T/result")" = 2021 ] || fail "not all of the wide tree is told"
+	[ "$(jq '[.changes[] | select(.path |
+		test("/broad"))] | length' "$T/result")" = 2021 ] || fail "not all of the wide tree is told"
 	rm -rf "${T:?}/w"/{broad,deeper,closed,taken,given,given.old}
 done
 
@@ -129,12 +135,15 @@ try:
     os.rename("m", "src/m")
 except OSError as error:
     print(errno.errorcode[error.errno])' >"$T/result"
-[ "$(jq -r .stdout "$T/result")" = EXDEV ] || fail "a .pem into src: $(jq -c '[.exit_code, .stdout, .stderr]' "$T/result")"
-jq -se 'any(.[]; .syscall == "rename" and .reason == "rights_differ_below" and (.rule | test("[*].pem")))' "$T/audit" >/dev/null ||
+[ "$(jq -r .stdout "$T/result")" = EXDEV ] || fail "a .pem into src: $(jq -c '[.exit_code, .stdout,
+	.stderr]' "$T/result")"
+jq -se 'any(.[]; .syscall == "rename" and .reason == "rights_differ_below" and (.rule | test("[*].pem")))' "$T/audit" \
+	>/dev/null ||
 	fail "no record: $(grep '"rename"' "$T/audit")"
 
 # Programs that move trees, with rules that deny names anywhere and hooks.
-rm -rf "$T/w" && mkdir -p "$T/w/home" && git -c init.defaultBranch=main init -q "$T/w/repo" && cp -r "$T/w/repo/.git/hooks" "$T/hooks"
+rm -rf "$T/w" && mkdir -p "$T/w/home" && git -c init.defaultBranch=main init -q "$T/w/repo" &&
+	cp -r "$T/w/repo/.git/hooks" "$T/hooks"
 policy '["**/.env", "@workdir/repo/.git/hooks"]'
 cat >"$T/w/work.sh" <<'EOF2'
 set -e
@@ -155,10 +164,12 @@ ln -s out current && ln -s out.old next && mv -T next current && [ "$(readlink c
 ln out/renamed/x x.dpkg-new && mv x.dpkg-new x && [ -s x ]
 EOF2
 cg run --json -p "$T/p.json" -w "$T/w" -- /bin/sh "$T/w/work.sh" >"$T/result"
-[ "$(jq .exit_code "$T/result")" = 0 ] || fail "git, tar, mv: $(jq -c '[.exit_code, .stdout, .stderr, .denials]' "$T/result")"
+[ "$(jq .exit_code "$T/result")" = 0 ] || fail "git, tar, mv: $(jq -c '[.exit_code, .stdout, .stderr,
+	.denials]' "$T/result")"
 diff -r "$T/hooks" "$T/w/repo/.git/hooks" >"$T/diff" || fail "the hooks changed: $(cat "$T/diff")"
 
-# What goes to scratch space ends with the run: no directory goes there that may hold a denied name, by rename or in exchange.
+# What goes to scratch space ends with the run: no directory goes there that may hold a denied name, by rename or in
+# exchange.
 rm -rf "$T/w" "$T/audit" && mkdir -p "$T/w/project" && echo held >"$T/w/project/.env"
 policy '["**/.env"]'
 cg run --json -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- "$PYTHON" -c '
@@ -172,11 +183,13 @@ move(b"project", b"/var/tmp/empty", 0)
 move(b"project", b"/var/tmp/empty", 2)
 move(b"/var/tmp/empty", b"project", 2)
 move(b"project", b"/tmp/project", 0)' >"$T/result"
-[ "$(jq -r '.stdout | rtrimstr("\n")' "$T/result" | sort -u)" = EXDEV ] || fail "to scratch space: $(jq -c '[.exit_code, .stdout, .stderr]' "$T/result")"
+[ "$(jq -r '.stdout | rtrimstr("\n")' "$T/result" | sort -u)" = EXDEV ] ||
+	fail "to scratch space: $(jq -c '[.exit_code, .stdout, .stderr]' "$T/result")"
 [ "$(cat "$T/w/project/.env")" = held ] || fail "a denied file ended with the run"
 audit_has '.syscall == "renameat2" and .reason == "ends_with_run"'
 
-# To list what was moved has an end, whatever was done so that it takes long: many moves, and names that differ at their ends only.
+# To list what was moved has an end, whatever was done so that it takes long: many moves, and names that differ at their
+# ends only.
 rm -rf "$T/w" && mkdir -p "$T/w/wide" && policy '[]'
 "$PYTHON" -c 'for number in range(40000): open("'"$T"'/w/wide/%d" % number, "w").close()' || die "setup"
 cg run --json -p "$T/p.json" -w "$T/w" -- "$PYTHON" -c '
@@ -192,5 +205,6 @@ for number in range(1030):
     longest = max(longest, time.monotonic() - begin)
 print(int(longest))' >"$T/result"
 jq -e '.exit_code == 0 and (.stdout | tonumber) < 8 and .changes_unlisted > 0' "$T/result" >"$T/said" ||
-	fail "a rename that lists what was moved: $(jq -c '[.exit_code, .stdout, .stderr, .changes_unlisted]' "$T/result")"
+	fail "a rename that lists what was moved: $(jq -c '[.exit_code, .stdout, .stderr,
+	.changes_unlisted]' "$T/result")"
 exit $live_failed

@@ -1,12 +1,13 @@
 #!/bin/bash
-# What a program restricts itself by holds for what is performed for it as well, or is refused; and each refusal is on record.
-# doc/security.md, "What a program restricts itself by". Its own seccomp filters: threats/05-nested.sh.
+# What a program restricts itself by holds for what is performed for it as well, or is refused; and each refusal is on
+# record. doc/security.md, "What a program restricts itself by". Its own seccomp filters: threats/05-nested.sh.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"
 echo mine >"$T/w/file"
 hostile cases-threat promises "$T/w/file"
 for name in landlock_create_ruleset landlock_add_rule landlock_restrict_self; do
-	audit_has ".syscall == \"$name\" and .verdict == \"deny\" and .errno == \"EOPNOTSUPP\" and .reason == \"refused_syscall\""
+	audit_has ".syscall == \"$name\" and .verdict == \"deny\" and .errno == \"EOPNOTSUPP\" and
+		.reason == \"refused_syscall\""
 done
 audit_has '.syscall == "pkey_alloc" and .verdict == "deny" and .errno == "ENOSPC"'
 # where fallocate is performed

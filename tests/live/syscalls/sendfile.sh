@@ -1,6 +1,7 @@
 #!/bin/bash
-# Where memory is sampled the supervisor copies for sendfile(2) to a TCP stream that does not wait. A file that takes its time (here
-# a FUSE file system that answers a read after two seconds) keeps only the thread that sends it, and no other call of the run.
+# Where memory is sampled the supervisor copies for sendfile(2) to a TCP stream that does not wait. A file that takes
+# its time (here a FUSE file system that answers a read after two seconds) keeps only the thread that sends it, and no
+# other call of the run.
 if [ "$(id -u)" = 0 ] && [ -z "${SENDFILE_INSIDE:-}" ] && unshare --mount true 2>/dev/null; then
 	SENDFILE_INSIDE=1 exec unshare --mount bash "$0" # what it mounts goes with it
 fi
@@ -59,7 +60,8 @@ print("took %.2f, longest stat %.3f" % (took, longest), file=sys.stderr)
 EOF2
 LIVE_WITHOUT=cgroups
 for how in pointer place; do
-	cg run --json -p "$T/tcp.json" -m 256M -r "$T/slow" -w "$T/w" -- "$PYTHON" -B "$T/w/send.py" "$port" "$T/slow/file" "$how" \
+	cg run --json -p "$T/tcp.json" -m 256M -r "$T/slow" -w "$T/w" \
+		-- "$PYTHON" -B "$T/w/send.py" "$port" "$T/slow/file" "$how" \
 		>"$T/result" 2>"$T/err"
 	echo "$how: $(jq -c '[.stdout, .stderr]' "$T/result")"
 	[ $how = pointer ] && at=0 || at=100000

@@ -5,7 +5,8 @@ need jq
 [ "$(uname -m)" = x86_64 ] || skip "the case has the numbers of x86-64"
 # Without a lock of the kernel's on signals the supervisor sends them, and is seen as their sender.
 bounded=$(cg run --profile minimal --json ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} -x /bin/true -- /bin/true |
-	jq -r '.enforcement | .pidns.active or (.landlock.active and (.landlock.why | capture("ABI (?<n>[0-9]+)").n | tonumber >= 6))')
+	jq -r '.enforcement | .pidns.active or (.landlock.active and (.landlock.why | capture("ABI (?<n>[0-9]+)").n |
+	tonumber >= 6))')
 mode=
 [ "$bounded" = true ] || mode=unbounded
 echo "signals are ${mode:-bounded}"

@@ -21,7 +21,8 @@ for name in ("interp", "elf32", "machine", "short", "chain", "chain2", "text"):
     os.chmod(top + b"/ok/" + name.encode(), 0o755)
 EOF
 CG_OPTIONS=(-r "$T/denied" -r "$T/i" -x "$T/ok")
-hostile cases-threat exec "$T/denied/prog" "$T/w/marker" "$T/ok/prog" "$T/ok/interp" "$T/ok/elf32" "$T/ok/machine" "$T/ok/short" \
+hostile cases-threat exec "$T/denied/prog" "$T/w/marker" "$T/ok/prog" "$T/ok/interp" "$T/ok/elf32" "$T/ok/machine" \
+	"$T/ok/short" \
 	"$T/ok/chain" "$T/ok/chain2" "$T/ok/text"
 [ ! -e "$T/w/marker" ] || fail "a denied program ran"
 audit_has '(.syscall == "execve" or .syscall == "execveat") and .verdict == "deny"'

@@ -6,7 +6,9 @@ mkdir "$T/w"
 cg_run minimal -x "$CASES/cases-threat" -w "$T/w" -- "$CASES/cases-threat" linger "$mark" >"$T/out" 2>&1 &
 keeper_wait=$!
 for _ in $(seq 100); do
-	program=$(survivors linger | while read -r p; do [ "$(tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null)" = "$CASES/cases-threat linger $mark " ] && echo "$p"; done)
+	program=$(survivors linger | while read -r p; do [ \
+		"$(tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null)" = "$CASES/cases-threat linger $mark " ] &&
+		echo "$p"; done)
 	[ -n "$program" ] && break
 	sleep 0.05
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 16: a thread flips the path of a chdir between two directories. The program stands where the record says, and nowhere that
-# has no name in the view.
+# Threat 16: a thread flips the path of a chdir between two directories. The program stands where the record says, and
+# nowhere that has no name in the view.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir -p "$T/w/a" "$T/w/b" "$T/s/a"
@@ -15,15 +15,16 @@ flipped()
 	mountns=$(jq -r 'select(.type == "header") | .layers.mountns.active' "$T/audit")
 }
 
-# agrees: the places, in order, are those of the calls on record that succeeded. With a mount namespace the kernel reads the path
-# once more: then they are two within the view.
+# agrees: the places, in order, are those of the calls on record that succeeded. With a mount namespace the kernel reads
+# the path once more: then they are two within the view.
 agrees()
 {
 	grep '^cwd ' "$T/out" | cut -d ' ' -f 2- >"$T/places"
 	[ "$mountns" = true ] && return
 	jq -r 'select(.syscall == "chdir" and .ret == 0) | .resolved // .path' "$T/audit" >"$T/records"
 	cmp -s "$T/places" "$T/records" ||
-		fail "it stood elsewhere than the record says: $(diff "$T/places" "$T/records" | grep -c '^[<>]') lines of $(wc -l <"$T/records")"
+		fail "it stood elsewhere than the record says: $(diff "$T/places" "$T/records" |
+		grep -c '^[<>]') lines of $(wc -l <"$T/records")"
 	[ "$(sort -u "$T/places" | wc -l)" = "$1" ] || fail "it got to $(sort -u "$T/places" | tr '\n' ' ')"
 }
 
@@ -42,7 +43,8 @@ done
 jq -n --arg g "$T/g/*.txt" --arg exec "$CASES/cases-threat" \
 	'{version: 1, name: "globs", extends: ["minimal"], filesystem: {read: [$g], exec: [$exec]}}' >"$T/globs.json"
 for without in "${LIVE_WITHOUT:-none}" mountns; do
-	LIVE_WITHOUT=${without#none} cg run -p "$T/globs.json" -w "$T/w" -- "$CASES/cases-threat" list-chdir 1 "$T/g" >"$T/out" 2>&1 ||
+	LIVE_WITHOUT=${without#none} cg run -p "$T/globs.json" -w "$T/w" -- "$CASES/cases-threat" list-chdir 1 "$T/g" \
+		>"$T/out" 2>&1 ||
 		fail "without $without: $(head -n 5 "$T/out")"
 done
 exit $live_failed

@@ -9,20 +9,25 @@ cat >"$T/policy.json" <<EOF
 {"version": 1, "name": "alias", "extends": ["minimal"],
  "filesystem": {"read": ["$T/readonly"], "exec": ["$CASES/cases-threat"], "deny": ["$T/w/locked/secret"]}}
 EOF
-cg run -p "$T/policy.json" -w "$T/w" --audit "$T/audit" -- "$CASES/cases-threat" alias "$T/readonly" "$T/w/locked" >"$T/out" 2>&1 ||
+cg run -p "$T/policy.json" -w "$T/w" --audit "$T/audit" -- "$CASES/cases-threat" alias "$T/readonly" "$T/w/locked" \
+	>"$T/out" 2>&1 ||
 	fail "alias: $(cat "$T/out")"
 [ "$(cat "$T/readonly"; stat -c %h "$T/readonly")" = "$(printf 'read-only\n1')" ] || fail "the read-only file changed"
-[ "$(cat "$T/w/locked/secret"; stat -c %h "$T/w/locked/secret")" = "$(printf 'the-secret\n1')" ] || fail "the denied file changed"
+[ "$(cat "$T/w/locked/secret"; stat -c %h "$T/w/locked/secret")" = "$(printf 'the-secret\n1')" ] ||
+	fail "the denied file changed"
 
-# Denied names neither appear nor are carried away with the directory they are in, nor by a link in its place. With and without
-# the namespaces and control groups; the policy names the workdir by its name here and by the one outside.
+# Denied names neither appear nor are carried away with the directory they are in, nor by a link in its place. With and
+# without the namespaces and control groups; the policy names the workdir by its name here and by the one outside.
 denied()
 {
-	jq -n --arg work "$1" '{version: 1, name: "denied", extends: ["minimal"], filesystem: {exec: [$ARGS.positional[0]],
-		deny: ["\($work)/.git/hooks", "\($work)/deep/a/key", "\($work)/*/priv", "**/.hg/store", "\($work)/src/**/*.pem", "**/.env",
+	jq -n --arg work "$1" '{version: 1, name: "denied", extends: ["minimal"],
+		filesystem: {exec: [$ARGS.positional[0]],
+		deny: ["\($work)/.git/hooks", "\($work)/deep/a/key", "\($work)/*/priv", "**/.hg/store",
+		"\($work)/src/**/*.pem", "**/.env",
 			"\($work)/later/secret", "\($work)/later/below/secret"],
 		decoy: ["@workdir/conf/token"], redirect: [{from: "@workdir/red/cache", to: "@scratch/cache"},
-			{from: "@workdir/shown", to: "@workdir/target"}, {from: "@workdir/shown2", to: "@workdir/above/below"}]}}' \
+			{from: "@workdir/shown", to: "@workdir/target"},
+			{from: "@workdir/shown2", to: "@workdir/above/below"}]}}' \
 		--args "$CASES/cases-threat" >"$T/denied.json"
 }
 
@@ -32,7 +37,8 @@ attack()
 	local without
 	for without in "${LIVE_WITHOUT:-}" namespaces,cgroups; do
 		rm -f "$T/audit2"
-		LIVE_WITHOUT=$without cg run -p "$T/denied.json" -w "$T/v" --audit "$T/audit2" -- "$CASES/cases-threat" "$1" "${where[@]}" \
+		LIVE_WITHOUT=$without cg run -p "$T/denied.json" -w "$T/v" --audit "$T/audit2" \
+			-- "$CASES/cases-threat" "$1" "${where[@]}" \
 			>"$T/out" 2>&1 || fail "$1 without '$without': $(cat "$T/out")"
 		"$2"
 	done
@@ -46,9 +52,11 @@ nothing_appeared()
 		[ ! -e "$T/v/$name" ] || fail "$name appeared"
 	done
 	[ -z "$(find "$T/v/src" -name '*.pem')" ] || fail "a .pem appeared in src"
-	jq -se 'map(select(.reason == "rights_differ_below" and (.rule | test("[.]git/hooks")))) | length > 0' "$T/audit2" >/dev/null ||
+	jq -se 'map(select(.reason == "rights_differ_below" and (.rule | test("[.]git/hooks")))) | length > 0' \
+		"$T/audit2" >/dev/null ||
 		fail "no record names the rule"
-	jq -se 'map(select(.syscall == "symlink" and .reason == "leads_to_denied" and (.rule | test("[.]git/hooks")))) | length > 0' \
+	jq -se 'map(select(.syscall == "symlink" and .reason == "leads_to_denied" and (.rule | test("[.]git/hooks")))) |
+		length > 0' \
 		"$T/audit2" >/dev/null || fail "no record of the link names the rule"
 	rm -rf "$T/v" && mkdir "$T/v"
 }
@@ -68,7 +76,8 @@ for work in @workdir "$T/v" both; do
 	where=()
 	if [ "$work" = both ]; then # rules about @workdir, which another grant shows by its name outside
 		denied @workdir
-		jq --arg v "$T/v" '.workdir = "/work" | .filesystem.write = [$v] | del(.filesystem.redirect, .filesystem.decoy)' \
+		jq --arg v "$T/v" '.workdir = "/work" | .filesystem.write = [$v] |
+			del(.filesystem.redirect, .filesystem.decoy)' \
 			"$T/denied.json" >"$T/both.json" && mv "$T/both.json" "$T/denied.json"
 		where=("$T/v")
 	else

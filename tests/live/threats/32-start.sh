@@ -7,7 +7,8 @@ export LIVE_TIMEOUT=20
 first=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
 one()
 {
-	cg run --profile minimal -x /bin/true -w "$T" -- /bin/true >"$T/out" 2>&1 || die "$1: a run ended with $?: $(cat "$T/out")"
+	cg run --profile minimal -x /bin/true -w "$T" -- /bin/true >"$T/out" 2>&1 ||
+		die "$1: a run ended with $?: $(cat "$T/out")"
 }
 for i in $(seq 15); do
 	one "any processor, $i"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 33: a flood of notifications from many threads, descriptors to the end of the table, and forks without end: each is
-# ended or held by its limit, and a neighbour works meanwhile. How much slower: limits/bombs.sh.
+# Threat 33: a flood of notifications from many threads, descriptors to the end of the table, and forks without end:
+# each is ended or held by its limit, and a neighbour works meanwhile. How much slower: limits/bombs.sh.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir "$T/n" "$T/w"
@@ -11,18 +11,22 @@ flood()
 {
 	local expected=$1 worker
 	shift
-	cg run --json --profile minimal -x "$CASES/cases-bomb" -x "$CASES/cases-storm" -w "$T/w" "$@" >"$T/result" 2>"$T/err" &
+	cg run --json --profile minimal -x "$CASES/cases-bomb" -x "$CASES/cases-storm" -w "$T/w" "$@" \
+		>"$T/result" 2>"$T/err" &
 	worker=$!
 	sleep 0.5
-	cg run --profile minimal -x "$CASES/cases-storm" -w "$T/n" -- "$CASES/cases-storm" median "$T/n/file" 200 1 >"$T/median" ||
+	cg run --profile minimal -x "$CASES/cases-storm" -w "$T/n" -- "$CASES/cases-storm" median "$T/n/file" 200 1 \
+		>"$T/median" ||
 		fail "$expected: the neighbour was hindered"
 	wait $worker
 	jq -e "$expected" "$T/result" >/dev/null ||
 		fail "not $expected: $(jq -c '[.status, .error, .stderr[0:200]]' "$T/result") $(cat "$T/err")"
-	# Natively an open takes 1 microsecond, judged 5; a machine that does other things has its pauses, not in the median.
+	# Natively an open takes 1 microsecond, judged 5; a machine that does other things has its pauses, not in the
+	# median.
 	[ "$(cat "$T/median")" -lt 1000000 ] || fail "$expected: a neighbour's open took $(cat "$T/median") ns"
 }
 flood '.limits.cpu.hit or .limits.wall.hit' --cpu 1s -t 6 -- "$CASES/cases-storm" notify
-flood '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 -- "$CASES/cases-storm" fds
+flood '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 \
+	-- "$CASES/cases-storm" fds
 flood '.status == "timeout" and .limits.pids.hit' --pids 30 -t 2 -- "$CASES/cases-bomb" bomb 60000
 [ -z "$(survivors "$CASES/cases-bomb")" ] || fail "something outlived the bomb"

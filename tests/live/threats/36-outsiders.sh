@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 36: on a loopback that is shared nobody poses as the run's DNS, as an endpoint or as the program, and nothing comes in
-# by the errors of ICMP.
+# Threat 36: on a loopback that is shared nobody poses as the run's DNS, as an endpoint or as the program, and nothing
+# comes in by the errors of ICMP.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq
@@ -21,7 +21,8 @@ for LIVE_WITHOUT in netns namespaces; do
 	timeout 100 "$PYTHON" "$T/home/case.py" outside "$T/home" >"$T/outside" 2>&1 &
 	outsider=$!
 	live_kept+=($!)
-	(cd "$T/home" && net_run -W "$T/home" -w "$T/home" -- "$PYTHON" case.py inside "$inside_udp" "$echo") >"$T/out" 2>&1
+	(cd "$T/home" && net_run -W "$T/home" -w "$T/home" -- "$PYTHON" case.py inside "$inside_udp" "$echo") \
+		>"$T/out" 2>&1
 	wait "$outsider"
 	[ "$(cat "$T/out")" = reached ] || fail "without '$LIVE_WITHOUT': $(cat "$T/out")"
 	[ ! -s "$T/outside" ] || fail "without '$LIVE_WITHOUT': $(cat "$T/outside")"

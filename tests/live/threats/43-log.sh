@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 43: the program cannot get at the log: not by its name, not by a directory that is granted, not by a descriptor; where
-# it could, nothing runs. The log has every attempt, with numbers without a gap.
+# Threat 43: the program cannot get at the log: not by its name, not by a directory that is granted, not by a
+# descriptor; where it could, nothing runs. The log has every attempt, with numbers without a gap.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir "$T/w" "$T/log"
@@ -13,7 +13,8 @@ attack()
 {
 	rm -f "$T/log/audit"
 	# shellcheck disable=SC2016 # the inner shell's
-	cg run --profile extended --audit "$T/log/audit" -w "$T/w" "$@" -- bash -c "$attempts" bash "$T/log/audit" "$T/log" >"$T/out" 2>"$T/err"
+	cg run --profile extended --audit "$T/log/audit" -w "$T/w" "$@" \
+		-- bash -c "$attempts" bash "$T/log/audit" "$T/log" >"$T/out" 2>"$T/err"
 	! grep -q '^got:' "$T/out" || fail "$*: $(cat "$T/out")"
 	[ -s "$T/log/audit" ] || die "no log: $(cat "$T/err")"
 	jq -es 'length > 10 and (map(.seq) | . == [range(.[0]; .[0] + length)])' "$T/log/audit" >/dev/null ||

@@ -6,7 +6,8 @@ need gcc make
 LIVE_TIMEOUT=240
 # one copy for both sides: the tree may be edited meanwhile
 mkdir -p "$T/tree/tests/unit" "$T/tree/b"
-(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=autom4te.cache --exclude='./tests/*' -cf - .) | tar -C "$T/tree" -xf -
+(cd "$SRC" && tar --exclude=./.git --exclude=./build --exclude=autom4te.cache --exclude='./tests/*' -cf - .) |
+	tar -C "$T/tree" -xf -
 (cd "$SRC" && find tests -name '*.mk' -print0 | tar --null -T - -cf -) | tar -C "$T/tree" -xf -
 prepare()
 {
@@ -16,4 +17,5 @@ prepare()
 TREE_SKIP='config\.log$|config\.status$|confdefs|conf[0-9]|autom4te'
 live_env+=(SOURCE_DATE_EPOCH=1700000000)
 SAME_STDERR=no
-same build bash -c 'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 callgate && ./callgate --version && ar t libcallgate_base.a && make -q callgate; echo $?'
+same build bash -c \
+	'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 callgate && ./callgate --version && ar t libcallgate_base.a && make -q callgate; echo $?'
