@@ -36,7 +36,8 @@ class Estimate:
 
 def outside(count):
     """How many of so many sorted values lie below the interval; as many lie above it."""
-    skipped, below = 0, 1  # below: of 2**count ways, those in which the median lies below the first value of the interval
+    # below: of 2**count ways, those in which the median lies below the first value of the interval
+    skipped, below = 0, 1
     while below <= 2**count * (1 - SURE) / 2:
         skipped += 1
         below += math.comb(count, skipped)

@@ -2,8 +2,10 @@
 check_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
 bench_micro_SOURCES = bench/micro.c bench/micro-operations.c bench/micro.h
-dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/figures bench/plot bench/report.py bench/targets.py bench/soak.sh
-EXTRA_DIST += bench/README.md bench/estimate.py bench/figures.json bench/place.py bench/rivals.py bench/sampling.py bench/sizes.py bench/trees.py bench/workloads.py
+dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/figures bench/plot bench/report.py bench/targets.py \
+	bench/soak.sh
+EXTRA_DIST += bench/README.md bench/estimate.py bench/figures.json bench/place.py bench/rivals.py bench/sampling.py \
+	bench/sizes.py bench/trees.py bench/workloads.py
 CLEANFILES += $(EXTRA_PROGRAMS)
 
 .PHONY: bench
@@ -20,7 +22,7 @@ check_PROGRAMS += bench-instructions
 bench_instructions_SOURCES = bench/judged-calls.c bench/judged-calls.h bench/judged-kernel.c bench/judged-tree.c
 bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_FLAGS='"$(CFLAGS) $(MODE_CFLAGS)"'
 bench_instructions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=ioctl -Wl,--wrap=clock_gettime
-bench_instructions_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(POLICY_LIBS)
+bench_instructions_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
+	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS)
 dist_noinst_SCRIPTS += bench/instructions
 EXTRA_DIST += bench/instructions.budget

@@ -34,7 +34,8 @@ CLOSE = ("native", "floor", "callgate")
 class Sample:
     figure: float
     took: float = 0.0
-    faults: int = 0  # major ones; without blocks read they were the first touch of a new file's page, as of callgate's log
+    # major ones; without blocks read they were the first touch of a new file's page, as of callgate's log
+    faults: int = 0
     blocks: int = 0  # of 512 bytes, read from the disk
 
     @property
@@ -160,7 +161,8 @@ class Row:
         for cell in self.cells:
             cell.first(self.warmer)
         cells = [cell for cell in self.cells if not cell.failed]
-        self.rounds = min((cell.wanted for cell in cells if cell.close), default=max(cell.wanted for cell in self.cells))
+        self.rounds = min((cell.wanted for cell in cells if cell.close),
+                          default=max(cell.wanted for cell in self.cells))
         for cell in cells:
             cell.wanted = min(cell.wanted, self.rounds)
 

@@ -120,7 +120,8 @@ def start(place, quick):
     true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True, block="start")
     yield true
     yield dataclasses.replace(true, name="true, --json", options=("--json",), only=OURS)
-    yield dataclasses.replace(true, name="true, python", options=("--profile", "python", "-x", "/usr/bin/true"), only=OURS)
+    yield dataclasses.replace(true, name="true, python", options=("--profile", "python", "-x", "/usr/bin/true"),
+                              only=OURS)
     yield dataclasses.replace(true, name="true, extended", options=EXTENDED, bare=False, only=OURS)
 
 
@@ -174,7 +175,8 @@ def scaling(place, quick):
     calls = "40" if quick else "400"
     for count in (1, 2) if quick else (1, 2, 8, 32):
         many = {"at_once": count, "only": FAST}
-        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, needs=(PYTHON,), block="imports", **many)
+        yield Workload(f"{count} at once: imports", "many", IMPORTS, options=DATA, needs=(PYTHON,), block="imports",
+                       **many)
         loop = [place.micro, "mixed", "/usr/bin/env", calls]
         yield Workload(f"{count} at once: calls", "many", loop, block="calls", **many)
     for count in (1, 2) if quick else (1, 2, 4, 8):

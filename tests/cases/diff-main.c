@@ -1,6 +1,6 @@
 /*
- * cases-diff DIR [--part K/N] [GROUP…]: runs the groups (all without names) in DIR and prints one line a case. --part:
- * of the largest groups one part of N, 0 to N-1; see diff_in_part.
+ * cases-diff DIR [--part K/N] [GROUP…]: runs the groups (all without names) in DIR and prints one line a case.
+ * --part: of the largest groups one part of N, 0 to N-1; see diff_in_part.
  * cases-diff --outside DIR: the helper of one that runs there, see diff-outside.c.
  */
 #include <errno.h>

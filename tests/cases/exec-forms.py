@@ -65,8 +65,10 @@ def prepare():
 
 
 def by_path():
-    names = ["echo", "./echo", "sub/../echo", "link", "link2", "loop", "show", "./show", "plain", "empty", "locked", "bad-interp",
-             "dir-interp", "arg-interp", "virt-interp", "rel-interp", "empty-interp", "cut-interp", "cut-elf", "short-elf",
+    names = ["echo", "./echo", "sub/../echo", "link", "link2", "loop", "show", "./show", "plain", "empty", "locked",
+             "bad-interp",
+             "dir-interp", "arg-interp", "virt-interp", "rel-interp", "empty-interp", "cut-interp", "cut-elf",
+             "short-elf",
              "rel-elf", "bad-loader", "sub", ".", "..", "/", "", "nothing", "nothing/x", "echo/", "echo/x", "x" * 256,
              "x/" * 2100, "/bin/true", "//bin//../bin/echo"] + ["chain%d" % depth for depth in range(1, 8)]
     for name in names:
@@ -147,14 +149,17 @@ def images():
     made = {
         "loader rel": Image().names(b"ld\0"), "loader abs": Image().names(absolute),
         "loader dots": Image().names(b"sub/.././ld\0"), "loader nul": Image().names(own + b"/nothing\0"),
-        "loader no nul": Image().names(own[:-1]), "loader empty": Image().names(b"\0\0"), "loader one": Image().names(b"\0"),
+        "loader no nul": Image().names(own[:-1]), "loader empty": Image().names(b"\0\0"),
+        "loader one": Image().names(b"\0"),
         "loader 4096": Image().names(b"/" * 4095 + b"\0"), "loader 4097": Image().names(b"/" * 4096 + b"\0"),
         "loader beyond": Image().names(own, size=400), "loader itself": Image().names(b"loader itself\0"),
-        "loader script": Image().names(b"show\0"), "loader dir": Image().names(b"sub\0"), "loader fifo": Image().names(b"fifo\0"),
+        "loader script": Image().names(b"show\0"), "loader dir": Image().names(b"sub\0"),
+        "loader fifo": Image().names(b"fifo\0"),
         "loader plain": Image().names(b"plain\0"),
         "two, first bad": Image().names(b"nothing\0", kept), "two, last bad": Image().names(b"nothing\0", last),
         "phoff beyond": Image().put("<Q", 32, 1 << 40), "phoff negative": Image().put("<Q", 32, (1 << 64) - 64),
-        "phnum 0": Image().put("<H", 56, 0), "phnum most": Image().put("<H", 56, 65535), "phentsize": Image().put("<H", 54, 57),
+        "phnum 0": Image().put("<H", 56, 0), "phnum most": Image().put("<H", 56, 65535),
+        "phentsize": Image().put("<H", 54, 57),
         "core": Image().put("<H", 16, 4), "no load": Image().put("<I", load, 0),
         "filesz": Image().put("<Q", load + 40, 1), "vaddr": Image().put("<Q", load + 16, 1 << 63),
         "align": Image().put("<Q", load + 48, 3), "offset": Image().put("<Q", load + 8, 1),
@@ -179,7 +184,8 @@ def images():
 
 
 def directories():
-    for name in [base, ".", "sub", "..", "/", "/usr", "/usr/bin/..", base + "/sub/../..", "nothing", "echo", "loop", "", "/proc/self",
+    for name in [base, ".", "sub", "..", "/", "/usr", "/usr/bin/..", base + "/sub/../..", "nothing", "echo", "loop", "",
+                 "/proc/self",
                  "/proc/self/cwd", "/proc/self/fd", "/dev", "x" * 256, "x/" * 2100]:
         os.chdir(base)
         try:

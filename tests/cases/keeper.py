@@ -30,7 +30,8 @@ def sleeper():
 def start(*program, options=(), before=lambda: None, **others):
     return subprocess.Popen(command(*(program or sleeper()), options=options), stdin=subprocess.DEVNULL,
                             stderr=open(os.path.join(TMP, "err"), "w"), restore_signals=True,
-                            preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGQUIT)] and before(),
+                            preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
+                                                for s in (signal.SIGINT, signal.SIGQUIT)] and before(),
                             **others)
 
 
@@ -123,7 +124,8 @@ def all_gone(what, seconds=SECOND):
     if await_(what, lambda: not marked(), seconds) and await_(what, lambda: not ours(), 3 * seconds):
         return
     for pid in marked() + ours():
-        fail("alive, and killed, so that scratch may be left: %d %s %s" % (pid, text(pid, "comm").strip(), (stat(pid) or "?")[0]))
+        fail("alive, and killed, so that scratch may be left: %d %s %s" % (pid, text(pid, "comm").strip(),
+                (stat(pid) or "?")[0]))
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -132,7 +134,8 @@ def all_gone(what, seconds=SECOND):
 
 def left_in_scratch():
     base = os.path.join(os.environ["TMPDIR"], "callgate-%d" % os.getuid())
-    return [name for name in (os.listdir(base) if os.path.isdir(base) else ()) if name not in ("lock", "results", "spare")]
+    return [name for name in (os.listdir(base) if os.path.isdir(base) else ())
+            if name not in ("lock", "results", "spare")]
 
 
 def scratch_is_empty():
@@ -152,7 +155,8 @@ def parent_dies():
     for i in range(ROUNDS):
         options = ("--die-with-parent", "--status-fd", "3")
         open(status, "w").close()
-        parent = subprocess.Popen(["/bin/sh", "-c", '"$@" 3>"$0" & wait', status, *command(*sleeper(), options=options)],
+        parent = subprocess.Popen(["/bin/sh", "-c", '"$@" 3>"$0" & wait', status,
+                                   *command(*sleeper(), options=options)],
                                   stdin=subprocess.DEVNULL, stderr=open(os.path.join(TMP, "err"), "w"))
         # a parent that is dead before callgate's first instruction cannot be told from any other that it might have
         await_("its start", lambda: os.path.getsize(status) > 0)
@@ -325,7 +329,8 @@ def keeper_is_stopped():
         keeper.send_signal(signal.SIGSTOP)
         if time.monotonic() - began < limit * 0.7:
             break
-        keeper.send_signal(signal.SIGCONT)  # to start it took most of the limit, which may have ended the run before we stopped it
+        # to start it took most of the limit, which may have ended the run before we stopped it
+        keeper.send_signal(signal.SIGCONT)
         ended(keeper, limit + 5)
         os.unlink(os.path.join(TMP, "n"))
     else:
@@ -441,7 +446,8 @@ def resistance():
     scratch_is_empty()
 
 
-cases = (parent_dies, parent_dies_unasked, supervisor_dies, intermediate_dies, keeper_dies, both_die_under_load, interrupt_once,
+cases = (parent_dies, parent_dies_unasked, supervisor_dies, intermediate_dies, keeper_dies, both_die_under_load,
+         interrupt_once,
          interrupt_twice, keeper_is_stopped, job_is_stopped, resistance)
 chosen = os.environ.get("CASES_OF_KEEPER", "").split()
 for case in cases:

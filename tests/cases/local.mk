@@ -5,16 +5,19 @@ tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-deviate.c \
 	tests/cases/diff-mem.c tests/cases/diff-meta.c tests/cases/diff-open.c tests/cases/diff-out.c \
 	tests/cases/diff-outside.c \
 	tests/cases/diff-pair.c tests/cases/diff-path.c tests/cases/diff-proc.c tests/cases/diff-race.c \
-	tests/cases/diff-sock.h tests/cases/diff-sock-use.c tests/cases/diff-sock.c tests/cases/diff-task.c tests/cases/diff-watch.c
+	tests/cases/diff-sock.h tests/cases/diff-sock-use.c tests/cases/diff-sock.c tests/cases/diff-task.c \
+	tests/cases/diff-watch.c
 tests_cases_cases_diff_LDADD = -lpthread
 tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
-	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c tests/cases/threat-promises.c \
-	tests/cases/threat-race.c \
+	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c \
+	tests/cases/threat-promises.c tests/cases/threat-race.c \
 	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
 	tests/cases/threat-unix.c tests/cases/threat-inet.c
 tests_cases_cases_threat_LDADD = libcallgate_syscalls.a -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
-EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py tests/cases/slow-fs.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py tests/cases/rename-random.py
+EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py \
+	tests/cases/slow-fs.py tests/cases/terminal.py tests/cases/threat-canary.py tests/cases/threat-stall.py \
+	tests/cases/rename-random.py
 EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 
 # Internet sockets, natively and inside.

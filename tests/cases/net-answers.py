@@ -98,7 +98,8 @@ def ask(url):
             answer = get()
             print(path, answer.status_code, answer.content, fields(answer.headers))
     began = time.monotonic()
-    lines = [time.monotonic() - began for _ in session.get(url + "/events", stream=True, timeout=60).iter_lines(chunk_size=1)]
+    lines = [time.monotonic() - began for _ in session.get(url + "/events", stream=True,
+                                                           timeout=60).iter_lines(chunk_size=1)]
     print("events", len(lines), "as they come:", lines[-1] - lines[0] > 0.3)
     print("too large", session.post(url + "/too-large", data=b"x" * 3000000, timeout=60).text)
     parts = urllib.parse.urlsplit(url)

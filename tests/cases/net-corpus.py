@@ -166,7 +166,8 @@ def wrong_answer(ident, heard, late):
     second = next_answer(first[2], "GET") if first else None
     if first and first[0] == 101:
         return "a 101 that nobody asked for"
-    if second and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1] and not (late and not pauses):
+    if second and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1] and not (late
+            and not pauses):
         return f"the answer to the second request is {second[1]!r}"
     return None
 
@@ -179,7 +180,8 @@ def read_log(path):
 def recorded(audit, port):
     with open(audit, encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines if '"request"' in line]
-    return [entry for entry in entries if entry.get("event") == "request" and entry["verdict"] == "allow" and entry["port"] == port]
+    return [entry for entry in entries if entry.get("event") == "request" and entry["verdict"] == "allow"
+            and entry["port"] == port]
 
 
 def is_same(done, record, host):

@@ -36,7 +36,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         path, _, query = self.path.partition("?")
-        env = dict(os.environ, GIT_PROJECT_ROOT=DIR + "/repos", GIT_HTTP_EXPORT_ALL="1", PATH_INFO=path, QUERY_STRING=query,
+        env = dict(os.environ, GIT_PROJECT_ROOT=DIR + "/repos", GIT_HTTP_EXPORT_ALL="1", PATH_INFO=path,
+                   QUERY_STRING=query,
                    REQUEST_METHOD=self.command, CONTENT_TYPE=self.headers.get("Content-Type", ""),
                    CONTENT_LENGTH=str(len(body)), GIT_PROTOCOL=self.headers.get("Git-Protocol", ""), REMOTE_USER="me",
                    REMOTE_ADDR="127.0.0.1")

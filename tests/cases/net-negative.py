@@ -313,7 +313,8 @@ def hear(s):
             return "ended"
         got += data
     head, _, body = got.partition(b"\r\n\r\n")
-    length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
+    length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n")
+                   if line.lower().startswith(b"content-length:")), 0)
     while len(body) < length:
         body += s.recv(65536)
     reason = json.loads(body)["reason"] if body.startswith(b"{\"error\"") else ""
@@ -353,7 +354,8 @@ requests = {
     "a path": ["GET /x14?token=1 HTTP/1.1", "Host: @@"],
     "trace": ["TRACE /ok HTTP/1.1", "Host: @@"],
     "connect": ["CONNECT @@ HTTP/1.1", "Host: @@"],
-    "a websocket": ["GET /ok HTTP/1.1", "Host: @@", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+    "a websocket": ["GET /ok HTTP/1.1", "Host: @@", "Connection: Upgrade", "Upgrade: websocket",
+                    "Sec-WebSocket-Version: 13",
                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="],
 }
 for what, lines in requests.items():
@@ -415,7 +417,8 @@ def tunnel(target):
 
 
 for what in ("elsewhere.test:443", "8.8.8.8:443", "127.0.0.1:@", "0x7f.1:@", "2130706433:@", "0177.0.0.1:@", "127.1:@",
-             "[::ffff:127.0.0.1]:@", "[::1]:@", "raw.test%00.elsewhere.test:@", "raw.test\0.x:@", "raw.test:22", "raw.test.:1"):
+             "[::ffff:127.0.0.1]:@", "[::1]:@", "raw.test%00.elsewhere.test:@", "raw.test\0.x:@", "raw.test:22",
+             "raw.test.:1"):
     steps["tunnel to " + what.replace("\0", "NUL")] = lambda what=what: tunnel(what.replace("@", str(ports["echo"])))
 
 
@@ -438,7 +441,8 @@ def socks_name(text, port=None):
     return socks(3, bytes([len(text)]) + text, port or ports["echo"])
 
 
-for what in ("elsewhere.test", "8.8.8.8", "127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "::ffff:127.0.0.1"):
+for what in ("elsewhere.test", "8.8.8.8", "127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]",
+             "::ffff:127.0.0.1"):
     steps["socks to " + what] = lambda what=what: socks_name(what.encode())
 
 
@@ -671,7 +675,8 @@ def main():
         return
     head = f"GET /ok HTTP/1.1\r\nHost: plain.test:{ports['http']}\r\nX-Slow: {'x' * 100}\r\n\r\n".encode()
     slow = [Slow("plain.test", ports["http"], head) for _ in range(20)]
-    slow += [Slow("pass.test", ports["https"], b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 100) for _ in range(20)]
+    slow += [Slow("pass.test", ports["https"], b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 100)
+             for _ in range(20)]
     for thread in slow:
         thread.start()
     for what, call in steps.items():

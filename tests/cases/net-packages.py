@@ -44,7 +44,8 @@ def tarball(name, manifest):
 
 WHEELS = {f"/{'private' if name == 'hidden' else 'packages'}/{name}-1.0-py3-none-any.whl": wheel(name, wants)
           for name, wants in (("leaf", []), ("tree", ["leaf>=1"]), ("hidden", []))}
-MANIFESTS = {name: {"name": name, "version": "1.0.0", "main": "index.js", "dependencies": wants} for name, wants in NODE.items()}
+MANIFESTS = {name: {"name": name, "version": "1.0.0", "main": "index.js", "dependencies": wants} for name,
+             wants in NODE.items()}
 TARBALLS = {f"/{name}/-/{name.split('/')[-1]}-1.0.0.tgz": tarball(name, MANIFESTS[name]) for name in NODE}
 
 
@@ -65,7 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = f"/{name}/-/{name.split('/')[-1]}-1.0.0.tgz"
         dist = {"tarball": f"https://{self.headers['Host']}{path}",
                 "integrity": "sha512-" + base64.b64encode(hashlib.sha512(TARBALLS[path]).digest()).decode()}
-        return {"name": name, "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {**MANIFESTS[name], "dist": dist}}}
+        return {"name": name, "dist-tags": {"latest": "1.0.0"},
+                "versions": {"1.0.0": {**MANIFESTS[name], "dist": dist}}}
 
     def do_GET(self):
         with open(os.path.join(DIR, "packages-access"), "a", encoding="utf-8") as log:
@@ -80,7 +82,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path.startswith("/simple/"):
             links = "".join(f'<a href="{path}#sha256={hashlib.sha256(data).hexdigest()}">{os.path.basename(path)}</a>\n'
                             for path, data in WHEELS.items() if f"/{self.path.split('/')[2]}-" in path)
-            self.give(200 if links else 404, b"<!DOCTYPE html><html><body>\n" + links.encode() + b"</body></html>\n", "text/html")
+            self.give(200 if links else 404, b"<!DOCTYPE html><html><body>\n" + links.encode() + b"</body></html>\n",
+                      "text/html")
         else:
             self.give(404, b"{}\n", "application/json")
 

@@ -63,7 +63,8 @@ calls = [
     *[lambda a, b: os.rename(a, b)] * 5, *[lambda a, b: rename2(a, b, 2)] * 2, lambda a, b: rename2(a, b, 1),
     *[lambda a, b: os.mkdir(a)] * 2, lambda a, b: os.makedirs(a, exist_ok=True), *[lambda a, b: create(a)] * 2,
     lambda a, b: append(a), lambda a, b: os.truncate(a, 3), lambda a, b: os.unlink(a), lambda a, b: os.rmdir(a),
-    lambda a, b: os.link(a, b, follow_symlinks=False), symlink, lambda a, b: hold(a), lambda a, b: by_descriptor(), unnamed,
+    lambda a, b: os.link(a, b, follow_symlinks=False), symlink, lambda a, b: hold(a), lambda a, b: by_descriptor(),
+    unnamed,
     lambda a, b: os.rename(a, a)]
 done = 0
 for _ in range(count):

@@ -1,7 +1,8 @@
 /*
  * The syscall table as the tests see it.  rows list: one line a row that can reach the supervisor (class, number,
- * name). rows all: the same of every row of this architecture.  rows call NR…: makes each of these calls with arguments
- * that name nothing (run inside; every one must be on record, and fail with its row's error if it is refused).
+ * name). rows all: the same of every row of this architecture.  rows call NR…: makes each of these calls with
+ * arguments that name nothing (run inside; every one must be on record, and fail with its row's error if it is
+ * refused).
  */
 #include <errno.h>
 #include <stdbool.h>

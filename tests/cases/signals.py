@@ -8,7 +8,8 @@ import ctypes, os, resource, select, signal, struct, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
 BOUNDED = "unbounded" not in sys.argv
 SYS = {"tkill": 200, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424, "pidfd_open": 434,
-       "prlimit64": 302, "ioprio_set": 251, "ioprio_get": 252, "tgkill": 234, "sched_setattr": 314, "process_mrelease": 448}
+       "prlimit64": 302, "ioprio_set": 251, "ioprio_get": 252, "tgkill": 234, "sched_setattr": 314,
+       "process_mrelease": 448}
 
 
 def call(name, *args):
@@ -19,7 +20,8 @@ def call(name, *args):
 
 def info(sig, code, pid, value):
     """siginfo_t as sigqueue(3) fills it."""
-    return ctypes.create_string_buffer(struct.pack("iiiiiiq", sig, 0, code, 0, pid, os.getuid(), value) + b"\0" * 96, 128)
+    return ctypes.create_string_buffer(struct.pack("iiiiiiq", sig, 0, code, 0, pid, os.getuid(), value) + b"\0" * 96,
+                                       128)
 
 
 def told(sender):
@@ -140,7 +142,8 @@ def others():
     if child == 0:
         signal.pause()
         os._exit(0)
-    print("prlimit", resource.prlimit(child, resource.RLIMIT_CPU, (100, 200)), resource.prlimit(child, resource.RLIMIT_CPU))
+    print("prlimit", resource.prlimit(child, resource.RLIMIT_CPU, (100, 200)),
+          resource.prlimit(child, resource.RLIMIT_CPU))
     os.setpriority(os.PRIO_PROCESS, child, 5)
     print("nice", os.getpriority(os.PRIO_PROCESS, child))
     os.sched_setscheduler(child, os.SCHED_BATCH, os.sched_param(0))

@@ -22,7 +22,8 @@ if libc.mount(b"slow", where, b"fuse", 0, options) < 0:
 
 def attributes(node):
     mode = stat.S_IFDIR | 0o755 if node == 1 else stat.S_IFREG | 0o644
-    return struct.pack("<6Q10I", node, 0 if node == 1 else len(CONTENT), 200, 1, 1, 1, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+    return struct.pack("<6Q10I", node, 0 if node == 1 else len(CONTENT), 200, 1, 1, 1, 0, 0, 0, mode, 1, 0, 0, 0, 4096,
+                       0)
 
 
 def reply(unique, body, error=0):

@@ -19,7 +19,8 @@ class Run:
     """callgate on a terminal of 24 rows and 100 columns; `before` is how its modes were found."""
 
     def __init__(self, *program, options=(), wrap=(), command=None):
-        self.argv = command or [*wrap, CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "-q", "-e", "PS1=ready> ",
+        self.argv = command or [*wrap, CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "-q", "-e",
+                                "PS1=ready> ",
                                 *options, "--", *program]
         self.master, slave = pty.openpty()
         self.keep = slave  # so that its modes can be read when callgate is gone
@@ -247,7 +248,8 @@ def no_output_is_lost():
 
 
 def input_that_ends():
-    got = subprocess.run([CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "-q", "--", "sh", "-c", "stty size; cat"],
+    got = subprocess.run([CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "-q", "--", "sh", "-c",
+                          "stty size; cat"],
                          input=b"one\ntwo", stdout=subprocess.PIPE, timeout=PATIENCE)
     if got.returncode != 0 or b"24 80\r\n" not in got.stdout or got.stdout.count(b"two") != 2:
         fail("%r" % got)
@@ -255,8 +257,10 @@ def input_that_ends():
 
 def json_result():
     import json
-    got = subprocess.run([CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "--json", "--output-limit", "20", "--",
-                          "sh", "-c", "echo out; echo err >&2; seq 1 100"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    got = subprocess.run([CALLGATE, "run", "--profile", "extended", *OPTIONS, "--tty", "--json", "--output-limit", "20",
+                          "--",
+                          "sh", "-c", "echo out; echo err >&2; seq 1 100"], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE,
                          timeout=PATIENCE)
     result = json.loads(got.stdout)
     if (not result["stdout"].startswith("out\r\nerr\r\n1\r\n") or result["stdout_truncated"] is not True or
@@ -454,8 +458,10 @@ def a_new_session_has_none():
 
 
 cases = (shows_a_terminal, size_is_handed_on, job_control, python_prompt, editor, pager, interrupt_key_is_the_programs,
-         no_output_is_lost, input_that_ends, json_result, timeout, signals_to_callgate, crash_of_the_keeper, supervisor_killed,
-         escape_keys, hang_up, stop_and_continue, stop_below_a_shell, below_an_interactive_shell, nobody_of_ours_has_it, nothing_is_typed,
+         no_output_is_lost, input_that_ends, json_result, timeout, signals_to_callgate, crash_of_the_keeper,
+         supervisor_killed,
+         escape_keys, hang_up, stop_and_continue, stop_below_a_shell, below_an_interactive_shell, nobody_of_ours_has_it,
+         nothing_is_typed,
          a_new_session_has_none)
 chosen = os.environ.get("CASES_OF_TERMINAL", "").split()
 for case in cases:

@@ -20,8 +20,10 @@ class Iovec(ctypes.Structure):
 
 
 class Mmsghdr(ctypes.Structure):  # a msghdr without a name and without control data, and the length
-    _fields_ = [("name", ctypes.c_void_p), ("name_len", ctypes.c_uint), ("iov", ctypes.POINTER(Iovec)), ("iovlen", ctypes.c_size_t),
-                ("control", ctypes.c_void_p), ("control_len", ctypes.c_size_t), ("flags", ctypes.c_int), ("len", ctypes.c_uint)]
+    _fields_ = [("name", ctypes.c_void_p), ("name_len", ctypes.c_uint), ("iov", ctypes.POINTER(Iovec)),
+                ("iovlen", ctypes.c_size_t),
+                ("control", ctypes.c_void_p), ("control_len", ctypes.c_size_t), ("flags", ctypes.c_int),
+                ("len", ctypes.c_uint)]
 
 
 def sendmmsg(sock):
@@ -92,7 +94,8 @@ def shut(sock):
 
 ways = {
     "send": lambda s: s.send(b"x"), "write": lambda s: os.write(s.fileno(), b"x"),
-    "writev": lambda s: os.writev(s.fileno(), [b"x", b"y"]), "sendmsg": lambda s: s.sendmsg([b"x"]), "sendmmsg": sendmmsg,
+    "writev": lambda s: os.writev(s.fileno(), [b"x", b"y"]), "sendmsg": lambda s: s.sendmsg([b"x"]),
+    "sendmmsg": sendmmsg,
     "splice": splice, "sendfile": sendfile, "a duplicate": lambda s: os.write(os.dup(s.fileno()), b"x"),
     "any port": lambda s: s.bind(("", 0)), "every option": options, "disconnected": reconnect, "shutdown": shut,
     "asked": lambda s: ask(s, False), "connected": lambda s: ask(s, True),

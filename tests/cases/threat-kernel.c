@@ -81,7 +81,8 @@ int threat_highbits(char **arg)
 	static const unsigned long high[] = {0, 1UL << 32, 1UL << 40, 1UL << 63, 0xffffffff00000000UL};
 	static const unsigned long ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5410 /* TIOCSPGRP */,
 					       0x540e /* TIOCSCTTY */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */,
-					       0x40086602 /* FS_IOC_SETFLAGS */, 0x5423 /* TIOCSETD */, 0x541d /* TIOCCONS */};
+					       0x40086602 /* FS_IOC_SETFLAGS */, 0x5423 /* TIOCSETD */,
+					       0x541d /* TIOCCONS */};
 	static const long domains[] = {AF_NETLINK, AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
 
 	(void)arg; /* takes none */

@@ -93,7 +93,8 @@ static void *swap(void *argument)
 {
 	(void)argument;
 	while (atomic_load(&swapping)) {
-		threat_tries(syscall(SYS_renameat2, AT_FDCWD, "own", AT_FDCWD, "stream", 1u << 1 /* RENAME_EXCHANGE */));
+		threat_tries(syscall(SYS_renameat2, AT_FDCWD, "own", AT_FDCWD, "stream",
+				     1u << 1 /* RENAME_EXCHANGE */));
 	}
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Hostile programs, one function each, that run inside callgate: cases-threat NAME [ARG…]. Each tries what threats.md A
- * names and exits with 0 when all of it was refused; what it got is printed.
+ * Hostile programs, one function each, that run inside callgate: cases-threat NAME [ARG…]. Each tries what threats.md
+ * A names and exits with 0 when all of it was refused; what it got is printed.
  */
 #ifndef CALLGATE_TESTS_CASES_THREAT_H
 #define CALLGATE_TESTS_CASES_THREAT_H

@@ -1,6 +1,6 @@
 /*
- * cases-without PROGRAM [ARG…]: runs PROGRAM below a filter that refuses pidfd_getfd(2), as Docker's does, and nothing
- * else.
+ * cases-without PROGRAM [ARG…]: runs PROGRAM below a filter that refuses pidfd_getfd(2), as Docker's does, and
+ * nothing else.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,7 +1,7 @@
 /*
- * Paths through a view that shows one host directory as "/" in pieces — mounts and links of its own standing where the
- * same directories and links are — so that the kernel's RESOLVE_IN_ROOT is the oracle: the same object, or the same
- * error. Input: a byte for base and flags, then the path.
+ * Paths through a view that shows one host directory as "/" in pieces — mounts and links of its own standing where
+ * the same directories and links are — so that the kernel's RESOLVE_IN_ROOT is the oracle: the same object, or the
+ * same error. Input: a byte for base and flags, then the path.
  */
 #include <errno.h>
 #include <fcntl.h>

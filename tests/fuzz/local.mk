@@ -2,7 +2,8 @@
 # libFuzzer's, with "configure CC=clang --enable-fuzz". To go on from the corpus:
 #   mkdir new; tests/fuzz/libfuzzer_elf -max_len=65536 new $top_srcdir/tests/fuzz/corpus/elf
 # For http1 also from all that tests/live/egress/corpus.sh sends; every 28th is in corpus/http1 (corpus-*):
-#   $top_srcdir/tests/cases/net-corpus.py seeds seeds; tests/fuzz/libfuzzer_http1 -max_len=65536 new seeds $top_srcdir/tests/fuzz/corpus/http1
+#   $top_srcdir/tests/cases/net-corpus.py seeds seeds
+#   tests/fuzz/libfuzzer_http1 -max_len=65536 new seeds $top_srcdir/tests/fuzz/corpus/http1
 FUZZ_TESTS =
 EXTRA_DIST += tests/fuzz/corpus
 check_PROGRAMS += $(FUZZ_TESTS)

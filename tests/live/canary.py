@@ -33,7 +33,8 @@ for name, sock in zip(("tcp", "udp", "abstract", "path", "abstract-dgram", "path
     selector.register(sock, selectors.EVENT_READ, name)
 ready = os.path.join(where, "canary")
 with open(ready + ".new", "w") as out:
-    json.dump({"pid": os.getpid(), "tcp": made[0].getsockname()[1], "udp": made[1].getsockname()[1], "abstract": abstract,
+    json.dump({"pid": os.getpid(), "tcp": made[0].getsockname()[1], "udp": made[1].getsockname()[1],
+               "abstract": abstract,
                "path": path}, out)
 os.rename(ready + ".new", ready)
 while os.path.exists(ready):  # the test is over, however it ended

@@ -166,13 +166,15 @@ LIVE_TESTS = \
 	tests/live/workloads/sockets.sh \
 	tests/live/workloads/sqlite.sh
 TESTS += $(LIVE_TESTS)
-ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
+ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh \
+	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
-EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py tests/cases/threat-outsiders.py
+EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
+	tests/cases/threat-outsiders.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py

@@ -34,7 +34,8 @@ UNIT_TESTS += tests/unit/supervisor/test_notify
 tests_unit_supervisor_test_notify_LDADD = $(tests_unit_supervisor_test_trace_LDADD) -lpthread
 
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
-tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(UNIT_LIBS)
+tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	$(UNIT_LIBS)
 
 # On processes of the test's own.
 CPU_RIG = tests/unit/supervisor/cpu-rig.c tests/unit/supervisor/cpu-rig.h
@@ -49,10 +50,12 @@ UNIT_TESTS += tests/unit/syscalls/test_guest
 tests_unit_syscalls_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/view/test_view
-tests_unit_view_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
+tests_unit_view_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
+	$(UNIT_LIBS)
 
 # The table, its filter on made-up registers, and its filter in the kernel.
-UNIT_TESTS += tests/unit/syscalls/test_table tests/unit/confine/test_filter tests/unit/confine/test_filter_kernel tests/unit/confine/test_selffilter
+UNIT_TESTS += tests/unit/syscalls/test_table tests/unit/confine/test_filter tests/unit/confine/test_filter_kernel \
+	tests/unit/confine/test_selffilter
 EXTRA_DIST += tests/unit/confine/bpf-run.h tests/unit/confine/filter-oracle.h tests/unit/row-named.h
 tests_unit_syscalls_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
 tests_unit_confine_test_filter_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
@@ -77,8 +80,8 @@ tests_unit_audit_test_audit_kill_LDADD = libcallgate_audit.a libcallgate_policy.
 
 UNIT_TESTS += tests/unit/syscalls/test_refusals
 EXTRA_DIST += tests/unit/syscalls/stub-call.h
-tests_unit_syscalls_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_policy.a libcallgate_base.a \
-	$(POLICY_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
+tests_unit_syscalls_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
+	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/syscalls/test_inet_address
 tests_unit_syscalls_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
@@ -88,12 +91,14 @@ tests_unit_syscalls_test_inet_fence_LDADD = libcallgate_syscalls.a libcallgate_v
 
 UNIT_TESTS += tests/unit/syscalls/test_inet_judge
 tests_unit_syscalls_test_inet_judge_SOURCES = tests/unit/syscalls/test_inet_judge.c $(POLICY_RIG)
-tests_unit_syscalls_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a libcallgate_policy.a \
-	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
+tests_unit_syscalls_test_inet_judge_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
+	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/supervisor/test_trace
-tests_unit_supervisor_test_trace_SOURCES = tests/unit/supervisor/test_trace.c tests/unit/supervisor/trace-rig.c tests/unit/supervisor/trace-rig.h tests/unit/old-kernel.h
-tests_unit_supervisor_test_trace_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a \
+tests_unit_supervisor_test_trace_SOURCES = tests/unit/supervisor/test_trace.c tests/unit/supervisor/trace-rig.c \
+	tests/unit/supervisor/trace-rig.h tests/unit/old-kernel.h
+tests_unit_supervisor_test_trace_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a \
 	libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/supervisor/test_continue tests/unit/syscalls/test_insn
@@ -104,12 +109,12 @@ UNIT_TESTS += tests/unit/supervisor/test_trace_blob
 tests_unit_supervisor_test_trace_blob_LDADD = $(tests_unit_supervisor_test_trace_LDADD)
 
 UNIT_TESTS += tests/unit/syscalls/test_changes
-tests_unit_syscalls_test_changes_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(POLICY_LIBS) $(UNIT_LIBS)
+tests_unit_syscalls_test_changes_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a \
+	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/syscalls/test_denials
-tests_unit_syscalls_test_denials_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a libcallgate_policy.a libcallgate_base.a \
-	$(POLICY_LIBS) $(UNIT_LIBS)
+tests_unit_syscalls_test_denials_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a \
+	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
 # Counting tasks, with children of the test's own.
 UNIT_TESTS += tests/unit/syscalls/test_forks
@@ -170,19 +175,20 @@ tests_unit_keeper_test_scratch_LDADD = libcallgate_keeper.a libcallgate_supervis
 tests_unit_keeper_test_utf8_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/confine/test_landlock
-tests_unit_confine_test_landlock_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
-	$(POLICY_LIBS) $(UNIT_LIBS)
+tests_unit_confine_test_landlock_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
 # What a run adds to the disk, with files of the test's own.
 UNIT_TESTS += tests/unit/syscalls/test_disk
 tests_unit_syscalls_test_disk_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/confine/test_cgroup
-tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
-	$(UNIT_LIBS)
+tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/syscalls/test_meminfo
-tests_unit_syscalls_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) $(UNIT_LIBS)
+tests_unit_syscalls_test_meminfo_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
+	$(UNIT_LIBS)
 
 # Parts of the egress process, and the whole of it with a made-up supervisor and program: see egress-rig.h.
 EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)
@@ -197,21 +203,25 @@ tests_unit_egress_test_udp_SOURCES = tests/unit/egress/test_udp.c $(EGRESS_WIRE)
 tests_unit_egress_test_udp_LDADD = $(EGRESS_LIBS)
 
 UNIT_TESTS += tests/unit/egress/test_secret
-tests_unit_egress_test_secret_SOURCES = tests/unit/egress/test_secret.c tests/unit/memory-search.c tests/unit/memory-search.h
+tests_unit_egress_test_secret_SOURCES = tests/unit/egress/test_secret.c tests/unit/memory-search.c \
+	tests/unit/memory-search.h
 tests_unit_egress_test_secret_LDADD = libcallgate_egress.a libcallgate_base.a $(UNIT_LIBS)
 
 # What the processes of the egress side can still do.
 UNIT_TESTS += tests/unit/supervisor/test_confine
-tests_unit_supervisor_test_confine_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_supervisor_test_confine_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/confine/test_namespaces
-tests_unit_confine_test_namespaces_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
+tests_unit_confine_test_namespaces_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_policy.a libcallgate_base.a \
 	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
 UNIT_TESTS += tests/unit/egress/test_http1 tests/unit/egress/test_http1_connection
-tests_unit_egress_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
+tests_unit_egress_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+	$(UNIT_LIBS)
 tests_unit_egress_test_http1_connection_SOURCES = tests/unit/egress/test_http1_connection.c $(EGRESS_RIG)
 tests_unit_egress_test_http1_connection_LDADD = $(EGRESS_LIBS)
 UNIT_TESTS += tests/unit/egress/test_proxy
@@ -220,8 +230,10 @@ tests_unit_egress_test_proxy_LDADD = $(EGRESS_LIBS)
 
 # The supervisor's end of the line to egress, between a real notified program and an egress the test plays.
 UNIT_TESTS += tests/unit/supervisor/test_egress_client
-tests_unit_supervisor_test_egress_client_SOURCES = tests/unit/supervisor/test_egress_client.c tests/unit/supervisor/client-rig.c tests/unit/supervisor/client-rig.h $(POLICY_RIG)
-tests_unit_supervisor_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
+tests_unit_supervisor_test_egress_client_SOURCES = tests/unit/supervisor/test_egress_client.c \
+	tests/unit/supervisor/client-rig.c tests/unit/supervisor/client-rig.h $(POLICY_RIG)
+tests_unit_supervisor_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_NEEDS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/supervisor/test_answer tests/unit/egress/test_control
@@ -236,13 +248,16 @@ tests_unit_policy_test_net_SOURCES = tests/unit/policy/test_net.c $(POLICY_RIG)
 tests_unit_policy_test_net_LDADD = $(POLICY_TEST_LIBS)
 
 # Names, from the question to the connected socket. No name server is asked.
-UNIT_TESTS += tests/unit/egress/test_dial tests/unit/egress/test_dns tests/unit/egress/test_dns_server tests/unit/egress/test_hello \
+UNIT_TESTS += tests/unit/egress/test_dial tests/unit/egress/test_dns tests/unit/egress/test_dns_server \
+	tests/unit/egress/test_hello \
 	tests/unit/egress/test_mode_hello tests/unit/egress/test_pool tests/unit/egress/test_resolver
 tests_unit_egress_test_dial_SOURCES = tests/unit/egress/test_dial.c $(POLICY_RIG)
 tests_unit_egress_test_dial_LDADD = $(EGRESS_LIBS)
-tests_unit_egress_test_dns_SOURCES = tests/unit/egress/test_dns.c tests/unit/egress/dns-ask.c tests/unit/egress/dns-ask.h $(POLICY_RIG)
+tests_unit_egress_test_dns_SOURCES = tests/unit/egress/test_dns.c tests/unit/egress/dns-ask.c \
+	tests/unit/egress/dns-ask.h $(POLICY_RIG)
 tests_unit_egress_test_dns_LDADD = $(EGRESS_LIBS)
-tests_unit_egress_test_dns_server_SOURCES = tests/unit/egress/test_dns_server.c tests/unit/egress/dns-ask.c tests/unit/egress/dns-ask.h $(EGRESS_RIG)
+tests_unit_egress_test_dns_server_SOURCES = tests/unit/egress/test_dns_server.c tests/unit/egress/dns-ask.c \
+	tests/unit/egress/dns-ask.h $(EGRESS_RIG)
 tests_unit_egress_test_dns_server_LDADD = $(EGRESS_LIBS)
 tests_unit_egress_test_hello_LDADD = $(EGRESS_LIBS)
 tests_unit_egress_test_mode_hello_SOURCES = tests/unit/egress/test_mode_hello.c $(EGRESS_RIG)
@@ -253,19 +268,23 @@ tests_unit_egress_test_pool_LDADD = $(EGRESS_LIBS)
 
 TLS_TEST_LIBS = libcallgate_egress.a libcallgate_base.a $(OPENSSL_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/egress/test_channel tests/unit/egress/test_tls
-tests_unit_egress_test_channel_SOURCES = tests/unit/egress/test_channel.c tests/unit/egress/tls-rig.c tests/unit/egress/tls-rig.h \
-	tests/unit/memory-search.c tests/unit/memory-search.h
+tests_unit_egress_test_channel_SOURCES = tests/unit/egress/test_channel.c tests/unit/egress/tls-rig.c \
+	tests/unit/egress/tls-rig.h tests/unit/memory-search.c tests/unit/memory-search.h
 tests_unit_egress_test_channel_LDADD = $(TLS_TEST_LIBS)
-tests_unit_egress_test_tls_SOURCES = tests/unit/egress/test_tls.c tests/unit/egress/tls-rig.c tests/unit/egress/tls-rig.h tests/unit/memory-search.c \
-	tests/unit/memory-search.h
-tests_unit_egress_test_tls_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
+tests_unit_egress_test_tls_SOURCES = tests/unit/egress/test_tls.c tests/unit/egress/tls-rig.c \
+	tests/unit/egress/tls-rig.h tests/unit/memory-search.c tests/unit/memory-search.h
+tests_unit_egress_test_tls_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a $(TLS_TEST_LIBS) $(LIBSECCOMP_LIBS)
 
 UNIT_TESTS += tests/unit/egress/test_tls_interception
-tests_unit_egress_test_tls_interception_SOURCES = tests/unit/egress/test_tls_interception.c tests/unit/egress/tls-rig.c tests/unit/egress/tls-rig.h $(EGRESS_RIG)
-tests_unit_egress_test_tls_interception_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
+tests_unit_egress_test_tls_interception_SOURCES = tests/unit/egress/test_tls_interception.c \
+	tests/unit/egress/tls-rig.c tests/unit/egress/tls-rig.h $(EGRESS_RIG)
+tests_unit_egress_test_tls_interception_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a $(EGRESS_LIBS) $(LIBSECCOMP_LIBS)
 
 UNIT_TESTS += tests/unit/egress/test_side
 tests_unit_egress_test_side_SOURCES = tests/unit/egress/test_side.c $(POLICY_RIG)
-tests_unit_egress_test_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
+tests_unit_egress_test_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) \
 	$(UNIT_LIBS)

@@ -35,7 +35,8 @@ static void begin(uint16_t proxy_port)
 	(void)close(unused);
 	(void)snprintf(policy, sizeof(policy),
 		       "{\"network\": {\"proxy\": true, \"allow\": ["
-		       "{\"host\": \"a.test\", \"port\": %u, \"proto\": \"http\", \"private\": true, \"http\": [\"GET /ok/**\"]}, "
+		       "{\"host\": \"a.test\", \"port\": %u, \"proto\": \"http\", \"private\": true, "
+		       "\"http\": [\"GET /ok/**\"]}, "
 		       "{\"host\": \"b.test\", \"port\": %u, \"proto\": \"http\", \"private\": true}, "
 		       "{\"host\": \"c.test\", \"port\": %u, \"proto\": \"tcp\", \"private\": true}, "
 		       "{\"host\": \"c.test\", \"port\": %u, \"proto\": \"tcp\", \"private\": true}, "

@@ -11,7 +11,8 @@
 #include "base/banned.h"
 
 static const char text[] =
-	"{\"filesystem\": {\"read\": [\"/usr\", \"/srv\"], \"write\": [\"/usr/local/w\", \"/data/*/out\", \"@workdir\"],"
+	"{\"filesystem\": {\"read\": [\"/usr\", \"/srv\"], \"write\": [\"/usr/local/w\", \"/data/*/out\", "
+	"\"@workdir\"],"
 	" \"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}],"
 	" \"deny\": [\"/srv/key\", \"/home/u/.ssh\", \"**/.env\", \"/srv/*.pem\"]}}";
 
@@ -75,7 +76,8 @@ START_TEST(test_sees_whole)
 		bool whole;
 	} question[] = {
 		{"{\"filesystem\": {\"read\": [\"/usr\", \"/srv/**\"], \"exec\": [\"/usr\"],"
-		 " \"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}, \"exec\": {\"deny\": [\"/usr/bin/*\"]}}",
+		 " \"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}, "
+		 "\"exec\": {\"deny\": [\"/usr/bin/*\"]}}",
 		 true},
 		{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/usr/x\"]}}", false},
 		{"{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/nowhere/**\"]}}", false},

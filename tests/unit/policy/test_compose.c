@@ -314,7 +314,9 @@ START_TEST(test_links)
 	char out[PATH_MAX];
 	size_t count;
 
-	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\", \"/lib/x86_64/libc.so\", \"/home/u/link\", \"/lib/y/*.so\"],"
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"filesystem\": {\"read\": [\"/usr\", \"/lib/x86_64/libc.so\", \"/home/u/link\", "
+				  "\"/lib/y/*.so\"],"
 				  "\"provide\": {\"/bin/hi\": \"\"}}}", NULL, &policy), 0);
 	links = policy_links(policy, &count);
 	ck_assert_uint_eq(count, 3);
@@ -417,7 +419,8 @@ START_TEST(test_quick)
 
 	for (unsigned i = 0; i < 34; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", \"/usr/share/%u\"", i);
-	(void)snprintf(text + len, sizeof(text) - len, "], \"deny\": [\"**/.env\", \"**/.git\", \"**/*.pem\", \"~/.ssh\", \"**/id_*\"]}}");
+	(void)snprintf(text + len, sizeof(text) - len,
+		       "], \"deny\": [\"**/.env\", \"**/.git\", \"**/*.pem\", \"~/.ssh\", \"**/id_*\"]}}");
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	for (unsigned round = 0; round < 20; round++) {
 		double ns;

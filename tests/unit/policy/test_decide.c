@@ -57,7 +57,9 @@ static const struct scene scenes[] = {
 		{"/data", 'r', DENY(ENOENT), NULL}, {"/usr/bin/env", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/env", 'r', ALLOW, "exec[0]"}, {"/usr/bin/env", 'w', DENY(EROFS), "exec[0]"},
 		{"/usr/bin/env2", 'x', DENY(ENOENT), NULL}, {"/usr/bin", 'r', DENY(ENOENT), NULL}}},
-	{"unions", "{\"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"/usr/local/w\", \"/d\"], \"exec\": [\"/usr/bin\", \"/d/bin\"]}}",
+	{"unions",
+	 "{\"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"/usr/local/w\", \"/d\"], \"exec\": [\"/usr/bin\", "
+	 "\"/d/bin\"]}}",
 	 NULL, NULL, {
 		{"/usr/bin/ls", 'x', ALLOW, "exec[0]"}, {"/usr/bin/ls", 'r', ALLOW, NULL},
 		{"/usr/bin/ls", 'w', DENY(EROFS), NULL},
@@ -72,7 +74,8 @@ static const struct scene scenes[] = {
 		{"/a/.env", 'r', DENY(EACCES), "deny[1]"}, {"/.env", 'w', DENY(EACCES), "deny[1]"},
 		{"/a/.env/b", 'r', DENY(EACCES), "deny[1]"}, {"/a/x.env", 'r', ALLOW, "read[0]"},
 		{"/a/.envy", 'r', ALLOW, NULL}}},
-	{"denies", "{\"filesystem\": {\"write\": [\"/d\"], \"deny\": [\"/d/secret\", \"/d/*.pem\", \"**/*.key\", \"**/id_*\","
+	{"denies",
+	 "{\"filesystem\": {\"write\": [\"/d\"], \"deny\": [\"/d/secret\", \"/d/*.pem\", \"**/*.key\", \"**/id_*\","
 		   "\"**/a/b\", \"/d/x/**/y\", \"/e\"]}}", NULL, NULL, {
 		{"/d/secret", 'r', DENY(EACCES), "deny[0]"}, {"/d/secret/x", 'w', DENY(EACCES), "deny[0]"},
 		{"/d/secrets", 'w', ALLOW, "write[0]"}, {"/d/k.pem", 'r', DENY(EACCES), "deny[1]"},
@@ -86,7 +89,8 @@ static const struct scene scenes[] = {
 		{"/d/x/y", 'r', DENY(EACCES), "deny[5]"},
 		{"/d/x/1/2/y/3", 'r', DENY(EACCES), "deny[5]"}, {"/d/x/1/2", 'r', ALLOW, NULL},
 		{"/e", 'r', DENY(EACCES), "deny[6]"}}},
-	{"globs", "{\"filesystem\": {\"read\": [\"/data/*.csv\", \"/data/*/pub/**\", \"/log/**/*.txt\", \"/v/*-a-*-b\"],"
+	{"globs",
+	 "{\"filesystem\": {\"read\": [\"/data/*.csv\", \"/data/*/pub/**\", \"/log/**/*.txt\", \"/v/*-a-*-b\"],"
 		  "\"exec\": [\"/usr/bin/python3*\"], \"write\": [\"/data/out*/**\"]}}", NULL, NULL, {
 		{"/data/a.csv", 'r', ALLOW, "read[0]"}, {"/data/.csv", 'r', ALLOW, "read[0]"},
 		{"/data/a.csvx", 'r', DENY(ENOENT), NULL},
@@ -104,7 +108,9 @@ static const struct scene scenes[] = {
 		{"/usr/bin/perl", 'x', DENY(ENOENT), NULL}, {"/data/out", 'w', ALLOW, "write[0]"},
 		{"/data/out1/x/y", 'w', ALLOW, "write[0]"},
 		{"/data/ou/x", 'w', DENY(ENOENT), NULL}}},
-	{"links", "{\"filesystem\": {\"read\": [\"/lib\", \"/home/u/link\"], \"exec\": [\"/bin/*sh\"], \"deny\": [\"~/.ssh\", \"/lib/no\"]}}",
+	{"links",
+	 "{\"filesystem\": {\"read\": [\"/lib\", \"/home/u/link\"], \"exec\": [\"/bin/*sh\"], \"deny\": [\"~/.ssh\", "
+	 "\"/lib/no\"]}}",
 	 NULL, NULL, {
 		{"/usr/lib/libc.so.6", 'r', ALLOW, "read[0] /lib"}, {"/lib/libc.so.6", 'r', DENY(ENOENT), NULL},
 		{"/srv/target/x", 'r', ALLOW, "read[1]"}, {"/home/u/link", 'r', DENY(ENOENT), NULL},
@@ -113,14 +119,19 @@ static const struct scene scenes[] = {
 		{"/vault/keys/id", 'r', DENY(EACCES), "deny[0]"}, {"/vault", 'r', DENY(ENOENT), NULL},
 		{"/usr/lib/no/x", 'r', DENY(EACCES), "deny[1]"},
 		{"/lib/no", 'r', DENY(EACCES), "deny[1]"}}},
-	{"missing", "{\"filesystem\": {\"read\": [\"/missing\", \"/missing/*.c\"], \"write\": [\"@workdir/missing\"], \"deny\": [\"/missing/d\", \"/srv/missing/x\"]}}",
+	{"missing",
+	 "{\"filesystem\": {\"read\": [\"/missing\", \"/missing/*.c\"], \"write\": [\"@workdir/missing\"], "
+	 "\"deny\": [\"/missing/d\", \"/srv/missing/x\"]}}",
 	 NULL, NULL, {
 		{"/missing", 'r', DENY(ENOENT), NULL}, {"/missing/a.c", 'r', DENY(ENOENT), NULL},
 		{"/missing/d", 'r', DENY(EACCES), "deny[0]"}, {"/work/missing", 'w', ALLOW, "write[0]"},
 		{"/work/missing/x", 'r', ALLOW, NULL},
 		{"/work", 'r', DENY(ENOENT), NULL}, {"/srv/missing/x/y", 'r', DENY(EACCES), "deny[1]"}}},
-	{"variables", "{\"filesystem\": {\"read\": [\"@interpreter\", \"~/notes\", \"${SET}/x\", \"@interpreter/lib/*.so\"], \"write\": [\"@workdir\"],"
-		      "\"exec\": [\"@interpreter/bin\", \"@workdir/bin/**\"], \"deny\": [\"@workdir/.git\"]}}", NULL, NULL, {
+	{"variables",
+	 "{\"filesystem\": {\"read\": [\"@interpreter\", \"~/notes\", \"${SET}/x\", \"@interpreter/lib/*.so\"], "
+	 "\"write\": [\"@workdir\"],"
+	 "\"exec\": [\"@interpreter/bin\", \"@workdir/bin/**\"], \"deny\": [\"@workdir/.git\"]}}",
+	 NULL, NULL, {
 		{"/opt/py/lib/a", 'r', ALLOW, "read[0] @interpreter"}, {"/opt/venv/a", 'r', ALLOW, "read[0]"},
 		{"/opt/x", 'r', DENY(ENOENT), NULL},
 		{"/opt/py/bin/python3", 'x', ALLOW, "exec[0]"}, {"/opt/venv/bin/python3", 'x', ALLOW, "exec[0]"},
@@ -132,16 +143,22 @@ static const struct scene scenes[] = {
 		{"/work/bin/p", 'x', ALLOW, "exec[1]"}, {"/work/bin", 'x', ALLOW, "exec[1]"},
 		{"/work/.git/config", 'r', DENY(EACCES), "deny[0]"},
 		{"/scratch/run/work/a", 'r', DENY(ENOENT), NULL}}},
-	{"exec deny", "{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"write\": [\"/w\"]}, \"exec\": {\"deny\": [\"**/curl\", \"/usr/bin/net*\", \"**/w*t\"]}}",
+	{"exec deny",
+	 "{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"write\": [\"/w\"]}, \"exec\": {\"deny\": [\"**/curl\", "
+	 "\"/usr/bin/net*\", \"**/w*t\"]}}",
 	 NULL, NULL, {
 		{"/usr/bin/curl", 'x', DENY(EACCES), "exec.deny[0]"}, {"/usr/bin/curl", 'r', ALLOW, "exec[0]"},
 		{"/usr/bin/curly", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/netcat", 'x', DENY(EACCES), "exec.deny[1]"},
 		{"/usr/bin/wget", 'x', DENY(EACCES), "exec.deny[2]"},
 		{"/w/curl", 'w', ALLOW, "write[0]"}, {"/w/curl", 'x', DENY(EACCES), "exec.deny[0]"}}},
-	{"redirects", "{\"workdir\": \"/home/x/job\", \"filesystem\": {\"read\": [\"/srv/data\", \"/home/x\"], \"write\": [\"@workdir\", \"/tmp/keep\", \"/srv/data/out\"],"
-		      "\"redirect\": [{\"from\": \"/tmp\", \"to\": \"@scratch/tmp\"}, {\"from\": \"/mnt\", \"to\": \"/srv/data\"},"
-		      "{\"from\": \"/home/x/cache\", \"to\": \"@workdir/.cache\"}], \"exec\": [\"/tmp\"], \"deny\": [\"/srv/data/no\", \"@workdir/.cache/no\"]}}",
+	{"redirects",
+	 "{\"workdir\": \"/home/x/job\", \"filesystem\": {\"read\": [\"/srv/data\", \"/home/x\"], "
+	 "\"write\": [\"@workdir\", \"/tmp/keep\", \"/srv/data/out\"],"
+	 "\"redirect\": [{\"from\": \"/tmp\", \"to\": \"@scratch/tmp\"}, {\"from\": \"/mnt\", "
+	 "\"to\": \"/srv/data\"},"
+	 "{\"from\": \"/home/x/cache\", \"to\": \"@workdir/.cache\"}], \"exec\": [\"/tmp\"], "
+	 "\"deny\": [\"/srv/data/no\", \"@workdir/.cache/no\"]}}",
 	 NULL, NULL, {
 		{"/tmp", 'w', REDIR, "redirect[0]"}, {"/tmp/a", 'r', REDIR, "redirect[0]"},
 		{"/tmp/a", 'x', REDIR, "exec[0]"},
@@ -155,17 +172,23 @@ static const struct scene scenes[] = {
 		{"/home/x/job/.cache/no/a", 'r', DENY(EACCES), "deny[1]"},
 		{"/home/x/job/a", 'w', ALLOW, "write[0]"}, {"/home/x/a", 'r', ALLOW, "read[1]"},
 		{"/home/x/a", 'w', DENY(EROFS), NULL}}},
-	{"rights stay out of redirects", "{\"filesystem\": {\"write\": [\"/home/u\"], \"exec\": [\"/home/u\"], \"read\": [\"/usr/lib\"],"
-		"\"redirect\": [{\"from\": \"/home/u/lib\", \"to\": \"/usr/lib\"}, {\"from\": \"/home/u/t\", \"to\": \"@scratch/t\"}]}}", NULL, NULL, {
+	{"rights stay out of redirects",
+	 "{\"filesystem\": {\"write\": [\"/home/u\"], \"exec\": [\"/home/u\"], \"read\": [\"/usr/lib\"],"
+	 "\"redirect\": [{\"from\": \"/home/u/lib\", \"to\": \"/usr/lib\"}, {\"from\": \"/home/u/t\", "
+	 "\"to\": \"@scratch/t\"}]}}", NULL, NULL, {
 		{"/home/u/a", 'w', ALLOW, "write[0]"}, {"/home/u/a", 'x', ALLOW, "exec[0]"},
 		{"/home/u/lib/a", 'r', REDIR, "redirect[0]"},
 		{"/home/u/lib/a", 'w', DENY(EROFS), "redirect[0]"}, {"/home/u/lib/a", 'x', DENY(EACCES), "redirect[0]"},
 		{"/home/u/t/a", 'w', REDIR, "redirect[1]"}, {"/home/u/t/a", 'x', DENY(EACCES), NULL}}},
-	{"host paths below the workdir's name", "{\"filesystem\": {\"write\": [\"@workdir\"], \"exec\": [\"@workdir\"], \"read\": [\"/work/lib\"]}}", NULL, NULL, {
+	{"host paths below the workdir's name",
+	 "{\"filesystem\": {\"write\": [\"@workdir\"], \"exec\": [\"@workdir\"], \"read\": [\"/work/lib\"]}}",
+	 NULL, NULL, {
 		{"/work/a", 'w', ALLOW, "write[0]"}, {"/work/a", 'x', ALLOW, "exec[0]"},
 		{"/work/lib/a", 'r', ALLOW, "read[0]"},
 		{"/work/lib/a", 'w', DENY(EROFS), "read[0]"}, {"/work/lib/a", 'x', DENY(EACCES), "read[0]"}}},
-	{"provided", "{\"filesystem\": {\"read\": [\"/etc/ssl\"], \"write\": [\"/etc/ssl/w\"], \"provide\": {\"/etc/passwd\": \"x\", \"/etc/ssl/w/motd\": \"\"}, \"decoy\": [\"~/.aws/credentials\"]}}",
+	{"provided",
+	 "{\"filesystem\": {\"read\": [\"/etc/ssl\"], \"write\": [\"/etc/ssl/w\"], "
+	 "\"provide\": {\"/etc/passwd\": \"x\", \"/etc/ssl/w/motd\": \"\"}, \"decoy\": [\"~/.aws/credentials\"]}}",
 	 NULL, NULL, {
 		{"/etc/passwd", 'r', GIVEN, "provide[\"/etc/passwd\"]"}, {"/etc/passwd", 'w', DENY(EROFS), NULL},
 		{"/etc/passwd", 'x', DENY(EACCES), NULL},
@@ -174,11 +197,15 @@ static const struct scene scenes[] = {
 		{"/etc/ssl/w/x", 'w', ALLOW, NULL},
 		{"/home/u/.aws/credentials", 'r', GIVEN, "decoy[0] ~/.aws/credentials"},
 		{"/home/u/.aws", 'r', DENY(ENOENT), NULL}}},
-	{"-w keeps its name", "{\"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"~/proj/.env\", \"@workdir/x\"]}}", "/home/u/proj", "/home/u/proj", {
+	{"-w keeps its name",
+	 "{\"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"~/proj/.env\", \"@workdir/x\"]}}",
+	 "/home/u/proj", "/home/u/proj", {
 		{"/home/u/proj/a", 'w', ALLOW, "write[0]"}, {"/home/u/proj/.env", 'r', DENY(EACCES), "deny[0]"},
 		{"/home/u/proj/x/y", 'r', DENY(EACCES), "deny[1]"},
 		{"/home/u", 'r', DENY(ENOENT), NULL}, {"/work", 'r', DENY(ENOENT), NULL}}},
-	{"denies by the host's name hold under the workdir's", "{\"workdir\": \"/job\", \"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"~/proj/.env\", \"~/proj/a/**/k\"]}}",
+	{"denies by the host's name hold under the workdir's",
+	 "{\"workdir\": \"/job\", \"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"~/proj/.env\", "
+	 "\"~/proj/a/**/k\"]}}",
 	 "/home/u/proj", "/home/u/proj", {
 		{"/job/a", 'w', ALLOW, "write[0]"}, {"/job/.env", 'r', DENY(EACCES), "deny[0]"},
 		{"/job/.env/x", 'r', DENY(EACCES), "deny[0]"},
