@@ -24,7 +24,7 @@ BUDGET_TARGETS = 6
 
 
 def all_rows(place, options, chosen, data):
-    """Measures and shows row after row; a run that is interrupted leaves what it has. Returns it and the exit status."""
+    """Measures and prints row after row. An interrupted run keeps its rows so far. Returns them and the exit status."""
     run = report.Run(data)
     working = data.pop("working")
     print(report.machine(run))
@@ -91,8 +91,8 @@ def arguments():
     parser.add_argument("--before", metavar="DIR", help="build directory of an earlier callgate: a rival more")
     parser.add_argument(
         "--rounds", type=int, default=5,
-        help=f"samples of a rival; of native, floor, callgate and whom a target names up to {sampling.FINE} times as many, "
-        f"of short samples {sampling.FINEST}",
+        help=f"samples of a rival; up to {sampling.FINE} times as many of native, floor, callgate and the rivals that "
+        f"a target names, {sampling.FINEST} times where samples are short",
     )
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches, or of this group")
     parser.add_argument("--rivals", metavar="LIST", help=", ".join(kind.name for kind in rivals.ALL))
@@ -102,8 +102,8 @@ def arguments():
     parser.add_argument("--targets", action="store_true", help="only what the targets need; say which hold")
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS",
-        help=f"a rival has for a workload ({BUDGET}; with --targets {BUDGET_TARGETS}), at least for one sample, three where a "
-        f"target names the rival, {estimate.LEAST} of native, floor and callgate",
+        help=f"time of a rival for a workload ({BUDGET}; with --targets {BUDGET_TARGETS}); it gets at least one "
+        f"sample, three where a target names the rival, {estimate.LEAST} of native, floor and callgate",
     )
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="keep N processors busy meanwhile")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""A figure and how sure it is, from what several rounds gave.
+"""A figure and its confidence interval, from the samples of several rounds.
 
-The times of a machine with neighbours come in modes, some tens of percent apart, that last for tenths of seconds. So two
-rivals are compared within each round, where one ran right behind the other, and a comparison is the median of what the rounds
-say. Its interval has the true median in it in 95 of 100 runs whatever the distribution is: that is a matter of counting how
-many of the rounds can lie on one side of it (the sign test).
+On a machine with neighbours, times come in modes some tens of percent apart, which last for tenths of seconds. So two
+rivals are compared within each round, where one ran right after the other. A comparison is the median of the rounds'
+ratios. Its interval holds the true median in 95 of 100 runs whatever the distribution is: it counts how many of the
+rounds can lie on one side of the median (the sign test).
 """
 
 import dataclasses

@@ -173,7 +173,7 @@ def kill(pid):
 
 
 def end_children(patience):
-    """Until none of ours is left, nor of theirs: those whose parents have gone are ours. patience: seconds until they are killed."""
+    """Waits until no descendant is left; orphans are reparented to us. patience: seconds until they are killed."""
     began = time.monotonic()
     while (mine := children(os.getpid())) and time.monotonic() < began + patience + 20:
         if time.monotonic() >= began + patience:

@@ -46,9 +46,9 @@ class Run:
 
     def bound(self, workload):
         """
-        What the mechanism allows on this machine: the floor's figure, for judging costs at least that, and where starting
-        counts, what bwrap's start adds to `true`, for a sandbox with namespaces has to start. One program can be both, so
-        one more start of a program, which is `true` itself, comes off. None where that is unknown.
+        The lowest figure that the mechanism allows here: the floor's figure, since judging costs at least that.
+        Where the start counts, plus what bwrap's start adds to `true`, since a sandbox has to set up namespaces. One
+        executable can do both, so one start of a program (`true` itself) is subtracted. None where that is unknown.
         """
         floor = self.median(workload, "floor")
         if floor is None or self.workloads[workload].get("group") not in STARTED:
@@ -64,8 +64,8 @@ class Run:
 
     def estimate(self, figure, *cells):
         """
-        An estimate of figure(sample, ...), of the samples of each round that all these (workload, rival) took part in; None
-        where they did not.
+        An estimate of figure(sample, ...), over the rounds in which all these (workload, rival) have a sample. None
+        where there is no such round.
         """
         if len({self.workloads.get(name, {}).get("block") for name, _ in cells}) != 1:  # older files have none
             return None

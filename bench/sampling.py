@@ -1,13 +1,14 @@
-"""How a row is sampled: what goes before each sample, which samples count, and how many there are.
+"""How a row is sampled: what runs before each sample, which samples count, and how many there are.
 
-A kernel that gives up cold page cache early (DAMON does) would have a quick rival read from the disk what a slow one has
-let grow cold. So before each sample of a start, real or many row the same command runs natively, where that is quick,
-and the rival starts `true`, both untimed: everybody meets the same warm cache. A sample that read from the disk all the
-same (blocks read by the command and the children it waited for) is dropped and made again, a few times.
+A kernel that gives up cold page cache early (DAMON does) would make a quick rival read from the disk what a slow one
+has let grow cold. So before each sample of a start, real or many row the same command runs natively, where that is
+quick, and the rival starts `true`, both untimed: all rivals find the same warm cache. A sample that read from the disk
+all the same (blocks read by the command and the children it waited for) is dropped and repeated, a few times.
 
-Figures are compared within a round (estimate.py), so those that are compared most stand side by side in each: native, floor
-and callgate, and whom a target names. They get up to FINE times as many samples (FINEST where one is short), as far as the
-budget goes; the samples of the others are spread over the rounds. Rows of one block share their rounds.
+Figures are compared within a round (estimate.py). So those that are compared most run next to each other in each
+round: native, floor, callgate and the rivals that a target names. They get up to FINE times as many samples (FINEST
+where a sample is short), as far as the budget goes. The samples of the others are spread over the rounds. Rows of one
+block share their rounds.
 """
 
 import dataclasses
@@ -114,7 +115,7 @@ class Cell:
         self.blocks += found.blocks
 
     def first(self, warmer):
-        """Tells how many more there is time for. A loop's own is thrown away, unless it is slow: nothing went before."""
+        """Finds out how many more samples fit. A quick loop's first sample is dropped, since it is cold."""
         began = time.monotonic()
         found = self.once(warmer)
         if found is None:

@@ -54,7 +54,8 @@ end=$(($(date +%s) + $1))
 while [ "$(date +%s)" -lt $end ]; do
 	mkdir -p d/e && for i in 1 2 3 4 5; do echo $i >d/e/$i; done
 	mv d/e/1 d/one; ln -s one d/link; cat d/link d/e/* | sort | uniq -c >d/counts
-	ls -lR d >d/listing; find d -type f | xargs stat >>d/listing; tar cf d.tar d; rm -rf d; tar xf d.tar; rm -rf d d.tar
+	ls -lR d >d/listing; find d -type f | xargs stat >>d/listing;
+	tar cf d.tar d; rm -rf d; tar xf d.tar; rm -rf d d.tar
 	cat /etc/shadow; kill -9 1; ls /root; mkfifo f; (echo x >f &) ; cat f; rm f
 	/usr/bin/python3 -c 'import threading, os, tempfile
 def work():

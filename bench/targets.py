@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What has to hold, passed or failed by the figures of one run.  targets.py [--markdown] FILE.json
+"""Which targets hold, by the figures of one run: targets.py [--markdown] FILE.json
 
-A target passes when the whole interval of what was measured keeps it, fails when none of it does, and is unsure otherwise
-(estimate.py). Exit 1 when something fails or is unsure. What would not hold for a supervisor that is as fast as the mechanism
-allows on this machine (report.Run.bound) is said to be out of reach, and fails all the same.
+A target passes when the whole interval of the measurement meets it, fails when none of it does, and is unsure otherwise
+(estimate.py). The exit status is 1 when a target fails or is unsure. A target that even a supervisor as fast as the
+mechanism allows on this machine (report.Run.bound) would miss is reported as out of reach, and fails all the same.
 """
 
 import argparse

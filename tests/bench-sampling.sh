@@ -128,7 +128,8 @@ quick, slow = ([each.data()["rounds"][name] for name in ("native", "callgate")] 
 hold(quick == [list(range(1, 11))] * 2, f"rounds of the quick row: {quick}")
 hold(slow == [[1, 2, 4, 6, 7, 9]] * 2, f"rounds of the slow row: {slow}")
 names = [[one.name for one in block] for block in sampling.blocks(
-    [workloads.Workload(name, "real", [], block=block) for name, block in (("a", "x"), ("b", ""), ("c", "x"), ("d", ""))])]
+    [workloads.Workload(name, "real", [], block=block)
+     for name, block in (("a", "x"), ("b", ""), ("c", "x"), ("d", ""))])]
 hold(names == [["a", "c"], ["b"], ["d"]], f"blocks: {names}")
 
 # The interval: so many of the rounds may lie on one side of the true median, in 2.5 of 100 runs at most.

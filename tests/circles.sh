@@ -118,7 +118,8 @@ nm -A -g $objects 2>/dev/null | LC_ALL=C awk -v allowed="$allowed" '
 		for (e = 1; e <= entries; e++)
 			if (!met[e]) {
 				gsub(/[[:space:]]+/, " ", entry[e])
-				print "circles: this circle is gone; remove it from the list in tests/circles.sh:" entry[e]
+				print "circles: this circle is gone; remove it from the list in tests/circles.sh:" \
+					entry[e]
 				failed = 1
 			}
 		if (found <= 10) {

@@ -1,9 +1,10 @@
 # What a second round from the release archive runs (./check distcheck). It asks whether all is there and works from
 # there, not once more what holds: a few tests that between them read every kind of file. The same program has been
 # through all tests by then.
-ARCHIVE_TESTS = tests/audit.sh tests/bench-compare.sh tests/completion.sh tests/layering.sh tests/policy.sh
-TESTS += tests/circles.sh tests/completion.sh tests/layering.sh
-dist_check_SCRIPTS += tests/circles.sh tests/completion.sh tests/layering.sh
+ARCHIVE_TESTS = tests/audit.sh tests/bench-compare.sh tests/columns.sh tests/completion.sh \
+	tests/layering.sh tests/policy.sh
+TESTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
+dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
 EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh

@@ -1,4 +1,4 @@
-"""A package index with one package, "tally", on a free port of the loopback, which is printed."""
+"""A package index with one package, "tally", on a free port of the loopback, which it prints."""
 import functools
 import http.server
 import pathlib
@@ -7,7 +7,8 @@ import tempfile
 import zipfile
 
 PARTS = {
-    "tally.py": "from collections import Counter\n\n\ndef most(text, n):\n    return Counter(text.split()).most_common(n)\n",
+    "tally.py": "from collections import Counter\n\n\n"
+                "def most(text, n):\n    return Counter(text.split()).most_common(n)\n",
     "tally-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tally\nVersion: 1.0\n",
     "tally-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     "tally-1.0.dist-info/RECORD": "",

@@ -13,6 +13,6 @@ done
 port=$(cat "$told")
 "${CALLGATE:-callgate}" run -p "$here/policy.json" --input "$here/job.py" --output "${1:-out}" \
 	--allow-host "127.0.0.1:$port" \
-	--setup \
-	"/usr/bin/python3 -m pip install --quiet --root-user-action=ignore --disable-pip-version-check --no-cache-dir --target lib \
-		--index-url http://127.0.0.1:$port/simple tally" -- /usr/bin/python3 job.py "$port"
+	--setup "/usr/bin/python3 -m pip install --quiet \
+		--root-user-action=ignore --disable-pip-version-check --no-cache-dir \
+		--target lib --index-url http://127.0.0.1:$port/simple tally" -- /usr/bin/python3 job.py "$port"

@@ -1,4 +1,7 @@
-"""Every form of exec, with its errno or what the new image saw: the same natively and inside, where /tmp is redirected."""
+"""Every form of exec, with its errno or what the new image saw.
+
+The output is the same natively and inside callgate, where /tmp is redirected.
+"""
 import ctypes, os, re, shutil, stat, struct, sys
 
 libc = ctypes.CDLL(None, use_errno=True)

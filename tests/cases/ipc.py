@@ -1,5 +1,10 @@
-"""System V IPC, POSIX queues and /dev/shm from inside: ipc.py use|absent|look NAME|hold. `use` works with each kind between two
-processes, `absent` finds none to be had, `look` finds nothing of anybody else's, `hold` leaves objects and waits for stdin."""
+"""System V IPC, POSIX message queues and /dev/shm inside callgate: ipc.py use|absent|look NAME|hold.
+
+use     uses each kind between two processes
+absent  checks that none is available
+look    checks that objects of other runs are not visible
+hold    leaves objects behind and waits for end of file on stdin
+"""
 import ctypes
 import errno
 import multiprocessing.shared_memory

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Who ends a run, and how fast: the parent, the keeper and the supervisor die or stop at random moments; programs resist.
+"""How a run ends, and how fast: parent, keeper or supervisor die or stop at random moments; programs resist.
 
-Called with callgate, a directory for logs and further options of run; ROUNDS: how often each random moment is tried.
+Called with callgate, a directory for logs and further options of `callgate run`.
+ROUNDS in the environment: how often each random moment is tried.
 """
 import ctypes, json, os, platform, random, signal, struct, subprocess, sys, time
 
@@ -93,7 +94,7 @@ def fair():
 
 
 def crowd():
-    """How many want each cpu, now or lately: what callgate does in a second of an idle machine takes it as many there."""
+    """How many tasks want each cpu, now or lately: the factor by which callgate is slower than on an idle machine."""
     lately, _, _, now, _ = open("/proc/loadavg").read().split()
     return min(max(float(lately) / os.cpu_count(), int(now.split("/")[0]) / os.cpu_count(), 1), 10)
 
@@ -124,8 +125,8 @@ def all_gone(what, seconds=SECOND):
     if await_(what, lambda: not marked(), seconds) and await_(what, lambda: not ours(), 3 * seconds):
         return
     for pid in marked() + ours():
-        fail("alive, and killed, so that scratch may be left: %d %s %s" % (pid, text(pid, "comm").strip(),
-                (stat(pid) or "?")[0]))
+        fail("alive, and killed, so that scratch may be left: %d %s %s" %
+             (pid, text(pid, "comm").strip(), (stat(pid) or "?")[0]))
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -423,7 +424,8 @@ def groups():
                 while os.waitpid(-1, os.WNOHANG)[0]: pass
             except OSError: pass
     child(forker)
-kinds = dict(daemon=daemon, pdeath=pdeath_parent, reaper=reaper, stopped=stopped, storm=storm, vforked=vforked, groups=groups)
+kinds = dict(daemon=daemon, pdeath=pdeath_parent, reaper=reaper, stopped=stopped, storm=storm, vforked=vforked,
+             groups=groups)
 child(kinds[how])
 time.sleep(0.15)
 if len(sys.argv) > 3:

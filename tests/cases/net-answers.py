@@ -1,5 +1,9 @@
-"""Answers as servers give them, and who reads them: net-answers.py serve DIR (plain and TLS, ports to DIR/answers-ports), or
-net-answers.py URL, which prints the same whoever is in between (header fields of the connection are not shown)."""
+"""HTTP responses as servers send them, and the clients that read them.
+
+net-answers.py serve DIR   serves plain and over TLS; writes the ports to DIR/answers-ports
+net-answers.py URL         reads all responses; prints the same with and without callgate in between
+                           (hop-by-hop header fields are not printed)
+"""
 import os
 import socket
 import ssl
@@ -98,8 +102,8 @@ def ask(url):
             answer = get()
             print(path, answer.status_code, answer.content, fields(answer.headers))
     began = time.monotonic()
-    lines = [time.monotonic() - began for _ in session.get(url + "/events", stream=True,
-                                                           timeout=60).iter_lines(chunk_size=1)]
+    lines = [time.monotonic() - began
+             for _ in session.get(url + "/events", stream=True, timeout=60).iter_lines(chunk_size=1)]
     print("events", len(lines), "as they come:", lines[-1] - lines[0] > 0.3)
     print("too large", session.post(url + "/too-large", data=b"x" * 3000000, timeout=60).text)
     parts = urllib.parse.urlsplit(url)

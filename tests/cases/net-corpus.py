@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""What servers carry out, next to what is on record: the cases of net_corpus.py and net_corpus_h2.py.
+"""Compares what servers carried out with the audit log: the cases of net_corpus.py and net_corpus_h2.py.
 
-net-corpus.py ask PLAN             inside the sandbox: sends every case to every server; PLAN/heard has what came back
-net-corpus.py compare PLAN AUDIT   afterwards: differences, one a line; then one line of counts
-net-corpus.py seeds DIRECTORY [N]  the cases, or every Nth of them, as inputs of fuzz_http1
-PLAN is a directory with plan.json: [{"name", "host", "port", "log", "proxy", "tls", "h2", "every", "blind",
-"answers"}], of which the last six may be missing. blind: it does not tell what bodies it read. answers: it is hostile.py. Each case of each server has an identity, k<server>c<case>, which is in all its paths."""
+net-corpus.py ask PLAN             inside the sandbox: sends every case to every server; what came back is in PLAN/heard
+net-corpus.py compare PLAN AUDIT   afterwards: prints one difference a line, then one line of counts
+net-corpus.py seeds DIRECTORY [N]  writes the cases, or every Nth of them, as inputs of fuzz_http1
+
+PLAN is a directory with plan.json:
+[{"name", "host", "port", "log", "proxy", "tls", "h2", "every", "blind", "answers"}].
+The last six may be missing. blind: the server does not log the bodies that it read. answers: the server is hostile.py.
+Each case of each server has an identity, k<server>c<case>, which is in all its paths.
+"""
 import asyncio
 import hashlib
 import itertools
@@ -159,15 +163,15 @@ def next_answer(heard, method):
 
 
 def wrong_answer(ident, heard, late):
-    """None, or what is wrong with what the client takes for the answer to its second request. late: some of the first came later,
-    and a server may say anything once it was asked the second."""
+    """None, or what is wrong with what the client takes for the response to its second request. late: part of the first
+    request came later, and a server may respond anything once it has read the second."""
     method, _, pauses = FIRSTS["abcd".index(ident[-1])]
     first = next_answer(heard, method)
     second = next_answer(first[2], "GET") if first else None
     if first and first[0] == 101:
         return "a 101 that nobody asked for"
-    if second and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1] and not (late
-            and not pauses):
+    if (second and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1] and
+            not (late and not pauses)):
         return f"the answer to the second request is {second[1]!r}"
     return None
 
@@ -195,8 +199,8 @@ def has_to_be_done(record):
 
 
 def compare_one(done, records, host, at_once):
-    """None, or what differs: what was done is what is on record, in that order (but for HTTP/2, whose requests are carried out at
-    once); what got no good answer may not have been done."""
+    """None, or what differs. The requests carried out have to be those on record, in the same order, except for HTTP/2,
+    whose requests are carried out at the same time. A request without a good response may not have been carried out."""
     rest = list(done)
     for record in records:
         same = [at for at in range(len(rest) if at_once else min(1, len(rest))) if is_same(rest[at], record, host)]
@@ -204,7 +208,10 @@ def compare_one(done, records, host, at_once):
             rest.pop(same[0])
         elif has_to_be_done(record):
             return f"on record and not done: {record['method']} {record['path']} {record['ret']}; done: {done}"
-    return f"done and not on record: {rest[0]}; on record: {[(r['method'], r['path'], r.get('ret')) for r in records]}" if rest else None
+    if not rest:
+        return None
+    recorded = [(r["method"], r["path"], r.get("ret")) for r in records]
+    return f"done and not on record: {rest[0]}; on record: {recorded}"
 
 
 def compare(plan, audit):
@@ -241,7 +248,8 @@ def compare(plan, audit):
         carried += found
         connections += len(idents)
         failed = sum(1 for ident in idents if heard.get(ident, "!").startswith("!"))
-        print(f"# {server['name']}: {len(idents)} cases, {found} requests carried out, {failed} connections without an answer", file=sys.stderr)
+        print(f"# {server['name']}: {len(idents)} cases, {found} requests carried out, "
+              f"{failed} connections without an answer", file=sys.stderr)
         if not found:
             wrong += 1
             print(f"{server['name']}: nothing was carried out")

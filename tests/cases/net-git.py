@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""net-git.py DIR: the repositories of DIR/repos by git http-backend, over TLS with DIR/server.pem, at a free port: DIR/git-port.
+"""net-git.py DIR: serves the repositories of DIR/repos by git http-backend, over TLS with DIR/server.pem.
 
+It listens on a free port, which it writes to DIR/git-port.
 Every request is a line of DIR/git-access: METHOD PATH STATUS.
 """
 import gzip

@@ -1,4 +1,8 @@
-"""gRPC without generated code: net-grpc.py serve DIR (certificate DIR/server.pem, port to DIR/grpc-port), or call HOST:PORT."""
+"""gRPC without generated code.
+
+net-grpc.py serve DIR        a server with the certificate DIR/server.pem; writes its port to DIR/grpc-port
+net-grpc.py call HOST:PORT   a client
+"""
 import os
 import sys
 
@@ -30,8 +34,8 @@ def serve(directory):
         "Upper": grpc.unary_unary_rpc_method_handler(upper),
         "Count": grpc.unary_stream_rpc_method_handler(count),
         "Gather": grpc.stream_unary_rpc_method_handler(gather)}),))
-    with open(os.path.join(directory, "server.key"), "rb") as key, open(os.path.join(directory, "server.crt"),
-            "rb") as crt:
+    with open(os.path.join(directory, "server.key"), "rb") as key, \
+            open(os.path.join(directory, "server.crt"), "rb") as crt:
         credentials = grpc.ssl_server_credentials(((key.read(), crt.read()),))
     port = server.add_secure_port("127.0.0.1:0", credentials)
     server.start()

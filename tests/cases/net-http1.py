@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""HTTP/1 as real programs speak it: net-http1.py serve DIR (websockets, plain and TLS), net-http1.py ask SCHEME HOST PORT
-WEBSOCKET-PORT, whose output is the same whoever is in between."""
+"""HTTP/1 as real programs speak it.
+
+net-http1.py serve DIR                             a websocket server, plain and over TLS
+net-http1.py ask SCHEME HOST PORT WEBSOCKET-PORT   a client; prints the same with and without callgate in between
+"""
 import asyncio
 import hashlib
 import http.client

@@ -1,8 +1,9 @@
-"""What a program with a network is refused, tried one by one: net-negative.py try PORTS... prints a line a step, what it got.
+"""Network operations that callgate must deny, tried one by one.
 
-net-negative.py serve DIR: the servers that net-server.py has not: "alt" (HTTP, advertises another service), "stuck" (never
-accepts), ports in DIR/more.
-PORTS is a JSON object of the ports of both.
+net-negative.py try PORTS   prints one line for each step: what the program got. PORTS: a JSON object with the ports of
+                            net-server.py and of the servers below
+net-negative.py serve DIR   the servers that net-server.py lacks: "alt" (HTTP, advertises an alternative service),
+                            "stuck" (never accepts); writes their ports to DIR/more
 """
 import base64
 import errno

@@ -1,5 +1,8 @@
-"""An index of Python's packages and a registry of node's, made here: net-packages.py DIR; by TLS (DIR/server.pem), port to
-DIR/packages-port, requests to DIR/packages-access. `leaf` is wanted by `tree`; `hidden` is at a path of its own."""
+"""An index of Python packages and a registry of node packages: net-packages.py DIR.
+
+Serves over TLS (DIR/server.pem), writes its port to DIR/packages-port and the requests to DIR/packages-access.
+The package `tree` depends on `leaf`; `hidden` is at a path of its own.
+"""
 import base64
 import hashlib
 import http.server
@@ -44,8 +47,8 @@ def tarball(name, manifest):
 
 WHEELS = {f"/{'private' if name == 'hidden' else 'packages'}/{name}-1.0-py3-none-any.whl": wheel(name, wants)
           for name, wants in (("leaf", []), ("tree", ["leaf>=1"]), ("hidden", []))}
-MANIFESTS = {name: {"name": name, "version": "1.0.0", "main": "index.js", "dependencies": wants} for name,
-             wants in NODE.items()}
+MANIFESTS = {name: {"name": name, "version": "1.0.0", "main": "index.js", "dependencies": wants}
+             for name, wants in NODE.items()}
 TARBALLS = {f"/{name}/-/{name.split('/')[-1]}-1.0.0.tgz": tarball(name, MANIFESTS[name]) for name in NODE}
 
 

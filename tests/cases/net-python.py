@@ -1,5 +1,8 @@
-"""Python's clients of HTTP as programs use them, no option of trust nor of a proxy: net-python.py HTTPS HTTP2 WEBSOCKET (the
-ports of py.test; 0: there is none). Prints the same, whoever is in between."""
+"""Python's HTTP clients as programs use them, without any option for certificates or proxies.
+
+net-python.py HTTPS HTTP2 WEBSOCKET: the ports of py.test; 0: there is none. Prints the same with and without callgate
+in between.
+"""
 import asyncio
 import io
 import json

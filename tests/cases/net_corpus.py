@@ -5,8 +5,8 @@ cases(): (name, data, flags) of HTTP/1. In data, by which a case's own names are
   @H  host and port    @N the host alone
   @P  a path that is granted, the case's own: /c/ID          @X  one that is not: /x/ID
   @|  a pause: what follows is sent a moment later
-Flags: "w": the client goes on listening for a while, as something is cut off or to come; "=TEXT": the request is right, and its
-body is TEXT, which the server has to read.
+Flags: "w": the client goes on reading for a while, since a response is cut off or comes late; "=TEXT": the request is
+valid, and its body is TEXT, which the server has to read.
 Re-made from what is published: Watchfire 2005, Kettle's "HTTP Desync Attacks", "HTTP/2: The Sequel is Always Worse",
 "Browser-Powered Desync Attacks" and "HTTP/1.1 must die", Bentkowski's and Klein's lists, T-Reqs, RFC 9112's section 11.
 """
@@ -285,7 +285,8 @@ def expectations():
 
 
 def upgrades():
-    socket = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    socket = ("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
     for name, head in (("h2c",
                         "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"),
                        ("websocket", socket),

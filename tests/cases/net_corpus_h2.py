@@ -1,6 +1,8 @@
-"""The same in HTTP/2 frames, made by hand: a header block is literal fields without indexing, which may hold any byte.
+"""The corpus of net_corpus.py in hand-made HTTP/2 frames.
 
-cases(): (name, [(kind, flags, stream, payload)…], flags); a payload is bytes, or a list of fields (name, value) for HEADERS."""
+A header block is literal fields without indexing, which may hold any byte.
+cases(): (name, [(kind, flags, stream, payload)…], flags); a payload is bytes, or for HEADERS a list of (name, value).
+"""
 import net_corpus
 
 DATA, HEADERS, RST, SETTINGS, CONTINUATION = 0, 1, 3, 4, 9

@@ -1,4 +1,4 @@
-"""What a program may do to names, at random: rename-random.py SEED COUNT, in the workdir. Prints how many calls succeeded."""
+"""Random operations on names in the workdir: rename-random.py SEED COUNT. Prints how many calls succeeded."""
 import ctypes
 import os
 import random

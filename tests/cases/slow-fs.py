@@ -1,4 +1,7 @@
-"""slow-fs.py DIR SECONDS: a file system (FUSE) with one file, "file" of 100,000 bytes, each read of which takes that long."""
+"""slow-fs.py DIR SECONDS: mounts a FUSE file system at DIR.
+
+It has one file, "file", of 100,000 bytes. Each read of it takes SECONDS.
+"""
 import ctypes
 import errno
 import os

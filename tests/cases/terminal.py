@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""--tty with a terminal outside: each case drives callgate on a pseudoterminal of its own, as a user at his keyboard.
+"""--tty with a terminal outside: each case drives callgate on its own pseudoterminal, as a user at a keyboard would.
 
-Called with callgate, a directory for the runs' workdirs and further options of run; CASES names some of the cases.
+Called with callgate, a directory for the runs' workdirs and further options of `callgate run`. CASES names some of the
+cases.
 """
 import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
@@ -438,7 +439,8 @@ def nothing_is_typed():
     attempt = ("import fcntl, os, termios\n"
                "for fd in (0, 1, 2, os.open('/dev/tty', os.O_RDWR), os.open(os.ttyname(0), os.O_RDWR)):\n"
                "    for name, request in (('TIOCSTI', termios.TIOCSTI), ('TIOCSTI high', termios.TIOCSTI | 1 << 40),\n"
-               "                          ('TIOCLINUX', 0x541c), ('TIOCCONS', termios.TIOCCONS), ('TIOCSETD', termios.TIOCSETD)):\n"
+               "                          ('TIOCLINUX', 0x541c), ('TIOCCONS', termios.TIOCCONS),\n"
+               "                          ('TIOCSETD', termios.TIOCSETD)):\n"
                "        try:\n"
                "            fcntl.ioctl(fd, request & 0xffffffff, b'\\0' * 8)\n"
                "            print('GOT', name, fd)\n"

@@ -1,6 +1,9 @@
-"""The outsider of threats 34-39: threat-canary.py DIR. Listens on every kind of socket the program must not reach, tries to
-get at what the program listens on, hands a descriptor to whoever it meets, and writes down in DIR/met whom it met. The ports
-are in DIR/ports when it is ready."""
+"""A process outside the sandbox, for threats 34-39: threat-canary.py DIR.
+
+It listens on every kind of socket that the program must not reach. It tries to connect to what the program listens on,
+passes a descriptor to every process that it reaches, and writes to DIR/met which ones it reached. The ports are in
+DIR/ports once it is ready.
+"""
 import os
 import select
 import socket

@@ -1,8 +1,11 @@
-"""What the kernel binds by itself is a way in: threat-datagrams.py inside PORT GRANTED | outside DIR GRANTED.
+"""Sockets that the kernel binds implicitly must not be reachable from outside.
 
-inside: does to UDP sockets what binds them without a bind(2) that was granted, tells the ports in the file "ports", and prints
-what came from outside: nothing but at the one port that is granted. PORT: of echo.test, an endpoint of UDP.
-outside: as another user, sends to all of them, in every way, until there is DIR/done."""
+threat-datagrams.py inside PORT GRANTED: makes the kernel bind UDP sockets without a granted bind(2), writes their ports
+to the file "ports" and prints what came from outside. Only GRANTED, the port that is granted, may receive anything.
+PORT: the port of echo.test, a UDP endpoint.
+threat-datagrams.py outside DIR GRANTED: as another user, sends to all of these ports in every way, until DIR/done
+exists.
+"""
 import ctypes
 import os
 import select

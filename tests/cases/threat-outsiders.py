@@ -1,7 +1,11 @@
-"""Another user on the same loopback: threat-outsiders.py inside UDP TCP | outside DIR. UDP, TCP: ports of echo.test.
+"""Attacks by another user on the same loopback: threat-outsiders.py inside UDP TCP | outside DIR.
 
-inside: has sockets in every state that outsiders know ways to, tells their ports in the file "ports", and prints what came from
-outside. outside: forges sources of datagrams, errors of ICMP and the program's own source ports, and prints what that got him."""
+UDP, TCP: ports of echo.test.
+inside: opens sockets in every state that another process could interfere with, writes their ports to the file "ports"
+and prints what came from outside.
+outside: forges source addresses of datagrams, ICMP errors and the program's own source ports, and prints what it
+received.
+"""
 import ctypes
 import os
 import socket
@@ -169,7 +173,7 @@ def places(own, port):
 
 
 def forge_all(own, ports):
-    """As every port there is at the run's address, to each of its sockets; and as those sockets, to a port nobody has."""
+    """Sends from every port at the run's address to each of its sockets, and from those sockets to an unused port."""
     used = {port for address, port, _ in table("udp") if address == own}
     for port in used:
         for share in False, True:

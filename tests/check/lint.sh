@@ -65,7 +65,7 @@ clang-tidy)
 	analyser='-Xclang -analyzer-config -Xclang max-nodes=75000'
 	# The largest first, so that the last ones are short. A process each: of a second file clang-tidy 14 takes
 	# functions for others, whose names were where its own are in memory ("va_list is leaked" where there is none).
-	# shellcheck disable=SC2011,SC2012,SC2016,SC2086 # names without blanks; expanded by the inner shell; lists of words
+	# shellcheck disable=SC2011,SC2012,SC2016,SC2086 # names without blanks; the inner shell expands; word lists
 	ls -S $sources | xargs -P "$jobs" -n 1 sh -c 'defines=$1; shift
 		clang-tidy --quiet "$@" -- -std=gnu17 -Wall -Wextra $defines 2>/dev/null' sh "$defines $analyser"
 	;;

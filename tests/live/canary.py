@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""What nobody inside may touch: canary.py DIR. A process with a TCP, a UDP, a named and an abstract unix socket. Writes
-their names to DIR/canary, one JSON object, once all are there, and a line to DIR/contacts for everything that reaches it."""
+"""Processes and sockets that no program inside may touch: canary.py DIR.
+
+Listens on a TCP, a UDP, a named and an abstract unix socket. Once all of them exist it writes their names to DIR/canary
+as one JSON object. Everything that reaches them is a line of DIR/contacts.
+"""
 import json, os, selectors, signal, socket, sys
 
 where = sys.argv[1]

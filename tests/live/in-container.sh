@@ -7,12 +7,13 @@ need podman unshare jq
 
 # What that profile refuses on x86_64: the calls it does not list, namespaces by clone, and clone3, whose flags a filter
 # cannot see. A call that is newer than the profile gets ENOSYS from the runtimes.
-refused='acct add_key bpf clock_settime create_module delete_module fanotify_init finit_module fsconfig fsmount fsopen
-	fspick get_kernel_syms get_mempolicy init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl kcmp
-	kexec_file_load kexec_load keyctl lookup_dcookie mbind migrate_pages mount mount_setattr move_mount move_pages
-	nfsservctl open_by_handle_at open_tree perf_event_open pidfd_getfd pivot_root process_madvise query_module quotactl
-	quotactl_fd reboot request_key set_mempolicy set_mempolicy_home_node setdomainname sethostname setns settimeofday
-	swapoff swapon sysfs syslog umount2 unshare uselib userfaultfd ustat vhangup _sysctl'
+refused='acct add_key bpf clock_settime create_module delete_module fanotify_init finit_module fsconfig
+	fsmount fsopen fspick get_kernel_syms get_mempolicy init_module io_uring_enter io_uring_register
+	io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mbind migrate_pages mount
+	mount_setattr move_mount move_pages nfsservctl open_by_handle_at open_tree perf_event_open pidfd_getfd
+	pivot_root process_madvise query_module quotactl quotactl_fd reboot request_key set_mempolicy
+	set_mempolicy_home_node setdomainname sethostname setns settimeofday swapoff swapon sysfs syslog umount2
+	unshare uselib userfaultfd ustat vhangup _sysctl'
 newer="clone3 $("$CASES/cases-rows" all | awk '$2 >= 451 { print $3 }' | xargs)" # Linux 6.5
 namespaces=$((0x7e020000)) # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
 jq -n --arg refused "$refused" --arg newer "$newer" --argjson namespaces "$namespaces" '
@@ -39,9 +40,9 @@ contained()
 		umount /sys/fs/cgroup/unified 2>/dev/null
 		tmp=$1
 		shift
-		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none --user 1000 \
-			--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --security-opt "seccomp=$tmp/seccomp.json" \
-			--rootfs /:O "$@"
+		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none \
+			--user 1000 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
+			--security-opt "seccomp=$tmp/seccomp.json" --rootfs /:O "$@"
 	' sh "$T" "$@" </dev/null
 }
 

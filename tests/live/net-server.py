@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Local servers for tests of the network: net-server.py DIR KIND... on free ports of 127.0.0.1, which go to DIR/ports.
+"""Local servers for tests of the network: net-server.py DIR KIND... on free ports of 127.0.0.1, written to DIR/ports.
 
-KIND: http, https (DIR/server.pem), echo (TCP), banner (TCP, speaks first), udp (echo). Every HTTP request is a line of
-DIR/access: {"kind", "method", "path", "host", "headers"}; every connection to the others one of {"kind", "bytes"}. Paths:
-/ok  /size/N  /echo (POST)  /headers  /status/N  /slow/SECONDS  /redirect?to=URL; any other is 404.
+KIND: http, https (DIR/server.pem), echo (TCP), banner (TCP, speaks first), udp (echo).
+DIR/access: a line for every HTTP request, {"kind", "method", "path", "host", "headers"}, and for every connection to
+the other servers, {"kind", "bytes"}.
+Paths: /ok  /size/N  /echo (POST)  /headers  /status/N  /slow/SECONDS  /redirect?to=URL; any other is 404.
 """
 import http.server
 import json

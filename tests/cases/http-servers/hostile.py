@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""A server whose answers can be understood in two ways: hostile.py PORT-FILE LOG. The answer to /c/k…a<N>/1 is answers()[N]; any
-other request gets a plain one. What is behind a "@|" comes a moment later. Lines of LOG as server.py's."""
+"""A server whose responses can be parsed in two ways: hostile.py PORT-FILE LOG.
+
+The response to /c/k…a<N>/1 is answers()[N]; any other request gets a plain response. What follows a "@|" is sent a
+moment later. The lines of LOG are those of server.py.
+"""
 import os
 import re
 import socket

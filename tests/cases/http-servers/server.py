@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Python's http.server, and gunicorn's application: what each request that is carried out was, as a line of LOG.
+"""Python's http.server, and gunicorn's application: writes a line to LOG for each request that it carries out.
 
-server.py PORT-FILE LOG [lazy]    lazy: reads no body at all, and goes on reading requests
+server.py PORT-FILE LOG [lazy]    lazy: reads no request body, and goes on reading requests
 gunicorn server:app               with CORPUS_LOG
-A line: method, target, host, length and digest of the body, by tabs. As frameworks do, method, path and host are taken from the
-headers that override them, whose names are read by CGI's rules."""
+The fields of a line, separated by tabs: method, target, host, length of the body, digest of the body. As in web
+frameworks, headers may override method, path and host; header names are parsed by the rules of CGI.
+"""
 import hashlib
 import http.server
 import os

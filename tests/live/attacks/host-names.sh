@@ -55,9 +55,10 @@ read_key=(-- /bin/cat "$T/out/key")
 x=(-x /bin/cat)
 
 # ---- grants ----
-earlier \
-	"ln -s $T/out w/data 2>/dev/null || ln -s $T/out data; ln -s out-by-chain chain; ln -s ../out out-by-chain; ln -s .. up
-	ln -s $T/out/.ssh $T/more/l; ln -s $T $T/more/up; ln -s $T/out/key $T/g/x.log; ln -s $T/out $T/s/l; mkdir real; echo in >real/f; ln -s real near
+earlier "ln -s $T/out w/data 2>/dev/null || ln -s $T/out data; ln -s out-by-chain chain; ln -s ../out out-by-chain
+	ln -s .. up
+	ln -s $T/out/.ssh $T/more/l; ln -s $T $T/more/up; ln -s $T/out/key $T/g/x.log;
+	ln -s $T/out $T/s/l; mkdir real; echo in >real/f; ln -s real near
 	ln -s $T/w/real/f $T/more/across"
 grants()
 {

@@ -7,7 +7,8 @@ mkdir -p "$T/root/proc" "$T/w"
 cat >"$T/inside.sh" <<EOF
 mount --rbind /proc "$T/root/proc" 2>/dev/null || exit 77
 "$CALLGATE" run --profile extended -W "$T/root" -w "$T/w" -- /bin/sh -c \
-	'cat "\$1/self/cmdline" "\$1/self/maps" "\$1/cpuinfo"; ls "\$1"; : 3<>"\$1/self/mem" && echo memory' sh "$T/root/proc"
+	'cat "\$1/self/cmdline" "\$1/self/maps" "\$1/cpuinfo"; ls "\$1"
+	: 3<>"\$1/self/mem" && echo memory' sh "$T/root/proc"
 "$CALLGATE" run --profile extended -r "$T/root/proc" -w "$T/w" -- /bin/true && echo "a procfs was granted"
 exit 0
 EOF

@@ -26,7 +26,8 @@ grep -v 'No such file\|cannot create' "$T/out" >"$T/got"
 # A second name of the same directory hides it as well.
 cat >"$T/policy.json" <<EOF2
 {"version": 1,
- "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64"], "exec": ["/usr/bin", "/bin"], "write": ["$T/grant"], "redirect": [{"from": "/alias", "to": "$T/grant/mid"}]}}
+ "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64"], "exec": ["/usr/bin", "/bin"],
+  "write": ["$T/grant"], "redirect": [{"from": "/alias", "to": "$T/grant/mid"}]}}
 EOF2
 cg run -p "$T/policy.json" -w "$T/w" -- /bin/sh -c "ls /alias/callgate-$id || ls $T/grant/mid/callgate-$id" \
 	>"$T/out" 2>"$T/err" && fail "listed by a name: $(cat "$T/out")"

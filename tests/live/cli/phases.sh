@@ -34,7 +34,8 @@ export PHASE_TOKEN=$value
 cat >"$NET/endpoints.json" <<JSON
 {"version": 1, "limits": {"wall": "1ms"}, "network": {
 	"allow": [
-		{"host": "open.test", "port": $https, "proto": "https", "private": true, "http": ["GET /ok", "GET /headers"]},
+		{"host": "open.test", "port": $https, "proto": "https", "private": true,
+		 "http": ["GET /ok", "GET /headers"]},
 		{"host": "plain.test", "port": $http, "proto": "http", "private": true},
 		{"host": "index.test", "port": $pypi, "proto": "http", "private": true, "http": ["GET /simple/**"]}],
 	"resolve": {"open.test": "127.0.0.1", "plain.test": "127.0.0.1", "index.test": "127.0.0.1"},
@@ -44,7 +45,8 @@ cat >"$NET/policy.json" <<JSON
 {"version": 1, "extends": ["extended"], "env": {"set": {"PHASE": "none"}, "pass": ["PHASE_TOKEN"]},
 	"secrets": {"PHASE_TOKEN": {"from": "env:PHASE_TOKEN", "hosts": ["open.test"]}},
 	"phases": {
-		"setup": {"network": {"extends": ["./endpoints.json"]}, "env": {"set": {"PHASE": "setup"}}, "limits": {"wall": "100s"}},
+		"setup": {"network": {"extends": ["./endpoints.json"]}, "env": {"set": {"PHASE": "setup"}},
+			"limits": {"wall": "100s"}},
 		"run": {"network": "none", "env": {"set": {"PHASE": "run"}}}}}
 JSON
 chmod -R go+rX "$T/net" && chmod 755 "$T" && chmod 1777 "$T/tmp"

@@ -102,8 +102,9 @@ for name in "${names[@]}"; do
 done
 
 # A log that somebody edited.
-sed \
-	's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/; s/"verdict":"[^"]*"/"verdict":"\\u001b[2J"/; s/"errno":"[^"]*"/"errno":"\\u001b]0;x"/; s/"run":"[^"]*"/"run":"\\u001b[31m"/' \
+sed 's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/
+	s/"verdict":"[^"]*"/"verdict":"\\u001b[2J"/; s/"errno":"[^"]*"/"errno":"\\u001b]0;x"/
+	s/"run":"[^"]*"/"run":"\\u001b[31m"/' \
 	"$T/audit" >"$T/edited"
 cg audit show "$T/edited" 2>&1 | clean "an edited log"
 cg audit stats "$T/edited" 2>&1 | clean "statistics of an edited log"

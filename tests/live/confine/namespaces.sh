@@ -60,7 +60,9 @@ fi
 # counts, too.
 # shellcheck disable=SC2016 # the inner shell's
 tried masked unshare --user --map-root-user --mount sh -c '
-	for proc in $(awk "/ - proc / && \$4 == \"/\" {print \$5}" /proc/self/mountinfo); do mount -t tmpfs none "$proc/sys" || exit; done
+	for proc in $(awk "/ - proc / && \$4 == \"/\" {print \$5}" /proc/self/mountinfo); do
+		mount -t tmpfs none "$proc/sys" || exit
+	done
 	exec "$@"' sh
 has "$T/masked" pidns false
 has "$T/masked" mountns true

@@ -83,8 +83,8 @@ done
 attempt "$CALLGATE" namespaces
 canary_untouched
 canary_stop
-grep \
-	"^got .*\($T/outside\|$T/home2\)\|^got \(exec\|loader\|script\|tcp\|abstract\|signal\|ptrace\|memory\|descriptor\)\|^unheld" \
+grep -e "^got .*\($T/outside\|$T/home2\)" \
+	-e "^got \(exec\|loader\|script\|tcp\|abstract\|signal\|ptrace\|memory\|descriptor\)" -e "^unheld" \
 	"$T/out" >"$T/got"
 [ ! -s "$T/got" ] || fail "inside it got: $(cat "$T/got")"
 grep -q "^got create $T/w" "$T/out" || fail "it did not even get what is granted: $(cat "$T/out")"

@@ -20,8 +20,8 @@ contained()
 		umount /sys/fs/cgroup/unified 2>/dev/null
 		tmp=$1
 		shift
-		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none --user 1000 \
-			--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$@"
+		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none \
+			--user 1000 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$@"
 	' sh "$T" "${options[@]}" --rootfs /:O env -i PATH="$PATH" CALLGATE_PROFILES="$T/tree/policy/profiles" "$@" \
 		</dev/null
 }

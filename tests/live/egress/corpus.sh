@@ -115,7 +115,8 @@ events { worker_connections 500; }
 http {
 	log_format done escape=none '\$request_method\t\$request_uri\t\$http_host\t\$content_length\t-\t\$status';
 	map \$status \$carried { ~^[123] 1; default 0; }
-	client_body_temp_path $NET/s/b; proxy_temp_path $NET/s/p; fastcgi_temp_path $NET/s/f; uwsgi_temp_path $NET/s/u; scgi_temp_path $NET/s/c;
+	client_body_temp_path $NET/s/b; proxy_temp_path $NET/s/p;
+	fastcgi_temp_path $NET/s/f; uwsgi_temp_path $NET/s/u; scgi_temp_path $NET/s/c;
 	underscores_in_headers on; ignore_invalid_headers off; merge_slashes on; large_client_header_buffers 4 40k;
 	server {
 		listen 127.0.0.1:$port;
@@ -142,7 +143,9 @@ ServerName corpus.test
 PidFile $NET/s/apache.pid
 ErrorLog $NET/s/apache.error
 Listen 127.0.0.1:$port
-$(for module in mpm_event authz_core alias env cgid; do echo "LoadModule ${module}_module /usr/lib/apache2/modules/mod_$module.so"; done)
+$(for module in mpm_event authz_core alias env cgid; do
+	echo "LoadModule ${module}_module /usr/lib/apache2/modules/mod_$module.so"
+done)
 $([ "$(id -u)" != 0 ] || echo "User www-data")
 ScriptSock $NET/s/cgid
 HttpProtocolOptions Unsafe LenientMethods Allow0.9
@@ -164,7 +167,8 @@ server.bind = "127.0.0.1"
 server.port = $port
 server.errorlog = "$NET/s/lighttpd.error"
 server.max-request-field-size = 60000
-server.http-parseopts = ("header-strict" => "disable", "host-strict" => "disable", "host-normalize" => "disable", "url-normalize" => "disable")
+server.http-parseopts = ("header-strict" => "disable", "host-strict" => "disable",
+	"host-normalize" => "disable", "url-normalize" => "disable")
 setenv.add-environment = ("CORPUS_LOG" => "$NET/s/lighttpd.log")
 alias.url = ("/" => "$NET/s/cgi.sh/")
 cgi.assign = (".sh" => "/bin/sh")

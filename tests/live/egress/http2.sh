@@ -43,7 +43,8 @@ head -c 2000000 /dev/zero | curl -sS --max-time 20 --data-binary @- \$u/echo | w
 curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' \$u/secret
 curl -sS --max-time 20 -o /dev/null -w '%{http_code}\n' -H 'Host: other.test' \$u/hello
 curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' -H 'X-HTTP-Method-Override: DELETE' \$u/hello
-curl -sS --no-progress-meter --max-time 20 --parallel --parallel-max 30 -o /dev/null -w '%{http_code}\n' "\$u/hello?[1-60]" | sort | uniq -c
+curl -sS --no-progress-meter --max-time 20 --parallel --parallel-max 30 -o /dev/null -w '%{http_code}\n' \
+	"\$u/hello?[1-60]" | sort | uniq -c
 EOF
 cat >"$T/expected" <<EOF
 hello

@@ -20,7 +20,8 @@ pip="-m pip --isolated --disable-pip-version-check --no-cache-dir --quiet --retr
 $PYTHON -m venv --without-pip v
 $PYTHON \$pip --python v/bin/python install --index-url $index tree &&
 	v/bin/python -c 'import leaf, tree; print(leaf.hello(), tree.hello())'
-$PYTHON \$pip install --index-url $index --target there hidden 2>err || { grep -o 'ERROR: HTTP error 403' err; ls there 2>&1; }
+$PYTHON \$pip install --index-url $index --target there hidden 2>err ||
+	{ grep -o 'ERROR: HTTP error 403' err; ls there 2>&1; }
 END
 cat >"$T/expected" <<END
 hello from leaf hello from tree

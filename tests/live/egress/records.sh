@@ -83,7 +83,8 @@ raw_address = socket.gethostbyname("raw.test")
 for f in inherited, killed:
     for _ in range(5):
         f()
-threads = [threading.Thread(target=f) for f, n in ((requests, 20), (whole, 100), (reset, 40), (given_up, 20), (refused, 10))
+threads = [threading.Thread(target=f) for f, n in ((requests, 20), (whole, 100), (reset, 40),
+                                                            (given_up, 20), (refused, 10))
            for _ in range(n)]
 for t in threads:
     t.start()

@@ -58,7 +58,8 @@ for own in ("X-Key", "X_Key", "X.Key"): # one variable to a server behind CGI
     headers[own] = "Key of the program's own"
 headers["X-All"] = ",".join(e[n] for n in names)
 headers["Authorization"] = "Basic " + base64.b64encode(b"user:" + os.fsencode(e[names[0]])).decode()
-for url in ("https://open.test:$https/ok?a", "https://other.test:$https/ok", "https://both.test:$https/ok", "http://both.test:$http/ok"):
+for url in ("https://open.test:$https/ok?a", "https://other.test:$https/ok", "https://both.test:$https/ok",
+            "http://both.test:$http/ok"):
     get(url, headers)
 
 form = re.compile(rb"cgvalue-[0-9a-f]{40}")
@@ -121,7 +122,8 @@ def has(pid):
     return found
 
 # the test's own shell and timeout know them
-seen = [pid for pid in sorted(parents) if below(pid) and os.path.basename(os.readlink("/proc/%d/exe" % pid)) not in ("bash", "timeout")]
+seen = [pid for pid in sorted(parents)
+        if below(pid) and os.path.basename(os.readlink("/proc/%d/exe" % pid)) not in ("bash", "timeout")]
 print(len(seen), sum(has(pid) for pid in seen))
 PY
 

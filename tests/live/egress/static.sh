@@ -56,8 +56,9 @@ connect: Connection refused
 EOF
 cat >"$T/w/go" <<EOF
 cd $T/w
-./net-go http://www.plain.test:$http/ok https://elsewhere.test/ https://open.test:1/ https://open.test:$https/size/3000000 \
-	https://open.test:$https/ok | sed 's/failed: .* lookup .*no such host/no such host/; s/failed: .*connection refused/refused/'
+./net-go http://www.plain.test:$http/ok https://elsewhere.test/ https://open.test:1/ \
+	https://open.test:$https/size/3000000 https://open.test:$https/ok |
+	sed 's/failed: .* lookup .*no such host/no such host/; s/failed: .*connection refused/refused/'
 EOF
 cat >"$T/go.expected" <<EOF
 200 OK ok

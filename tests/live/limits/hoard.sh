@@ -215,8 +215,8 @@ got.close()
 signal.signal(signal.SIGPIPE, lambda *_: print("SIGPIPE"))
 sender.shutdown(socket.SHUT_WR)
 print(attempt(sender.fileno(), file, 0, 10))' "$1" >"$T/result" 2>"$T/err"
-	is '.status == "ok" and
-		.stdout == "Invalid argument\nTrue 0 True 300001\n0 Invalid argument Invalid argument\nSIGPIPE\nBroken pipe\n"' sends
+	is '.status == "ok" and .stdout == "Invalid argument\nTrue 0 True 300001\n" +
+		"0 Invalid argument Invalid argument\nSIGPIPE\nBroken pipe\n"' sends
 }
 
 M=$(mktemp -d /dev/shm/cg-hoard.XXXXXX) || die "no directory in memory"

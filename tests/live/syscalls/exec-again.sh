@@ -47,7 +47,8 @@ if sys.argv[2] == "own":
     for way in "inplace", "rename":
         for kind in ["true", "false", "own", "false", "own", "true", "other", "true"] * 5:
             new = path if way == "inplace" else f"{top}/w/new"
-            with open(f"{top}/kinds/{kind}", "rb") as source, open(new, "r+b" if os.path.exists(new) else "wb") as target:
+            with open(f"{top}/kinds/{kind}", "rb") as source, \
+                    open(new, "r+b" if os.path.exists(new) else "wb") as target:
                 shutil.copyfileobj(source, target)
             os.chmod(new, 0o755)
             os.utime(new, (10**9, 10**9))

@@ -96,10 +96,11 @@ here=$how
 
 # What the kernel has no name for in the program's root is gone to all the same.
 cg run --json -x /usr/bin -- sh -c 'for to in /proc/sys /proc/sys/kernel .. kernel/.. /proc /proc/self; do
-	cd "$to" && pwd -P && ls >/dev/null; done; cat /proc/sys/kernel/ostype; cd /proc/sys/kernel && cat ostype; cd /proc/sys/nothing' |
+	cd "$to" && pwd -P && ls >/dev/null; done;
+	cat /proc/sys/kernel/ostype; cd /proc/sys/kernel && cat ostype; cd /proc/sys/nothing' |
 	jq -r '.stdout + .stderr' | grep . | sed 's|^/proc/[0-9]*$|/proc/PID|; s/^.*: //' | tr '\n' ' ' >"$T/went"
-[ "$(cat "$T/went")" \
-	= "/proc/sys /proc/sys/kernel /proc/sys /proc/sys /proc /proc/PID Linux Linux can't cd to /proc/sys/nothing " ] ||
+no="can't cd to /proc/sys/nothing"
+[ "$(cat "$T/went")" = "/proc/sys /proc/sys/kernel /proc/sys /proc/sys /proc /proc/PID Linux Linux $no " ] ||
 	fail "chdir within /proc/sys: $(cat "$T/went")"
 
 # ---- what takes it back: each of these alone ----

@@ -61,7 +61,8 @@ if denied(before, top, rules) != denied(after, top, rules):
     print("other things are denied than before")
 told = {change["path"]: change["change"] if "change" in change else change["kind"] for change in result["changes"]}
 for path in sorted({*before, *after, *told}):
-    want = "added" if path not in before else "deleted" if path not in after else "modified" if before[path] != after[path] else None
+    want = ("added" if path not in before else "deleted" if path not in after else
+            "modified" if before[path] != after[path] else None)
     if told.get(path) != want and not (want is None and told[path] == "modified" and path in after): # its times
         print(path[len(top):], "was", want, "is told as", told.get(path))
 if not result["stdout"].strip().isdigit() or int(result["stdout"]) < 40:

@@ -27,8 +27,8 @@ grep -q GOT "$T/out" || fail "natively no ioctl works: the sweep shows nothing"
 
 # A device node that stands for "my terminal" in a granted tree: it is opened by the supervisor, which has none.
 if mkdir "$T/dev" && mknod "$T/dev/tty" c 5 0 2>/dev/null && chmod 666 "$T/dev/tty"; then
-	echo \
-		"exec '$CALLGATE' run --json --profile extended -W '$T/dev' -w '$T/w' -- sh -c 'echo printed >\"$T/dev/tty\"'" \
+	echo "exec '$CALLGATE' run --json --profile extended -W '$T/dev' -w '$T/w' -- sh -c" \
+		"'echo printed >\"$T/dev/tty\"'" \
 		>"$T/device.sh"
 	timeout -k 5 "$LIVE_TIMEOUT" script -qec "sh '$T/device.sh'" /dev/null </dev/null >"$T/out" 2>&1
 	grep -q '^printed' "$T/out" && fail "a tty device led to the caller's terminal: $(head -n 3 "$T/out")"

@@ -5,7 +5,9 @@
 need jq
 mkdir "$T/w" "$T/log"
 # shellcheck disable=SC2016 # the inner shell's
-attempts='for f in "$1" "$2" /proc/self/fd/* /proc/1/fd/*; do : >>"$f"; echo forged >"$f"; rm -f "$f"; mv "$f" x; ln "$f" y; chmod 777 "$f"; done
+attempts='for f in "$1" "$2" /proc/self/fd/* /proc/1/fd/*; do
+	: >>"$f"; echo forged >"$f"; rm -f "$f"; mv "$f" x; ln "$f" y; chmod 777 "$f"
+	done
 	[ "$(ls /proc/self/fd | wc -l)" -le 4 ] || echo "got: descriptors"; cat "$1" && echo "got: the log"'
 
 # attack OPTION…: with the log in $T/log/audit

@@ -18,4 +18,5 @@ TREE_SKIP='config\.log$|config\.status$|confdefs|conf[0-9]|autom4te'
 live_env+=(SOURCE_DATE_EPOCH=1700000000)
 SAME_STDERR=no
 same build bash -c \
-	'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 callgate && ./callgate --version && ar t libcallgate_base.a && make -q callgate; echo $?'
+	'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 callgate && ./callgate --version &&
+	ar t libcallgate_base.a && make -q callgate; echo $?'

@@ -21,7 +21,8 @@ echo a >conflict && git add conflict && git commit -q -m a
 git checkout -q -b other HEAD~1 && echo b >conflict && git add conflict && git commit -q -m b
 git merge main || git status --short
 git merge --abort
-git rebase main >/dev/null 2>&1 || { echo c >conflict; git add conflict; GIT_EDITOR=true git rebase --continue >/dev/null; }
+git rebase main >/dev/null 2>&1 ||
+	{ echo c >conflict; git add conflict; GIT_EDITOR=true git rebase --continue >/dev/null; }
 git mv src/path.h src/renamed.h && git rm -q src/text.h && ln -s src link && git add link && git commit -q -m moves
 echo dirty >>side.txt && git stash -q && git stash pop -q && git diff --stat && git checkout -q side.txt
 git tag -a v1 -m v1 && git describe
@@ -29,7 +30,8 @@ printf '#!/bin/sh\necho hook ran\n' >.git/hooks/post-commit && chmod +x .git/hoo
 git commit -q --allow-empty -m hooked
 git gc -q --prune=now && git fsck --strict 2>&1
 git count-objects -v
-cd .. && git clone -q repo copy && git clone -q --bare repo bare.git && git clone -q --no-hardlinks file://$PWD/repo third
+cd .. && git clone -q repo copy && git clone -q --bare repo bare.git &&
+	git clone -q --no-hardlinks file://$PWD/repo third
 cd copy && git log --format=%H | head -n 3 && git ls-files -s | sha256sum && git archive --format=tar v1 | sha256sum
 echo more >more && git add more && git commit -q -m more && git push -q origin HEAD:refs/heads/pushed
 cd ../repo && git log --oneline pushed -1 && git worktree add -q ../tree pushed && ls ../tree | head -n 3

@@ -18,7 +18,8 @@ pg_ctl -D data -l log -w start >/dev/null || { cat log; exit 1; }
 createdb -h "$PWD" -U me test
 psql -h "$PWD" -U me -qAt test <<Q
 create table x(a int); insert into x select generate_series(1, 100000);
-set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set debug_parallel_query = on;
+set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;
+set debug_parallel_query = on;
 select sum(a), count(*) from x;
 Q
 pgbench -h "$PWD" -U me -i -q -s 1 test >/dev/null 2>&1

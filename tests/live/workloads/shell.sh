@@ -30,8 +30,10 @@ nonexistent-command; echo $?; ./shell.sh; echo $?; . /nonexistent; echo $?
 printf '#!/bin/sh\necho script "$0" "$@"\n' >s.sh; chmod +x s.sh; ./s.sh 1 2; PATH=$PWD:$PATH s.sh 3
 time -p true 2>/dev/null; ulimit -c; type -t cd; command -v cat
 find . -newer copy -name 'nothing'; stat -c '%n %F %s' a copy pipe; wc -c <copy; cmp copy copy && echo same
-split -n 3 copy part; cat part*; truncate -s 100 copy; dd if=copy of=dd bs=10 count=3 status=none; install -m 751 copy inst
-mktemp -u x.XXXX | wc -c; readlink -f a/../a/x | sed 's/.*w/w/'; realpath --relative-to=. a/b; df . >/dev/null 2>&1; echo $?
+split -n 3 copy part; cat part*; truncate -s 100 copy; dd if=copy of=dd bs=10 count=3 status=none;
+install -m 751 copy inst
+mktemp -u x.XXXX | wc -c; readlink -f a/../a/x | sed 's/.*w/w/'; realpath --relative-to=. a/b;
+df . >/dev/null 2>&1; echo $?
 EOF
 }
 same shell bash shell.sh
