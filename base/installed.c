@@ -23,7 +23,7 @@ struct trust {
 	unsigned groups;
 };
 
-bool beside_path(const char *name, char ret_path[PATH_MAX])
+bool installed_sibling(const char *name, char ret_path[PATH_MAX])
 {
 	size_t size = strlen(name) + 1;
 	ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - size);
@@ -52,7 +52,7 @@ static bool installed_get_trust(struct trust *ret_trust)
 	char dir[PATH_MAX];
 	struct stat st;
 
-	if (stat("/proc/self/exe", &st) < 0 || !beside_path(".", dir))
+	if (stat("/proc/self/exe", &st) < 0 || !installed_sibling(".", dir))
 		return false;
 	trust.owner = st.st_uid;
 	installed_add_group(&trust, "/proc/self/exe");
@@ -115,7 +115,7 @@ int installed_find(const char *name, char ret_path[PATH_MAX])
 	struct stat st;
 	bool known = installed_get_trust(&trust);
 
-	if (known && beside_path(name, ret_path) && installed_is_companion(&trust, ret_path))
+	if (known && installed_sibling(name, ret_path) && installed_is_companion(&trust, ret_path))
 		return 0;
 	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);
 	real = realpath(PKGLIBDIR, NULL);

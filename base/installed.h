@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* The path of `name` in the directory of the running executable; it may not exist. False: the directory is unknown. */
-bool beside_path(const char *name, char ret_path[PATH_MAX]);
+bool installed_sibling(const char *name, char ret_path[PATH_MAX]);
 
 /* The message for -EPERM of installed_find(), with the path. */
 #define INSTALLED_WRITABLE \

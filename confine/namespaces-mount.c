@@ -92,7 +92,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	return 0;
 }
 
-void namespaces_settle(struct namespaces *namespaces)
+void namespaces_report_ready(struct namespaces *namespaces)
 {
 	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
 

@@ -81,7 +81,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view);
  * In the child, afterwards: tells the keeper that it is ready. The keeper then drops its own capabilities and installs
  * its filter, which takes CPU time; so this is best called when the supervisor is about to sleep.
  */
-void namespaces_settle(struct namespaces *namespaces);
+void namespaces_report_ready(struct namespaces *namespaces);
 
 void namespaces_done(struct namespaces *namespaces);
 

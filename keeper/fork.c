@@ -32,13 +32,13 @@ static _Noreturn void keeper_child_main(const struct keeper_options *options, co
 			    .base = options->scratch->base,
 			    .path = options->scratch->path,
 			    .fd = options->scratch->fd},
-		.furnished_fd = child->ready_pipe[0],
+		.keeper_ready_fd = child->ready_pipe[0],
 		.argv = options->argv,
 		.preferred = options->preferred,
 		.workdir_host = options->workdir_host,
 		.audit_path = options->audit_path,
 		.audit_fd = options->audit_fd,
-		.audit_beside = options->audit_beside,
+		.audit_earlier = options->audit_earlier,
 		.layers = options->layers,
 		.namespaces = namespaces,
 		.user = options->user,
@@ -165,7 +165,7 @@ static void keeper_send_ready(const struct keeper_child *child)
  */
 static void keeper_prepare(const struct keeper_options *options, struct keeper_child *child, bool again)
 {
-	if (!again && options->scratch_bare) {
+	if (!again && options->scratch_dirs_pending) {
 		child->scratch_error = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
 	}
@@ -179,7 +179,7 @@ static void keeper_prepare(const struct keeper_options *options, struct keeper_c
 		__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_ready(child);
-	if (options->scratch_bare)
+	if (options->scratch_dirs_pending)
 		scratch_sweep(options->scratch);
 }
 

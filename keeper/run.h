@@ -22,13 +22,13 @@ struct egress_read;
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_seal) is computed while the supervisor starts */
 	struct scratch *scratch;
-	bool scratch_bare;        /* scratch_make_dirs() is still to be called */
+	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */
-	const char *audit_beside; /* likewise */
+	const char *audit_earlier; /* likewise */
 	const char *part;         /* "setup", for the names of the spill files; NULL: the program's own phase */
 	struct layers *layers;    /* shared page */
 	struct egress_read *read; /* see struct egress_start_options */

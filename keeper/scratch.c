@@ -229,7 +229,7 @@ char *scratch_keep(const struct scratch *scratch, const char *name)
 	return NULL;
 }
 
-int scratch_renew(const struct scratch *scratch)
+int scratch_remove_view(const struct scratch *scratch)
 {
 	static const char *const made[] = {"provided", "view"};
 	int error = 0;

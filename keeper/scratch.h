@@ -59,7 +59,7 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 char *scratch_keep(const struct scratch *scratch, const char *name);
 
 /* Between the phases of a run: removes the directories that an earlier view made. 0 or -errno. */
-int scratch_renew(const struct scratch *scratch);
+int scratch_remove_view(const struct scratch *scratch);
 
 /*
  * Does a quick part of scratch_remove() before the result is complete: removes callgate's own directories and those

@@ -242,7 +242,7 @@ int launch_begin(const struct launch_options *options, struct launch *ret_launch
 	pid = launch_clone(options, page);
 	if (pid < 0)
 		return pid;
-	aside_move(pid, &ret_launch->aside);
+	scheduling_move_away(pid, &ret_launch->aside);
 	ret_launch->pid = pid;
 	return 0;
 }
@@ -252,7 +252,7 @@ int launch_await(const struct launch_options *options, struct launch *launch)
 	struct launch_page *page = launch->page;
 	int error;
 
-	aside_return(&launch->aside);
+	scheduling_restore(&launch->aside);
 	error = launch_await_ready(launch->pid, page);
 	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)

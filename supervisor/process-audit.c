@@ -68,7 +68,7 @@ int process_find_audit(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->audit_beside && process_check_audit(process, options->audit_beside) < 0)
+	if (options->audit_earlier && process_check_audit(process, options->audit_earlier) < 0)
 		return -1;
 	if (options->audit_path && process_check_audit(process, options->audit_path) < 0)
 		return -1;

@@ -23,7 +23,7 @@ static int process_hear_keeper(const struct process *process)
 	ssize_t got;
 
 	do
-		got = read(process->options->furnished_fd, &error, sizeof(error));
+		got = read(process->options->keeper_ready_fd, &error, sizeof(error));
 	while (got < 0 && errno == EINTR);
 	return got == (ssize_t)sizeof(error) ? error : -ECANCELED; /* the keeper is dead */
 }
@@ -46,7 +46,7 @@ int process_await_digest(struct process *process)
 
 	while (error == 0 && !__atomic_load_n(&process->options->counters->sealed, __ATOMIC_ACQUIRE))
 		error = process_hear_keeper(process);
-	(void)close(process->options->furnished_fd);
+	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
 		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the policy's digest");
 	return 0;

@@ -23,13 +23,13 @@ struct process_scratch {
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
-	int furnished_fd; /* the keeper writes an int, 0 or -errno, for the directories and the digest */
+	int keeper_ready_fd; /* the keeper writes an int, 0 or -errno, for the directories and the digest */
 	char *const *argv;        /* of the program, NULL-ended */
 	const char *preferred;    /* see struct lookup_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
 	int audit_fd;             /* of audit_make, borrowed, and audit_path is canonical; -1: not made yet */
-	const char *audit_beside; /* the log of the run's setup, checked like audit_path; NULL: none */
+	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: none */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* the process was forked into them. Released by the process */
 	struct privs_user user;

@@ -255,7 +255,7 @@ static int supervise_start(struct supervisor *supervisor)
 		error = launch_await(&options->launch, &supervisor->launch);
 	}
 	if (error == 0) {
-		namespaces_settle(options->namespaces); /* now, while the program waits for the verdict on its execve */
+		namespaces_report_ready(options->namespaces); /* now, while the program waits for the verdict on its execve */
 		supervise_run(supervisor);
 		return 0;
 	}

@@ -34,7 +34,7 @@ struct supervise_options {
 	int scratch_fd;                /* the run's scratch directory, for its unix sockets */
 	struct run_counters *counters; /* may be NULL */
 	struct cgroup *cgroup;         /* that launch.cgroup_fd belongs to; NULL: none */
-	struct namespaces *namespaces; /* entered; namespaces_settle is called when the program is launched */
+	struct namespaces *namespaces; /* entered; namespaces_report_ready is called when the program is launched */
 	bool self_filter;              /* install confine/selffilter.h */
 	bool signals_bounded;          /* see struct sandbox */
 	struct egress_side *egress;    /* NULL: no network. Its control_fd is taken */

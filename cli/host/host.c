@@ -160,7 +160,7 @@ static int host_load_profile(struct cli_host *host, const char *name, char **ret
 
 	if (ret == -ENOENT)
 		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
-	if (ret == -ENOENT && beside_path("policy/profiles", tree)) /* configure links it to the source tree */
+	if (ret == -ENOENT && installed_sibling("policy/profiles", tree)) /* configure links it to the source tree */
 		ret = host_load_in(host, tree, name, ret_text, ret_path);
 	return ret;
 }

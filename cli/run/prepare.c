@@ -28,8 +28,8 @@ static int prepare_scratch(struct run *run)
 	int made;
 
 	/* Without --user, --input and --setup nothing is put into it now: the keeper makes its directories later. */
-	run->scratch_bare = !run->user.set && !run->options.input.count && !run->options.setup;
-	made = run->scratch_bare ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
+	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
+	made = run->scratch_dirs_pending ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_refuse(run, "scratch_failed", "%s", error.text);
 	run->scratch_ready = true;
@@ -42,7 +42,7 @@ static int prepare_check_workdir(struct run *run, int *ret_fd)
 {
 	char who[64] = "you";
 
-	if (run->scratch_bare && !run->options.policy.workdir)
+	if (run->scratch_dirs_pending && !run->options.policy.workdir)
 		return 0; /* the keeper will make it */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);

@@ -24,7 +24,7 @@ struct run {
 	struct cli_host host;
 	bool host_ready;
 	struct scratch scratch;
-	bool scratch_bare; /* see struct keeper_options */
+	bool scratch_dirs_pending; /* see struct keeper_options */
 	bool scratch_ready;
 	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
 	struct policy *policy;

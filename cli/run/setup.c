@@ -96,7 +96,7 @@ static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t 
 	run->in_setup = true;
 	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_take_over(run, waiting) == 0)
 		exit_code = run_watch(run);
-	error = scratch_renew(&run->scratch);
+	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
 		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
 		exit_code = CLI_ERROR;

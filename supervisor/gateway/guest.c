@@ -106,7 +106,7 @@ int egress_guest_names(struct egress_side *side, const struct egress_guest *gues
 
 	(void)inet_ntop(AF_INET, guest->dns_port == DNS_PORT ? &guest->loopback : &any, address, sizeof(address));
 	(void)snprintf(text, sizeof(text), "nameserver %s\n%s", address, datagrams ? "" : "options use-vc\n");
-	return egress_add_file(side, "/etc/resolv.conf", text, strlen(text));
+	return egress_side_add_file(side, "/etc/resolv.conf", text, strlen(text));
 }
 
 int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest)

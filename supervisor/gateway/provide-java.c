@@ -110,7 +110,7 @@ int egress_provide_java(const struct egress_provide *provide, struct egress_side
 		error = truststore_jks(provide->trusted, &bytes, &len);
 	for (size_t i = 0; i < search.stores; i++) {
 		if (error == 0)
-			error = egress_add_file(side, search.store[i], bytes, len);
+			error = egress_side_add_file(side, search.store[i], bytes, len);
 		free(search.store[i]);
 	}
 	return error;

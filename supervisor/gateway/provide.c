@@ -80,7 +80,7 @@ static int provide_hosts(const struct policy *policy, const struct pool *pool, s
 		provide_put_address(&buf, pool, index, AF_INET, host);
 		provide_put_address(&buf, pool, index, AF_INET6, host);
 	}
-	return buf.failed ? -ENOMEM : egress_add_file(side, "/etc/hosts", buf.data, buf.len);
+	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
 
 static int provide_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
@@ -88,7 +88,7 @@ static int provide_names(const struct policy *policy, const struct pool *pool, s
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
 				       "netgroup: files\n";
-	int error = egress_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
+	int error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 
 	return error < 0 ? error : provide_hosts(policy, pool, side);
 }
@@ -111,7 +111,7 @@ static int provide_bundles(const struct egress_provide *provide, struct egress_s
 
 	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
 		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_canonical(bundles[i], path))
-			error = egress_add_file(side, path, provide->trusted, strlen(provide->trusted));
+			error = egress_side_add_file(side, path, provide->trusted, strlen(provide->trusted));
 	return error;
 }
 
@@ -128,11 +128,11 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 
 	if (!provide_canonical(bundles[0], bundle) || !provide_canonical(RUN_CA, own))
 		return -ENOMEM;
-	error = egress_add_file(side, own, provide->ca, strlen(provide->ca));
+	error = egress_side_add_file(side, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
-		error = egress_add_variable(side, whole[i], bundle, false);
+		error = egress_side_add_variable(side, whole[i], bundle, false);
 	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
-		error = egress_add_variable(side, further[i], own, false);
+		error = egress_side_add_variable(side, further[i], own, false);
 	return error < 0 ? error : egress_provide_java(provide, side);
 }
 
@@ -159,7 +159,7 @@ static int provide_placeholders(const struct secrets *secrets, struct egress_sid
 	int error = 0;
 
 	for (size_t i = 0; secrets && error == 0 && i < secrets_count(secrets); i++)
-		error = egress_add_variable(side, secrets_name(secrets, i), secrets_placeholder(secrets, i), true);
+		error = egress_side_add_variable(side, secrets_name(secrets, i), secrets_placeholder(secrets, i), true);
 	return error;
 }
 
@@ -177,11 +177,11 @@ static int provide_proxies(const struct pool *pool, struct egress_side *side)
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
 	for (size_t i = 0; error == 0 && i < 4; i++)
-		error = egress_add_variable(side, http[i], http_url, false);
+		error = egress_side_add_variable(side, http[i], http_url, false);
 	for (size_t i = 0; error == 0 && i < 2; i++)
-		error = egress_add_variable(side, any[i], any_url, false);
+		error = egress_side_add_variable(side, any[i], any_url, false);
 	for (size_t i = 0; error == 0 && i < 2; i++)
-		error = egress_add_variable(side, none[i], "localhost,127.0.0.1,::1", false);
+		error = egress_side_add_variable(side, none[i], "localhost,127.0.0.1,::1", false);
 	return error;
 }
 

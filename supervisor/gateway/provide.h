@@ -20,8 +20,8 @@ char *egress_system_roots(size_t *ret_len);
 int egress_provide(struct egress_provide *provide, struct egress_side *side);
 
 /* side.c: add one file or variable and copy the texts. 0 or -ENOMEM. */
-int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
-int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
+int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
+int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
 
 /* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */
 int egress_provide_java(const struct egress_provide *provide, struct egress_side *side);

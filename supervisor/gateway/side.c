@@ -15,7 +15,7 @@
 
 #define END_TIMEOUT_MS 1000 /* for egress to end by itself after the supervisor's end */
 
-int egress_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
+int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
 {
 	struct view_provide *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
 	struct view_provide file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
@@ -33,7 +33,7 @@ int egress_add_file(struct egress_side *side, const char *virt, const char *text
 	return 0;
 }
 
-int egress_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
+int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins)
 {
 	struct egress_variable *more = reallocarray(side->variable, side->variables + 1, sizeof(*more));
 	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .wins = wins};

@@ -194,7 +194,7 @@ START_TEST(files_and_variables)
 	const char *hosts, *bundle;
 	char **envp;
 
-	ck_assert_int_eq(egress_add_variable(&side, "TOKEN", "placeholder", true), 0);
+	ck_assert_int_eq(egress_side_add_variable(&side, "TOKEN", "placeholder", true), 0);
 	ck_assert_int_eq(egress_provide(&provide, &side), 0);
 	hosts = file_of(&side, "/etc/hosts");
 	ck_assert_ptr_nonnull(hosts);
