@@ -45,6 +45,13 @@ static inline void cleanup_closedir(DIR **dir)
 	errno = saved;
 }
 
+/* Closes a descriptor, if any, and sets the variable to -1. */
+static inline void close_fd(int *fd)
+{
+	cleanup_close(fd);
+	*fd = -1;
+}
+
 /* Transfers a descriptor: the variable becomes -1, the caller owns it. */
 static inline int steal_fd(int *fd)
 {

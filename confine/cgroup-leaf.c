@@ -118,10 +118,8 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 
 static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 {
-	for (size_t i = 0; i < CGROUP_FD_MAX; i++) {
-		cleanup_close(&leaf->fd[i]);
-		leaf->fd[i] = -1;
-	}
+	for (size_t i = 0; i < CGROUP_FD_MAX; i++)
+		close_fd(&leaf->fd[i]);
 }
 
 /*

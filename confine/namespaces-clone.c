@@ -109,9 +109,8 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 	if (pid < 0)
 		pid = -errno;
 	(void)close(pair[1]);
-	cleanup_close(&namespaces->host_root_fd);
-	cleanup_close(&namespaces->host_pidns_fd);
-	namespaces->host_root_fd = namespaces->host_pidns_fd = -1;
+	close_fd(&namespaces->host_root_fd);
+	close_fd(&namespaces->host_pidns_fd);
 	namespaces->peer_fd = pair[0];
 	if (pid > 0 && made & USERNS && !mapping.ours)
 		namespaces_write_maps(namespaces, pid);

@@ -83,12 +83,10 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	r = privs_drop();
 	if (r < 0)
 		return r;
-	cleanup_close(&namespaces->tmpfs_fd);
-	cleanup_close(&namespaces->proc_fd);
-	cleanup_close(&namespaces->program_proc_fd);
-	namespaces->program_proc_fd = -1;
-	cleanup_close(&namespaces->host_root_fd);
-	namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->host_root_fd = -1;
+	close_fd(&namespaces->tmpfs_fd);
+	close_fd(&namespaces->proc_fd);
+	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->host_root_fd);
 	return 0;
 }
 
@@ -98,6 +96,5 @@ void namespaces_report_ready(struct namespaces *namespaces)
 
 	if (namespaces->peer_fd >= 0)
 		(void)note_send(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
-	cleanup_close(&namespaces->peer_fd);
-	namespaces->peer_fd = -1;
+	close_fd(&namespaces->peer_fd);
 }

@@ -145,8 +145,7 @@ pid_t namespaces_fork(struct namespaces *namespaces)
 		pid_t keeper = getpid(), pid;
 		unsigned wanted = namespaces_wanted(namespaces);
 
-		cleanup_close(&namespaces->peer_fd);
-		namespaces->peer_fd = -1;
+		close_fd(&namespaces->peer_fd);
 		namespaces->made = 0;
 		namespaces->supervisor_ready = namespaces->supervisor_failed = namespaces->net_later = false;
 		if (wanted == 0) {
@@ -183,13 +182,11 @@ bool namespaces_again(struct namespaces *namespaces, pid_t child, int stop_fd)
 
 void namespaces_done(struct namespaces *namespaces)
 {
-	cleanup_close(&namespaces->peer_fd);
-	cleanup_close(&namespaces->tmpfs_fd);
-	cleanup_close(&namespaces->proc_fd);
-	cleanup_close(&namespaces->program_proc_fd);
-	cleanup_close(&namespaces->host_root_fd);
-	cleanup_close(&namespaces->host_proc_fd);
-	cleanup_close(&namespaces->host_pidns_fd);
-	namespaces->peer_fd = namespaces->tmpfs_fd = namespaces->proc_fd = namespaces->program_proc_fd = -1;
-	namespaces->host_root_fd = namespaces->host_proc_fd = namespaces->host_pidns_fd = -1;
+	close_fd(&namespaces->peer_fd);
+	close_fd(&namespaces->tmpfs_fd);
+	close_fd(&namespaces->proc_fd);
+	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->host_root_fd);
+	close_fd(&namespaces->host_proc_fd);
+	close_fd(&namespaces->host_pidns_fd);
 }

@@ -178,8 +178,7 @@ static bool capture_move_out(struct capture *capture)
 	capture->pending_at = capture->pending_end;
 	if (capture->forward_error == EPIPE) {
 		capture->reader_gone = true;
-		cleanup_close(&capture->pipe_fd);
-		capture->pipe_fd = -1;
+		close_fd(&capture->pipe_fd);
 	}
 	return true;
 }

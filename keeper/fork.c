@@ -50,22 +50,10 @@ static _Noreturn void keeper_child_main(const struct keeper_options *options, co
 		.cgroup = child->cgroup,
 		.egress = egress,
 	};
-	const int own[] = {stdio_fd[0],
-			   stdio_fd[1],
-			   stdio_fd[2],
-			   control_fd,
-			   options->audit_fd,
-			   child->report_fd,
-			   child->ready_pipe[0],
-			   namespaces->peer_fd,
-			   namespaces->host_root_fd,
-			   namespaces->host_pidns_fd,
-			   options->scratch->base_fd,
-			   options->scratch->fd,
-			   egress->control_fd,
-			   egress->dns_fd[0],
-			   egress->dns_fd[1]};
-
+	const int own[] = {stdio_fd[0], stdio_fd[1], stdio_fd[2], control_fd, options->audit_fd, child->report_fd,
+			   child->ready_pipe[0], namespaces->peer_fd, namespaces->host_root_fd,
+			   namespaces->host_pidns_fd, options->scratch->base_fd, options->scratch->fd,
+			   egress->control_fd, egress->dns_fd[0], egress->dns_fd[1]};
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
 	size_t count = sizeof(own) / sizeof(own[0]);
 
@@ -265,10 +253,8 @@ int keeper_fork(const struct keeper_options *options, struct keeper_outcome *out
 	for (size_t i = 0; i < 3; i++)
 		cleanup_close(&stdio_fd[i]);
 	cleanup_close(&control[0]);
-	for (size_t i = 0; i < 2; i++) {
-		cleanup_close(&child.ready_pipe[i]);
-		child.ready_pipe[i] = -1;
-	}
+	for (size_t i = 0; i < 2; i++)
+		close_fd(&child.ready_pipe[i]);
 	*ret_child = child;
 	return error;
 }

@@ -150,8 +150,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hang up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_done(&keeper->streams.input);
-		cleanup_close(&keeper->streams.terminal.master_fd);
-		keeper->streams.terminal.master_fd = -1;
+		close_fd(&keeper->streams.terminal.master_fd);
 	}
 	if (capture == &keeper->outcome->err && capture->pending_at > before)
 		keeper->last_shown = capture->pending[capture->pending_at - 1];

@@ -203,8 +203,7 @@ bool scratch_reuse(struct scratch *scratch)
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
 	    scratch_holds_only(fd, scratch, scratch_inside_is_valid))
 		return true;
-	cleanup_close(&scratch->fd);
-	scratch->fd = -1;
+	close_fd(&scratch->fd);
 	(void)io_remove_tree(scratch->base_fd, name); /* on failure mkdirat(2) will fail */
 	return false;
 }

@@ -39,8 +39,7 @@ void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int maste
 
 void stdin_relay_done(struct stdin_relay *relay)
 {
-	cleanup_close(&relay->pipe_fd);
-	relay->pipe_fd = -1;
+	close_fd(&relay->pipe_fd);
 	relay->from_fd = -1;
 }
 

@@ -66,32 +66,18 @@ static void summary_denials(FILE *out, const json_t *result, size_t most)
 	}
 }
 
-static void summary_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *second)
+static void summary_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *between,
+			 const char *second)
 {
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(list, i, item)
 	{
-		summary_put(out, "callgate: %s ", verb);
+		summary_put(out, "callgate: %s", verb);
 		summary_put(out, "%s", summary_text(item, first, ""));
-		summary_put(out, " ");
+		summary_put(out, "%s", between);
 		summary_put(out, "%s", summary_text(item, second, ""));
-		summary_end_line(out);
-	}
-}
-
-static void summary_advice(FILE *out, const json_t *result)
-{
-	json_t *list = json_object_get(result, "network_advice"), *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)
-	{
-		summary_put(out, "callgate: ");
-		summary_put(out, "%s", summary_text(item, "host", ""));
-		summary_put(out, ": ");
-		summary_put(out, "%s", summary_text(item, "advice", ""));
 		summary_end_line(out);
 	}
 }
@@ -105,10 +91,10 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 	if (events == SUMMARY_NONE)
 		return;
 	summary_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : SIZE_MAX);
-	summary_advice(out, result);
+	summary_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
 	if (events == SUMMARY_ALL) {
-		summary_list(out, json_object_get(result, "redirects"), "redirected", "from", "to");
-		summary_list(out, json_object_get(result, "changes"), "changed", "kind", "path");
+		summary_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
+		summary_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
 	}
 	if (events == SUMMARY_ALL || denied > 0) {
 		summary_put(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied",

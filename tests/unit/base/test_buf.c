@@ -41,7 +41,7 @@ START_TEST(test_take)
 	char *text;
 
 	text = buf_take(&buf);
-	ck_assert_str_eq(text, ""); /* nothing added is the empty text, not a failure */
+	ck_assert_str_eq(text, ""); /* an empty text, not a failure */
 	free(text);
 	buf_puts(&buf, "text");
 	text = buf_take(&buf);
@@ -57,7 +57,7 @@ START_TEST(test_failed)
 	_cleanup_buf_ struct buf buf = {0};
 
 	buf_puts(&buf, "before");
-	buf_add(&buf, "x", SIZE_MAX); /* no such length: refused before a byte is touched */
+	buf_add(&buf, "x", SIZE_MAX); /* impossible length: fails before any byte is read */
 	ck_assert(buf.failed);
 	buf_puts(&buf, "after");
 	buf_printf(&buf, "%d", 1);

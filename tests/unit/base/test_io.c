@@ -60,7 +60,7 @@ START_TEST(test_read_file)
 }
 END_TEST
 
-/* Sizes that the file does not state: procfs, and a pipe fed in pieces. */
+/* Files without a useful st_size: procfs, and a pipe that is written in pieces. */
 START_TEST(test_read_unsized)
 {
 	_cleanup_free_ char *text = NULL, *piece = calloc(1, 30000);
@@ -115,7 +115,7 @@ START_TEST(test_remove_small)
 }
 END_TEST
 
-/* Links lead out of the tree: what they point at stays. */
+/* The targets of symbolic links are not removed. */
 START_TEST(test_remove_links)
 {
 	put("kept", "x", 1);
@@ -134,7 +134,7 @@ START_TEST(test_remove_links)
 }
 END_TEST
 
-/* Directories that their owner cannot read or change as they are. */
+/* Directories whose mode denies access to their owner. */
 START_TEST(test_remove_locked)
 {
 	ck_assert_int_eq(mkdirat(where_fd, "tree", 0700), 0);
@@ -152,7 +152,7 @@ START_TEST(test_remove_locked)
 }
 END_TEST
 
-/* Deeper than descriptors (1024), a path (4096) or a stack of frames would go. */
+/* Deeper than RLIMIT_NOFILE (1024), PATH_MAX (4096) and recursion allow. */
 START_TEST(test_remove_deep)
 {
 	_cleanup_close_ int fd = -1;

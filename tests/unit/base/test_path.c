@@ -54,7 +54,7 @@ START_TEST(test_join)
 }
 END_TEST
 
-/* The buffer ends at its last byte; ASan sees one more. */
+/* An exact buffer, so that ASan finds an overflow. */
 START_TEST(test_join_room)
 {
 	bool lexical = true;
@@ -73,7 +73,7 @@ START_TEST(test_join_room)
 }
 END_TEST
 
-/* A path of PATH_MAX - 1 bytes is legal, also when most of it goes away. */
+/* A path of PATH_MAX - 1 bytes is allowed, also when the result is shorter. */
 START_TEST(test_join_long)
 {
 	char path[PATH_MAX], out[PATH_MAX];

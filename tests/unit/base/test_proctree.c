@@ -1,4 +1,4 @@
-/* Who descends from whom: on made-up lists, and among real processes. */
+/* Descendants: in made-up lists, and among real processes. */
 #include <check.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ struct mark_case {
 
 static const struct mark_case marks[] = {
 	{{{1, 0, E}, {2, 0, E}, {40, 1, E}, {50, 40, E}, {51, 50, B}, {52, 51, B}, {53, 40, E}}},
-	{{{1, 0, E}, {5, 60, B}, {7, 5, B}, {50, 1, E}, {60, 50, B}, {61, 7, B}}}, /* numbers began anew */
-	{{{1, 0, E}, {51, 50, B}, {52, 51, B}, {99, 77, E}}}, /* the root itself and 77 ended, or are not seen */
-	{{{3, 4, E}, {4, 5, E}, {5, 3, E}, {6, 5, E}, {50, 51, E}, {51, 50, B}, {52, 51, B}}}, /* circles */
+	{{{1, 0, E}, {5, 60, B}, {7, 5, B}, {50, 1, E}, {60, 50, B}, {61, 7, B}}}, /* pids have wrapped around */
+	{{{1, 0, E}, {51, 50, B}, {52, 51, B}, {99, 77, E}}}, /* the root and 77 are missing */
+	{{{3, 4, E}, {4, 5, E}, {5, 3, E}, {6, 5, E}, {50, 51, E}, {51, 50, B}, {52, 51, B}}}, /* circular chains */
 	{{{7, 7, E}, {50, 50, E}}},
 	{{{0, 0, E}}},
 };
@@ -40,7 +40,7 @@ START_TEST(marks_descendants)
 
 	for (const struct case_entry *c = marks[_i].entry; tree.count < 8 && c->pid > 0; c++)
 		entry[tree.count++] = (struct proctree_entry){.pid = c->pid, .parent = c->parent};
-	for (int round = 0; round < 2; round++) { /* the second time over marks that are there */
+	for (int round = 0; round < 2; round++) { /* the second time with places already set */
 		proctree_mark(&tree, ROOT);
 		for (size_t i = 0; i < tree.count; i++)
 			ck_assert_int_eq(entry[i].place, marks[_i].entry[i].place);
@@ -51,7 +51,7 @@ START_TEST(marks_descendants)
 }
 END_TEST
 
-/* One chain as long as pids allow, worst in both orders: a walk from each to the root would be for minutes. */
+/* The longest possible chain, in both orders: a quadratic algorithm would take minutes. */
 START_TEST(marks_crowds)
 {
 	const size_t count = 400000;
@@ -80,7 +80,7 @@ static const struct proctree_entry *entry_of(const struct proctree *tree, pid_t 
 	return NULL;
 }
 
-/* A child that tells its own child's pid and waits with it for the end. */
+/* A child that reports its own child's pid; both wait to be killed. */
 static pid_t start_two(pid_t *ret_inner)
 {
 	int ends[2];

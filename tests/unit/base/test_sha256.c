@@ -1,4 +1,4 @@
-/* SHA-256 held against libcrypto's. */
+/* SHA-256 compared with libcrypto's. */
 #include <check.h>
 #include <errno.h>
 #include <openssl/evp.h>
@@ -48,7 +48,7 @@ START_TEST(test_known)
 }
 END_TEST
 
-/* Around the ends of blocks, where the padding needs another one. */
+/* Lengths around block ends, where the padding needs another block. */
 START_TEST(test_lengths)
 {
 	char hex[SHA256_HEX_SIZE], want[SHA256_HEX_SIZE];
@@ -65,7 +65,7 @@ START_TEST(test_lengths)
 }
 END_TEST
 
-/* From a pipe, which gives pieces that are no whole blocks. */
+/* From a pipe, with reads of partial blocks. */
 START_TEST(test_pieces)
 {
 	static const size_t piece[] = {1, 62, 1, 64, 65, 63, 127, 2, 200, 3};
@@ -80,7 +80,7 @@ START_TEST(test_pieces)
 		for (size_t i = 0; i < sizeof(piece) / sizeof(piece[0]); i++) {
 			(void)!write(pair[1], bytes + at, piece[i]);
 			at += piece[i];
-			(void)usleep(2000); /* the reader takes it as it is */
+			(void)usleep(2000); /* so that the reader gets this piece alone */
 		}
 		_exit(0);
 	}

@@ -24,13 +24,13 @@ static const struct escape_case escapes[] = {
 	{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 	{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
 	{"\xc2\x85", "\\u0085"},		      /* a C1 control */
-	{"\xc2\xa0", "\xc2\xa0"},		      /* the first past them */
+	{"\xc2\xa0", "\xc2\xa0"},		      /* the first character after them */
 	{"\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029"}, /* line ends for some readers */
-	{"a\xe2\x80\xae" "b", "a\\u202eb"},	     /* what follows would be shown from right to left */
-	{"\xf3\xa0\x81\x81", "\\udb40\\udc41"}, /* a tag: nothing is shown of it */
+	{"a\xe2\x80\xae" "b", "a\\u202eb"},	     /* right-to-left override */
+	{"\xf3\xa0\x81\x81", "\\udb40\\udc41"}, /* a tag character, invisible */
 	{"\xff", "\\\\xff"},
 	{"\x80", "\\\\x80"},
-	{"\xc3", "\\\\xc3"},			     /* cut short */
+	{"\xc3", "\\\\xc3"},			     /* truncated */
 	{"\xc3(", "\\\\xc3("},			     /* no continuation */
 	{"\xc0\xaf", "\\\\xc0\\\\xaf"},		     /* an overlong "/" */
 	{"\xe0\x80\xaf", "\\\\xe0\\\\x80\\\\xaf"},
@@ -74,7 +74,7 @@ START_TEST(test_show)
 }
 END_TEST
 
-/* In pieces it is the same, wherever they end. */
+/* The result does not depend on where the pieces end. */
 START_TEST(test_print)
 {
 	char text[5000], all[sizeof(text) * TEXT_ESCAPE_MAX], *printed = NULL;
@@ -129,7 +129,7 @@ START_TEST(test_round_trip)
 	for (int round = 0; round < 200; round++) {
 		size_t len = (size_t)random() % sizeof(bytes);
 
-		for (size_t i = 0; i < len; i++) /* escapes, quotes and halves of UTF-8 oftener than chance has them */
+		for (size_t i = 0; i < len; i++) /* more escapes, quotes and partial UTF-8 than random bytes have */
 			bytes[i] = random() % 3 ? (char)random() : "\\x0\"\xc3\xe2\x80\xa8"[random() % 8];
 		round_trip(bytes, len);
 	}

@@ -1,4 +1,4 @@
-/* Runs a seccomp program on made-up data, as net/core/filter.c does: the instructions that seccomp(2) permits. */
+/* Interprets a seccomp program: the instructions that seccomp(2) permits, as net/core/filter.c runs them. */
 #ifndef CALLGATE_TESTS_BPF_RUN_H
 #define CALLGATE_TESTS_BPF_RUN_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BPF_RUN_BAD UINT32_MAX /* an instruction this does not know, or a jump out of the program */
+#define BPF_RUN_BAD UINT32_MAX /* an unknown instruction, or a jump out of the program */
 
 static inline bool bpf_jump_taken(const struct sock_filter *at, uint32_t a)
 {
@@ -23,7 +23,7 @@ static inline bool bpf_jump_taken(const struct sock_filter *at, uint32_t a)
 	}
 }
 
-/* The filter's return value. *ret_steps counts the instructions run. */
+/* The filter's return value. *ret_steps: the number of instructions run. */
 static inline uint32_t bpf_run(const struct sock_fprog *program, const struct seccomp_data *data, unsigned *ret_steps)
 {
 	uint32_t a = 0;

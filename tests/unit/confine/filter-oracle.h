@@ -1,4 +1,4 @@
-/* The same filter made by libseccomp: the second opinion confine/filter.c is held against. */
+/* The same filter made by libseccomp, for comparison with confine/filter.c. */
 #ifndef CALLGATE_TESTS_FILTER_ORACLE_H
 #define CALLGATE_TESTS_FILTER_ORACLE_H
 
@@ -43,13 +43,13 @@ static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_ter
 	return r;
 }
 
-/* True when the row's own terms count in runs with these traits. */
+/* True when the row's own terms apply to runs with these traits. */
 static bool oracle_own(unsigned traits, const struct syscall_row *row)
 {
 	return row->class == ROW_FILTER && (row->judged_in & traits) == 0;
 }
 
-/* True when these terms of a row's `more` do. */
+/* The same for terms of the row's `more`. */
 static bool oracle_also(unsigned traits, const struct row_more *more)
 {
 	return (more->in & ~traits) == 0 && (more->not_in & traits) == 0;
@@ -61,7 +61,7 @@ static bool oracle_native(unsigned traits, const struct syscall_row *row)
 	       (oracle_own(traits, row) && row->allow->compare[0].mask == 0);
 }
 
-/* What is notified needs no rule: it is the default. */
+/* Notify is the default action: no rule. */
 static int oracle_add_row(scmp_filter_ctx filter, unsigned traits, const struct syscall_row *row)
 {
 	int r = 0;

@@ -1,7 +1,6 @@
 /*
- * Where control groups are looked for, and what is written to those of version 2: against made texts and a made
- * directory, since this machine's version 2 has none of the controllers. What the kernel refuses (EBUSY) cannot be made
- * here.
+ * Finding control groups, and what is written to those of version 2, with made-up texts and an ordinary directory: version
+ * 2 may have no controllers on this machine. The kernel's EBUSY cannot be simulated.
  */
 #include <check.h>
 #include <errno.h>
@@ -48,7 +47,7 @@ START_TEST(finds_slice)
 }
 END_TEST
 
-/* A container: the mount shows a part, or the namespace hides where we are. */
+/* A container: the mount shows a part of the hierarchy, or the own group is outside the namespace. */
 START_TEST(finds_in_container)
 {
 	cgroup_find("4:memory:/docker/abc/job\n0::/docker/abc\n",
@@ -87,7 +86,7 @@ START_TEST(reads_numbers)
 }
 END_TEST
 
-/* ---- a made hierarchy: TOP/own ---- */
+/* ---- a simulated hierarchy: TOP/own ---- */
 
 static char top[64];
 static int top_fd = -1, own_fd = -1;
@@ -141,14 +140,14 @@ START_TEST(enables_what_is_missing)
 	ck_assert_int_eq(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_str_eq(parent.dir, places.v2);
 	ck_assert_uint_eq(parent.controllers, ALL);
-	expect(own_fd, "cgroup.subtree_control", "+pidsy"); /* a file keeps what is behind: one write, of pids alone */
+	expect(own_fd, "cgroup.subtree_control", "+pidsy"); /* one write of "+pids"; an ordinary file keeps the rest */
 	put(own_fd, "cgroup.subtree_control", "cpu memory pids");
 	ck_assert_int_eq(cgroup_v2_enable(own_fd, ALL), 0);
 	expect(own_fd, "cgroup.subtree_control", "cpu memory pids");
 }
 END_TEST
 
-/* Only what the group has: on a hybrid machine, next to nothing. */
+/* Only the controllers that the group has; on a hybrid system perhaps none. */
 START_TEST(takes_what_there_is)
 {
 	struct cgroup_parent parent;
@@ -161,7 +160,7 @@ START_TEST(takes_what_there_is)
 }
 END_TEST
 
-/* A group that cannot pass controllers on is left aside for its parent, unless it has limits of its own. */
+/* If the own group cannot enable controllers, its parent is used, unless the own group has limits. */
 START_TEST(takes_the_parent)
 {
 	struct cgroup_parent parent;
@@ -178,7 +177,7 @@ START_TEST(takes_the_parent)
 	ck_assert_int_lt(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_uint_eq(parent.controllers, 0);
 	ck_assert_str_ne(why, "");
-	/* Nor above what is mounted. */
+	/* Not above the mount point. */
 	put(own_fd, "memory.max", "max\n");
 	(void)snprintf(places.v2_top, sizeof(places.v2_top), "%s/own", top);
 	ck_assert_int_lt(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);

@@ -1,6 +1,6 @@
 /*
- * The filter's verdicts on made-up registers, without a kernel, and that libseccomp's filter of the same table agrees:
- * threats 1, 8, 13-15, 34, 37, 41.
+ * The filter's decisions for made-up arguments, in an interpreter; and a comparison with libseccomp's filter of the same
+ * table. Threats 1, 8, 13-15, 34, 37, 41.
  */
 #include <check.h>
 #include <errno.h>
@@ -103,7 +103,7 @@ static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
 	if (arg)
 		memcpy(data.args, arg, sizeof(data.args));
 	result = bpf_run(&program, &data, &steps);
-	/* No assertion, which writes a file each time. */
+	/* No ck_assert here: it writes a file each time. */
 	if (result == BPF_RUN_BAD || result != bpf_run(&oracle, &data, &steps))
 		ck_abort_msg("%u: %#x, but libseccomp's: %#x", nr, result, bpf_run(&oracle, &data, &steps));
 	if (arch == arch_audit() && arg && filter_notifies(variant, (int)nr, arg) != (result == NOTIFIED))
@@ -113,7 +113,7 @@ static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
 	return result;
 }
 
-/* A second reading of the table, to hold the filter against. */
+/* A second implementation of the table's rules, for comparison. */
 static bool term_holds(const struct row_term *term, const uint64_t arg[6])
 {
 	for (unsigned i = 0; i < term->count; i++)
@@ -179,7 +179,7 @@ START_TEST(x32_numbers_are_notified)
 }
 END_TEST
 
-/* Registers near what the terms compare with: one of its values, with a bit flipped, in the low and the high word. */
+/* Arguments near the terms' values: with one bit flipped in the low and the high word. */
 static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned seed)
 {
 	uint64_t value = 0;
@@ -232,11 +232,11 @@ struct attempt {
 	bool native;
 };
 
-/* By hand, so that a wrong term cannot agree with itself. */
+/* Hand-written expectations, independent of the table. */
 static const struct attempt attempts[] = {
 	{"ioctl", {0, TCGETS}, true},
 	{"ioctl", {0, FIONREAD}, true},
-	{"ioctl", {0, FIONREAD | HIGH}, true}, /* the kernel takes the low word: so do we */
+	{"ioctl", {0, FIONREAD | HIGH}, true}, /* the kernel reads the low word only */
 	{"ioctl", {0, TIOCSTI}, false},
 	{"ioctl", {0, TIOCSTI | HIGH}, false},
 	{"ioctl", {0, TIOCSTI | UINT64_C(0xffffffff00000000)}, false},
@@ -329,7 +329,7 @@ static const struct attempt attempts[] = {
 	{"prlimit64", {0, RLIMIT_CPU, 4096}, true},
 	{"prlimit64", {0, RLIMIT_RSS, 4096}, true},
 	{"prlimit64", {0, RLIMIT_NOFILE}, true},
-	{"prlimit64", {0, RLIMIT_NOFILE, 4096}, false}, /* whether a table is full rests on it */
+	{"prlimit64", {0, RLIMIT_NOFILE, 4096}, false}, /* EMFILE depends on it */
 	{"prlimit64", {0, RLIMIT_NPROC, 4096}, true},
 	{"prlimit64", {0, RLIMIT_RTTIME, 4096}, true},
 	{"prlimit64", {1, RLIMIT_CPU, 4096}, false},
@@ -382,7 +382,7 @@ START_TEST(attempts_by_hand)
 }
 END_TEST
 
-/* What a shell with job control, an editor and stty need of the run's own terminal, and nothing that types into it. */
+/* The terminal ioctls of a shell with job control, an editor and stty; not TIOCSTI, which injects input. */
 START_TEST(a_terminal_of_its_own_by_hand)
 {
 	static const struct attempt terminal[] = {
@@ -519,7 +519,7 @@ START_TEST(datagrams_by_hand)
 }
 END_TEST
 
-/* On a shared loopback. Where messages are native there are no sockets whose names in them lead anywhere. */
+/* On a shared loopback. Where sendmsg is native, no socket exists for which a destination address matters. */
 START_TEST(no_datagrams_by_hand)
 {
 	static const struct attempt streams[] = {
@@ -542,7 +542,7 @@ START_TEST(counted_by_hand)
 {
 	static const struct attempt counted[] = {
 		{"clone", {17}, false},
-		{"clone", {0x3d0f00}, false}, /* a thread of glibc's */
+		{"clone", {0x3d0f00}, false}, /* a glibc thread */
 		{"fork", {0}, false},
 		{"vfork", {0}, false},
 		{"fallocate", {3, 0, 0, 4096}, false},
@@ -568,7 +568,7 @@ START_TEST(masks_by_hand)
 }
 END_TEST
 
-/* Linux caches the verdict of numbers that are always allowed (5.11), so these only bound what the others pay. */
+/* Linux caches numbers that are always allowed (5.11): this bounds the cost of the others. */
 START_TEST(the_program_stays_small)
 {
 	ck_assert_uint_lt(program.len, 640); /* 1,000 before it is shortened */
@@ -582,7 +582,7 @@ START_TEST(the_program_stays_small)
 }
 END_TEST
 
-/* A descriptor, and the one flag that C libraries' fstat has; int arguments by their low words. */
+/* fstat by newfstatat: a descriptor with AT_EMPTY_PATH; int arguments by their low words. */
 START_TEST(fstat_by_hand)
 {
 	static const struct attempt looks[] = {
@@ -633,7 +633,7 @@ int main(void)
 	TCase *tcp = tcase_create("tcp");
 	TCase *masks = tcase_create("masks"), *counted = tcase_create("forks and disk are counted");
 
-	tcase_set_timeout(tcase, 120); /* of a busy machine */
+	tcase_set_timeout(tcase, 120); /* for a busy machine */
 	tcase_set_timeout(terminal, 120);
 	tcase_set_timeout(looks, 120);
 	tcase_set_timeout(inet, 120);

@@ -1,6 +1,7 @@
 /*
  * The filter in the kernel: a child under it tries every number that is not native, x32 and int 0x80, and a tiny
- * supervisor answers each notification with an errno no call gives. Whatever answers otherwise has reached the kernel.
+ * supervisor responds to each notification with an errno that no system call returns. Another result means that the call
+ * was executed.
  */
 #include <check.h>
 #include <errno.h>
@@ -159,7 +160,7 @@ static void run_sweep(void (*sweep)(void))
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(shared, MAP_FAILED);
 	shared->listener = -1;
-	/* CLONE_FILES: the listener's number is valid here too. */
+	/* CLONE_FILES: the listener's descriptor is valid here too. */
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0)
 		_exit(child_main(sweep, &program));
@@ -225,7 +226,7 @@ static void send_named(int type, int error)
 	}
 	ck_assert_int_eq(accept(canary, NULL, NULL), -1);
 	ck_assert_int_eq(errno, EAGAIN);
-	/* An unconnected one sends nowhere either. */
+	/* An unconnected one cannot send either. */
 	(void)close(pair[0]);
 	pair[0] = socket(AF_UNIX, type, 0);
 	ck_assert_int_eq(sendmsg(pair[0], &message, MSG_NOSIGNAL), -1);

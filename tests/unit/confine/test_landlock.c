@@ -1,4 +1,4 @@
-/* Rights of Landlock by ABI: what each adds, and that this kernel knows exactly those of its own. */
+/* Landlock rights by ABI: the table, and that this kernel knows exactly the rights of its ABI. */
 #include <check.h>
 #include <errno.h>
 #include <linux/landlock.h>
@@ -16,7 +16,7 @@ START_TEST(test_each_abi)
 	static const struct landlock_rights expected[] = {
 		{0, 0, 0},           {0x1fff, 0, 0},  {0x3fff, 0, 0},  {0x7fff, 0, 0},  {0x7fff, 3, 0},  {0xffff, 3, 0},
 		{0xffff, 3, 3},      {0xffff, 3, 3},  {0xffff, 3, 3},  {0x1ffff, 3, 3}, {0x1ffff, 15, 3},
-		{0x1ffff, 15, 3}, /* of an ABI nobody knows yet: those of the newest known */
+		{0x1ffff, 15, 3}, /* a future ABI: the rights of the newest known */
 	};
 
 	for (int abi = 0; abi < (int)(sizeof(expected) / sizeof(expected[0])); abi++) {

@@ -1,4 +1,4 @@
-/* The keeper's waiting for the intermediate that makes the namespaces one by one, when that is killed or stopped. */
+/* The keeper must not hang when the intermediate process is killed or stopped while it makes the namespaces. */
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,12 +15,12 @@
 #include "base/banned.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define HANG_S 60 /* far more than anything here takes; a hang is the fault that is looked for */
+#define HANG_S 60 /* far more than anything here takes */
 
 static pid_t keeper;
 static int signal_number; /* 0: none */
 
-/* In whoever forked, right afterwards. The intermediate is the keeper's child, and says the supervisor's pid next. */
+/* In the parent, right after a fork. The intermediate is the keeper's child, and sends the supervisor's pid next. */
 static void after_fork(void)
 {
 	if (signal_number && getppid() == keeper)
@@ -29,7 +29,7 @@ static void after_fork(void)
 
 static const struct {
 	int signal_number;
-	bool told;         /* a signal that ends the run has come */
+	bool told;         /* a signal that ends the run is pending */
 	uint64_t limit_ms; /* the run's time limit; 0: none */
 } moments[] = {
 	{.signal_number = 0},
@@ -38,7 +38,7 @@ static const struct {
 	{.signal_number = SIGSTOP, .limit_ms = 300},
 };
 
-/* The child's pid, or 0 where the system lets no namespace be made. In the child it does not return. */
+/* The child's pid, or 0 where no namespace can be made. Does not return in the child. */
 static pid_t fork_there(struct namespaces *namespaces, int moment)
 {
 	pid_t pid;
@@ -55,7 +55,7 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 		namespaces->until_ns = io_now_ns() + moments[moment].limit_ms * NS_PER_MS;
 	pid = namespaces_fork(namespaces);
 	while (pid == 0)
-		(void)pause(); /* holds its end */
+		(void)pause(); /* keeps the socket open */
 	ck_assert_int_gt(pid, 0);
 	return namespaces->peer_fd < 0 ? 0 : pid;
 }
@@ -77,7 +77,7 @@ START_TEST(an_intermediate_is_lost)
 	if (pid > 0 && signal_number) {
 		ck_assert(namespaces.lost);
 		ck_assert(!namespaces_again(&namespaces, pid, -1));
-		ck_assert_int_eq(waitpid(pid, &status, 0), pid); /* is the caller's to reap */
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid); /* not reaped yet */
 		ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	} else if (pid > 0) {
 		ck_assert(!namespaces.lost);
@@ -87,7 +87,7 @@ START_TEST(an_intermediate_is_lost)
 }
 END_TEST
 
-/* A supervisor that never says that it is settled. */
+/* A supervisor that never reports that it is ready. */
 START_TEST(the_time_limit_counts)
 {
 	struct namespaces namespaces = NAMESPACES_NONE;

@@ -1,5 +1,5 @@
 /*
- * What keeper, supervisor, custodian, egress and resolver can still do, by the verdicts of their filters and by trying.
+ * What the filters of keeper, supervisor, custodian, egress and resolver allow: their decisions, and real calls.
  */
 #include <check.h>
 #include <errno.h>
@@ -77,7 +77,7 @@ START_TEST(each_role_gets_its_own)
 }
 END_TEST
 
-/* By hand: what a hole in one of them would be used for first. */
+/* Hand-written: what an attacker in one of these processes would try first. */
 START_TEST(what_attackers_want_kills)
 {
 	static const char *const names[] = {
@@ -175,7 +175,7 @@ START_TEST(sockets_by_role)
 }
 END_TEST
 
-/* ---- the kernel's word ---- */
+/* ---- in the kernel ---- */
 
 static void *do_nothing(void *arg)
 {
@@ -207,7 +207,7 @@ static int try_keyctl(void)
 	return (int)syscall(SYS_keyctl, 0, 0);
 }
 
-/* Runs it in a child under the supervisor's filter; the status of its end. */
+/* Runs it in a child under the supervisor's filter. Returns the wait status. */
 static int in_child(int (*try)(void))
 {
 	pid_t pid = fork();
@@ -255,7 +255,7 @@ static int try_threads(void)
 	_exit(0);
 }
 
-/* A thread that was there before is held as well. */
+/* The filter applies to existing threads as well. */
 static int sibling_pipe[2];
 
 static void *exec_when_told(void *arg)
@@ -273,7 +273,7 @@ static int try_sibling(void)
 	if (write(sibling_pipe[1], "", 1) != 1)
 		_exit(7);
 	for (;;)
-		(void)pause(); /* ENOSYS: it is on no list */
+		(void)pause(); /* ENOSYS: no role has it */
 }
 
 START_TEST(threads_are_made_and_held)

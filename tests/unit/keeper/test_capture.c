@@ -106,7 +106,7 @@ START_TEST(test_limit)
 }
 END_TEST
 
-/* Exactly the limit is not past it. */
+/* Output of exactly the limit is not truncated. */
 START_TEST(test_limit_exact)
 {
 	begin(-1, true, 3);
@@ -136,7 +136,7 @@ START_TEST(test_forward)
 }
 END_TEST
 
-/* A reader that takes nothing holds the program back, and is left behind when told so. */
+/* A reader that does not read blocks the program, until capture_hurry(). */
 START_TEST(test_slow_reader)
 {
 	static char block[60000]; /* of the 65536 that a pipe holds */
@@ -164,7 +164,7 @@ START_TEST(test_slow_reader)
 }
 END_TEST
 
-/* The reader is gone: the program gets EPIPE as it would natively. */
+/* When the reader has closed its end the program gets EPIPE, as without callgate. */
 START_TEST(test_closed_reader)
 {
 	int fds[2];
@@ -180,7 +180,7 @@ START_TEST(test_closed_reader)
 }
 END_TEST
 
-/* A full disk is not the program's: it is drained. */
+/* ENOSPC is not passed on to the program: its output is drained. */
 START_TEST(test_full_output)
 {
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);

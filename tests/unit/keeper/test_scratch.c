@@ -79,18 +79,16 @@ START_TEST(test_sweep)
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(entries(base), 1);
 	ck_assert_int_eq(scratch_create(&living, &error), 0);
-	ck_assert_int_eq(entries(base), 1); /* the dead one's is gone */
+	ck_assert_int_eq(entries(base), 1); /* the dead run's directory is gone */
 	ck_assert_int_eq(scratch_create(&next, &error), 0);
-	ck_assert_int_eq(entries(base), 2); /* the living one's is not */
+	ck_assert_int_eq(entries(base), 2); /* the live run's is not */
 	ck_assert_int_eq(scratch_remove(&next), 0);
 	ck_assert_int_eq(scratch_remove(&living), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
 END_TEST
 
-/*
- * TMPDIR may not be listed, and what has our name is not ours: the next run finds what a killed one left nevertheless.
- */
+/* TMPDIR cannot be listed and another user has the usual name: the next run still finds what a killed run left. */
 START_TEST(test_sweep_unlisted)
 {
 	struct scratch killed, scratch;
@@ -121,7 +119,7 @@ START_TEST(test_sweep_unlisted)
 }
 END_TEST
 
-/* Another version's runs, which it locks in another way. */
+/* Runs of another version, which uses another kind of lock. */
 START_TEST(test_sweep_others)
 {
 	char other[PATH_MAX + 64];
@@ -137,7 +135,7 @@ START_TEST(test_sweep_others)
 }
 END_TEST
 
-/* What nobody needs any more may go before the rest; what the program left does not. */
+/* scratch_remove_early() removes empty directories, but nothing that the program left. */
 START_TEST(test_remove_early)
 {
 	struct scratch scratch;
@@ -183,7 +181,7 @@ static bool is_left(void)
 	return access(path, F_OK) == 0;
 }
 
-/* What nothing was done to is the next run's. */
+/* An unchanged directory is left to the next run. */
 START_TEST(test_reuse)
 {
 	struct scratch first, second;
@@ -205,7 +203,7 @@ START_TEST(test_reuse)
 	begin(&first);
 	ck_assert_int_eq(scratch_remove(&second), 0);
 	ck_assert(is_left());
-	ck_assert_int_eq(scratch_remove(&first), 0); /* there is one */
+	ck_assert_int_eq(scratch_remove(&first), 0); /* one exists already: removed */
 	ck_assert_int_eq(entries(base), 1);
 }
 END_TEST
@@ -215,10 +213,10 @@ static void write_in(const struct scratch *scratch)
 	ck_assert_int_eq(mknodat(scratch->fd, "shm/file", S_IFREG | 0600, 0), 0);
 }
 
-/* What is there no more at the end. */
+/* Changes that leave no trace in the listing at the end. */
 static void write_and_remove(const struct scratch *scratch)
 {
-	ck_assert_int_eq(usleep(20000), 0); /* a tick of the clock that ctime is of */
+	ck_assert_int_eq(usleep(20000), 0); /* a tick of ctime's clock */
 	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/directory", 0700), 0);
 	ck_assert_int_eq(unlinkat(scratch->fd, "tmp/directory", AT_REMOVEDIR), 0);
 }
@@ -240,7 +238,7 @@ static void swap(const struct scratch *scratch)
 	ck_assert_int_eq(renameat(scratch->fd, "aside", scratch->fd, "shm"), 0);
 }
 
-/* What no run leaves: the next one makes its own. */
+/* A directory that no run left in this state is not reused. */
 START_TEST(test_no_reuse_of_changed)
 {
 	static const char *const changed[] = {"", "/tmp", "/shm/x", "/other"}; /* two have another mode, two are new */
@@ -326,10 +324,7 @@ static void squat_open(void)
 
 static void (*const squats[])(void) = {squat_link, squat_dangling, squat_file, squat_open};
 
-/*
- * In /tmp anybody may have made the directory, or a link of its name, first: then it is another one, the same for all
- * runs.
- */
+/* When another user has made the directory or a symbolic link of its name, all runs use the same other name. */
 START_TEST(test_foreign_base)
 {
 	char others[PATH_MAX + 64], kept[PATH_MAX + 64];
@@ -337,7 +332,7 @@ START_TEST(test_foreign_base)
 	pid_t pid;
 
 	squats[_i]();
-	(void)snprintf(others, sizeof(others), "%s-AAAAAA", base); /* of another's making: open to all */
+	(void)snprintf(others, sizeof(others), "%s-AAAAAA", base); /* made by another user: open to all */
 	ck_assert_int_eq(mkdir(others, 0700), 0);
 	ck_assert_int_eq(chmod(others, 0777), 0);
 	(void)snprintf(others, sizeof(others), "%s-AAAAAB", base);
@@ -353,7 +348,7 @@ START_TEST(test_foreign_base)
 	ck_assert_int_eq(scratch_remove(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), 0);
 	ck_assert_int_eq(scratch_remove(&first), 0);
-	ck_assert_int_eq(entries(kept), 1); /* its directories are the next one's */
+	ck_assert_int_eq(entries(kept), 1); /* its directories are left to the next run */
 	pid = fork();
 	if (pid == 0)
 		_exit(scratch_create(&first, &error) == 0 ? 0 : 1);
@@ -363,7 +358,7 @@ START_TEST(test_foreign_base)
 	ck_assert_str_eq(second.base, kept);
 	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
 	scratch_sweep(&second);
-	ck_assert_int_eq(entries(kept), 1); /* and the dead one's is gone */
+	ck_assert_int_eq(entries(kept), 1); /* and the dead run's is gone */
 	second.ended_well = false;
 	ck_assert_int_eq(scratch_remove(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), -1);

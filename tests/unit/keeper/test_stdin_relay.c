@@ -1,4 +1,4 @@
-/* The program's standard input: through a pipe, and through a terminal with its end and its way out. */
+/* The program's standard input: through a pipe, and through a terminal with end of file and escape keys. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void end_input(void)
 	input[1] = -1;
 }
 
-/* As the keeper's loop, until nothing is to be done. */
+/* As the keeper's loop, until nothing is ready. */
 static void pump(void)
 {
 	struct pollfd ready;
@@ -84,7 +84,7 @@ START_TEST(a_pipe_ends_with_the_input)
 	int read_fd;
 
 	ck_assert_int_eq(stdin_relay_init(&relay, input[0], &read_fd), 0);
-	type("some\035\035\035"); /* no keys here */
+	type("some\035\035\035"); /* no escape keys on a pipe */
 	pump();
 	expect(read_fd, "some\035\035\035");
 	ck_assert(!relay.escaped);
@@ -116,7 +116,7 @@ START_TEST(a_terminal_gets_an_end_after_a_line)
 	pump();
 	expect(slave, "line\n");
 	expect(slave, "");
-	ck_assert_int_lt(read(slave, &(char){0}, 1), 0); /* no second end */
+	ck_assert_int_lt(read(slave, &(char){0}, 1), 0); /* no second end of file */
 	ck_assert_int_eq(errno, EAGAIN);
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(three_escapes_are_the_way_out)
 	relay.escape_ns -= 1100000000;
 	type("\035");
 	pump();
-	ck_assert(!relay.escaped); /* too slow; and the first of three again */
+	ck_assert(!relay.escaped); /* too slow; this counts as the first of three */
 	type("\035\035");
 	pump();
 	ck_assert(relay.escaped);

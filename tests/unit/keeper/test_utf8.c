@@ -24,7 +24,7 @@ static const struct {
 	{"\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", BAD BAD BAD BAD BAD BAD BAD BAD "A"},
 	/* past U+10FFFF and stray continuation bytes */
 	{"\xf4\x91\x92\x93\xff\x41\x80\xbf\x42", BAD BAD BAD BAD BAD "A" BAD BAD "B"},
-	/* truncated sequences are one each */
+	/* each truncated sequence becomes one U+FFFD */
 	{"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", BAD BAD BAD BAD "A"},
 	{"end\xe2\x82", "end" BAD},
 };
