@@ -1,6 +1,6 @@
 /*
- * Finding control groups, and what is written to those of version 2, with made-up texts and an ordinary directory: version
- * 2 may have no controllers on this machine. The kernel's EBUSY cannot be simulated.
+ * Finding control groups, and what is written to those of version 2, with made-up texts and an ordinary directory:
+ * version 2 may have no controllers on this machine. The kernel's EBUSY cannot be simulated.
  */
 #include <check.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * The filter's decisions for made-up arguments, in an interpreter; and a comparison with libseccomp's filter of the same
- * table. Threats 1, 8, 13-15, 34, 37, 41.
+ * The filter's decisions for made-up arguments, in an interpreter; and a comparison with libseccomp's filter of the
+ * same table. Threats 1, 8, 13-15, 34, 37, 41.
  */
 #include <check.h>
 #include <errno.h>

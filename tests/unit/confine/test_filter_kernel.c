@@ -1,7 +1,7 @@
 /*
  * The filter in the kernel: a child under it tries every number that is not native, x32 and int 0x80, and a tiny
- * supervisor responds to each notification with an errno that no system call returns. Another result means that the call
- * was executed.
+ * supervisor responds to each notification with an errno that no system call returns. Another result means that the
+ * call was executed.
  */
 #include <check.h>
 #include <errno.h>
