@@ -20,7 +20,7 @@ static const struct {
 	const char *file; /* in /proc/self/ns */
 	int flag;
 	const char *active;
-} kind[LAYER_MAX] = {
+} namespace_kinds[LAYER_MAX] = {
 	[LAYER_USERNS] = {"user", CLONE_NEWUSER, "what capabilities might be gained mean nothing outside"},
 	[LAYER_MOUNTNS] = {"mnt", CLONE_NEWNS, "the kernel too resolves paths in the program's view alone"},
 	[LAYER_PIDNS] = {"pid", CLONE_NEWPID,
@@ -36,7 +36,7 @@ static bool namespaces_in_kernel(enum layer layer)
 {
 	char path[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", kind[layer].file);
+	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", namespace_kinds[layer].file);
 	return access(path, F_OK) == 0;
 }
 
@@ -168,7 +168,7 @@ void namespaces_set_made(struct namespaces *namespaces, unsigned made)
 	namespaces->made |= made;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (made & LAYER_BIT(layer))
-			layers_set(namespaces->layers, layer, true, "%s", kind[layer].active);
+			layers_set(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
 }
 
 unsigned long namespaces_flags(unsigned layers)
@@ -177,7 +177,7 @@ unsigned long namespaces_flags(unsigned layers)
 
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (layers & LAYER_BIT(layer))
-			flags |= (unsigned long)(unsigned)kind[layer].flag;
+			flags |= (unsigned long)(unsigned)namespace_kinds[layer].flag;
 	return flags;
 }
 
@@ -210,7 +210,7 @@ static void namespaces_unshare_singly(struct namespaces *namespaces, unsigned wa
 			continue;
 		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
 			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
-		else if (unshare(kind[layer].flag) == 0)
+		else if (unshare(namespace_kinds[layer].flag) == 0)
 			namespaces_set_made(namespaces, LAYER_BIT(layer));
 		else
 			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));

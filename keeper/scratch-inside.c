@@ -24,7 +24,7 @@ static const struct {
 	const char *name;
 	mode_t mode;
 	bool always;
-} inside[SCRATCH_INSIDE] = {
+} scratch_dirs[SCRATCH_INSIDE] = {
 	{"work", 0755, true}, {"tmp", 01777, true}, {"shm", 01777, true}, {"var-tmp", 01777, false}};
 
 int scratch_make_dir(int dirfd, const char *name, mode_t mode)
@@ -52,7 +52,7 @@ static size_t scratch_find_inside(const char *name)
 {
 	size_t i = 0;
 
-	while (i < SCRATCH_INSIDE && strcmp(inside[i].name, name) != 0)
+	while (i < SCRATCH_INSIDE && strcmp(scratch_dirs[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -67,7 +67,7 @@ static void scratch_read_mark(int fd, struct scratch_mark *ret_mark)
 
 static int scratch_set_mark(struct scratch *scratch, size_t i)
 {
-	_cleanup_close_ int fd = scratch_open_dir(scratch->fd, inside[i].name);
+	_cleanup_close_ int fd = scratch_open_dir(scratch->fd, scratch_dirs[i].name);
 
 	if (fd < 0)
 		return fd;
@@ -77,7 +77,7 @@ static int scratch_set_mark(struct scratch *scratch, size_t i)
 
 static int scratch_make_inside(struct scratch *scratch, size_t i)
 {
-	int error = scratch_make_dir(scratch->fd, inside[i].name, inside[i].mode);
+	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);
 
 	if (error < 0 && error != -EEXIST) /* it was reused */
 		return error;
@@ -91,7 +91,7 @@ int scratch_make_dirs(struct scratch *scratch)
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < SCRATCH_INSIDE; i++)
-		if (inside[i].always)
+		if (scratch_dirs[i].always)
 			error = scratch_make_inside(scratch, i);
 		else if (scratch->reusable)
 			(void)scratch_set_mark(scratch, i); /* left by a run whose policy wanted it */
@@ -104,7 +104,7 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 
 	if (i == SCRATCH_INSIDE)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
-	else if (!inside[i].always && !scratch->mark[i].set)
+	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
 		(void)scratch_make_inside(scratch, i);
 }
 
@@ -186,7 +186,7 @@ static bool scratch_inside_is_valid(const struct scratch *scratch, const char *n
 	if (fd < 0)
 		return false;
 	scratch_read_mark(fd, &now);
-	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | inside[i].mode) &&
+	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | scratch_dirs[i].mode) &&
 	       now.st.st_nlink <= 2 && scratch_holds_only(fd, NULL, NULL);
 }
 
