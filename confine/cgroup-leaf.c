@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,6 +19,21 @@
 #define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
 #define REMOVE_ROUNDS 200 /* of a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)
+
+const struct cgroup_files cgroup_v1_files = {
+	.memory_limit = "memory.limit_in_bytes",
+	.memory_swap = "memory.memsw.limit_in_bytes",
+	.memory_used = "memory.usage_in_bytes",
+	.memory_peak = "memory.max_usage_in_bytes",
+	.memory_events = "memory.oom_control",
+	.pids_limit = "pids.max",
+	.pids_used = "pids.current",
+	.pids_peak = "pids.peak",
+	.pids_events = "pids.events",
+	.cpu = "cpuacct.usage",
+	.cpu_unit_ns = 1,
+	.swap_is_sum = true,
+};
 
 static int cgroup_put_number(int dirfd, const char *name, uint64_t value)
 {
@@ -156,6 +172,21 @@ static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy
 static int cgroup_open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
 {
 	return name ? openat(leaf->fd[CGROUP_FD_LEAF], name, flags | O_CLOEXEC) : -1;
+}
+
+/* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
+static int cgroup_v1_oom_event(int leaf_fd)
+{
+	_cleanup_close_ int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	_cleanup_close_ int control_fd = openat(leaf_fd, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	char text[32];
+	int error;
+
+	if (event_fd < 0 || control_fd < 0)
+		return -errno;
+	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints */
+	error = cgroup_put(leaf_fd, "cgroup.event_control", text);
+	return error < 0 ? error : steal_fd(&event_fd);
 }
 
 static void cgroup_open_memory(struct cgroup_leaf *leaf)

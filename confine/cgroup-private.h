@@ -33,17 +33,12 @@ struct cgroup_parent {
 	uint64_t pids_at_most; /* pids.max of the own group, when the leaf is not below it; 0: no limit */
 };
 
-/*
- * Version 2: finds the directory for the leaf and enables the controllers for its children. 0, or
- * -errno with why.
- */
+/* Version 2: finds the directory for the leaf and enables the controllers for its children. 0, or -errno with why. */
 int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
 
 /* Enables the controllers for the directory's children. 0 or -errno. */
 int cgroup_v2_enable(int dirfd, unsigned controllers);
 
-/* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
-int cgroup_v1_oom_event(int leaf_fd);
 /* Version 2: a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
 int cgroup_v2_oom_event(int events_fd);
 

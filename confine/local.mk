@@ -7,7 +7,6 @@ libcallgate_confine_a_SOURCES += \
 	confine/cgroup-find.c \
 	confine/cgroup-leaf.c \
 	confine/cgroup-private.h \
-	confine/cgroup-v1.c \
 	confine/cgroup-v2.c \
 	confine/cgroup.c \
 	confine/cgroup.h \
