@@ -117,18 +117,6 @@ static bool outcome_start_egress(struct dispatch *dispatch)
 	return outcome_started(dispatch, egress_client_connect(dispatch->egress, dispatch->call));
 }
 
-/* OUTCOME_GONE: the response fails unless the target thread still waits. */
-static bool outcome_send_interrupted(struct dispatch *dispatch)
-{
-	return outcome_fail(dispatch, -EINTR);
-}
-
-/* OUTCOME_FETCH: dispatch.c has restarted the call or made it fail, so coming here would be a bug of ours. */
-static bool outcome_send_denial(struct dispatch *dispatch)
-{
-	return outcome_fail(dispatch, -EPERM);
-}
-
 /* ---- what each kind owns ---- */
 
 static void outcome_release_fd(struct outcome *outcome)
@@ -168,6 +156,7 @@ static void outcome_release_work(struct outcome *outcome)
 
 struct outcome_ops {
 	bool (*perform)(struct dispatch *dispatch); /* as outcome_perform; what it starts takes what the outcome owns */
+	int error;                                  /* the response if perform is NULL */
 	void (*release)(struct outcome *outcome);   /* NULL: the kind owns nothing */
 };
 
@@ -183,15 +172,16 @@ static const struct outcome_ops outcome_ops[] = {
 	[OUTCOME_CONNECT] = {.perform = outcome_start_worker, .release = outcome_release_connect},
 	[OUTCOME_EGRESS] = {.perform = outcome_start_egress, .release = outcome_release_egress},
 	[OUTCOME_WORK] = {.perform = outcome_start_worker, .release = outcome_release_work},
-	[OUTCOME_FETCH] = {.perform = outcome_send_denial},
-	[OUTCOME_GONE] = {.perform = outcome_send_interrupted},
+	[OUTCOME_FETCH] = {.error = -EPERM}, /* a bug of ours: dispatch.c restarts these calls or makes them fail */
+	[OUTCOME_GONE] = {.error = -EINTR},  /* only if the target thread waits after all */
 };
 _Static_assert(sizeof(outcome_ops) / sizeof(outcome_ops[0]) == OUTCOME_MAX, "each kind is performed");
 
 bool outcome_perform(struct dispatch *dispatch)
 {
 	struct outcome *outcome = &dispatch->call->outcome;
-	bool responded = outcome_ops[outcome->kind].perform(dispatch);
+	const struct outcome_ops *ops = &outcome_ops[outcome->kind];
+	bool responded = ops->perform ? ops->perform(dispatch) : outcome_fail(dispatch, ops->error);
 
 	outcome_release(outcome);
 	return responded;

@@ -95,7 +95,7 @@ int fetch_start(struct tracer *tracer, const struct call *call)
 	r = pending_begin_carried(tracer, call, steal_fd(&far), &pending);
 	if (r < 0)
 		return r;
-	pending->fetches = true; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
+	pending->kind = PENDING_FETCH; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	tracer->fetches++;
 	pending->wanted = (int)call->outcome.value;
 	pending->near_fd = steal_fd(&near);
@@ -107,7 +107,7 @@ bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, 
 {
 	struct pending *pending = tracer->pending ? pending_restarted(tracer, tid, nr, args) : NULL;
 
-	if (!pending || !pending->fetches)
+	if (!pending || pending->kind != PENDING_FETCH)
 		return false;
 	/* A duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);

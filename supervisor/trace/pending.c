@@ -45,16 +45,14 @@ static void pending_clear(struct tracer *tracer, struct pending *pending)
 	blob_done(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
-	pending->carries = false;
 	pending->direct = false;
-	pending->maps = false;
 	pending->other_calls = 0;
-	if (pending->fetches) {
+	if (pending->kind == PENDING_FETCH) {
 		cleanup_close(&pending->near_fd);
 		cleanup_close(&pending->fetched_fd);
 		tracer->fetches--;
 	}
-	pending->fetches = false;
+	pending->kind = PENDING_EXEC;
 }
 
 void pending_remove(struct tracer *tracer, struct pending *pending)

@@ -19,6 +19,14 @@ enum pending_state {
 	PENDING_DROPPED,   /* nothing is left to do: is detached at its stop */
 };
 
+/* What is done for the call. */
+enum pending_kind {
+	PENDING_EXEC,   /* with a plan; without one nothing is done */
+	PENDING_PATHFD, /* an open with O_PATH, or a chdir: the thread receives its descriptor */
+	PENDING_MAP,    /* the thread maps the carrier */
+	PENDING_FETCH,  /* the thread sends its descriptor `wanted` through the carrier */
+};
+
 /* What an exec that is restarted with other arguments needs in the target's memory: the argument array, then texts. */
 struct trace_blob {
 	char *bytes;     /* owned */
@@ -38,6 +46,7 @@ struct pending {
 	pid_t tid;
 	pid_t tgid;
 	enum pending_state state;
+	enum pending_kind kind;
 	bool skip_interrupt;  /* Linux < 5.19: the interrupt would end the wait for the response; continue without */
 	unsigned other_calls; /* made by the thread while this one waits for its restart */
 	int held_status;      /* of a stop that waits for another thread's exec to end; 0: none */
@@ -47,19 +56,12 @@ struct pending {
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* in the target's memory; 0: not written */
 	struct exec_plan *plan;  /* NULL: not an exec. Owned */
-	/*
-	 * The carrier is a descriptor in the target: a socket that holds another descriptor in its queue, or with
-	 * `direct` a directory, or with `maps` a file.
-	 */
-	int carrier;
-	bool carries;            /* an open with O_PATH, or a chdir: the thread receives its descriptor */
-	bool direct;             /* a chdir whose carrier is the directory itself */
-	bool maps;               /* an mmap of the carrier */
+	int carrier;             /* descriptor in the target: a socket for another descriptor; PENDING_MAP: a file */
+	bool direct;             /* PENDING_PATHFD: the carrier is the directory of the chdir itself */
 	bool cloexec;
-	bool fetches;            /* the thread sends its descriptor `wanted` through the carrier */
-	int wanted;
-	int near_fd;             /* our end of the carrier until the descriptor came. Owned while fetches */
-	int fetched_fd;          /* the descriptor, or -errno. Owned while fetches */
+	int wanted;              /* PENDING_FETCH, like the next two */
+	int near_fd;             /* our end of the carrier, until the descriptor came. Owned */
+	int fetched_fd;          /* the descriptor, or -errno. Owned */
 	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
 	struct policy_decision decision;
 	struct audit_slot slot;

@@ -199,20 +199,22 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 
 static void stop_answered(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
-	int64_t r;
+	int64_t result;
 
-	if (pending->carries)
-		r = pathfd_receive(tracer, pending);
-	else if (pending->maps)
-		r = map_carried(tracer, pending);
-	else
-		r = pending->fetches ? fetch_send(tracer, pending) : stop_restart_call(tracer, pending);
-	if (r == 0 && !pending->carries && !pending->maps) {
-		pending->state = PENDING_RESTARTED;
-		stop_resume(pending->tid, signal, group_stop);
-		return;
+	if (pending->kind == PENDING_PATHFD) {
+		result = pathfd_receive(tracer, pending);
+	} else if (pending->kind == PENDING_MAP) {
+		result = map_carried(tracer, pending);
+	} else {
+		result = pending->kind == PENDING_FETCH ? fetch_send(tracer, pending)
+							: stop_restart_call(tracer, pending);
+		if (result == 0) {
+			pending->state = PENDING_RESTARTED;
+			stop_resume(pending->tid, signal, group_stop);
+			return;
+		}
 	}
-	pending_end(tracer, pending, r);
+	pending_end(tracer, pending, result);
 	stop_release(tracer, pending, signal, group_stop);
 }
 

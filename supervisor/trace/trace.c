@@ -83,7 +83,7 @@ static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 	r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, carrier, &pending);
 	if (r < 0)
 		return r;
-	pending->carries = true; /* NOLINT(clang-analyzer-core*): as above */
+	pending->kind = PENDING_PATHFD; /* NOLINT(clang-analyzer-core*): as above */
 	pending->direct = direct;
 	pending->cloexec = call->outcome.fd_cloexec;
 	return 0;
@@ -97,7 +97,7 @@ static int trace_start_map(struct tracer *tracer, struct call *call)
 
 	if (r < 0)
 		return r == -EMFILE ? -ENOMEM : r; /* mmap needs no descriptor */
-	pending->maps = true; /* NOLINT(clang-analyzer-core*): as above */
+	pending->kind = PENDING_MAP; /* NOLINT(clang-analyzer-core*): as above */
 	return 0;
 }
 
