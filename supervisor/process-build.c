@@ -152,7 +152,7 @@ int process_build_guest(struct process *process)
 		return 0;
 	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
 	if (error == 0) {
-		step = "tell the program where to ask for names";
+		step = "make the program's resolv.conf";
 		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
 	}
 	if (error < 0)
@@ -169,7 +169,7 @@ static void process_describe_network(const struct process *process)
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
 	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
 	layers_set(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
-		   "%.110s; connections are led to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
+		   "%.110s; connections go to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
 		   process->guest.own_netns ? "" : own);
 }
 

@@ -84,7 +84,7 @@ static int process_give_up_privileges(struct process *process)
 				    "the supervisor cannot give up its privileges: %s", strerror(-error));
 	layers_set(process->options->layers, LAYER_NO_NEW_PRIVS, true,
 		   "set-user-ID and file capabilities have no effect");
-	layers_set(process->options->layers, LAYER_CAPABILITIES, true, "none is held, by root neither");
+	layers_set(process->options->layers, LAYER_CAPABILITIES, true, "none is held, not even by root");
 	layers_set(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
 		   filter_is_open() ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
 				    : "calls that name paths, processes or sockets are performed by the supervisor");

@@ -88,11 +88,11 @@ int egress_guest_create(struct egress_side *side, const struct policy *policy, b
 		error = guest.listener_fd < 0 ? guest.listener_fd : 0;
 	}
 	if (error == 0) {
-		*ret_step = "listen for the program's queries of names";
+		*ret_step = "listen for the program's DNS queries";
 		error = guest_bind_dns(side, &guest);
 	}
 	if (error == 0) {
-		*ret_step = "close a port for datagrams";
+		*ret_step = "reserve a UDP port that refuses datagrams";
 		error = guest_bind_sink(&guest);
 	}
 	*ret_guest = guest;

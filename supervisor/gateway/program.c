@@ -133,7 +133,7 @@ static int program_run_egress(void)
 		return EXIT_FAILURE;
 	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
-		reply = (struct handover_reply){.error = error, .step = "make the processes of the network"};
+		reply = (struct handover_reply){.error = error, .step = "lock the network's processes"};
 	else
 		error = program_receive(&handover, bytes_fd, &policy, &options, &reply);
 	if (handover_reply(HELPER_FD, &reply) < 0 || error < 0)

@@ -244,7 +244,7 @@ static int start_all(struct baggage *baggage, struct egress_side *side, struct p
 
 	/* Before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return start_fail(error, -errno, "keep others from looking into callgate");
+		return start_fail(error, -errno, "make callgate undumpable");
 	r = start_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
@@ -254,7 +254,7 @@ static int start_all(struct baggage *baggage, struct egress_side *side, struct p
 	}
 	if (r == 0)
 		r = start_take_address(side);
-	return r < 0 ? start_fail(error, r, "make what the program gets of the network") : 0;
+	return r < 0 ? start_fail(error, r, "make the program's files and variables for the network") : 0;
 }
 
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,

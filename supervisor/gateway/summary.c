@@ -177,11 +177,10 @@ void summary_advise(struct summary *summary, const char *host, const char *reaso
 
 json_t *summary_advice(const struct summary *summary)
 {
-	static const char advice[] = "the program did not accept the certificate callgate made for this host: it pins "
-				     "one, or has a trust store of its "
-				     "own. Let its TLS pass unopened: drop \"http\" and \"credential\" from the host's "
-				     "rules; or add the run's "
-				     "authority, the file SSL_CERT_FILE names in its environment, to that store";
+	static const char advice[] = "the program did not accept the certificate that callgate made for this host: it "
+				     "pins one, or has a trust store of its own. Let its TLS pass through: drop "
+				     "\"http\" and \"credential\" from the host's rules; or add the run's authority, "
+				     "the file named by SSL_CERT_FILE in its environment, to that store";
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < summary->advices; i++)
