@@ -3,7 +3,6 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"

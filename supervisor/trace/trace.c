@@ -2,13 +2,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
