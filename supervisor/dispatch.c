@@ -191,29 +191,42 @@ static bool dispatch_admits_lock(struct sandbox *sandbox, const struct syscall_r
 	       locks_admit(&sandbox->locks, args[1], io_now_ns());
 }
 
+/* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
+static void dispatch_finish(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct call *call = dispatch->call;
+	struct outcome prepared = call->outcome;
+
+	dispatch_count(dispatch);
+	if (prepared.kind == OUTCOME_BLOCKING)
+		interrupted_waits(&dispatch->interrupted, notification);
+	if (prepared.kind != OUTCOME_GONE && call_commit(call) < 0)
+		outcome_release(&prepared); /* call->outcome is an error by now */
+	cpu_responding(dispatch->cpu, call);
+	(void)outcome_perform(dispatch); /* when it responds does not matter here */
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
 	struct call *call = dispatch->call;
-	const struct syscall_row *row = NULL;
-	struct outcome prepared;
+	const struct seccomp_data *data = &notification->data;
+	const struct syscall_row *row = data->arch == arch_audit() ? table_find(data->nr) : NULL;
 	pid_t tid = (pid_t)notification->pid;
-	int fetched;
+	int fetched = -1;
 	bool again;
 
 	dispatch->ended_ns = 0;
-	if (notification->data.arch == arch_audit())
-		row = table_find(notification->data.nr);
 	if (row && dispatch_run_hook(dispatch, row, notification)) {
 		(void)answer_pass(sandbox->listener_fd, notification, row);
 		return;
 	}
-	again = trace_fetched(dispatch->tracer, tid, notification->data.nr, notification->data.args, &fetched);
-	if (!again && trace_restarted(dispatch->tracer, tid, notification->data.nr, notification->data.args)) {
+	again = trace_fetched(dispatch->tracer, tid, data->nr, data->args, &fetched);
+	if (!again && trace_restarted(dispatch->tracer, tid, data->nr, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (row && dispatch_admits_lock(sandbox, row, notification->data.args)) {
+	if (row && dispatch_admits_lock(sandbox, row, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}
@@ -223,7 +236,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_refuse_unlisted(dispatch, notification);
 	call->no_wait = interrupted_again(&dispatch->interrupted, notification);
 	call->again = again;
-	call->fetched = again ? fetched : -1;
+	call->fetched = fetched;
 	if (!dispatch_find_task(call)) {
 		dispatch_close_fetched(call);
 		return;
@@ -233,12 +246,5 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	dispatch_close_fetched(call);
 	if (call->outcome.kind == OUTCOME_FETCH && dispatch_fetch(dispatch))
 		return;
-	dispatch_count(dispatch);
-	prepared = call->outcome;
-	if (prepared.kind == OUTCOME_BLOCKING)
-		interrupted_waits(&dispatch->interrupted, notification);
-	if (call->outcome.kind != OUTCOME_GONE && call_commit(call) < 0)
-		outcome_release(&prepared); /* it is an error now: what cannot be recorded is not performed */
-	cpu_responding(dispatch->cpu, call);
-	(void)outcome_perform(dispatch); /* when it responds does not matter here */
+	dispatch_finish(dispatch, notification);
 }
