@@ -31,41 +31,48 @@
 #define SCRIPTS_MAX 4   /* depth of scripts run by scripts; the kernel follows five */
 #define SCRIPT_LINE 256 /* as much as the kernel reads (BINPRM_BUF_SIZE) */
 
-static int command_no_memory(struct places_why *why)
+struct command {
+	const struct places *places;
+	struct places_why *why; /* the answer */
+	unsigned scripts;       /* scripts on the way here, each run by the one before */
+};
+
+static int command_no_memory(const struct command *command)
 {
-	return places_refuse(why, "cannot be judged: %s", strerror(ENOMEM));
+	return places_refuse(command->why, "cannot be judged: %s", strerror(ENOMEM));
 }
 
 /* ---- one word ---- */
 
-static int command_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why);
+static int command_word(const struct command *command, const char *word);
 
 /* Judges each word of a script's first line, because env(1) can use any of them. */
-static int command_script(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+static int command_script(const struct command *command, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char line[SCRIPT_LINE + 1], *save = NULL;
+	struct command inner = {command->places, command->why, command->scripts + 1};
 	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE, 0);
 	int ret = 0;
 
-	if (len < 2 || line[0] != '#' || line[1] != '!' || scripts == SCRIPTS_MAX)
+	if (len < 2 || line[0] != '#' || line[1] != '!' || command->scripts == SCRIPTS_MAX)
 		return 0;
 	line[len] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))
-		ret = command_word(places, word, scripts + 1, ret_why);
+		ret = command_word(&inner, word);
 	return ret;
 }
 
-static int command_file(const struct places *places, const char *path, unsigned scripts, struct places_why *ret_why)
+static int command_file(const struct command *command, const char *path)
 {
 	struct places_why why = {""};
 	struct stat st;
 
-	if (places_judge(places, PLACES_CONTENT, path, NULL, &why) < 0)
-		return places_refuse(ret_why, "%s %s", path, why.text);
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_script(places, path, scripts, ret_why) : 0;
+	if (places_judge(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
+		return places_refuse(command->why, "%s %s", path, why.text);
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_script(command, path) : 0;
 }
 
 /* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
@@ -81,7 +88,7 @@ static char *command_path_dir(unsigned number)
 	return NULL;
 }
 
-static int command_in_path(const struct places *places, const char *name, unsigned scripts, struct places_why *ret_why)
+static int command_in_path(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = command_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
@@ -90,14 +97,13 @@ static int command_in_path(const struct places *places, const char *name, unsign
 		if (!dir)
 			return 0;
 		if (!file)
-			return command_no_memory(ret_why);
+			return command_no_memory(command);
 		if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
-			return command_file(places, file, scripts, ret_why);
+			return command_file(command, file);
 	}
 }
 
-static int command_pattern(const struct places *places, const char *pattern, unsigned scripts,
-			   struct places_why *ret_why)
+static int command_pattern(const struct command *command, const char *pattern)
 {
 	glob_t found;
 	int ret = 0;
@@ -105,12 +111,12 @@ static int command_pattern(const struct places *places, const char *pattern, uns
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
 		return 0; /* no match */
 	for (size_t i = 0; i < found.gl_pathc && ret == 0; i++)
-		ret = command_file(places, found.gl_pathv[i], scripts, ret_why);
+		ret = command_file(command, found.gl_pathv[i]);
 	globfree(&found);
 	return ret;
 }
 
-static int command_word(const struct places *places, const char *word, unsigned scripts, struct places_why *ret_why)
+static int command_word(const struct command *command, const char *word)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *home = getenv("HOME");
@@ -121,11 +127,11 @@ static int command_word(const struct places *places, const char *word, unsigned 
 		return 0;
 	path = cli_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
 	if (!path)
-		return command_no_memory(ret_why);
-	ret = command_file(places, path, scripts, ret_why);
+		return command_no_memory(command);
+	ret = command_file(command, path);
 	if (ret == 0 && strpbrk(path, "*?["))
-		ret = command_pattern(places, path, scripts, ret_why);
-	return ret < 0 || strchr(word, '/') ? ret : command_in_path(places, word, scripts, ret_why);
+		ret = command_pattern(command, path);
+	return ret < 0 || strchr(word, '/') ? ret : command_in_path(command, word);
 }
 
 /* ---- the words of a command ---- */
@@ -175,37 +181,37 @@ static void command_unquote(const char **rest, char *word)
 	*rest = *at ? at + 1 : at;
 }
 
-static int command_words(const struct places *places, const char *command, struct places_why *ret_why)
+static int command_words(const struct command *command, const char *text)
 {
-	_cleanup_free_ char *word = malloc(strlen(command) + 1), *pieces = strdup(command);
+	_cleanup_free_ char *word = malloc(strlen(text) + 1), *pieces = strdup(text);
 	char *save = NULL;
 	int ret = 0;
 
 	if (!word || !pieces)
-		return command_no_memory(ret_why);
-	for (const char *rest = command; *rest && ret == 0;) {
+		return command_no_memory(command);
+	for (const char *rest = text; *rest && ret == 0;) {
 		command_unquote(&rest, word);
-		ret = command_word(places, word, 0, ret_why);
+		ret = command_word(command, word);
 	}
 	for (char *piece = strtok_r(pieces, BREAKS, &save); piece && ret == 0; piece = strtok_r(NULL, BREAKS, &save))
-		ret = command_word(places, piece, 0, ret_why);
+		ret = command_word(command, piece);
 	return ret;
 }
 
-int places_judge_command(const struct places *places, const char *command, struct places_why *ret_why)
+int places_judge_command(const struct places *places, const char *text, struct places_why *ret_why)
 {
-	_cleanup_free_ char *expanded = command_expand(command);
+	const struct command command = {.places = places, .why = ret_why};
+	_cleanup_free_ char *expanded = command_expand(text);
 
 	if (!expanded)
-		return command_no_memory(ret_why);
+		return command_no_memory(&command);
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = command_path_dir(i);
 		struct places_why why = {""};
 
 		if (!dir)
-			break;
+			return command_words(&command, expanded);
 		if (places_judge(places, PLACES_CONTENT, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
 	}
-	return command_words(places, expanded, ret_why);
 }

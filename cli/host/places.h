@@ -45,6 +45,6 @@ int places_judge(const struct places *places, enum places_use use, const char *p
  * a script's first line names. Each is CONTENT. A relative path is below the root directory, where the command is run.
  * As places_judge, with a text that names the file.
  */
-int places_judge_command(const struct places *places, const char *command, struct places_why *ret_why);
+int places_judge_command(const struct places *places, const char *text, struct places_why *ret_why);
 
 #endif
