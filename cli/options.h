@@ -12,7 +12,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "policy/policy.h"
 

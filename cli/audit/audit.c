@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/audit/audit.h"
 #include "cli/cli.h"
@@ -75,33 +73,30 @@ static int audit_take_event(struct audit_filter *filter, const char *name)
 
 static int audit_take_option(struct audit_options *options, int opt, const char *value)
 {
+	struct audit_filter *filter = &options->filter;
+
 	switch (opt) {
-	case OPT_DENIED:
-		options->filter.denied = true;
-		return CLI_OK;
-	case OPT_SYSCALL:
-		options->filter.syscall = value;
-		return CLI_OK;
 	case OPT_EVENT:
-		return audit_take_event(&options->filter, value);
-	case OPT_HOST:
-		options->filter.host = value;
-		return CLI_OK;
+		return audit_take_event(filter, value);
 	case OPT_PATH:
-		return audit_take_path(&options->filter, value);
+		return audit_take_path(filter, value);
 	case OPT_PID:
-		return audit_take_pid(&options->filter, value);
-	case OPT_JSON:
-		options->json = true;
+		return audit_take_pid(filter, value);
+	case OPT_SYSCALL:
+		filter->syscall = value;
 		return CLI_OK;
-	case OPT_HELP:
-		options->help = true;
+	case OPT_HOST:
+		filter->host = value;
 		return CLI_OK;
-	case OPT_VERSION:
-		options->version = true;
-		return CLI_OK;
-	default:
+	case '?':
+	case ':':
 		return cli_usage_error("audit");
+	default:
+		filter->denied = filter->denied || opt == OPT_DENIED;
+		options->json = options->json || opt == OPT_JSON;
+		options->help = options->help || opt == OPT_HELP;
+		options->version = options->version || opt == OPT_VERSION;
+		return CLI_OK;
 	}
 }
 

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/audit/audit.h"
-#include "cli/cli.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/audit/audit.h"
-#include "cli/cli.h"
 
 #include "base/banned.h"
 

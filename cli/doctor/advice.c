@@ -1,7 +1,6 @@
 /* How to get what is missing: the exact words for the container runtime, the kernel or the service manager in use. */
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"

@@ -1,6 +1,5 @@
 #include "cli/host/managers.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -104,46 +103,29 @@ static int run_take_status_fd(struct run_options *options, const char *value)
 
 static int run_take(struct run_options *options, int opt, const char *value)
 {
-	switch (opt) {
-	case RUN_OPT_JSON:
-		options->json = true;
-		return 0;
-	case RUN_OPT_SETUP:
-		options->setup = value;
-		return 0;
-	case RUN_OPT_AUDIT:
-		options->audit = value;
-		return 0;
-	case RUN_OPT_INPUT:
-		return cli_list_take(&options->input, strdup(value));
-	case RUN_OPT_OUTPUT:
-		options->output = value;
-		return 0;
-	case RUN_OPT_ARTIFACT:
-		return cli_list_take(&options->artifact, strdup(value));
-	case RUN_OPT_EVENTS:
+	bool *flag = opt == RUN_OPT_JSON              ? &options->json
+		     : opt == RUN_OPT_DIE_WITH_PARENT ? &options->die_with_parent
+		     : opt == RUN_OPT_TTY             ? &options->tty
+		     : opt == 'i'                     ? &options->interactive
+		     : opt == 'q'                     ? &options->quiet
+		     : opt == 'v'                     ? &options->verbose
+						      : NULL;
+	const char **text = opt == RUN_OPT_SETUP    ? &options->setup
+			    : opt == RUN_OPT_AUDIT  ? &options->audit
+			    : opt == RUN_OPT_OUTPUT ? &options->output
+						    : NULL;
+
+	if (flag)
+		*flag = true;
+	if (text)
+		*text = value;
+	if (opt == RUN_OPT_TTY)
+		options->interactive = true;
+	if (opt == RUN_OPT_INPUT || opt == RUN_OPT_ARTIFACT)
+		return cli_list_take(opt == RUN_OPT_INPUT ? &options->input : &options->artifact, strdup(value));
+	if (opt == RUN_OPT_EVENTS)
 		return run_take_events(options, value);
-	case RUN_OPT_STATUS_FD:
-		return run_take_status_fd(options, value);
-	case RUN_OPT_TTY:
-		options->tty = true;
-		options->interactive = true;
-		return 0;
-	case RUN_OPT_DIE_WITH_PARENT:
-		options->die_with_parent = true;
-		return 0;
-	case 'i':
-		options->interactive = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case 'v':
-		options->verbose = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	return opt == RUN_OPT_STATUS_FD ? run_take_status_fd(options, value) : 0;
 }
 
 /* Options that need or exclude each other. 0, or -1 with a message. */

@@ -18,7 +18,6 @@
 #include "confine/selffilter.h"
 #include "keeper/input.h"
 #include "keeper/output.h"
-#include "policy/network/net.h"
 
 #include "base/banned.h"
 
