@@ -16,6 +16,13 @@
 
 #include "base/banned.h"
 
+/* An address that the question names, or that the policy resolves its name to. */
+struct net_known {
+	char text[NET_ADDRESS_TEXT];
+	const char *kind; /* why it is special; NULL: it is public */
+	bool refused;
+};
+
 struct net_question {
 	const struct policy *policy;
 	char host[NET_HOST_MAX];
@@ -27,6 +34,9 @@ struct net_question {
 	struct net_verdict verdict;
 	const struct net_rule *rule; /* that of the endpoint, also where the request is refused; NULL: none */
 	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
+	struct net_known known[NET_ADDRESSES_MAX];
+	size_t known_count;
+	const char *never; /* why no rule can allow a known address; NULL: one can, or none is known */
 };
 
 /* ---- the question ---- */
@@ -179,86 +189,66 @@ static const char *why_opened_text(const struct net_question *asked)
 			     : "no: only the name in the TLS handshake is checked";
 }
 
-/* ---- addresses that the question or the policy names ---- */
+/* ---- addresses ---- */
 
-struct net_known {
-	struct sockaddr_storage address[NET_ADDRESSES_MAX];
-	size_t count;
-};
-
-static struct net_known why_known_addresses(const struct net_question *asked)
+static size_t why_resolve(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
-	struct net_known known = {.count = 0};
-	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&known.address[0];
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&known.address[0];
+	size_t count = policy_net_resolve(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
+	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)address;
 
-	known.count = policy_net_resolve(asked->policy, asked->host, known.address, NET_ADDRESSES_MAX);
-	if (known.count)
-		return known;
-	known.count = 1;
+	if (count)
+		return count;
 	if (inet_pton(AF_INET, asked->host, &v4->sin_addr) == 1)
 		v4->sin_family = AF_INET;
 	else if (inet_pton(AF_INET6, asked->host, &v6->sin6_addr) == 1)
 		v6->sin6_family = AF_INET6;
 	else
-		known.count = 0;
-	return known;
+		return 0;
+	return 1;
 }
 
-/* What happens with an address. *ret_kind: why it is special; NULL for a public one. */
-static const char *why_address_text(const struct net_question *asked, const struct sockaddr *address,
-				    const char **ret_kind)
+static void why_judge_addresses(struct net_question *asked)
 {
-	const struct net_rule *rule = asked->rule;
-	struct net_verdict denied = policy_net_address(asked->policy, address, asked->port);
+	enum net_lift lift = asked->rule && asked->rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE;
+	struct sockaddr_storage address[NET_ADDRESSES_MAX] = {0};
 
-	*ret_kind = denied.allow ? net_address_denied(address) : "denied_by_rule";
-	if (!denied.allow)
-		return "refused";
-	if (!*ret_kind)
-		return "public";
-	return net_address_refused(address, rule && rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE)
-		       ? "refused"
-		       : "permitted by \"private\"";
+	asked->known_count = why_resolve(asked, address);
+	for (size_t i = 0; i < asked->known_count; i++) {
+		const struct sockaddr *at = (const struct sockaddr *)&address[i];
+		bool denied = !policy_net_address(asked->policy, at, asked->port).allow;
+		struct net_known *known = &asked->known[i];
+
+		net_address_text(at, known->text);
+		known->kind = denied ? "denied_by_rule" : net_address_denied(at);
+		known->refused = denied || (known->kind && net_address_refused(at, lift));
+		if (!asked->never)
+			asked->never = net_address_refused(at, NET_LIFT_NAMED);
+	}
 }
 
 static void why_print_addresses(struct buf *text, const struct net_question *asked)
 {
-	struct net_known known = why_known_addresses(asked);
 	bool private = asked->verdict.rule && asked->verdict.rule->private_addresses;
 
-	for (size_t i = 0; i < known.count; i++) {
-		const struct sockaddr *address = (const struct sockaddr *)&known.address[i];
-		char literal[NET_ADDRESS_TEXT];
-		const char *kind, *said = why_address_text(asked, address, &kind);
+	for (size_t i = 0; i < asked->known_count; i++) {
+		const struct net_known *known = &asked->known[i];
 
-		net_address_text(address, literal);
-		buf_printf(text, "  address   %s: %s%s%s\n", literal, kind ? kind : "", kind ? ", " : "", said);
+		buf_printf(text, "  address   %s: %s%s%s\n", known->text, known->kind ? known->kind : "",
+			   known->kind ? ", " : "",
+			   known->refused ? "refused"
+			   : known->kind  ? "permitted by \"private\""
+					  : "public");
 	}
-	if (known.count == 0 && asked->verdict.allow)
+	if (asked->known_count == 0 && asked->verdict.allow)
 		buf_printf(text, "  addresses %s\n",
 			   private ? "also private ones; loopback, link-local and metadata never"
 				   : "public ones only: others are dropped when the name is looked up");
 }
 
-/* Why no rule can allow the address that the question names; NULL: one can, or the question names no address. */
-static const char *why_never(const struct net_question *asked)
-{
-	struct net_known known = why_known_addresses(asked);
-
-	for (size_t i = 0; i < known.count; i++) {
-		const char *kind = net_address_refused((const struct sockaddr *)&known.address[i], NET_LIFT_NAMED);
-
-		if (kind)
-			return kind;
-	}
-	return NULL;
-}
-
 /* Owned; NULL: it is allowed. */
 static char *why_suggest(const struct net_question *asked)
 {
-	const char *kind = why_never(asked);
 	char endpoint[NET_HOST_MAX + 16];
 
 	why_endpoint(asked, endpoint);
@@ -266,8 +256,8 @@ static char *why_suggest(const struct net_question *asked)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
 		return cli_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
-	if (kind)
-		return cli_format("no rule can: the address is never connected to (%s)", kind);
+	if (asked->never)
+		return cli_format("no rule can: the address is never connected to (%s)", asked->never);
 	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
 	if (asked->request)
@@ -308,18 +298,12 @@ static int why_print_text(const struct net_question *asked)
 
 static json_t *why_addresses_json(const struct net_question *asked)
 {
-	struct net_known known = why_known_addresses(asked);
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < known.count; i++) {
-		const struct sockaddr *address = (const struct sockaddr *)&known.address[i];
-		char literal[NET_ADDRESS_TEXT];
-		const char *kind, *said = why_address_text(asked, address, &kind);
-
-		net_address_text(address, literal);
-		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address", literal, "kind", kind,
-							    "refused", strcmp(said, "refused") == 0));
-	}
+	for (size_t i = 0; i < asked->known_count; i++)
+		(void)json_array_append_new(list, json_pack("{s:s, s:s?, s:b}", "address", asked->known[i].text, "kind",
+							    asked->known[i].kind, "refused",
+							    (int)asked->known[i].refused));
 	return list;
 }
 
@@ -349,6 +333,7 @@ int why_net(const struct policy *policy, const char *text, bool url, bool json)
 	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0)
 		return CLI_ERROR;
 	why_judge(&asked);
+	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
 	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;
 }
