@@ -124,19 +124,19 @@ static int host_read_text(struct cli_host *host, const char *path, char **ret_te
 static int host_read(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
 {
 	const struct cli_host_note *known = host_find_note(host->files, path);
-	_cleanup_free_ char *text = known ? strdup(known->text) : NULL, *copy = strdup(path);
+	_cleanup_free_ char *text = NULL, *copy = strdup(path);
 	size_t len;
-	int ret = known ? 0 : host_read_text(host, path, &text, &len);
+	int ret = 0;
 
-	if (ret < 0)
-		return ret;
-	if (!copy || !text)
-		return -ENOMEM;
-	if (!known && strlen(text) != len)
-		return -EILSEQ;
-	ret = known ? 0 : host_add_note(&host->files, path, text);
-	if (ret < 0)
-		return ret;
+	if (!known) {
+		ret = host_read_text(host, path, &text, &len);
+		if (ret == 0)
+			ret = strlen(text) == len ? host_add_note(&host->files, path, text) : -EILSEQ;
+	} else if (!(text = strdup(known->text))) {
+		ret = -ENOMEM;
+	}
+	if (ret < 0 || !copy)
+		return ret < 0 ? ret : -ENOMEM;
 	*ret_text = steal_pointer(&text);
 	*ret_path = steal_pointer(&copy);
 	return 0;
