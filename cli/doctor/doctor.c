@@ -75,9 +75,9 @@ static void doctor_diagnosis_done(struct diagnosis *diagnosis)
 /* Why a layer is active or not: the run's reason, else the trial's. */
 static const char *doctor_why(const struct diagnosis *diagnosis, enum layer layer)
 {
-	const char *said = diagnosis->run.works ? doctor_run_why(&diagnosis->run, layer) : NULL;
+	const char *reason = diagnosis->run.works ? doctor_run_why(&diagnosis->run, layer) : NULL;
 
-	return said ? said : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
+	return reason ? reason : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
 }
 
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */

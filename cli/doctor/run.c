@@ -67,14 +67,14 @@ static void doctor_read_output(int fd, struct buf *output)
 static void doctor_explain(struct doctor_run *run, const char *status)
 {
 	const char *message = json_string_value(json_object_get(json_object_get(run->result, "error"), "message"));
-	const char *said = json_string_value(json_object_get(run->result, "stderr"));
+	const char *text = json_string_value(json_object_get(run->result, "stderr"));
 
 	if (message)
 		(void)snprintf(run->message, sizeof(run->message), "%s: %s", status, message);
 	else
 		(void)snprintf(run->message, sizeof(run->message), "%s: true ended with %d: %.*s", status,
 			       (int)json_integer_value(json_object_get(run->result, "exit_code")),
-			       said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+			       text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 }
 
 static void doctor_judge(struct doctor_run *run, const struct buf *output)

@@ -28,7 +28,7 @@ struct cli_interpreter {
 
 struct family {
 	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
-	const char *usual;         /* the one looked for in PATH */
+	const char *command;       /* the one looked for in PATH */
 	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
 };
 
@@ -238,10 +238,10 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 		return found;
 	}
 	for (size_t i = 0; i < FAMILIES; i++) {
-		_cleanup_free_ char *usual = program_find(families[i].usual);
+		_cleanup_free_ char *path = program_find(families[i].command);
 
-		if (usual && usual[0] == '/') /* a relative one depends on the current directory */
-			interpreter_add_installation(found, usual, 0);
+		if (path && path[0] == '/') /* a relative one depends on the current directory */
+			interpreter_add_installation(found, path, 0);
 	}
 	return found;
 }

@@ -12,7 +12,7 @@
 /* A directory that holds one directory for each version or environment. */
 struct manager_place {
 	const char *variable; /* the environment variable that names it; NULL: none */
-	const char *usual;    /* its default: absolute, or below the home directory; NULL: none */
+	const char *fallback; /* its default: absolute, or below the home directory; NULL: none */
 	const char *below;    /* the directory of the versions in it; "": itself */
 	bool itself;          /* it is also an installation */
 };
@@ -95,17 +95,17 @@ static bool managers_holds(const char *root, const struct manager_place *place, 
 
 static bool managers_is_at(const struct manager_place *place, const char *home, const char *prefix, char **ret_place)
 {
-	const char *said = place->variable ? getenv(place->variable) : NULL;
-	_cleanup_free_ char *usual = NULL;
+	const char *root = place->variable ? getenv(place->variable) : NULL;
+	_cleanup_free_ char *path = NULL;
 
-	if (said && said[0] == '/' && managers_holds(said, place, prefix, ret_place))
+	if (root && root[0] == '/' && managers_holds(root, place, prefix, ret_place))
 		return true;
-	if (!place->usual)
+	if (!place->fallback)
 		return false;
-	if (place->usual[0] == '/')
-		return managers_holds(place->usual, place, prefix, ret_place);
-	usual = home ? cli_format("%s/%s", home, place->usual) : NULL;
-	return usual && managers_holds(usual, place, prefix, ret_place);
+	if (place->fallback[0] == '/')
+		return managers_holds(place->fallback, place, prefix, ret_place);
+	path = home ? cli_format("%s/%s", home, place->fallback) : NULL;
+	return path && managers_holds(path, place, prefix, ret_place);
 }
 
 bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place)

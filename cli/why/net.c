@@ -47,13 +47,13 @@ static int net_bad_question(const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* HOST[:PORT]. `usual` is the default port; 0: the port must be given. */
+/* HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
 static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
-			       unsigned usual)
+			       unsigned default_port)
 {
 	const char *colon = memrchr(authority, ':', len);
 	size_t host_len = len;
-	uint64_t port = usual;
+	uint64_t port = default_port;
 	char number[16];
 
 	if (colon && authority[0] == '[' && colon[-1] != ']')
