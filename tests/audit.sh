@@ -1,6 +1,6 @@
 #!/bin/sh
-# callgate audit over the logs of the fuzz corpus: filters, escapes, damage; and the manual's example lines are real
-# ones.
+# callgate audit with the logs of the fuzz corpus: filters, escape sequences, damaged logs. The example lines of the
+# manual are real ones.
 set -u
 
 logs="${top_srcdir:-$(dirname "$0")/..}/tests/fuzz/corpus/audit"

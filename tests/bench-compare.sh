@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench/compare, bench/targets.py and bench/report.py on made-up figures: what is worse fails, noise and what is better
-# do not, and a bad file is named.
+# bench/compare, bench/targets.py and bench/report.py with made-up figures: a slower result fails, noise and a faster
+# one do not, and an invalid file is named.
 set -u
 
 bench=$(cd "${top_srcdir:-$(dirname "$0")/..}/bench" && pwd) || exit 99

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A judged call takes no more instructions than its budget, and a budget that is exceeded is told.
+# A judged call takes no more instructions than its budget, and an exceeded budget is reported.
 set -u
 
 T=$(mktemp -d) || exit 99

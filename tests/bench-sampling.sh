@@ -1,6 +1,6 @@
 #!/bin/bash
-# How bench.py samples, with made-up runs: what goes before a sample, which count, how many there are; and that a real
-# one tells whether it read from the disk.
+# How bench.py samples, with made-up runs: what runs before each sample, which samples count, how many there are. A real
+# run reports whether it read from the disk.
 set -u
 
 bench=$(cd "${top_srcdir:-$(dirname "$0")/..}/bench" && pwd) || exit 99

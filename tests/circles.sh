@@ -1,6 +1,6 @@
 #!/bin/sh
-# No two source files call each other, directly or through others: files that do are one module, and are merged or cut
-# at a seam. A file calls another one when its object file has an undefined symbol that the other one defines.
+# No two source files call each other, directly or through others: files that do are one module, and are merged or
+# divided differently. A file calls another one when its object file has an undefined symbol that the other one defines.
 set -u
 
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}

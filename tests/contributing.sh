@@ -1,5 +1,5 @@
 #!/bin/sh
-# CONTRIBUTING.md shows how a system call is added. Its diff applies to this tree, and what it makes compiles.
+# CONTRIBUTING.md shows how to add a system call. Its diff applies to this tree, and the result compiles.
 set -u
 
 top=$(cd "${top_srcdir:-$(dirname "$0")/..}" && pwd) || exit 99

@@ -1,5 +1,5 @@
 #!/bin/sh
-# callgate check, show and why as they are used; the manual's policies; where interpreters are found.
+# callgate check, show and why; the policies of the manual; how interpreters are found.
 set -u
 
 top=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}

@@ -1,8 +1,8 @@
 /*
- * What a program sees of its CPU masks while the supervisor hands it descriptors (supervisor/cpu/cpu.h): nothing.
+ * The CPU affinity mask that a program sees while the supervisor passes it descriptors (supervisor/cpu/cpu.h): its own.
  *
  *     affinity FILE [MASK]    all cases; FILE is opened over and over. The mask must be MASK (as in /proc/PID/status)
- *     affinity mask MASK      only says whether that is the mask, by getaffinity and by /proc/self/status
+ *     affinity mask MASK      only checks the mask, by getaffinity and by /proc/self/status
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,11 @@
 /*
- * attack-fuzz SECONDS SEED [THREADS [CANARY…]]: calls the kernel with numbers and arguments drawn at random, from
- * several threads, and outlives what that does to itself by starting anew. Runs inside callgate, whose supervisor must
- * not notice: it ends with 0 when the time is over, however often a child was killed by what it asked for. CANARY: what
- * is outside and to be found by chance: a directory, a process, a TCP and a UDP port, an abstract unix name, the path
- * of a unix socket.
+ * attack-fuzz SECONDS SEED [THREADS [CANARY…]]: makes system calls with random numbers and arguments, from several
+ * threads.
+ *
+ * A child that is killed by its own calls is started again. Runs inside callgate, whose supervisor must not be
+ * affected. Exits with 0 when the time is over, however many children were killed. CANARY: what exists outside and
+ * might be found by chance: a directory, a process, a TCP and a UDP port, an abstract unix name, the path of a unix
+ * socket.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * Uses up one thing until something stops it. Prints what it got; exits with 0 when it got all it asked for.
+ * Uses up one resource until it is stopped. Prints what it got; exits with 0 when it got all that it asked for.
  *
  *   cases-bomb KIND MIB|COUNT
  */

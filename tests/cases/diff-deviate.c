@@ -1,4 +1,4 @@
-/* What differs inside on purpose. diff-deviations.txt says what is expected there and why. */
+/* Intended differences from native behaviour. diff-deviations.txt lists them with the reasons. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The tree every case starts from, and what a case changed in it. */
+/* The tree with which every case starts, and what a case changed in it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

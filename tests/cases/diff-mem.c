@@ -1,4 +1,4 @@
-/* Memory a hostile program may point at: borders, holes, pages without rights; and path arguments of every shape. */
+/* Memory that a hostile program may pass: mapping borders, gaps, pages without rights; and paths of every shape. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * What open does beside the path: flags, modes and umask, descriptor numbers, a full table, O_TMPFILE; openat2's
- * struct.
+ * What open(2) does besides resolving a path: flags, modes and umask, descriptor numbers, a full table, O_TMPFILE;
+ * openat2's struct.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * A helper outside of the sandbox that tells whether a case touched the fixture: most do not, and to look at all of it
- * from inside takes a hundred judged calls. What was touched is always looked at from inside, which shows the program's
- * view of it.
+ * A helper outside of the sandbox that tells whether a case touched the fixture. Most cases do not, and checking all of
+ * it from inside takes a hundred judged calls. Touched files are always checked from inside, which shows the program's
+ * view.
  */
 #include <dirent.h>
 #include <errno.h>

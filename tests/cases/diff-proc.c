@@ -1,4 +1,4 @@
-/* Names that mean the program itself: /proc/self, /dev/fd, /dev/stdin; devices; links of the root. */
+/* Names that refer to the program itself: /proc/self, /dev/fd, /dev/stdin; devices; symbolic links in the root. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * The argument changes while the call runs: a thread flips bytes of the path between two valid names. What is done must
- * be what one of the two names asks for, and the descriptor must be of that very object.
+ * The argument changes during the call: a thread flips bytes of the path between two valid names. The result must be
+ * that of one of the two names, and the descriptor must refer to that very object.
  */
 #include <errno.h>
 #include <fcntl.h>

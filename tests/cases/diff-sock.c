@@ -1,4 +1,4 @@
-/* Unix sockets by path: every way bind, connect and listen, and the questions for names, fail or do not. */
+/* Unix sockets by path: bind, connect, listen and the calls that return names, with every kind of path and state. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-/* inotify: watches set by name must report what happens, whoever performs it. */
+/* inotify: watches set by name report an event whether the program or the supervisor performs the call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /*
- * What a program can do to whoever steps it over a call of its own: cases-exec CASE [ARG…]. Prints what it got, which
+ * What a program can do to the supervisor while that injects a system call into it: cases-exec CASE [ARG…]. The output
  * is the same natively.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Fills a disk, one way a run: cases-fill WAY [MiB]. It stops by itself after so many (default 4096) MiB, so that a
- * limit that does not hold is seen as an exit of 0 and not as a full disk.
+ * Fills a disk in one way: cases-fill WAY [MiB]. It stops after that many MiB (default 4096), so that a limit without
+ * effect shows as an exit status of 0 and not as a full disk.
  */
 #include <errno.h>
 #include <fcntl.h>

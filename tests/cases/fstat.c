@@ -1,7 +1,6 @@
 /*
- * fstat as C libraries do it, and what can be made of it: for each DIR PATH of the arguments what newfstatat and statx
- * say with AT_EMPTY_PATH and the descriptor of DIR ("-": 0), and what a plain stat says that has no such flag. A line
- * each:
+ * fstat as C libraries make it. For each DIR PATH of the arguments it prints the results of newfstatat and statx with
+ * AT_EMPTY_PATH and the descriptor of DIR ("-": 0), and of a plain stat without that flag. One line for each:
  *
  *   NEWFSTATAT STATX PLAIN DIR PATH      "INODE:MODE", or an errno
  */

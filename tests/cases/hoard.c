@@ -1,6 +1,6 @@
 /*
- * Memory that no process shows, or not under its own name: gets some in one way until something stops it, holds it for
- * a moment, and says how much it had.
+ * Memory that no process shows, or not as its own: allocates some in one way until it is stopped, holds it for a
+ * moment, and prints how much it had.
  *
  *   cases-hoard WAY MIB
  */

@@ -1,7 +1,6 @@
 /*
- * cases-inet [udp | streams]: internet sockets on loopback, every call as natively: what it prints must be the same
- * natively and inside of a run whose policy lets it listen. Ports differ, and are printed as what they have to do with
- * each other.
+ * cases-inet [udp | streams]: internet sockets on loopback. The output must be the same natively and inside a run whose
+ * policy lets it listen. Ports differ, so they are printed as their relation to each other.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,12 +1,11 @@
 /*
  * Calls that natively no signal ends with EINTR, under timers whose handlers lack SA_RESTART; and calls that it ends.
  *
- *   interrupted storm CALLS USEC plain|nested|altstack|threads   here; prints counts, 1: some were wrong
- *   interrupted beside CALLS USEC                                where some cannot be told apart; the others are not
- *   wrong
- *   interrupted waits                                            each has to end with EINTR
- *   interrupted forge COUNT                                      returns from handlers by forged frames
- *   tool                                                         prints by which name it was executed
+ *   interrupted storm CALLS USEC plain|nested|altstack|threads   makes such calls; prints counts, 1: some were wrong
+ *   interrupted beside CALLS USEC   the calls whose EINTR cannot be told from a wrong one; the others must not be wrong
+ *   interrupted waits               calls that have to end with EINTR
+ *   interrupted forge COUNT         returns from handlers by forged signal frames
+ *   tool                            prints the name by which it was executed
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,12 @@
 /*
- * What ends when the last descriptor of an open file description is closed has ended when close(2) returns. In each of
- * the tries something is opened and closed, and then looked at through another description, with no call in between
- * that callgate would have to judge. One line a kind: how many tries it had not ended in.
+ * The effects of closing the last descriptor of an open file description have happened when close(2) returns.
+ *
+ * Each try opens and closes something, then checks the effect through another description, with no judged call in
+ * between. Prints one line for each kind: the number of tries in which the effect had not happened.
  *
  *     cases-last-close TRIES BUSY [watch] [backlog]
  *
- * BUSY: processes that compute meanwhile. watch: with inotify. backlog: with connects that take a second.
+ * BUSY: number of busy loops meanwhile. watch: with inotify. backlog: with connects that take a second.
  */
 #include <errno.h>
 #include <fcntl.h>

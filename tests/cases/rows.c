@@ -1,8 +1,10 @@
 /*
- * The syscall table as the tests see it.  rows list: one line a row that can reach the supervisor (class, number,
- * name). rows all: the same of every row of this architecture.  rows call NR…: makes each of these calls with
- * arguments that name nothing (run inside; every one must be on record, and fail with its row's error if it is
- * refused).
+ * The syscall table as the tests see it.
+ *
+ *   rows list      one line for each row that can reach the supervisor: class, number, name
+ *   rows all       the same for every row of this architecture
+ *   rows call NR…  makes each of these calls with arguments that name nothing. To be run inside: every call must be on
+ *                  record, and a refused one must fail with the errno of its row
  */
 #include <errno.h>
 #include <stdbool.h>

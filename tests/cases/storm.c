@@ -1,8 +1,8 @@
 /*
- * Keeps the supervisor, or something its calls need, as busy as it can until somebody ends it; and what a neighbour
- * does meanwhile.
+ * Keeps the supervisor, or a resource that its calls need, as busy as possible until it is killed; and measures another
+ * run meanwhile.
  *
- *   cases-storm notify|output|fds|stop|fifos        for ever
+ *   cases-storm notify|output|fds|stop|fifos        never ends
  *   cases-storm median FILE MS TIMES                opens FILE for MS milliseconds: the median in ns, TIMES times
  */
 #include <errno.h>

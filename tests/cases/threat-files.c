@@ -1,4 +1,4 @@
-/* Threats 21 to 27, 31, 42: names that lie, aliases, procfs, descriptors used for more than they were opened for. */
+/* Threats 21 to 27, 31, 42: misleading names, aliases, procfs, descriptors used for more than they were opened for. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Threats 34-38 in a run that has a network: the sockets there are, at an outsider's ports, in every form of an address
- * and by every call that takes one; with addresses that change while they are looked at.
+ * Threats 34-38 in a run that has a network: every kind of socket, every form of an address and every call that takes
+ * one, with the ports of a process outside as targets; and addresses that change while they are judged.
  */
 #include <errno.h>
 #include <fcntl.h>

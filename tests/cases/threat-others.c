@@ -1,4 +1,4 @@
-/* Threats 8 to 10 and 15, 30: other processes as targets, handles, numbers nobody should reach. */
+/* Threats 8 to 10 and 15, 30: other processes as targets, file handles, pids and ids that must not be reachable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
- * What a program restricts itself by: it must hold for what is performed for it as well, or be refused. Each function
- * is a row of doc/security.md, "What a program restricts itself by".
+ * Restrictions that a program sets on itself: they hold for the calls that the supervisor performs for it as well, or
+ * are refused. Each function is a row of doc/security.md, "What a program restricts itself by".
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Threats 28 and 29 and what others use as load: blocking opens, storms of signals, a terminal. */
+/* Threats 28 and 29, and load for other tests: blocking opens, storms of signals, a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* Threat 39: unix sockets by path, from both sides, and the errand by which their descriptors are fetched. */
+/* Threat 39: unix sockets by path, from both sides, and the injected call by which their descriptors are fetched. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,5 @@
 /*
- * cases-without PROGRAM [ARG…]: runs PROGRAM below a filter that refuses pidfd_getfd(2), as Docker's does, and
- * nothing else.
+ * cases-without PROGRAM [ARG…]: runs PROGRAM under a filter that refuses only pidfd_getfd(2), as Docker's profile does.
  */
 #include <errno.h>
 #include <linux/filter.h>

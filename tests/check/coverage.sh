@@ -1,5 +1,5 @@
 #!/bin/sh
-# coverage.sh BUILDDIR: how much of each source the tests have run, from gcov's counts.
+# coverage.sh BUILDDIR: prints the line coverage of each source by the tests, from the counts of gcov.
 set -eu
 
 builddir=$1

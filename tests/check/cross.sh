@@ -1,7 +1,6 @@
 #!/bin/sh
-# cross.sh: compiles every source for aarch64, so that the code stays free of x86_64's sizes and names. Nothing is
-# linked: the libraries' headers are the host's, of which only those that do not depend on the architecture are shown to
-# the compiler.
+# cross.sh: compiles every source for aarch64, so that the code does not depend on x86_64's sizes and names. Nothing is
+# linked. The libraries' headers are the host's; the compiler sees only those that do not depend on the architecture.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99

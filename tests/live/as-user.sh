@@ -1,5 +1,6 @@
 #!/bin/bash
-# Root is not needed. The core of the live suite once more as an unprivileged user, who is in no group and no passwd.
+# Runs the core of the live suite (core.sh) again as an unprivileged user without supplementary groups and without a
+# passwd entry. Root is not needed for the tests themselves.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 [ "$(id -u)" = 0 ] || skip "not root: the whole suite runs as a user already"

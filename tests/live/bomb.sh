@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# For the tests of limits, after lib.sh: runs a case of cases-bomb inside, with its result in $T/result. METER: which
-# limit's meter a failure shows.
+# For the tests of limits; sourced after lib.sh. Runs a case of cases-bomb inside and writes its result to $T/result.
+# METER: the limit whose meter a failure prints.
 BOMB=$CASES/cases-bomb
 
 # bomb KIND MUCH [OPTION…]

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# For tests with something outside that must stay untouched; sourced after lib.sh. See canary.py.
+# For tests in which something outside must stay untouched; sourced after lib.sh. See canary.py.
 
 # canary_start: CANARY is its directory, CANARY_PID the process, canary NAME what it is called.
 canary_start()

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# For tests of the network; sourced after lib.sh. Servers are local, names are the policy's own ("resolve").
+# For tests of the network; sourced after lib.sh. Servers are local, and names are resolved by the policy itself
+# ("resolve").
 
 # net_ca NAME…: NET is a directory with ca.pem, and server.pem (key and certificate) for those names.
 net_ca()

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Samples what keeper and supervisor of a run hold; sourced after lib.sh. Root's alone: they are not dumpable.
+# Samples the memory and descriptors of keeper and supervisor; sourced after lib.sh. Needs root, since they are not
+# dumpable.
 
 # child_of PID: its first one. To look for it among all processes takes long where many hundreds run.
 child_of()

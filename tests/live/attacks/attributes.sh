@@ -1,6 +1,6 @@
 #!/bin/bash
-# Extended attributes take memory or disk that shows in no block and in no control group: they count for the disk limit,
-# and without one there is a bound all the same. Tried on a file system in memory, which bounds them least.
+# Extended attributes use memory or disk space that st_blocks and the control group do not show. They count towards the
+# disk limit, and are bounded without a limit, too. Tested on tmpfs, which restricts them least.
 . "$(dirname "$0")/../lib.sh"
 need jq
 M=$(mktemp -d /dev/shm/cg-live.XXXXXX 2>/dev/null) || skip "no /dev/shm"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a rule denies tells nothing but that: neither which names are below it, nor of what kind they are, whatever the
-# path goes on with; and the way there, be it a link of the program's own, is on record as denied.
+# A denied path reveals only that it is denied: not which names exist below it, nor their types, whatever the path
+# continues with. The walk to it is recorded as denied, even through a symbolic link that the program made.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"

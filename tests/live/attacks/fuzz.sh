@@ -1,8 +1,8 @@
 #!/bin/bash
-# Random calls with random arguments, from many threads: nothing outside is touched (a directory, a process, sockets of
-# four kinds), nothing hangs or crashes, and keeper and supervisor keep their memory and their descriptors. Once with
-# all layers, once with the first lock alone. ATTACK_SECONDS, ATTACK_SEED: for longer runs, under --enable-sanitizers
-# above all.
+# Random system calls with random arguments from many threads. Nothing outside is touched (a directory, a process,
+# sockets of four kinds), nothing hangs or crashes, and keeper and supervisor do not leak memory or file descriptors.
+# Once with all sandbox layers, once with the seccomp filter alone. ATTACK_SECONDS, ATTACK_SEED: for longer runs, above
+# all under --enable-sanitizers.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../canary.sh"
 . "$(dirname "$0")/../watch.sh"

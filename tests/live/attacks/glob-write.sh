@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where only globs grant, a directory is listed by a stand-in: what is made there is made on the host, and a link that
-# was listed once leads nowhere when a directory takes its place.
+# A directory below which only globs grant something is listed by a stand-in directory. Files created there are created
+# on the host. A symbolic link that was listed earlier leads nowhere after a directory replaced it.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/g/sub/c" "$T/outside" "$T/w"
 echo text >"$T/g/sub/c/x.txt"

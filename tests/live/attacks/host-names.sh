@@ -1,7 +1,7 @@
 #!/bin/bash
-# Names on the host that the program could have written: links and files that an earlier run, --setup, or another run in
-# the very moment puts where it may write choose nothing outside of that place: no grant, no file that callgate reads or
-# writes, no command, no interpreter. What has links elsewhere, or within that place, works as before.
+# Names on the host that the program could have written. Symbolic links and files that an earlier run, --setup or a
+# concurrent run leaves in a writable place affect nothing outside of that place: no grant, no file that callgate reads
+# or writes, no command, no interpreter. Links that lead elsewhere in the host, or stay within that place, keep working.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"

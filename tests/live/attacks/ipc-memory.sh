@@ -1,6 +1,6 @@
 #!/bin/bash
-# A limit of memory holds for System V IPC, too, which belongs to no process: it is there where the kernel counts it,
-# and not where memory is sampled.
+# The memory limit also covers System V IPC, which belongs to no process. It is available where the kernel accounts for
+# it, and absent where memory is sampled.
 . "$(dirname "$0")/../lib.sh"
 need jq
 layer ipcns || skip "no ipc namespace here"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A server that floods a stream with what flow control does not bound, to a client that does not read: egress stays
-# small, and other connections go on.
+# A server floods an HTTP/2 stream with frames that flow control does not bound, and the client does not read: egress
+# does not grow, and other connections go on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Without a network namespace: a listener that stops listening while a connect to it is under way must not lead the
-# connect to a service of the host's that listens at every address.
+# Without a network namespace: when a listener stops listening during a connect(2) to it, the connection must not reach
+# a service of the host that listens on the wildcard address.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

@@ -1,5 +1,6 @@
 #!/bin/bash
-# When memory runs out the program goes first: it cannot make itself as precious as its supervisor, by any of its names.
+# When memory runs out the kernel kills the program first. The program cannot lower its own oom_score_adj to that of the
+# supervisor, by any of its /proc names.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/w"
 # shellcheck disable=SC2016 # the inner shell's

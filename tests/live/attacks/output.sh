@@ -1,6 +1,6 @@
 #!/bin/bash
-# What --output keeps of a hostile workdir takes no more room than it took there: holes stay holes, and a file of
-# several names one file.
+# A copy of a hostile workdir by --output takes no more space than the workdir: sparse files stay sparse, and hard links
+# stay links to one file.
 . "$(dirname "$0")/../lib.sh"
 kept()
 {

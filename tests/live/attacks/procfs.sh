@@ -1,6 +1,6 @@
 #!/bin/bash
-# A procfs within a granted tree (a chroot's, a container's): its "self" is the supervisor that walks it. It is not
-# there.
+# A procfs within a granted tree (of a chroot or a container): its "self" would be the supervisor that walks it. It is
+# not visible to the program.
 . "$(dirname "$0")/../lib.sh"
 need unshare mount
 mkdir -p "$T/root/proc" "$T/w"

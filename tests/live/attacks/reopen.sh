@@ -1,6 +1,6 @@
 #!/bin/bash
-# A number that another thread gives a new meaning (dup2) while /proc/self/fd/N is opened: nothing becomes writable by
-# it.
+# Another thread replaces a file descriptor by dup2(2) while /proc/self/fd/N is opened: no file becomes writable by
+# that.
 . "$(dirname "$0")/../lib.sh"
 echo original >"$T/readonly"
 chmod 644 "$T/readonly"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The scratch space lies in a tree the program may write: it is not there, by no name, and nothing above it can be
-# moved.
+# The scratch directory lies in a tree that the program may write. The program cannot see it by any name, and cannot
+# move any directory above it.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/grant/mid"
 export TMPDIR=$T/grant/mid LIVE_MAY_LEAVE=1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A path that another thread rewrites while the kernel reads it again: of two scripts with one interpreter only the
-# approved one runs, and the log has no exec that was another's.
+# Another thread rewrites the path of an exec while the kernel reads it again. Of two scripts with the same interpreter
+# only the approved one runs, and the log has no exec of the other.
 . "$(dirname "$0")/../lib.sh"
 D=$(mktemp -d /root/cg-attack.XXXXXX 2>/dev/null || mktemp -d "$HOME/cg-attack.XXXXXX") || skip "no place for scripts"
 trap 'rm -rf "$D"; live_done' EXIT

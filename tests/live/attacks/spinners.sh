@@ -1,7 +1,6 @@
 #!/bin/bash
-# However many of its processes compute, a run ends when its time is over: with a processor's share for the supervisor
-# alone, and where the two have one share together (a container's control group). So it does when the supervisor does
-# nothing at all.
+# A run ends at its time limit however many of its processes use the CPU: with a share of CPU time for the supervisor
+# alone, with one share for both (the control group of a container), and when the supervisor is stopped.
 . "$(dirname "$0")/../lib.sh"
 need jq
 cat >"$T/spin.py" <<'EOP'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A task of the lowest priority on a busy processor: what it is made to do by single steps (O_PATH) takes long, and that
-# is no attack. Nor does it keep the supervisor from looking at the limits.
+# A thread of the lowest priority on a busy CPU. Injected system calls in it (for O_PATH) take long, which is not taken
+# for an attack, and does not keep the supervisor from checking the limits.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir -p "$T/w"

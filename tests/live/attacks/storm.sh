@@ -1,5 +1,6 @@
 #!/bin/bash
-# A timer that fires without end on a thread that is stepped through a call: the supervisor does not wait for it.
+# A timer fires endlessly on a thread in which a system call is injected step by step: the supervisor does not wait for
+# it.
 . "$(dirname "$0")/../lib.sh"
 hostile cases-attack storm
 exit 0

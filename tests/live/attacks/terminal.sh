@@ -1,5 +1,5 @@
 #!/bin/bash
-# A grant of "/" does not hold the caller's terminal: /dev stays the view's own.
+# A grant of "/" does not include the terminal of callgate's caller: /dev stays the one of the view.
 . "$(dirname "$0")/../lib.sh"
 need script
 cat >"$T/try.sh" <<'TRY'

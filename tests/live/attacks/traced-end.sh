@@ -1,5 +1,5 @@
 #!/bin/bash
-# A run that is ended while its threads are traced (calls that are made again for the program) ends at once, with its
+# A run that is ended while its threads are traced (for injected or restarted system calls) ends at once, with its
 # report.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What users get wrong: one clear message on stderr, the right exit status, nothing left behind.
+# Errors of users: each gives one clear message on stderr and the right exit status, and leaves nothing behind.
 . "$(dirname "$0")/../lib.sh"
 
 # refused NAME STATUS PATTERN COMMAND…: it ends with STATUS and says PATTERN (extended regex) in at most LINES lines.

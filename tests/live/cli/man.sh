@@ -1,5 +1,5 @@
 #!/bin/bash
-# The examples of callgate(1) are run as they stand, with callgate and the files they name at hand.
+# Runs the examples of callgate(1) literally, with callgate in PATH and the files that they name.
 . "$(dirname "$0")/../lib.sh"
 need mandoc jq
 /usr/bin/python3 -c 'import pandas, matplotlib' 2>/dev/null || skip "python3 lacks pandas or matplotlib"

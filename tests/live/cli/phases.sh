@@ -1,7 +1,6 @@
 #!/bin/bash
-# --setup and phases: what the setup fetched is there for the program, and nothing else of it: neither network nor
-# secret nor process; the program is not run unless the setup went well. With every layer, and without namespaces; as
-# another user.
+# --setup and phases: the program finds the files that the setup fetched, but not its network, secrets or processes. The
+# program does not run unless the setup succeeded. With every sandbox layer, without namespaces, and as another user.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq curl setsid

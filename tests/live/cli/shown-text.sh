@@ -1,6 +1,6 @@
 #!/bin/bash
-# What callgate tells people holds nothing that hides, moves or reorders other text, wherever it came from: names the
-# program chose, files, policies, the environment, an edited log. What it tells machines is the same JSON as before.
+# Output for people contains no characters that hide, move or reorder other text, whatever their source: names chosen by
+# the program, files, policies, the environment, an edited log. Output for machines is unchanged JSON.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# --user and the policy's "user": keeper, supervisor and program are that user, and so is what they make; what root
-# opened before stays root's. And without it: root without capabilities is held by modes like anybody.
+# --user and the policy's "user": keeper, supervisor and program run as that user, and own what they create. Files that
+# root opened before stay root's. Without --user: root without capabilities is subject to file modes like any user.
 . "$(dirname "$0")/../lib.sh"
 need setpriv jq
 RUN_UID=54987 # nobody else's on this machine, also when the suite runs as another user beside

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What the domain leaves to be executed follows the policy: subtrees, single files, globs, directories that the program
-# writes, loaders, interpreters of scripts. With the first lock open, so that only the second one answers; then each
-# program that could be run there runs under both locks as well.
+# The Landlock domain lets the program execute what the policy grants: subtrees, single files, globs, writable
+# directories, ELF interpreters, interpreters of scripts. First with a seccomp filter that allows everything, so that
+# only Landlock decides; then each of these programs runs under both.
 . "$(dirname "$0")/../lib.sh"
 need jq
 OPEN=$CASES/callgate-open

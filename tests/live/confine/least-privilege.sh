@@ -1,6 +1,6 @@
 #!/bin/bash
-# What keeper and supervisor are once a run is on: without privileges, secrets, foreign descriptors, core dumps; each
-# under a filter of its own; less likely to be killed for memory than the program.
+# Keeper and supervisor during a run: they have no privileges, no secrets, no inherited file descriptors and no core
+# dumps. Each has a seccomp filter of its own, and the OOM killer prefers the program.
 . "$(dirname "$0")/../lib.sh"
 need jq pgrep
 SECRET=canary-$RANDOM$RANDOM$RANDOM

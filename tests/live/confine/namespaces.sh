@@ -1,6 +1,6 @@
 #!/bin/bash
-# The run has namespaces of its own of every kind, the kernel resolves nothing there but the view, all of it dies with
-# the supervisor; and what a system does not permit is left out and said.
+# A run has its own namespace of every kind. In them the kernel resolves no path outside the view, and all processes die
+# with the supervisor. A namespace that the system does not permit is left out and reported.
 . "$(dirname "$0")/../lib.sh"
 need jq unshare setpriv awk
 [ -z "${LIVE_WITHOUT:-}" ] || skip "runs go without $LIVE_WITHOUT"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The second lock holds without the first: with a filter that lets everything through, and no namespaces, a hostile
-# program is left without a file and a connection. Three runs: that one; the control, in which Landlock is off as well
-# and all must be had; and the true program, which holds all of it and what Landlock alone cannot.
+# Landlock holds without the seccomp filter. With a filter that allows everything, and without namespaces, a hostile
+# program gets no file and no connection. Three runs: that one; a control run without Landlock, in which every attempt
+# must succeed; and the unmodified callgate, which denies everything, including what Landlock alone cannot.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../canary.sh"
 need jq "$PYTHON" setsid

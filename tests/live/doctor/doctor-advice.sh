@@ -1,5 +1,6 @@
 #!/bin/bash
-# What callgate doctor advises for containers is followed to the letter, with podman, and gets what it said was missing.
+# Follows the advice of callgate doctor for containers literally, with podman, and checks that the missing layers work
+# afterwards.
 . "$(dirname "$0")/../lib.sh"
 need podman unshare jq
 [ "$(id -u)" = 0 ] || skip "not root, which starts the container"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# callgate doctor: what it says is what runs do, where all layers are to be had and where they are not; it gives the
-# advice that applies, exits with 1 where no run works, and leaves nothing behind.
+# callgate doctor reports what runs really do, where all sandbox layers work and where they do not. It gives the advice
+# that applies, exits with 1 where no run works, and leaves nothing behind.
 . "$(dirname "$0")/../lib.sh"
 need jq unshare
 D=$T/doctor.json

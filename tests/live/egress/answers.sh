@@ -1,6 +1,7 @@
 #!/bin/bash
-# What servers answer comes to clients as without callgate: HTTP/1.0, no length, hints, trailers, events as they come,
-# an answer before the request is whole, 100-continue, pipelining; plain and in opened TLS.
+# Responses reach clients as they do without callgate: HTTP/1.0, no content length, early hints, trailers, server-sent
+# events, a response before the request is complete, 100-continue, pipelining. Over plain HTTP and with TLS
+# interception.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

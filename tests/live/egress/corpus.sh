@@ -1,7 +1,6 @@
 #!/bin/bash
-# Requests that two readers may understand differently (tests/cases/net_corpus*.py), through egress, to the servers that
-# people
-# have: what each of them says it has carried out is what is on record, request by request, in that order.
+# Sends requests that two parsers may understand differently (tests/cases/net_corpus*.py) through egress to widely used
+# servers. The requests that each server carried out must be those on record, one by one and in the same order.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq

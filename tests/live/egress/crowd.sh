@@ -1,6 +1,6 @@
 #!/bin/bash
-# A thousand connections at once, a request on each: what is on record is what the server saw, one open and one close
-# for each, and nothing is lost; in time. With a network namespace and without.
+# A thousand connections at once with a request on each. The audit log matches what the server saw, has one open and one
+# close for each connection, loses nothing, and all is done in time. With a network namespace and without.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

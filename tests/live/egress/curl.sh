@@ -1,6 +1,6 @@
 #!/bin/bash
-# curl, told of no proxy and of no authority: HTTP/1 and HTTP/2, both address families, large bodies both ways,
-# redirects, TLS passed on and TLS opened; and through the proxies for those who want one.
+# curl without options for a proxy or a certificate authority: HTTP/1 and HTTP/2, both address families, large bodies
+# both ways, redirects, TLS pass-through and interception. Then with explicit proxies.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Databases: redis-cli, whose server speaks no TLS, and psql with sslmode=require, whose protocol asks for TLS in its
-# own way.
+# Databases: redis-cli without TLS, and psql with sslmode=require, whose protocol negotiates TLS in its own way.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq redis-cli redis-server

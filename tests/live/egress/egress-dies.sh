@@ -1,6 +1,6 @@
 #!/bin/bash
-# Egress killed in the middle of a run, and egress that is stopped: the program is refused everything from then on, or
-# waits no longer than it asked to; what was open is on record as closed; the run ends.
+# Egress is killed or stopped during a run. After that every network operation is denied, or ends at the program's own
+# timeout. Open connections are recorded as closed, and the run ends.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq pgrep

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Egress and resolver from their start to their end: what they are, that they go with the run whoever dies, that a run
-# whose egress is killed has no network any more, and that the program neither sees nor reaches them.
+# Egress and resolver from start to end: their privileges; they end with the run whichever process dies; a run whose
+# egress was killed has no network any more; the program can neither see nor reach them.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq setsid

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where pidfd_getfd(2) is refused, as in most containers, sockets work all the same, and who meddles with it gains
-# nothing.
+# Where pidfd_getfd(2) is refused, as in most containers, sockets work all the same, and a program that interferes with
+# the replacement gains nothing.
 . "$(dirname "$0")/../lib.sh"
 printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$CASES/cases-without" "$CALLGATE" >"$T/callgate"
 chmod +x "$T/callgate"

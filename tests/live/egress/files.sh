@@ -1,6 +1,7 @@
 #!/bin/bash
-# What the program finds because of the network: names, trust in the run's authority (in place, by variables, for Java),
-# and what of the policy it comes before or after. With `minimal` as well, which grants nothing of /etc.
+# Files that a run with a network adds to the view: host names, trust in the run's authority (in place, by environment
+# variables, for Java), and their precedence over rules of the policy. Also with `minimal`, which grants nothing in
+# /etc.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq openssl

@@ -1,6 +1,6 @@
 #!/bin/bash
-# git over https and over ssh, as everywhere: git clone URL. Fetching by https is granted, pushing is not; by ssh both
-# are, where the policy supplies the hosts' keys and the client's.
+# git over https and over ssh, with a plain `git clone URL`. Over https the policy grants fetching and denies pushing;
+# over ssh it grants both, and supplies the host keys and the client's key.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need git jq

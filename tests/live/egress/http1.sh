@@ -1,6 +1,7 @@
 #!/bin/bash
-# HTTP/1.1 that is judged, plain and in opened TLS, between real clients and servers: as without callgate, request by
-# request on record; what must not go out is answered by us and reaches no server.
+# HTTP/1.1 requests are judged, in plain text and with TLS interception, between real clients and servers. Allowed
+# requests work as without callgate and are recorded one by one. Denied requests are answered by egress and reach no
+# server.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq nginx

@@ -1,5 +1,5 @@
 #!/bin/bash
-# HTTP/2 that is opened and judged: curl against nghttpd, and gRPC (trailers, streams, large messages, refusals).
+# HTTP/2 with TLS interception: curl with nghttpd, and gRPC (trailers, streams, large messages, denials).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq nghttpd

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Java's clients at opened endpoints, by the store of certificates that the run provides: HttpURLConnection, and
-# HttpClient by HTTP/1.1 and /2, and its websockets.
+# Java's clients with TLS interception, using the trust store that the run provides: HttpURLConnection, HttpClient over
+# HTTP/1.1 and HTTP/2, and websockets.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq java javac nghttpd curl

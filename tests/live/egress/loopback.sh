@@ -1,6 +1,6 @@
 #!/bin/bash
-# Servers and clients within one run, at granted ports; endpoints of UDP; what is refused, with its reason on record.
-# With a network namespace and without, and where pidfd_getfd(2) is refused.
+# Servers and clients within one run, at granted ports; UDP endpoints; denials, with their reasons on record. With a
+# network namespace and without, and where pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Names of the real world, with a name server of the test's own: what it says is not believed, and what it is asked is
-# only what was approved. In namespaces of the test's own, so that each packet can be seen.
+# Names that the DNS resolves, with a name server of the test's own. Its answers are not trusted, and it is asked for
+# approved names only. Runs in namespaces of the test's own, so that every packet can be captured.
 if [ -z "${NET_NAMES_INSIDE:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "SKIP: a name server at port 53 needs root"; exit 77; }
 	unshare --mount --net true 2>/dev/null || { echo "SKIP: no namespaces here"; exit 77; }

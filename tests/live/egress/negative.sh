@@ -1,7 +1,7 @@
 #!/bin/bash
-# What is refused to a program that has a network (network.md, "Negative"; threats 34-40): each is refused in time and
-# in a way the program understands, is on record with its reason, and reaches no server. And what looks like it but is
-# right, works. With a network namespace and without.
+# Denied network operations of a program that has a network (network.md, "Negative"; threats 34-40). Each is denied in
+# time and with an error that the program understands, is on record with its reason, and reaches no server. Similar
+# operations that are granted work. With a network namespace and without.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

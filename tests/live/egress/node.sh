@@ -1,5 +1,5 @@
 #!/bin/bash
-# Node's clients at opened endpoints: fetch, the https module with and without kept connections, http2, websockets.
+# Node's clients with TLS interception: fetch, the https module with and without keep-alive, http2, websockets.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq node nghttpd curl

@@ -1,6 +1,6 @@
 #!/bin/bash
-# npm against a registry of the test's own, at an opened endpoint, with the profile `npm`: packages that want others,
-# with a scope (an encoded slash in the path); to publish is refused.
+# npm with a registry of the test's own, TLS interception and the profile `npm`: packages with dependencies, a scoped
+# package (an encoded slash in the path); publishing is denied.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq node npm

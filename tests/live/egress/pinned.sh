@@ -1,6 +1,6 @@
 #!/bin/bash
-# Who trusts the server's own authority or certificate alone does not get through at an endpoint that is opened: it has
-# its error, the record its cause, the result an advice; with that advice taken (no "http") it works.
+# A client that trusts only the server's own authority or certificate fails with TLS interception: the client reports an
+# error, the audit log the cause, the result an advice. With that advice (no "http") it works.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq curl

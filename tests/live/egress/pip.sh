@@ -1,6 +1,6 @@
 #!/bin/bash
-# pip against an index of the test's own, at an opened endpoint, with the profile `pypi`: into a venv, a package that
-# wants another; into a directory, a package whose path is not granted.
+# pip with an index of the test's own, TLS interception and the profile `pypi`: installs a package with a dependency
+# into a venv, and fails to install a package whose path is not granted into a directory.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

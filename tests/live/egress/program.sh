@@ -1,6 +1,6 @@
 #!/bin/bash
-# callgate-egress is started by what needs it and by nothing else. Without it, with another build of it, or with one
-# that others may write, what needs it is refused.
+# callgate-egress is started only by runs that need it. Runs that need it are refused where it is missing, of another
+# build, or writable by others.
 . "$(dirname "$0")/../lib.sh"
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
 [ -e "$HELPER" ] || skip "no callgate-egress beside $CALLGATE"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Python's clients of HTTP at opened endpoints: urllib, requests, httpx, aiohttp, streams, websockets; by HTTP/1.1 and
-# /2.
+# Python's HTTP clients with TLS interception: urllib, requests, httpx, aiohttp, streams, websockets; over HTTP/1.1 and
+# HTTP/2.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq nghttpd curl

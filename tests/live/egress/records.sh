@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is on record of the network: one open and one close for each connection, whatever becomes of it; every request,
-# as the server saw them; the sums in the result.
+# The audit log of the network: one open and one close for each connection, however it ends; every request, as the
+# server saw it; the totals in the result.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

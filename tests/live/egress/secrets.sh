@@ -1,6 +1,6 @@
 #!/bin/bash
-# Secrets from everywhere: the server gets the values, the program placeholders; no value is in any process but egress,
-# nor in its environment, the log, the result, messages or any file.
+# Secrets from every source: the server receives the values, the program placeholders. No value is in the memory or
+# environment of any process but egress, in the log, the result, messages or any file.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

@@ -1,6 +1,6 @@
 #!/bin/bash
-# One of everything, by curl: a name, TLS passed on and TLS opened, plain HTTP, TCP, a refusal; with every layer and
-# without a network namespace.
+# One of each, by curl: a name, TLS pass-through and interception, plain HTTP, TCP, a denial. With every sandbox layer
+# and without a network namespace.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq

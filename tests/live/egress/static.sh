@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that bring their own resolver, without a shared library: a C program with musl, a Go program with its own
-# TLS, which trusts what the run's bundle says.
+# Programs with their own resolver and without shared libraries: a C program with musl, and a Go program with its own
+# TLS, which trusts the run's bundle of certificates.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

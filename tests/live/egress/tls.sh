@@ -1,6 +1,7 @@
 #!/bin/bash
-# TLS that is opened, seen by real clients: what the server chose is what they get, a server that cannot be trusted is
-# told by 502, and a client that does not trust the run's authority, or pins, is told apart, with advice in the result.
+# TLS interception as clients see it: they get the protocol that the server chose. A server with an invalid certificate
+# gives 502. A client that does not trust the run's authority, or pins a certificate, is detected and gets advice in the
+# result.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need curl jq openssl

@@ -1,5 +1,6 @@
 #!/bin/bash
-# wget, told of no proxy and of no authority: plain, TLS opened and passed on, a file in parts, redirects, refusals.
+# wget without options for a proxy or a certificate authority: plain HTTP, TLS interception and pass-through, range
+# requests, redirects, denials.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need wget jq

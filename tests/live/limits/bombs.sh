@@ -1,7 +1,6 @@
 #!/bin/bash
-# Fork, memory, descriptor and disk bombs, floods of output and of notifications, a storm of SIGSTOP, 64 blocked opens:
-# each ends by its limit, and meanwhile the median open of a neighbour takes less than three times what it takes
-# otherwise.
+# Fork, memory, descriptor and disk bombs, floods of output and of notifications, a storm of SIGSTOP, 64 blocked opens.
+# Each ends by its limit. Meanwhile the median open(2) of another run takes less than three times as long as usual.
 . "$(dirname "$0")/../lib.sh"
 need jq
 BOMB=$CASES/cases-bomb STORM=$CASES/cases-storm

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Control groups leave nothing: not after a run, not after many at once, and those of a keeper that was killed are taken
-# by the next run. Other tests may have groups of their own meanwhile: only this one's are looked at.
+# No control group is left behind by a run, or by many at once. Those of a killed keeper are removed by the next run.
+# Other tests may have control groups at the same time, so only those of this test are checked.
 . "$(dirname "$0")/../lib.sh"
 need jq pgrep
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The processor time limit holds over all processes together, living and reaped, with control groups and by samples.
+# The CPU time limit covers all processes together, living and reaped, with control groups and with sampling.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../bomb.sh"
 METER=cpu # read by bomb.sh

@@ -1,7 +1,6 @@
 #!/bin/bash
-# Two hundred sandboxes at once: all start, idle together, end well, and leave no process, control group or directory.
-# What keeper and supervisor of an idle one weigh is printed and bounded (proportional set size, so that shared pages
-# count once).
+# Two hundred sandboxes at once: all start, idle, end well, and leave no process, control group or directory. Prints and
+# bounds the memory of keeper and supervisor of an idle one (proportional set size, so that shared pages count once).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../watch.sh"
 need jq pgrep

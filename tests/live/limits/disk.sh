@@ -1,6 +1,6 @@
 #!/bin/bash
-# limits.disk: whatever way a program fills the disk, the run ends by the limit, and not much past it. And a program
-# that stays below it notices nothing.
+# limits.disk: in whatever way a program fills the disk, the run ends soon after it exceeded the limit. A program that
+# stays below the limit notices nothing.
 . "$(dirname "$0")/../lib.sh"
 need jq
 LIMIT_MIB=32

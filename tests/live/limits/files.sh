@@ -1,6 +1,6 @@
 #!/bin/bash
-# limits.file_size, open_files, audit and the bounds of output: hit, told, and not in the way below them. The disk has
-# limits/disk.sh.
+# limits.file_size, open_files, audit and the output limits: enforced and reported when exceeded, without effect below.
+# For the disk see limits/disk.sh.
 . "$(dirname "$0")/../lib.sh"
 need jq
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Memory that no process shows, where it is sampled: each way either ends the run or is refused, or its bound is shown.
-# The rows are those of doc/security.md, "What counts as memory".
+# Memory that belongs to no process, where memory is sampled: each way to use it ends the run, is refused, or has a
+# bound that is printed. The rows are those of doc/security.md, "What counts as memory".
 . "$(dirname "$0")/../lib.sh"
 need jq
 HOARD=$CASES/cases-hoard

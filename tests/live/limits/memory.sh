@@ -1,6 +1,6 @@
 #!/bin/bash
-# The memory limit, with control groups and by samples: a hit ends the run and is told from a crash, however the memory
-# is hidden; what is given back or shared is not counted against the program.
+# The memory limit, with control groups and with sampling: exceeding it ends the run and is told apart from a crash, in
+# whatever way the memory is allocated. Memory that was freed or is shared is not held against the program.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../bomb.sh"
 METER=memory # read by bomb.sh

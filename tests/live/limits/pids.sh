@@ -1,6 +1,6 @@
 #!/bin/bash
-# The limit of processes and threads: by a control group, by RLIMIT_NPROC in a user namespace, or by judging forks. It
-# is felt as EAGAIN, a fork bomb is held by it, and a neighbour goes on.
+# The limit of processes and threads: by a control group, by RLIMIT_NPROC in a user namespace, or by judging forks.
+# fork(2) fails with EAGAIN, a fork bomb is contained, and another run goes on.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../bomb.sh"
 METER=pids # read by bomb.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What keeper and supervisor weigh while a program runs: idle, after many calls, and with a network, whose libraries
-# they have no more use for by then. Proportional set sizes, so that shared pages count once.
+# Memory of keeper and supervisor while a program runs: idle, after many system calls, and with a network, whose
+# libraries they no longer need by then. Proportional set sizes, so that shared pages count once.
 . "$(dirname "$0")/../lib.sh"
 need jq pgrep
 [ "$(id -u)" = 0 ] || skip "smaps of processes that are not dumpable are root's"

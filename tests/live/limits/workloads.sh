@@ -1,5 +1,6 @@
 #!/bin/bash
-# Programs below every limit notice none of them: real work once more, with all limits set, byte for byte as natively.
+# Programs below every limit notice none of them: runs the workloads again with all limits set; the output is identical
+# to a native run.
 . "$(dirname "$0")/../lib.sh"
 
 export LIVE_OPTIONS="-t 10m --cpu 10m -m 8G --disk 4G --file-size 2G --pids 2000 --audit-limit 4G"

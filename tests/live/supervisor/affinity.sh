@@ -1,5 +1,5 @@
 #!/bin/bash
-# The masks of CPUs that a program and its children see are its own, whatever the supervisor does to be quick.
+# A program and its children see the CPU affinity masks that they set, whatever CPU placement the supervisor applies.
 . "$(dirname "$0")/../lib.sh"
 cpus=$("$PYTHON" -c 'import os; print(",".join(map(str, sorted(os.sched_getaffinity(0)))))')
 echo x >"$T/file"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The supervisor is killed at random moments under load: every effect that a program saw or that the file system shows
-# is in the log, the tree is dead within a second, the scratch space is removed. KILLS: how often.
+# The supervisor is killed at random moments under load. Every effect that a program saw or that the file system shows
+# is in the log, all processes are dead within a second, and the scratch directory is removed. KILLS: how often.
 . "$(dirname "$0")/../lib.sh"
 need jq
 

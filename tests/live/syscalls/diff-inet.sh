@@ -1,5 +1,5 @@
 #!/bin/bash
-# Internet sockets on loopback do inside what they do natively: with a network namespace and without, and where
+# Internet sockets on loopback behave inside as natively: with a network namespace, without one, and where
 # pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"

@@ -1,8 +1,7 @@
 #!/bin/bash
-# What ends with the last descriptor of a file (locks, a FIFO, a connection, IN_CLOSE) has ended inside, too, when
-# close(2)
-# returns: the supervisor holds nothing of what a call has given any more. Idle and beside busy loops, with all layers
-# and fewer, and where pidfd_getfd(2) is refused.
+# The effects of closing the last descriptor of a file (on locks, a FIFO, a connection, IN_CLOSE) have happened inside,
+# too, when close(2) returns: the supervisor keeps no descriptor of a finished call. With idle CPUs and busy ones, with
+# all sandbox layers and fewer, and where pidfd_getfd(2) is refused.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What is remembered of programs is not used for others: files that are run, changed in every way, and run again.
+# A cached decision about a program is not used for another one: files are executed, changed in every way, and executed
+# again.
 . "$(dirname "$0")/../lib.sh"
 need jq readelf
 mkdir "$T/ro" "$T/w" "$T/kinds"

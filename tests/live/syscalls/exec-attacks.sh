@@ -1,6 +1,6 @@
 #!/bin/bash
-# Execs and detours against a program that races them, executes from everywhere at once, and steps itself: as natively,
-# and no denied program runs.
+# exec and restarted system calls while the program races them, executes from many threads at once, and single-steps
+# itself: the behaviour is as natively, and no denied program runs.
 . "$(dirname "$0")/../lib.sh"
 attack=$CASES/cases-exec
 prepare()

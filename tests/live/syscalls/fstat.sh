@@ -1,6 +1,6 @@
 #!/bin/bash
-# fstat is left to the kernel where that tells of no path more than the view does: then it is not on record, its values
-# are right, and a path passed instead tells nothing. Wherever the kernel would tell more, it is judged as ever.
+# fstat(2) is left to the kernel where its result reveals no more of a path than the view does. Then it is not on
+# record, its values are right, and it reveals nothing when a path is passed instead. Everywhere else it is judged.
 # shellcheck disable=SC2016 # what is not expanded is jq's
 . "$(dirname "$0")/../lib.sh"
 need jq stat

@@ -1,6 +1,6 @@
 #!/bin/bash
-# How many system calls the supervisor makes for one of the program's, counted with strace on it: the speed of a call is
-# theirs, and one more is a mistake. As root only, whom strace may look at it.
+# Counts the system calls that the supervisor makes for one of the program's, with strace. They determine the speed of a
+# call, so one more is an error. Needs root, since strace must be allowed to trace the supervisor.
 . "$(dirname "$0")/../lib.sh"
 need strace
 [ "$(id -u)" = 0 ] || skip "strace of the supervisor needs root"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# No judged call ends with EINTR that natively never does: under timers whose handlers lack SA_RESTART every call that
-# names something, and dash, which would run the next program of the same name. What natively does end with EINTR still
-# does. INTERRUPTED_CALLS, INTERRUPTED_ROUNDS: the long form is 1000000 and 100000; INTERRUPTED_BUSY: as many loops
-# beside it.
+# No judged call ends with EINTR unless it does natively: under timers whose handlers lack SA_RESTART, every call that
+# takes a path, and dash, which would otherwise run the next program of the same name. Calls that natively end with
+# EINTR still do. INTERRUPTED_CALLS, INTERRUPTED_ROUNDS: 1000000 and 100000 for the long form. INTERRUPTED_BUSY: number
+# of busy loops next to it.
 . "$(dirname "$0")/../lib.sh"
 need jq
 case $(uname -m) in

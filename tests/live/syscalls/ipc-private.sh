@@ -1,6 +1,6 @@
 #!/bin/bash
-# System V IPC and POSIX queues are the run's own where it has an ipc namespace, and absent elsewhere; /dev/shm always
-# is its own.
+# System V IPC and POSIX message queues are private to a run with an ipc namespace, and absent in others. /dev/shm is
+# always private.
 . "$(dirname "$0")/../lib.sh"
 cp "$SRC/tests/cases/ipc.py" "$T/ipc.py"
 mkdir "$T/w" "$T/w2"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Programs and grants named through links of the host: /bin -> usr/bin, /bin/sh -> dash, a grant that is a link itself.
+# Programs and grants named through symbolic links of the host: /bin -> usr/bin, /bin/sh -> dash, a grant that is a
+# symbolic link itself.
 . "$(dirname "$0")/../lib.sh"
 
 says()

@@ -1,7 +1,6 @@
 #!/bin/bash
-# Trees of seven names are renamed, exchanged, linked and refilled at random under rules about these names. Whatever
-# happened, what the result says of the changes is what a comparison of before and after says, and what was denied is
-# still there, denied.
+# Renames, exchanges, links and fills trees of seven names at random, under rules about these names. Afterwards the
+# changes in the result equal a comparison of before and after, and what was denied still exists and is still denied.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Renaming a directory looks at nothing below it where no rule tells names apart: however large, deep or unreadable the
-# tree is, it moves as natively and no watcher sees it. What the result says of the changes is all the same complete.
+# Renaming a directory does not walk the tree below it where no rule distinguishes names in it. However large, deep or
+# unreadable the tree is, it is moved as natively and no inotify watch sees an access. The changes in the result are
+# complete all the same.
 . "$(dirname "$0")/../lib.sh"
 need jq git tar
 [ -x "$PYTHON" ] || skip "no $PYTHON"

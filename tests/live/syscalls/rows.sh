@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every row of the syscall table that can reach the supervisor does, and is on record under its name; and every row that
-# is performed has cases of its own. The list is the table itself.
+# Every row of the syscall table that can reach the supervisor does, and is on record under its name. Every row that is
+# performed has cases of its own. The list of rows is generated from the table.
 . "$(dirname "$0")/../lib.sh"
 
 "$CASES/cases-rows" list >"$T/rows" || die "cannot list the table"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What a program restricts itself by holds for what is performed for it as well, or is refused; and each refusal is on
-# record. doc/security.md, "What a program restricts itself by". Its own seccomp filters: threats/05-nested.sh.
+# A restriction that a program sets on itself also holds for the calls that the supervisor performs for it, or is
+# refused. Each refusal is on record. doc/security.md, "What a program restricts itself by". Its own seccomp filters:
+# threats/05-nested.sh.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"
 echo mine >"$T/w/file"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Where memory is sampled the supervisor copies for sendfile(2) to a TCP stream that does not wait. A file that takes
-# its time (here a FUSE file system that answers a read after two seconds) keeps only the thread that sends it, and no
-# other call of the run.
+# Where memory is sampled the supervisor copies for sendfile(2) to a non-blocking TCP socket. A slow file (here on a
+# FUSE file system that answers a read after two seconds) delays only the thread that sends it, and no other call of the
+# run.
 if [ "$(id -u)" = 0 ] && [ -z "${SENDFILE_INSIDE:-}" ] && unshare --mount true 2>/dev/null; then
 	SENDFILE_INSIDE=1 exec unshare --mount bash "$0" # what it mounts goes with it
 fi

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Signals and other processes' settings within the run: what the receiver is told, and every errno, as natively.
+# Signals and settings of other processes within the run: the siginfo that the receiver gets, and every errno, are as
+# natively.
 . "$(dirname "$0")/../lib.sh"
 need jq
 [ "$(uname -m)" = x86_64 ] || skip "the case has the numbers of x86-64"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 3: a binary that cannot be read, a process that cannot be looked into.
+# Threat 3: a binary that cannot be read, a process whose memory cannot be read.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/bin" && cp "$CASES/cases-threat" "$T/bin/prog" && chmod 0111 "$T/bin/prog"
 CG_OPTIONS=(-x "$T/bin")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 6: the supervisor dies: within a second nothing of the run is left.
+# Threat 6: the supervisor dies: within a second no process of the run is left.
 . "$(dirname "$0")/../lib.sh"
 mark=cg-mark-$$-$RANDOM
 mkdir "$T/w"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 7: what the caller had open does not reach the program.
+# Threat 7: file descriptors of callgate's caller do not reach the program.
 . "$(dirname "$0")/../lib.sh"
 echo the-secret >"$T/secret"
 # shellcheck disable=SC2094 # only held open

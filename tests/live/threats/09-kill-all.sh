@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 9: kill(-1) and process groups end at the run's border.
+# Threat 9: kill(-1) and signals to process groups do not leave the run.
 . "$(dirname "$0")/../lib.sh"
 sleep 600 & canary=$!
 hostile cases-threat killall

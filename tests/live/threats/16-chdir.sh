@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 16: a thread flips the path of a chdir between two directories. The program stands where the record says, and
-# nowhere that has no name in the view.
+# Threat 16: a thread flips the path of a chdir(2) between two directories. The working directory is the one on record,
+# and never one without a name in the view.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir -p "$T/w/a" "$T/w/b" "$T/s/a"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Threat 20: symlinks, renames and .. change places while names are resolved: nothing outside is seen or touched.
+# Threat 20: symbolic links, renames and ".." are exchanged while paths are resolved: nothing outside is seen or
+# touched.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/outside"
 echo the-secret >"$T/outside/secret"

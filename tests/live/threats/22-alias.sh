@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 22: hard links and renames give nothing a second, more powerful name.
+# Threat 22: hard links and renames give no file a second name with more rights.
 . "$(dirname "$0")/../lib.sh"
 mkdir -p "$T/w/locked"
 echo the-secret >"$T/w/locked/secret"

@@ -1,4 +1,4 @@
 #!/bin/bash
-# Threat 31: no room for the descriptor: EMFILE.
+# Threat 31: the file descriptor table is full: EMFILE.
 . "$(dirname "$0")/../lib.sh"
 hostile cases-threat full

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 32: the listener reaches the supervisor before anything can block on it: a run starts, again and again, on one
-# processor, without descriptors to spare, and where pidfd_getfd is refused (in-container.sh).
+# Threat 32: the listener reaches the supervisor before any call can block on it. A run starts, again and again, on one
+# CPU, with no spare file descriptors, and where pidfd_getfd(2) is refused (in-container.sh).
 . "$(dirname "$0")/../lib.sh"
 need taskset
 export LIVE_TIMEOUT=20

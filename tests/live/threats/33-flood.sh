@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 33: a flood of notifications from many threads, descriptors to the end of the table, and forks without end:
-# each is ended or held by its limit, and a neighbour works meanwhile. How much slower: limits/bombs.sh.
+# Threat 33: a flood of notifications from many threads, descriptors until the table is full, and endless forks. Each is
+# ended or bounded by its limit, and another run works meanwhile. How much slower: limits/bombs.sh.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir "$T/n" "$T/w"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threats 34-38 in a run that has a network: an outsider on the same machine is not reached, with a network namespace,
-# without, and where pidfd_getfd(2) is refused.
+# Threats 34-38 in a run that has a network: a process outside on the same machine cannot be reached, with a network
+# namespace, without one, and where pidfd_getfd(2) is refused.
 # shellcheck disable=SC2154 # tcp, udp, abstract: set by start_canary
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"

@@ -1,4 +1,4 @@
 #!/bin/bash
-# Threat 35: multipath TCP and its like, and listen(2) without bind(2).
+# Threat 35: multipath TCP and similar protocols, and listen(2) without bind(2).
 . "$(dirname "$0")/../lib.sh"
 hostile cases-threat mptcp

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 36, the other way: what binds a UDP socket without a granted bind lets nobody in, and what is granted does.
+# Threat 36, incoming: a UDP socket that was bound without a granted bind(2) receives nothing; a granted one does.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

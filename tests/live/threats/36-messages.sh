@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 36: an address in a message reaches nobody.
+# Threat 36: an address in a message (sendmsg) reaches no process outside.
 # shellcheck disable=SC2154 # tcp, udp, abstract: set by start_canary
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"

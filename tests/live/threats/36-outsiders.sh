@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 36: on a loopback that is shared nobody poses as the run's DNS, as an endpoint or as the program, and nothing
-# comes in by the errors of ICMP.
+# Threat 36: on a shared loopback no other user can pose as the run's DNS server, as an endpoint or as the program, and
+# ICMP errors carry nothing in.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../net.sh"
 need jq

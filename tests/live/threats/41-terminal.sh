@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threat 41: nothing is typed into the caller's terminal.
+# Threat 41: the program cannot inject input into the terminal of callgate's caller.
 . "$(dirname "$0")/../lib.sh"
 need script
 mkdir "$T/w" "$T/shell"

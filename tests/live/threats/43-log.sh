@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 43: the program cannot get at the log: not by its name, not by a directory that is granted, not by a
-# descriptor; where it could, nothing runs. The log has every attempt, with numbers without a gap.
+# Threat 43: the program cannot access the log: not by its name, a granted directory or a file descriptor. A run in
+# which it could does not start. The log has every attempt, numbered without gaps.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir "$T/w" "$T/log"

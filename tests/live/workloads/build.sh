@@ -1,5 +1,5 @@
 #!/bin/bash
-# gcc and make build this very project; every object and the program come out the same.
+# gcc and make build callgate itself; every object and the program are identical to a native build.
 . "$(dirname "$0")/../lib.sh"
 need gcc make
 [ -x "$SRC/configure" ] || skip "no configure script: run autogen.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# python3 with pandas, numpy and matplotlib: tables, numbers and the chart's very bytes.
+# python3 with pandas, numpy and matplotlib: tables and numbers; the chart is identical byte for byte.
 . "$(dirname "$0")/../lib.sh"
 "$PYTHON" -c 'import pandas, matplotlib' 2>/dev/null || skip "pandas and matplotlib are not installed"
 prepare()

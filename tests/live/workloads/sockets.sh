@@ -1,5 +1,5 @@
 #!/bin/bash
-# Programs that talk over unix sockets with a name: servers and clients in python and node, agents, credential caches.
+# Programs that communicate over named unix sockets: servers and clients in python and node, agents, credential caches.
 . "$(dirname "$0")/../lib.sh"
 need node git ssh-agent
 
