@@ -255,7 +255,8 @@ static int supervise_start(struct supervisor *supervisor)
 		error = launch_await(&options->launch, &supervisor->launch);
 	}
 	if (error == 0) {
-		namespaces_report_ready(options->namespaces); /* now, while the program waits for the verdict on its execve */
+		/* Now, while the program waits for the verdict on its execve. */
+		namespaces_report_ready(options->namespaces);
 		supervise_run(supervisor);
 		return 0;
 	}

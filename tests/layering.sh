@@ -1,8 +1,8 @@
 #!/bin/sh
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, "base/banned.h" is the last include of every .c file, headers have guards, and no file but the syscall table
-# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications. Lines have
-# at most 120 columns, in Markdown 100; a folder's README has at most 20 lines; files that Markdown names exist.
+# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications. Lines of
+# Markdown have at most 100 columns; a folder's README has at most 20 lines; files that Markdown names exist.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -131,7 +131,8 @@ LC_ALL=C awk '
 	# Names with an extension of ours, or below one of our folders, that are no pattern.
 	function is_file(name) {
 		return name ~ /^[a-z][A-Za-z0-9_.\/-]*$/ &&
-			(name ~ /[.](c|h|def|sh|py|mk|md|svg)$/ || (name ~ /\// && substr(name, 1, index(name, "/") - 1) in folders))
+			(name ~ /[.](c|h|def|sh|py|mk|md|svg)$/ ||
+			(name ~ /\// && substr(name, 1, index(name, "/") - 1) in folders))
 	}
 	# A document may leave out the folders before a name.
 	function exists(name,    path) {

@@ -39,7 +39,8 @@ tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_sup
 
 # On processes of the test's own.
 CPU_RIG = tests/unit/supervisor/cpu-rig.c tests/unit/supervisor/cpu-rig.h
-CPU_LIBS = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a $(tests_unit_syscalls_test_denials_LDADD)
+CPU_LIBS = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	$(tests_unit_syscalls_test_denials_LDADD)
 UNIT_TESTS += tests/unit/supervisor/test_cpu_affinity tests/unit/supervisor/test_cpu_placement
 tests_unit_supervisor_test_cpu_affinity_SOURCES = tests/unit/supervisor/test_cpu_affinity.c $(CPU_RIG)
 tests_unit_supervisor_test_cpu_affinity_LDADD = $(CPU_LIBS)
@@ -84,7 +85,8 @@ tests_unit_syscalls_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_vie
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/syscalls/test_inet_address
-tests_unit_syscalls_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_syscalls_test_inet_address_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a \
+	$(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/syscalls/test_inet_fence
 tests_unit_syscalls_test_inet_fence_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
@@ -149,7 +151,8 @@ UNIT_TESTS += tests/unit/cli/test_real
 tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
-tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c cli/host/places.h \
+tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c \
+	cli/host/places.h \
 	cli/host/real.c cli/host/real.h
 tests_unit_cli_test_places_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/policy/test_below
@@ -168,11 +171,16 @@ tests_unit_policy_test_compose_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_policy_test_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
 tests_unit_policy_test_schema_LDADD = $(POLICY_TEST_LIBS)
 
-UNIT_TESTS += tests/unit/keeper/test_capture tests/unit/keeper/test_stdin_relay tests/unit/keeper/test_scratch tests/unit/keeper/test_utf8
-tests_unit_keeper_test_stdin_relay_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_keeper_test_capture_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_keeper_test_scratch_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
-tests_unit_keeper_test_utf8_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a libcallgate_base.a $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/keeper/test_capture tests/unit/keeper/test_stdin_relay tests/unit/keeper/test_scratch \
+	tests/unit/keeper/test_utf8
+tests_unit_keeper_test_stdin_relay_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_base.a $(UNIT_LIBS)
+tests_unit_keeper_test_capture_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_base.a $(UNIT_LIBS)
+tests_unit_keeper_test_scratch_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_base.a $(UNIT_LIBS)
+tests_unit_keeper_test_utf8_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
+	libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/confine/test_landlock
 tests_unit_confine_test_landlock_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \

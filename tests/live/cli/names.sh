@@ -1,6 +1,6 @@
 #!/bin/bash
-# Names of hosts and accounts in a policy. callgate-egress is asked for accounts that are not in /etc/passwd: asking changes
-# nothing else of a run, and a run that can do without an answer does.
+# Names of hosts and accounts in a policy. callgate-egress is asked for accounts that are not in /etc/passwd. That does
+# not disturb the rest of the run, and what does not need an answer works without one.
 . "$(dirname "$0")/../lib.sh"
 need jq
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress

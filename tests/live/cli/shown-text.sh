@@ -125,6 +125,9 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 	fail "audit show --json: not our own lines"
 
 # Nobody else writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps.)
-(cd "$SRC" && find audit base cli confine doctor egress keeper policy supervisor syscalls view -name '*.c' -exec grep -nE '\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' {} + |
-	grep -vE '^base/shown.c|^confine/namespaces-unshare.c') >"$T/writers" && fail "text that does not go through text_show: $(cat "$T/writers")"
+(cd "$SRC" &&
+	find audit base cli confine doctor egress keeper policy supervisor syscalls view -name '*.c' -exec grep -nE \
+		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' {} + |
+	grep -vE '^base/shown.c|^confine/namespaces-unshare.c') >"$T/writers" &&
+		fail "text that does not go through text_show: $(cat "$T/writers")"
 exit $live_failed

@@ -5,7 +5,8 @@
 HELPER=$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress
 [ -e "$HELPER" ] || skip "no callgate-egress beside $CALLGATE"
 if [ -n "$(command -v objdump)" ]; then
-	objdump -p "$CALLGATE" | grep NEEDED | grep -E 'ssl|crypto|nghttp2' && fail "callgate loads the network's libraries"
+	objdump -p "$CALLGATE" | grep NEEDED | grep -E 'ssl|crypto|nghttp2' &&
+		fail "callgate loads the network's libraries"
 fi
 "$HELPER" </dev/null >"$T/out" 2>&1 && fail "callgate-egress does something by itself"
 grep -q 'a part of callgate' "$T/out" || fail "callgate-egress by itself: $(cat "$T/out")"
@@ -37,7 +38,8 @@ mkfifo "$T/in"
 children >"$T/children"
 grep callgate-egress "$T/children" && fail "a run without a network starts callgate-egress"
 children -p "$T/plain.json" >"$T/children"
-[ "$(grep -c 'callgate-egress egress $' "$T/children")" = 1 ] || fail "a run with a network: $(cat "$T/children" "$T/err")"
+[ "$(grep -c 'callgate-egress egress $' "$T/children")" = 1 ] ||
+	fail "a run with a network: $(cat "$T/children" "$T/err")"
 "$CALLGATE" check "$T/wild.json" >"$T/out" 2>&1 || fail "names: $(cat "$T/out")"
 "$CALLGATE" show -p "$T/wild.json" | grep -q xn--bcher-kva.example ||
 	fail "a name with other letters: $("$CALLGATE" show -p "$T/wild.json")"
@@ -58,10 +60,10 @@ cp "$CALLGATE" "$T/bin/callgate"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -- true || fail "without callgate-egress nothing runs"
 installed=$(strings -a "$CALLGATE" | grep -m 1 '^/[^ ]*/callgate$')
 if ! [ -e "$installed/callgate-egress" ]; then
-	refused "no callgate-egress" 'callgate-egress, which cannot be started' run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+	refused "no callgate-egress" 'callgate-egress, which cannot be started' "${net_run[@]}"
 fi
 cp /bin/true "$T/bin/callgate-egress"
-refused "another program" 'callgate-egress, which ended at once' run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
+refused "another program" 'callgate-egress, which ended at once' "${net_run[@]}"
 version=$("$CALLGATE" --version) version=${version#callgate }
 sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$HELPER" >"$T/bin/callgate-egress"
 refused "another version" "is of callgate ${version//?/9}" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true
@@ -89,11 +91,13 @@ chgrp 54321 "$T/bin/callgate-egress" 2>/dev/null || group=none
 if [ "${group:-}" != none ]; then
 	chgrp 54321 "$T/bin/callgate"
 	chmod g+w "$T/bin/callgate"
-	"$T/bin/callgate" "${net_run[@]}" 2>&1 | grep -q "$shown" || fail "what the program's own group may write is not started"
+	"$T/bin/callgate" "${net_run[@]}" 2>&1 | grep -q "$shown" ||
+		fail "what the program's own group may write is not started"
 	chmod g-w "$T/bin/callgate"
 	chgrp 54321 "$T/bin"
 	chmod g+w "$T/bin"
-	"$T/bin/callgate" "${net_run[@]}" 2>&1 | grep -q "$shown" || fail "what the directory's group may write is not started"
+	"$T/bin/callgate" "${net_run[@]}" 2>&1 | grep -q "$shown" ||
+		fail "what the directory's group may write is not started"
 	chmod +t "$T/bin" # and now they cannot replace the program
 	untrusted "what a group may write, in a directory where it cannot replace the program"
 	chmod 755 "$T/bin" && chgrp "$(id -g)" "$T/bin" "$T/bin/callgate"
@@ -128,7 +132,9 @@ if [ "$(id -u)" = 0 ] && [ -d "$(dirname "$installed")" ] && unshare -m true 2>/
 		net_run "$@" >"$5" 2>&1 && { echo "FAIL: used where a group may put another"; exit 1; }
 		grep -q "may be written by others" "$5" || { cat "$5"; exit 1; }
 		chgrp 54321 "$3" && chmod 775 "$3"
-		net_run "$@" >"$5" 2>&1 || { echo "FAIL: where the same group may replace the program: $(cat "$5")"; exit 1; }
-	' sh "$installed" "$HELPER" "$T/bin" "$T/plain.json" "$T/out" >"$T/said" 2>&1 || fail "installed: $(cat "$T/said")"
+		net_run "$@" >"$5" 2>&1 ||
+			{ echo "FAIL: where the same group may replace the program: $(cat "$5")"; exit 1; }
+	' sh "$installed" "$HELPER" "$T/bin" "$T/plain.json" "$T/out" >"$T/said" 2>&1 ||
+		fail "installed: $(cat "$T/said")"
 fi
 exit $live_failed

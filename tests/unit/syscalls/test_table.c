@@ -126,7 +126,8 @@ START_TEST(each_class_has_what_it_needs)
 		ck_assert_int_lt(row->intent, INTENT_MAX);
 		ck_assert_msg(row->class == ROW_FILTER || (!row->judged_in && !row->more && !row->hook), "%s: traits",
 			      row->name);
-		ck_assert_msg(!row->hook || row->judged_in || row->more, "%s: a hook for what is never notified", row->name);
+		ck_assert_msg(!row->hook || row->judged_in || row->more, "%s: a hook for what is never notified",
+			      row->name);
 		ck_assert_msg(!(row->self && row->self_terms), "%s: whatever the registers, and some", row->name);
 		ck_assert_msg(!(row->self & SELF_NEVER) || row->self == SELF_NEVER, "%s: never, and by some",
 			      row->name);
