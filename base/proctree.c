@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
@@ -43,18 +45,23 @@ static int proctree_next_name(DIR *dir, const char **ret_name)
 	return -errno;
 }
 
-int proctree_read(struct proctree *ret_tree)
+/* "." is opened anew: a procfs is held by an O_PATH descriptor, whose offset readdir(3) would share. */
+int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
-	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const char *name = NULL;
 	int r = dir ? 0 : -errno;
+
+	if (!dir && fd >= 0)
+		(void)close(fd);
 
 	*ret_tree = (struct proctree){0};
 	if (dir)
 		r = proctree_next_name(dir, &name);
 	while (r == 0 && name) {
 		pid_t pid = (pid_t)strtol(name, NULL, 10);
-		pid_t parent = pid > 0 ? procstat_parent(pid) : -ESRCH; /* not a process, or it has ended */
+		pid_t parent = pid > 0 ? procstat_parent_at(proc_fd, pid) : -ESRCH; /* not a process, or it has ended */
 
 		if (parent >= 0)
 			r = proctree_add(ret_tree, pid, parent);
@@ -64,6 +71,16 @@ int proctree_read(struct proctree *ret_tree)
 	if (ret_tree->count > 0)
 		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_by_pid);
 	return r;
+}
+
+int proctree_read(struct proctree *ret_tree)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (proc_fd >= 0)
+		return proctree_read_at(proc_fd, ret_tree);
+	*ret_tree = (struct proctree){0};
+	return -errno;
 }
 
 struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid)

@@ -24,10 +24,11 @@ struct proctree {
 };
 
 /*
- * Reads /proc. 0, or -errno with an incomplete *ret_tree, which a caller without a better source may use. Release with
+ * Reads /proc, or the procfs of proc_fd with its pids. 0, or -errno with an incomplete *ret_tree, which a caller without a better source may use. Release with
  * proctree_done in both cases.
  */
 int proctree_read(struct proctree *ret_tree);
+int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 
 /*
  * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A

@@ -82,7 +82,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && judge_memory)
 		r = memfds_create(&sandbox->memfds);
-	sandbox->locks.root = getpid();
+	locks_init(&sandbox->locks, options->host_proc_fd);
 	wanted.disk = sandbox->disk;
 	wanted.forks = sandbox->forks;
 	wanted.memfds = sandbox->memfds;

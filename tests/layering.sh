@@ -165,7 +165,6 @@ LC_ALL=C awk '
 		found++
 		next
 	}
-	columns($0) > 120 { complain(FILENAME ":" FNR ": more than 120 columns") }
 	END {
 		if (found <= 100) complain("only " found + 0 " lines of Markdown found")
 		exit failed

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/proctree.h"
 #include "syscalls/call/call.h"
 #include "syscalls/table/handlers.h"
@@ -51,17 +53,37 @@ static void count_line(const char *line, const struct proctree *tree, uint64_t *
 		++*of_processes;
 }
 
-bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
+/* The supervisor's own pid in a procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
+static pid_t locks_pid_at(int proc_fd)
+{
+	char text[16];
+	ssize_t len = readlinkat(proc_fd, "self", text, sizeof(text) - 1);
+
+	text[len > 0 ? len : 0] = '\0';
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+void locks_init(struct locks *locks, int proc_fd)
+{
+	pid_t outside = proc_fd >= 0 ? locks_pid_at(proc_fd) : 0;
+
+	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
+}
+
+bool locks_count(const char *name, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
 {
 	uint64_t of_processes = 0, of_files = 0, lines = 0;
-	FILE *file = fopen(path, "re");
+	int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
 	struct proctree tree;
 	char line[256];
 	bool whole;
 
+	if (!file && fd >= 0)
+		(void)close(fd);
 	if (!file)
 		return false;
-	if (proctree_read(&tree) == 0)
+	if (proctree_read_at(proc_fd, &tree) == 0)
 		proctree_mark(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
 		count_line(line, &tree, &of_processes, &of_files);
@@ -78,10 +100,12 @@ bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint6
 /* A file description may be in a message, so its owner is unknown: all count, up to what the run has added. */
 static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
+	_cleanup_close_ int own_fd = locks->proc_fd < 0 ? open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int proc_fd = locks->proc_fd < 0 ? own_fd : locks->proc_fd;
 	uint64_t of_processes, of_files;
 
 	locks->counted_ns = now_ns;
-	if (!locks_count("/proc/locks", locks->root, &of_processes, &of_files))
+	if (!locks_count("locks", proc_fd, locks->root, &of_processes, &of_files))
 		return;
 	locks->held = of_processes + (of_files < locks->of_files ? of_files : locks->of_files);
 	locks->added = 0;

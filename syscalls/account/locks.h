@@ -13,14 +13,20 @@
 #define LOCKS_MAX 16384u      /* of a run at a time: 4 MB */
 #define LOCKS_READ_MAX 65536u /* lines of /proc/locks; the time to read them grows with their square */
 
-/* Zero-initialise, then set root. */
 struct locks {
-	pid_t root;          /* the supervisor, whose descendants count */
+	int proc_fd;         /* borrowed: a procfs with "locks"; -1: /proc */
+	pid_t root;          /* the supervisor as that procfs numbers it. Its descendants' locks count */
 	uint64_t held;       /* at the last count */
 	uint64_t added;      /* since then, upper bound */
 	uint64_t of_files;   /* added by F_OFD_SETLK since the run began, upper bound */
 	uint64_t counted_ns; /* time of the last count */
 };
+
+/*
+ * Starts with no lock. proc_fd, borrowed: the procfs of another pid namespace, where there is one; -1: /proc. The run's
+ * own procfs has no "locks" where it is mounted with subset=pid.
+ */
+void locks_init(struct locks *locks, int proc_fd);
 
 /* True for commands (argument 1 of fcntl) that must be admitted. */
 bool locks_counts(uint64_t command);
@@ -29,9 +35,9 @@ bool locks_counts(uint64_t command);
 bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
- * Counts the locks in a file like /proc/locks: in *ret_of_processes those of root's descendants and of processes that
+ * Counts the locks in `name`, which is as "locks" of the procfs (an absolute path is itself): in *ret_of_processes those of root's descendants and of processes that
  * are gone; in *ret_of_files those of all file descriptions. False: too many lines, or unreadable.
  */
-bool locks_count(const char *path, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
+bool locks_count(const char *name, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
 
 #endif

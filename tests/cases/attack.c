@@ -1,4 +1,4 @@
-/* cases-attack NAME [ARG…]: attacks that succeeded once, to be run inside. 0: denied; 1: succeeded, and prints how. */
+/* cases-attack NAME [ARG…]: attacks that once succeeded, run inside. 0: denied; 1: succeeded, and prints how. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
- * What a program can do to the supervisor while that injects a system call into it: cases-exec CASE [ARG…]. The output
- * is the same natively.
+ * What a program can do to the supervisor while that injects a system call into it: cases-exec CASE [ARG…]. The
+ * output is the same natively.
  */
 #include <errno.h>
 #include <fcntl.h>

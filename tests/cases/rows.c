@@ -3,7 +3,7 @@
  *
  *   rows list      one line for each row that can reach the supervisor: class, number, name
  *   rows all       the same for every row of this architecture
- *   rows call NR…  makes each of these calls with arguments that name nothing. To be run inside: every call must be on
+ *   rows call NR…  makes each of these calls with arguments that name nothing. Run inside: every call must be on
  *                  record, and a refused one must fail with the errno of its row
  */
 #include <errno.h>

@@ -1,5 +1,6 @@
 /*
- * cases-without PROGRAM [ARG…]: runs PROGRAM under a filter that refuses only pidfd_getfd(2), as Docker's profile does.
+ * cases-without PROGRAM [ARG…]: runs PROGRAM under a filter that refuses only pidfd_getfd(2), as Docker's profile
+ * does.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -31,8 +31,8 @@ jq -n --arg refused "$refused" --arg newer "$newer" --argjson namespaces "$names
 top_srcdir=$SRC top_builddir=$BUILD "$SRC/tests/live/core.sh" copy "$T/tree" || die "cannot copy the tests"
 chmod 711 "$T"
 
-# contained COMMAND…: over this machine's own files, changes to which the container keeps to itself. The mount namespace
-# is for podman, which takes a cgroup2 mount at "unified" for a layout it cannot use.
+# contained COMMAND…: over this machine's own files, changes to which the container keeps to itself. The mount
+# namespace is for podman, which takes a cgroup2 mount at "unified" for a layout it cannot use.
 contained()
 {
 	# shellcheck disable=SC2016 # the inner shell's

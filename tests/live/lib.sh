@@ -237,8 +237,8 @@ audit_none()
 	[ -z "$found" ] || fail "there is an audit record with: $1: $found"
 }
 
-# hostile CASE [ARG…]: runs $CASES/CASE under `minimal` in a fresh workdir $T/w. It exits with 0 when every attempt was
-# refused, and prints what it got otherwise. CG_OPTIONS as above.
+# hostile CASE [ARG…]: runs $CASES/CASE under `minimal` in a fresh workdir $T/w. It exits with 0 when every attempt
+# was refused, and prints what it got otherwise. CG_OPTIONS as above.
 hostile()
 {
 	local case=$1 status

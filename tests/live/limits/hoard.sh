@@ -231,6 +231,11 @@ LIVE_WITHOUT=cgroups
 ends "without $LIVE_WITHOUT" "shared-cut 400" "leaderless 400" "sockets 400"
 TMPDIR=$M ends "without $LIVE_WITHOUT, tmpfs" "shm 60 -m 16M"
 refused "without $LIVE_WITHOUT" dev-zero EACCES memory_limit
+# The run's own /proc has no "locks": they are counted in callgate's, with the pids of that.
+refused "without $LIVE_WITHOUT" locks ENOLCK locks_limit
+bounded "without $LIVE_WITHOUT" locks
+hoard relocks 32
+is '.status == "ok" and .exit_code == 0' "without $LIVE_WITHOUT, relocks"
 ordinary "without $LIVE_WITHOUT"
 unset LIVE_WITHOUT
 

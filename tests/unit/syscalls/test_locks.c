@@ -14,6 +14,7 @@
 
 static char path[] = "/tmp/test_locks.XXXXXX";
 static pid_t child, gone;
+static int proc_fd;
 
 static pid_t start(void)
 {
@@ -37,6 +38,8 @@ static void setup(void)
 
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
+	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(proc_fd, 0);
 	child = start();
 	gone = start();
 	end(gone);
@@ -46,6 +49,7 @@ static void teardown(void)
 {
 	end(child);
 	(void)unlink(path);
+	(void)close(proc_fd);
 }
 
 static void put(FILE *file, const char *before, const char *kind, pid_t pid)
@@ -71,7 +75,7 @@ START_TEST(those_of_the_run_count)
 	put(file, "8: ", "OFDLCK", -1);
 	put(file, "9: -> ", "OFDLCK", -1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(locks_count(path, getpid(), &of_processes, &of_files));
+	ck_assert(locks_count(path, proc_fd, getpid(), &of_processes, &of_files));
 	ck_assert_uint_eq(of_processes, 4);
 	ck_assert_uint_eq(of_files, 2);
 }
@@ -86,8 +90,8 @@ START_TEST(what_cannot_be_read_is_not_counted)
 	for (unsigned i = 0; i < LOCKS_READ_MAX; i++)
 		put(file, "1: ", "POSIX ", 1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(!locks_count(path, getpid(), &of_processes, &of_files));
-	ck_assert(!locks_count("/nowhere", getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count(path, proc_fd, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count("/nowhere", proc_fd, getpid(), &of_processes, &of_files));
 }
 END_TEST
 
@@ -103,13 +107,14 @@ END_TEST
 /* This machine's own table: without locks of the run there is always room again. */
 START_TEST(room_is_found_again)
 {
-	struct locks locks = {.root = getpid()};
+	struct locks locks;
 
+	locks_init(&locks, -1);
 	for (unsigned i = 0; i < 4 * LOCKS_MAX; i++)
 		ck_assert(locks_admit(&locks, F_SETLK, i));
 	ck_assert_uint_eq(locks.of_files, 0);
 	/* Held when they were counted last, a moment ago: not counted again. */
-	locks = (struct locks){.root = getpid(), .held = LOCKS_MAX - 1};
+	locks = (struct locks){.proc_fd = -1, .root = getpid(), .held = LOCKS_MAX - 1};
 	ck_assert(!locks_admit(&locks, F_OFD_SETLK, 1000));
 	ck_assert_uint_eq(locks.of_files, 0);
 	ck_assert(locks_admit(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
