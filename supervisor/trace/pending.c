@@ -167,20 +167,19 @@ int pending_begin(struct tracer *tracer, const struct call *call, enum pending_s
 int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
 {
 	_cleanup_close_ int owned = carrier;
-	struct pending *pending;
+	struct pending *pending = NULL;
 	int r;
 
 	r = pending_begin(tracer, call, PENDING_ANSWERED, &pending);
-	if (r != 0)
+	if (!pending) /* r != 0 */
 		return r;
 	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
-		/* NOLINT(clang-analyzer-core*): as above. The caller ends the record */
-		pending->slot.seq = 0;
+		pending->slot.seq = 0; /* the caller ends the record */
 		pending_drop(tracer, pending);
 		return r;
 	}
-	pending->carrier = r; /* NOLINT(clang-analyzer-core*): as above */
+	pending->carrier = r;
 	*ret_pending = pending;
 	return 0;
 }
