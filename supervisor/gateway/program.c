@@ -109,13 +109,11 @@ static int program_settle(const struct handover *handover, int bytes_fd, int *re
 			  struct lockdown *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
-	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error;
+	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
 
-	*ret_resolver_fd = -1;
-	error = program_fork_resolver(handover, ret_resolver_fd);
 	if (error == 0)
 		error = lockdown_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
-	if (error < 0)
+	if (error != 0)
 		return error;
 	keep[2] = *ret_resolver_fd;
 	keep[3] = ret_lockdown->landlock_fd;
