@@ -55,8 +55,8 @@ cppcheck)
 	# shellcheck disable=SC2086,SC2090 # lists of words
 	cppcheck --quiet --std=c11 --library=posix,gnu --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress=resourceLeak --suppress=memleak \
-		--suppress=fgetpwentCalled --suppress=fgetgrentCalled --suppress=getgrnamCalled --suppress=getpwnamCalled \
-		--suppress=getpwuidCalled --suppress=leakReturnValNotUsed \
+		--suppress=fgetpwentCalled --suppress=fgetgrentCalled --suppress=getgrnamCalled \
+		--suppress=getpwnamCalled --suppress=getpwuidCalled --suppress=leakReturnValNotUsed \
 		--suppress=readdirCalled --error-exitcode=1 -j "$jobs" -D__x86_64__ $defines $sources
 	;;
 clang-tidy)
