@@ -29,10 +29,13 @@ static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
  * A name with a dot is looked up as it is. The host's search list would make other names of it, which no rule approves,
  * and send them to the network. (glibc keeps this option per thread; res_init re-reads resolv.conf.)
  */
-static void set_search(const char *host)
+static bool set_search(const char *host)
 {
-	if (res_init() == 0 && strchr(host, '.'))
+	if (res_init() < 0)
+		return false;
+	if (strchr(host, '.'))
 		_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+	return true;
 }
 
 static void resolve(const struct resolver_query *query, struct resolver_reply *reply)
@@ -41,8 +44,7 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	struct addrinfo *list = NULL;
 	int error;
 
-	set_search(query->host);
-	error = getaddrinfo(query->host, NULL, &hints, &list);
+	error = set_search(query->host) ? getaddrinfo(query->host, NULL, &hints, &list) : EAI_AGAIN;
 	if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY)
 		reply->error = -ENOENT;
 	else if (error)
