@@ -48,7 +48,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/vars.c \
 	policy/paths/below.c \
 	policy/paths/below.h \
-	policy/paths/borders.c \
 	policy/paths/canon.c \
 	policy/paths/decide.c \
 	policy/paths/decoy.c \
@@ -61,6 +60,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/mounts.c \
 	policy/paths/move.c \
 	policy/paths/move.h \
+	policy/paths/remaps.c \
 	policy/paths/tree.c \
 	policy/paths/tree.h \
 	policy/paths/ways.c \

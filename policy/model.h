@@ -80,10 +80,10 @@ struct policy {
 /* What the rules say about one path; see decide.c. */
 struct finding {
 	unsigned rights;
-	const struct rule *grant[3];    /* who gave READ, WRITE, EXEC */
+	const struct rule *grant[3];   /* the rules that grant READ, WRITE, EXEC */
 	const struct rule *deny;
 	const struct rule *exec_deny;
-	const struct tree_node *border; /* the innermost mount whose host path is not the enclosing one's */
+	const struct tree_node *remap; /* the innermost remapped mount at or above the path; NULL: none */
 };
 struct finding policy_find(const struct policy *policy, const char *path, size_t len);
 
@@ -135,10 +135,10 @@ void compile_names(struct compiler *compiler);
 const char *rule_outside(const struct rule *rule);
 /* index.c: the tree of names, before mounts. */
 void compile_index(struct compiler *compiler);
-/* mounts.c: mounts and links; marks the borders in the tree. */
+/* mounts.c: mounts and links; marks the remapped mounts in the tree. */
 void compile_mounts(struct compiler *compiler);
-/* borders.c: how mounts change the judging of what is below them. */
-void compile_borders(struct compiler *compiler);
+/* remaps.c: rights and aliases of remapped mounts. */
+void compile_remaps(struct compiler *compiler);
 /* net-compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
 /* settings.c: environment, limits, audit. */

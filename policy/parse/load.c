@@ -214,7 +214,7 @@ static void set_workdir(struct loader *loader)
 static void compile(struct loader *loader)
 {
 	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
-							     compile_borders};
+							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
 	set_workdir(loader);

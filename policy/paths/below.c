@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-static bool grants_writing(const struct tree_node *node, bool *ret_glob)
+static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 {
 	*ret_glob = false;
 	if (node->rights & POLICY_WRITE)
@@ -20,7 +20,7 @@ static bool grants_writing(const struct tree_node *node, bool *ret_glob)
 }
 
 /* The node's path, put together from its end. False when it is longer than any path. */
-static bool node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
+static bool below_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
 
@@ -49,7 +49,7 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	if (policy_rights(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
 	for (uint32_t i = 0; i < tree->count; i++)
-		if (grants_writing(&tree->node[i], &glob) && node_path(tree, i, name) &&
+		if (below_grants_writing(&tree->node[i], &glob) && below_node_path(tree, i, name) &&
 		    (path_below(name, path) || (glob && path_below(path, name))))
 			return true;
 	return false;

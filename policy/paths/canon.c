@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* a + "/" + b with one slash; b may be empty. In the arena. */
-static const char *join(struct compiler *compiler, const char *a, const char *b)
+static const char *canon_join(struct compiler *compiler, const char *a, const char *b)
 {
 	const char *text;
 
@@ -23,7 +23,7 @@ static const char *join(struct compiler *compiler, const char *a, const char *b)
 	return text;
 }
 
-static const char *real(struct compiler *compiler, const char *path)
+static const char *canon_realpath(struct compiler *compiler, const char *path)
 {
 	_cleanup_free_ char *found = compiler->host->realpath(compiler->host->ctx, path);
 
@@ -31,7 +31,7 @@ static const char *real(struct compiler *compiler, const char *path)
 }
 
 /* The canonical path of what exists of it, with what does not exist behind. NULL when memory ran out. */
-static const char *real_prefix(struct compiler *compiler, const char *path)
+static const char *canon_realpath_prefix(struct compiler *compiler, const char *path)
 {
 	char head[PATH_MAX];
 	size_t len = strlen(path);
@@ -40,11 +40,11 @@ static const char *real_prefix(struct compiler *compiler, const char *path)
 		return compiler_keep(compiler, path);
 	memcpy(head, path, len + 1);
 	for (;;) {
-		const char *found = real(compiler, head);
+		const char *found = canon_realpath(compiler, head);
 		char *slash;
 
 		if (found)
-			return join(compiler, found, path + strlen(head));
+			return canon_join(compiler, found, path + strlen(head));
 		slash = strrchr(head, '/');
 		if (compiler->no_memory || !slash || !head[1])
 			return compiler_keep(compiler, path);
@@ -53,7 +53,7 @@ static const char *real_prefix(struct compiler *compiler, const char *path)
 }
 
 /* real_prefix of the directory, the last name as it is: a link there is replaced by what the policy puts there. */
-static const char *real_parent(struct compiler *compiler, const char *path)
+static const char *canon_realpath_parent(struct compiler *compiler, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dir;
 
@@ -64,12 +64,12 @@ static const char *real_parent(struct compiler *compiler, const char *path)
 		compiler->no_memory = true;
 		return NULL;
 	}
-	dir = real_prefix(compiler, dir);
-	return dir ? join(compiler, dir, slash + 1) : NULL;
+	dir = canon_realpath_prefix(compiler, dir);
+	return dir ? canon_join(compiler, dir, slash + 1) : NULL;
 }
 
 /* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
-static bool split(struct compiler *compiler, struct rule *rule)
+static bool canon_split(struct compiler *compiler, struct rule *rule)
 {
 	const char *at = rule->name.path, *literal_end = at, *end;
 
@@ -96,7 +96,7 @@ static bool split(struct compiler *compiler, struct rule *rule)
 	return rule->literal != NULL;
 }
 
-static void compile_pattern(struct compiler *compiler, struct rule *rule)
+static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
 {
 	bool below = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 	int ret;
@@ -111,38 +111,38 @@ static void compile_pattern(struct compiler *compiler, struct rule *rule)
 }
 
 /* The host path of a name in the view below the workdir. */
-static const char *workdir_host(struct compiler *compiler, const char *name)
+static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
 	const char *rest = path_rest(name, compiler->policy->workdir);
 
-	return join(compiler, compiler->policy->workdir_host, rest ? rest : "");
+	return canon_join(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
 
 /*
  * Maps a canonical host path back into the workdir. The workdir's content may be the work of an earlier untrusted run:
  * a link in it must not turn "@workdir/out" into a grant for another place.
  */
-static const char *workdir_name(struct compiler *compiler, const struct rule *rule, const char *host)
+static const char *canon_workdir_virt(struct compiler *compiler, const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest(host, compiler->policy->workdir_host);
 
 	if (rest)
-		return join(compiler, compiler->policy->workdir, rest);
+		return canon_join(compiler, compiler->policy->workdir, rest);
 	compiler_fail(compiler, rule->where,
 		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
 		      host);
 	return NULL;
 }
 
-static bool is_grant(enum rule_kind kind)
+static bool canon_is_grant(enum rule_kind kind)
 {
 	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
 }
 
 /* A grant's path; of what the policy makes itself the directory that its name is in. */
-static const char *way_of(struct compiler *compiler, const struct rule *rule, const char *path)
+static const char *canon_way_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	const char *slash = is_grant(rule->kind) ? NULL : strrchr(path, '/');
+	const char *slash = canon_is_grant(rule->kind) ? NULL : strrchr(path, '/');
 
 	return !slash          ? path
 	       : slash == path ? "/"
@@ -150,64 +150,65 @@ static const char *way_of(struct compiler *compiler, const struct rule *rule, co
 }
 
 /* The way to the host path that the rule names. What a profile or @interpreter names can be done without. */
-static void add_way(struct compiler *compiler, const struct rule *rule, const char *path)
+static void canon_add_way(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, way_of(compiler, rule, path));
-	if ((rule->name.interpreter || rule->profile) && is_grant(rule->kind) && compiler->policy->ways)
+	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, canon_way_path(compiler, rule, path));
+	if ((rule->name.interpreter || rule->profile) && canon_is_grant(rule->kind) && compiler->policy->ways)
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
-static bool is_refused(const struct policy_host *host, const char *path)
+static bool canon_is_refused(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
 
-static void name_workdir(struct compiler *compiler, struct rule *rule)
+static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
-	const char *written = rule->literal, *host = workdir_host(compiler, written);
+	const char *written = rule->literal, *host = canon_workdir_host(compiler, written);
 
 	if (host && !deny)
-		add_way(compiler, rule, host);
-	if (host && is_grant(rule->kind) && is_refused(compiler->host, host)) {
+		canon_add_way(compiler, rule, host);
+	if (host && canon_is_grant(rule->kind) && canon_is_refused(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
 	if (host)
-		host = is_grant(rule->kind) || deny ? real_prefix(compiler, host) : real_parent(compiler, host);
+		host = canon_is_grant(rule->kind) || deny ? canon_realpath_prefix(compiler, host)
+							  : canon_realpath_parent(compiler, host);
 	if (!host)
 		return;
 	if (deny && !path_below(host, compiler->policy->workdir_host)) {
 		rule->alias = host; /* where the link leads is denied as well */
 		return;
 	}
-	rule->literal = workdir_name(compiler, rule, host);
+	rule->literal = canon_workdir_virt(compiler, rule, host);
 	rule->host = host;
 	if (deny && rule->literal && strcmp(rule->literal, written) != 0)
 		rule->alias = written;
 }
 
-static void name_host(struct compiler *compiler, struct rule *rule)
+static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal;
 
 	if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY)
-		add_way(compiler, rule, written);
-	if (is_grant(rule->kind)) {
-		rule->host = is_refused(compiler->host, written) ? NULL : real(compiler, written);
+		canon_add_way(compiler, rule, written);
+	if (canon_is_grant(rule->kind)) {
+		rule->host = canon_is_refused(compiler->host, written) ? NULL : canon_realpath(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY) {
-		rule->literal = real_prefix(compiler, written);
+		rule->literal = canon_realpath_prefix(compiler, written);
 		if (rule->literal && strcmp(rule->literal, written) != 0)
 			rule->alias = written;
 	} else {
-		rule->literal = real_parent(compiler, written);
+		rule->literal = canon_realpath_parent(compiler, written);
 	}
 }
 
 /* Where a redirect leads: rule->host, and in rule->alias the name the same place has in the view, if any. */
-static void name_target(struct compiler *compiler, struct rule *rule)
+static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	if (!rule->to.path)
 		return; /* a message was given */
@@ -216,31 +217,31 @@ static void name_target(struct compiler *compiler, struct rule *rule)
 		rule->host = rule->to.path;
 		return;
 	case PLACE_WORKDIR:
-		rule->host = workdir_host(compiler, rule->to.path);
+		rule->host = canon_workdir_host(compiler, rule->to.path);
 		if (rule->host)
 			compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
 		if (rule->host)
-			rule->host = real_prefix(compiler, rule->host);
+			rule->host = canon_realpath_prefix(compiler, rule->host);
 		if (rule->host)
-			rule->alias = workdir_name(compiler, rule, rule->host);
+			rule->alias = canon_workdir_virt(compiler, rule, rule->host);
 		return;
 	case PLACE_HOST:
 		break;
 	}
 	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
-	rule->host = real(compiler, rule->to.path);
+	rule->host = canon_realpath(compiler, rule->to.path);
 	rule->alias = rule->host;
 	if (!rule->host && !compiler->no_memory)
 		compiler_fail(compiler, rule->where,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
-static bool is_shown(const struct policy *policy, const char *host)
+static bool canon_is_shown(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
+		if (canon_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
 		    rule->host && path_below(host, rule->host))
 			return true;
 	}
@@ -248,13 +249,13 @@ static bool is_shown(const struct policy *policy, const char *host)
 }
 
 /* An interpreter in the workdir may be what an earlier run made there: it shows no more than what other rules show. */
-static void limit_interpreters(struct policy *policy)
+static void canon_limit_interpreters(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->name.interpreter && is_grant(rule->kind) && rule->host &&
-		    path_below(rule->host, policy->workdir_host) && !is_shown(policy, rule->host))
+		if (rule->name.interpreter && canon_is_grant(rule->kind) && rule->host &&
+		    path_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}
 }
@@ -264,15 +265,15 @@ void compile_names(struct compiler *compiler)
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		struct rule *rule = &compiler->policy->rule[i];
 
-		if (rule->overridden || !split(compiler, rule))
+		if (rule->overridden || !canon_split(compiler, rule))
 			continue;
-		compile_pattern(compiler, rule);
+		canon_compile_pattern(compiler, rule);
 		if (rule->literal && rule->name.place == PLACE_WORKDIR)
-			name_workdir(compiler, rule);
+			canon_resolve_workdir(compiler, rule);
 		else if (rule->literal)
-			name_host(compiler, rule);
+			canon_resolve_host(compiler, rule);
 		if (rule->kind == RULE_REDIRECT)
-			name_target(compiler, rule);
+			canon_resolve_target(compiler, rule);
 	}
-	limit_interpreters(compiler->policy);
+	canon_limit_interpreters(compiler->policy);
 }

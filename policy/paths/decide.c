@@ -1,4 +1,4 @@
-/* Judging: one walk over the path's components, no allocation, no I/O. */
+/* Judges a path: one walk over its components, no allocation, no I/O. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 
 #include "base/banned.h"
 
-/* Takes in what a directory or file on the way says. `rest` is the path below it. */
-static void visit(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
+/* Applies the rules of one node on the path. `rest` is the part of the path below it. */
+static void decide_visit(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
 {
-	if (node->border) { /* what was granted further up is about other content */
+	if (node->remapped) { /* grants from further up mean other content */
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
-		finding->border = node;
+		finding->remap = node;
 	}
 	finding->rights |= node->rights;
 	for (unsigned i = 0; i < 3; i++)
@@ -46,8 +46,9 @@ static void visit(const struct tree_node *node, const char *rest, size_t rest_le
 	}
 }
 
-/* Takes in what holds for a name wherever it appears. */
-static void visit_name(const struct tree *tree, uint64_t hash, const char *name, size_t len, struct finding *finding)
+/* Applies the denies of a name in any directory. */
+static void decide_visit_name(const struct tree *tree, uint64_t hash, const char *name, size_t len,
+			      struct finding *finding)
 {
 	uint32_t index = tree_child(tree, TREE_NAMES, hash, name, len);
 
@@ -59,17 +60,17 @@ static void visit_name(const struct tree *tree, uint64_t hash, const char *name,
 		finding->exec_deny = tree->node[index].exec_deny;
 }
 
-/* Walks the path; *ret_border_end is where the border's own path ends in it. */
-static struct finding walk(const struct tree *tree, const char *path, size_t len, size_t *ret_border_end)
+/* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
+static struct finding decide_walk(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
 {
 	struct finding finding = {0};
 	uint32_t index = TREE_ROOT;
 	size_t next;
 
-	*ret_border_end = 0;
+	*ret_remap_end = 0;
 	if (tree->count == 0 || len == 0 || path[0] != '/')
 		return finding;
-	visit(&tree->node[TREE_ROOT], path + 1, len - 1, &finding);
+	decide_visit(&tree->node[TREE_ROOT], path + 1, len - 1, &finding);
 	for (size_t at = 1; at < len; at = next) {
 		const char *slash = memchr(path + at, '/', len - at);
 		size_t end = slash ? (size_t)(slash - path) : len;
@@ -77,15 +78,15 @@ static struct finding walk(const struct tree *tree, const char *path, size_t len
 
 		next = end + 1;
 		if (tree->names >> (hash >> 58) & 1)
-			visit_name(tree, hash, path + at, end - at, &finding);
+			decide_visit_name(tree, hash, path + at, end - at, &finding);
 		if (index != TREE_NONE) {
 			index = tree_child(tree, index, hash, path + at, end - at);
 			if (index != TREE_NONE) {
 				const struct tree_node *node = &tree->node[index];
 
-				visit(node, end < len ? path + next : "", end < len ? len - next : 0, &finding);
-				if (finding.border == node)
-					*ret_border_end = end;
+				decide_visit(node, end < len ? path + next : "", end < len ? len - next : 0, &finding);
+				if (finding.remap == node)
+					*ret_remap_end = end;
 			}
 		}
 		if (index == TREE_NONE && !tree->names)
@@ -94,16 +95,16 @@ static struct finding walk(const struct tree *tree, const char *path, size_t len
 	return finding;
 }
 
-/* Denies on another name of the same object. A name too long to be checked counts as denied. */
-static void visit_alias(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
-			struct finding *finding)
+/* Applies denies on another name of the same object: alias + rest. A name too long to be checked is denied. */
+static void decide_visit_alias(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
+			       struct finding *finding)
 {
 	size_t alias_len = strlen(alias), unused;
 	struct finding other;
 	char name[PATH_MAX];
 
 	if (alias_len == 1)
-		alias_len = 0; /* the root: rest brings its slash */
+		alias_len = 0; /* the root: rest begins with its slash */
 	if (alias_len + rest_len >= sizeof(name)) {
 		finding->rights = 0;
 		return;
@@ -112,7 +113,7 @@ static void visit_alias(const struct tree *tree, const char *alias, const char *
 	memcpy(name + alias_len, rest, rest_len);
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
-	other = walk(tree, name, alias_len + rest_len, &unused);
+	other = decide_walk(tree, name, alias_len + rest_len, &unused);
 	if (other.deny)
 		finding->deny = other.deny;
 	if (other.exec_deny)
@@ -122,10 +123,10 @@ static void visit_alias(const struct tree *tree, const char *alias, const char *
 struct finding policy_find(const struct policy *policy, const char *path, size_t len)
 {
 	size_t end;
-	struct finding finding = walk(&policy->tree, path, len, &end);
+	struct finding finding = decide_walk(&policy->tree, path, len, &end);
 
-	for (unsigned i = 0; finding.border && i < 2 && finding.border->alias[i]; i++)
-		visit_alias(&policy->tree, finding.border->alias[i], path + end, len - end, &finding);
+	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
+		decide_visit_alias(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
 	if (finding.deny)
 		finding.rights = 0;
 	if (finding.exec_deny)
@@ -138,39 +139,39 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 	return policy_find(policy, path, len).rights;
 }
 
-static const char *label(const struct rule *rule)
+static const char *decide_label(const struct rule *rule)
 {
 	return rule ? rule->label : NULL;
 }
 
-static struct policy_decision refuse(int error, const struct rule *rule, const char *reason)
+static struct policy_decision decide_refuse(int error, const struct rule *rule, const char *reason)
 {
-	return (struct policy_decision){VERDICT_DENY, error, label(rule), reason};
+	return (struct policy_decision){VERDICT_DENY, error, decide_label(rule), reason};
 }
 
 struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	struct finding finding = policy_find(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
-	enum verdict verdict = finding.border ? finding.border->verdict : VERDICT_ALLOW;
+	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
 	const char *reason = verdict == VERDICT_ALLOW      ? "granted"
 			     : verdict == VERDICT_REDIRECT ? "redirected"
 							   : "provided";
 
 	if (finding.deny)
-		return refuse(EACCES, finding.deny, "denied_by_rule");
+		return decide_refuse(EACCES, finding.deny, "denied_by_rule");
 	if (!finding.rights)
-		return refuse(ENOENT, NULL, "not_granted");
+		return decide_refuse(ENOENT, NULL, "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
-		return refuse(EROFS, finding.grant[0], "read_only");
+		return decide_refuse(EROFS, finding.grant[0], "read_only");
 	if (want & POLICY_EXEC && finding.exec_deny)
-		return refuse(EACCES, finding.exec_deny, "exec_denied_by_rule");
+		return decide_refuse(EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
-		return refuse(EACCES, finding.grant[0], "not_executable");
-	return (struct policy_decision){verdict, 0, label(finding.grant[bit]), reason};
+		return decide_refuse(EACCES, finding.grant[0], "not_executable");
+	return (struct policy_decision){verdict, 0, decide_label(finding.grant[bit]), reason};
 }
 
-static bool globs_may_hold(const struct tree_node *node, const char *rest, size_t rest_len)
+static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
 {
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
@@ -197,10 +198,10 @@ bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
 		const char *slash;
 		size_t end;
 
-		if (globs_may_hold(&tree->node[index], path + at, len - at))
+		if (decide_globs_grant_below(&tree->node[index], path + at, len - at))
 			return true;
 		if (at >= len)
-			return tree->node[index].holds;
+			return tree->node[index].has_grant;
 		slash = memchr(path + at, '/', len - at);
 		end = slash ? (size_t)(slash - path) : len;
 		index = tree_child(tree, index, tree_hash(path + at, end - at), path + at, end - at);

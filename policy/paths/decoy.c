@@ -62,7 +62,7 @@ static const struct decoy decoys[] = {
 	{"*", {{PIECE_TEXT, "token = ", 0}, {PIECE_BASE64, NULL, 43}, {PIECE_TEXT, "\n", 0}}},
 };
 
-static bool is_named(const char *pattern, const char *name)
+static bool decoy_matches(const char *pattern, const char *name)
 {
 	size_t len = strlen(pattern), name_len = strlen(name);
 
@@ -74,7 +74,7 @@ static bool is_named(const char *pattern, const char *name)
 }
 
 /* xorshift64*: nothing here is secret, it only has to look like it. */
-static uint64_t next_random(uint64_t *state)
+static uint64_t decoy_random(uint64_t *state)
 {
 	*state ^= *state >> 12;
 	*state ^= *state << 25;
@@ -82,13 +82,13 @@ static uint64_t next_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 33;
 }
 
-static void make_up(struct buf *out, const struct piece *piece, uint64_t *state)
+static void decoy_generate(struct buf *out, const struct piece *piece, uint64_t *state)
 {
 	static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (size_t i = 0; i < piece->len; i++) {
-		uint64_t random = next_random(state);
+		uint64_t random = decoy_random(state);
 
 		if (piece->kind == PIECE_LINES && i % 70 == 46)
 			buf_puts(out, "\n");
@@ -108,12 +108,12 @@ const char *decoy_text(struct arena *arena, const char *path)
 	for (const char *c = path; *c; c++)
 		state = (state ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
 	state |= 1; /* the generator stands still at 0 */
-	while (!is_named(decoy->name, name))
+	while (!decoy_matches(decoy->name, name))
 		decoy++;
 	for (size_t i = 0; i < PIECES_MAX; i++) {
 		if (decoy->piece[i].text)
 			buf_puts(&out, decoy->piece[i].text);
-		make_up(&out, &decoy->piece[i], &state);
+		decoy_generate(&out, &decoy->piece[i], &state);
 	}
 	copy = out.failed || !out.data ? NULL : arena_dupn(arena, out.data, out.len);
 	buf_done(&out);

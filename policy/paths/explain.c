@@ -19,7 +19,7 @@ const struct policy_mount *policy_mount_of(const struct policy *policy, const ch
 }
 
 /* base and the rest below it. */
-static int join(const char *base, const char *rest, char out[PATH_MAX])
+static int explain_join(const char *base, const char *rest, char out[PATH_MAX])
 {
 	int len =
 		snprintf(out, PATH_MAX, "%s%s%s", strcmp(base, "/") == 0 && *rest ? "" : base, *rest ? "/" : "", rest);
@@ -33,10 +33,10 @@ int policy_host_path(const struct policy *policy, const char *path, char out[PAT
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return join(mount->host, path_rest(path, mount->virt), out);
+	return explain_join(mount->host, path_rest(path, mount->virt), out);
 }
 
-static const struct policy_link *link_of(const struct policy *policy, const char *path)
+static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->link_count; i++)
 		if (path_below(path, policy->link[i].path))
@@ -48,12 +48,12 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 {
 	char next[PATH_MAX];
 	const struct policy_link *link;
-	int len = join(path, "", out);
+	int len = explain_join(path, "", out);
 
-	for (unsigned i = 0; len >= 0 && (link = link_of(policy, out)); i++) {
+	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
 		if (i == LINKS_MAX)
 			return -ELOOP;
-		len = join(link->target, path_rest(out, link->path), next);
+		len = explain_join(link->target, path_rest(out, link->path), next);
 		if (len >= 0)
 			memcpy(out, next, (size_t)len + 1);
 	}

@@ -10,7 +10,7 @@ bool glob_is_wild(const char *name, size_t len)
 	return memchr(name, '*', len) != NULL;
 }
 
-static int compile_part(const char *name, size_t len, struct glob_part *part)
+static int glob_compile_part(const char *name, size_t len, struct glob_part *part)
 {
 	const char *star = memchr(name, '*', len), *second;
 
@@ -48,10 +48,10 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
 		end = strchrnul(pattern, '/');
 		if (parts == GLOB_PARTS_MAX)
 			return -E2BIG;
-		ret = compile_part(pattern, (size_t)(end - pattern), &part[parts]);
+		ret = glob_compile_part(pattern, (size_t)(end - pattern), &part[parts]);
 		if (ret < 0)
 			return ret;
-		/* "**" twice in a row says no more than once */
+		/* "**" twice in a row means the same as once */
 		if (part[parts].kind != GLOB_DEEP || parts == 0 || part[parts - 1].kind != GLOB_DEEP)
 			parts++;
 		if (!*end)
@@ -68,10 +68,10 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
 }
 
 /*
- * Greedy with one step back: when the text after a star fails, only the last star needs to take one byte more, because
- * what the earlier ones matched was the leftmost possibility already. At most text * pattern steps.
+ * Greedy matching that backtracks to the last star only: the earlier stars already match at the leftmost possible
+ * position, so that making them longer cannot help. At most len * pattern_len steps.
  */
-static bool match_wild(const char *pattern, size_t pattern_len, const char *name, size_t len)
+static bool glob_match_wild(const char *pattern, size_t pattern_len, const char *name, size_t len)
 {
 	size_t at = 0, in = 0, star = (size_t)-1, retry = 0;
 
@@ -104,7 +104,7 @@ bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
 	case GLOB_SUFFIX:
 		return len >= part->len && memcmp(name + len - part->len, part->text, part->len) == 0;
 	case GLOB_WILD:
-		return match_wild(part->text, part->len, name, len);
+		return glob_match_wild(part->text, part->len, name, len);
 	case GLOB_ANY:
 	case GLOB_DEEP:
 		return true;
@@ -112,8 +112,8 @@ bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
 	return false;
 }
 
-/* The component at *at, and the position of the next one (len + 1 after the last). */
-static size_t component(const char *path, size_t len, size_t at, size_t *ret_next)
+/* The length of the component at `at`. *ret_next is the position of the next one (len + 1 after the last). */
+static size_t glob_component_len(const char *path, size_t len, size_t at, size_t *ret_next)
 {
 	const char *slash = memchr(path + at, '/', len - at);
 	size_t size = slash ? (size_t)(slash - (path + at)) : len - at;
@@ -127,20 +127,20 @@ bool glob_match(const struct glob *glob, const char *path, size_t len)
 	size_t at = 0, in = 0, next, size, deep = (size_t)-1, retry = 0;
 
 	if (len == 0)
-		in = 1; /* no component at all */
+		in = 1; /* no component */
 	while (in <= len) {
-		size = component(path, len, in, &next);
+		size = glob_component_len(path, len, in, &next);
 		if (at < glob->parts && glob->part[at].kind == GLOB_DEEP) {
 			deep = at++;
 			retry = in;
 			if (at == glob->parts)
-				return true; /* a final "**" takes all the rest */
+				return true; /* a final "**" matches the rest */
 		} else if (at < glob->parts && glob_part_match(&glob->part[at], path + in, size)) {
 			at++;
 			in = next;
-		} else if (deep != (size_t)-1) { /* as in match_wild: the last "**" takes one component more */
+		} else if (deep != (size_t)-1) { /* as in glob_match_wild: the last "**" takes one component more */
 			at = deep + 1;
-			(void)component(path, len, retry, &next);
+			(void)glob_component_len(path, len, retry, &next);
 			in = retry = next;
 		} else {
 			return false;
@@ -160,7 +160,7 @@ bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
 			return false;
 		if (glob->part[at].kind == GLOB_DEEP)
 			return true;
-		size = component(path, len, in, &next);
+		size = glob_component_len(path, len, in, &next);
 		if (!glob_part_match(&glob->part[at], path + in, size))
 			return false;
 	}

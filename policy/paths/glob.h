@@ -1,6 +1,6 @@
 /*
- * Patterns over path components: "*" stands for any text within one component, a component "**" for any number of
- * components, none included. Everything else is literal; there is no escape.
+ * Patterns of paths in rules. "*" matches any text within one component. A component "**" matches any number of
+ * components, also none. Everything else is literal; there is no escape.
  */
 #ifndef CALLGATE_POLICY_PATHS_GLOB_H
 #define CALLGATE_POLICY_PATHS_GLOB_H
@@ -10,7 +10,7 @@
 
 #include "policy/arena.h"
 
-/* Bounds the work of one match: components of a path (at most 2048) times these. */
+/* A match takes at most this number times the path's components (at most 2048) steps. */
 #define GLOB_PARTS_MAX 64
 
 enum glob_kind {
@@ -24,7 +24,7 @@ enum glob_kind {
 
 struct glob_part {
 	enum glob_kind kind;
-	const char *text; /* without the star for PREFIX and SUFFIX; not NUL-terminated */
+	const char *text; /* PREFIX and SUFFIX: without the star; not NUL-terminated */
 	size_t len;
 };
 
@@ -33,22 +33,22 @@ struct glob {
 	size_t parts;
 };
 
-/* True when the component has a "*" in it. */
+/* True when the component contains a "*". */
 bool glob_is_wild(const char *name, size_t len);
 
 /*
- * Compiles a pattern without a leading slash. With `below`, whatever lies below a match is matched as well. Borrows the
- * text. 0, -EINVAL ("**" inside a word, no component, an empty one), -E2BIG (more than GLOB_PARTS_MAX), -ENOMEM.
+ * Compiles a pattern without a leading slash. With `below`, everything below a match is matched as well. Borrows the
+ * text. 0, -EINVAL ("**" inside a component, or an empty component), -E2BIG (more than GLOB_PARTS_MAX), -ENOMEM.
  */
 int glob_compile(struct arena *arena, const char *pattern, bool below, struct glob *ret_glob);
 
-/* True when the pattern matches all of the path, a text without leading slash ("" is no component). No allocation. */
+/* True when the pattern matches the whole path. The path has no leading slash; "" has no component. No allocation. */
 bool glob_match(const struct glob *glob, const char *path, size_t len);
 
-/* True when the path, or some path below it, could match. */
+/* True when the path or any path below it can match. */
 bool glob_may_match_below(const struct glob *glob, const char *path, size_t len);
 
-/* One component against one part. */
+/* True when one part matches one component. */
 bool glob_part_match(const struct glob_part *part, const char *name, size_t len);
 
 #endif

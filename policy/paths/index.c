@@ -5,12 +5,12 @@
 
 #include "base/banned.h"
 
-static bool is_deny(const struct rule *rule)
+static bool index_is_deny(const struct rule *rule)
 {
 	return rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 }
 
-static void add_deny(struct tree_node *node, const struct rule *rule)
+static void index_set_deny(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule **slot = rule->kind == RULE_DENY ? &node->deny : &node->exec_deny;
 
@@ -18,7 +18,7 @@ static void add_deny(struct tree_node *node, const struct rule *rule)
 		*slot = rule;
 }
 
-static void add_grant(struct tree_node *node, const struct rule *rule)
+static void index_add_grant(struct tree_node *node, const struct rule *rule)
 {
 	static const unsigned rights[RULE_MAX] = {
 		[RULE_READ] = POLICY_READ,
@@ -33,7 +33,7 @@ static void add_grant(struct tree_node *node, const struct rule *rule)
 }
 
 /* The node, so far as memory lasts. */
-static struct tree_node *node_at(struct compiler *compiler, const char *path)
+static struct tree_node *index_node(struct compiler *compiler, const char *path)
 {
 	struct policy *policy = compiler->policy;
 	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path);
@@ -44,7 +44,7 @@ static struct tree_node *node_at(struct compiler *compiler, const char *path)
 	return NULL;
 }
 
-static void add_to(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+static void index_add_rule(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
 	if (!node)
 		return;
@@ -56,20 +56,20 @@ static void add_to(struct compiler *compiler, struct tree_node *node, const stru
 			return;
 		}
 		node->glob[node->globs++] = rule;
-	} else if (is_deny(rule)) {
-		add_deny(node, rule);
+	} else if (index_is_deny(rule)) {
+		index_set_deny(node, rule);
 	} else {
-		add_grant(node, rule);
+		index_add_grant(node, rule);
 	}
 }
 
-static void add_at(struct compiler *compiler, const char *path, const struct rule *rule)
+static void index_add_at(struct compiler *compiler, const char *path, const struct rule *rule)
 {
-	add_to(compiler, node_at(compiler, path), rule);
+	index_add_rule(compiler, index_node(compiler, path), rule);
 }
 
 /* "**" and one plain name: looked up by the name's hash instead of tried as a pattern. */
-static bool add_name(struct compiler *compiler, const struct rule *rule)
+static bool index_add_name(struct compiler *compiler, const struct rule *rule)
 {
 	struct policy *policy = compiler->policy;
 	const struct glob *glob = &rule->glob;
@@ -82,19 +82,19 @@ static bool add_name(struct compiler *compiler, const struct rule *rule)
 	if (index == TREE_NONE)
 		compiler->no_memory = true;
 	else
-		add_deny(&policy->tree.node[index], rule);
+		index_set_deny(&policy->tree.node[index], rule);
 	return true;
 }
 
-static void mark_holding(struct compiler *compiler, struct tree_node *node)
+static void index_mark_grant(struct compiler *compiler, struct tree_node *node)
 {
-	while (node && !node->holds) {
-		node->holds = true;
+	while (node && !node->has_grant) {
+		node->has_grant = true;
 		node = node->parent == TREE_NONE ? NULL : &compiler->policy->tree.node[node->parent];
 	}
 }
 
-static size_t components(const char *path)
+static size_t index_count_components(const char *path)
 {
 	size_t count = 0;
 
@@ -104,19 +104,20 @@ static size_t components(const char *path)
 }
 
 /* As many names as there would be if no two rules had a directory in common. */
-static size_t most_nodes(const struct policy *policy)
+static size_t index_max_nodes(const struct policy *policy)
 {
 	size_t nodes = 1;
 
 	for (size_t i = 0; i < policy->rule_count; i++)
-		nodes += components(policy->rule[i].literal) + components(policy->rule[i].alias) +
-			 components(policy->rule[i].host) + 1;
+		nodes += index_count_components(policy->rule[i].literal) +
+			 index_count_components(policy->rule[i].alias) +
+			 index_count_components(policy->rule[i].host) + 1;
 	return nodes;
 }
 
 const char *rule_outside(const struct rule *rule)
 {
-	bool other = is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
+	bool other = index_is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
 
 	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
@@ -125,31 +126,31 @@ void compile_index(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
-	if (!tree_reserve(&policy->tree, &policy->arena, most_nodes(policy)))
+	if (!tree_reserve(&policy->tree, &policy->arena, index_max_nodes(policy)))
 		compiler->no_memory = true;
 	else
-		(void)node_at(compiler, "/"); /* there is a root even when nothing is granted */
+		(void)index_node(compiler, "/"); /* there is a root even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
 		struct rule *rule = &policy->rule[i];
 		bool made = rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 
 		if (rule->overridden)
 			continue;
-		if (is_deny(rule)) {
-			if (!rule->literal && !add_name(compiler, rule))
-				add_at(compiler, "/", rule);
+		if (index_is_deny(rule)) {
+			if (!rule->literal && !index_add_name(compiler, rule))
+				index_add_at(compiler, "/", rule);
 			if (rule->literal)
-				add_at(compiler, rule->literal, rule);
+				index_add_at(compiler, rule->literal, rule);
 			if (rule->alias)
-				add_at(compiler, rule->alias, rule);
+				index_add_at(compiler, rule->alias, rule);
 			if (rule_outside(rule))
-				add_at(compiler, rule_outside(rule), rule);
+				index_add_at(compiler, rule_outside(rule), rule);
 		} else if (rule->literal && (rule->host || made)) {
-			struct tree_node *node = node_at(compiler, rule->literal);
+			struct tree_node *node = index_node(compiler, rule->literal);
 
 			if (!made)
-				add_to(compiler, node, rule);
-			mark_holding(compiler, node);
+				index_add_rule(compiler, node, rule);
+			index_mark_grant(compiler, node);
 			rule->node = node ? (uint32_t)(node - policy->tree.node) : TREE_NONE;
 		}
 	}

@@ -1,4 +1,4 @@
-/* What the view is made of: one mount per name, parents first, nothing twice. */
+/* Computes the mounts and links of the view from the rules: one mount per name, parents first, none redundant. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,21 +8,22 @@
 
 #include "base/banned.h"
 
-static bool is_made(const struct rule *rule)
+/* True when the policy itself decides what the name shows; false for grants and denies. */
+static bool mounts_is_made(const struct rule *rule)
 {
 	return rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 }
 
-/* The literal part of the name as the rule wrote it. */
-static const char *written(struct compiler *compiler, const struct rule *rule)
+/* The literal part of the rule's name before links are resolved. */
+static const char *mounts_written_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
 	const char *text;
 
 	if (rule->name.place == PLACE_WORKDIR)
-		return rule->literal; /* links within the workdir are there for everyone to see */
+		return rule->literal; /* the view shows links within the workdir anyway */
 	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
-		len -= 2; /* a final "**" says no more than the directory */
+		len -= 2; /* a final "**" means the same as the directory */
 	if (len > 1 && rule->name.path[len - 1] == '/')
 		len--;
 	if (!rule->name.path[len])
@@ -33,7 +34,7 @@ static const char *written(struct compiler *compiler, const struct rule *rule)
 	return text;
 }
 
-static struct policy_mount mount_of(const struct rule *rule, const char *from)
+static struct policy_mount mounts_from_rule(const struct rule *rule, const char *from)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->name.place;
@@ -52,18 +53,19 @@ static struct policy_mount mount_of(const struct rule *rule, const char *from)
 	};
 }
 
-/* A second rule for a name that has its mount. */
-static void merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule, const char *from)
+/* Merges a second rule for the same name into its mount. */
+static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
+			 const char *from)
 {
-	struct policy_mount other = mount_of(rule, from);
+	struct policy_mount other = mounts_from_rule(rule, from);
 
-	if (is_made(rule)) { /* two files made something of it by different names: the later one holds */
+	if (mounts_is_made(rule)) { /* redirected or provided in two files, by different names: the later rule wins */
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
 		compiler_fail(compiler, rule->where, "%s is provided by the policy (%s); keep one of the two rules",
 			      mount->virt, mount->rule);
 	} else if (mount->redirect) {
-		return; /* rights on the name; where it leads stays as it is */
+		return; /* a grant on a redirected name adds rights and keeps the target */
 	} else if (strcmp(mount->host, other.host) != 0) {
 		compiler_fail(
 			compiler, rule->where,
@@ -77,21 +79,21 @@ static void merge(struct compiler *compiler, struct policy_mount *mount, const s
 	}
 }
 
-static void add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
+static void mounts_add(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
 	struct tree_node *node = &policy->tree.node[rule->node];
 
 	if (node->mount) {
-		merge(compiler, &policy->mount[node->mount - 1], rule, from);
+		mounts_merge(compiler, &policy->mount[node->mount - 1], rule, from);
 		return;
 	}
-	policy->mount[policy->mount_count++] = mount_of(rule, from);
+	policy->mount[policy->mount_count++] = mounts_from_rule(rule, from);
 	node->mount = (uint32_t)policy->mount_count;
 }
 
-/* Orders names so that what lies below a name follows it at once: "/" counts less than any other byte. */
-static int compare_mounts(const void *left, const void *right)
+/* Sorts each name directly before the names below it: "/" orders before any other byte. */
+static int mounts_compare(const void *left, const void *right)
 {
 	const char *a = ((const struct policy_mount *)left)->virt, *b = ((const struct policy_mount *)right)->virt;
 
@@ -102,8 +104,8 @@ static int compare_mounts(const void *left, const void *right)
 	return (*a == '/' ? 1 : (unsigned char)*a * 2) - (*b == '/' ? 1 : (unsigned char)*b * 2);
 }
 
-/* True when the mount shows just what the enclosing one shows at its name. */
-static bool same_content(const struct policy_mount *outer, const struct policy_mount *inner)
+/* True when the inner mount shows the same host path that the outer one shows at its name. */
+static bool mounts_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
 	const char *virt = path_rest(inner->virt, outer->virt), *host;
 
@@ -114,10 +116,10 @@ static bool same_content(const struct policy_mount *outer, const struct policy_m
 }
 
 /*
- * The innermost mount that holds this name, which follows the first `count` of them in their order; as index + 1, 0:
- * none. It is the last one, or one that holds that one: outer[] has which those are.
+ * Index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. `virt` sorts after them, so it
+ * is the last of them or one that encloses the last: outer[i] is index + 1 of the mount that encloses mount i.
  */
-static size_t enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
+static size_t mounts_enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
 		const char *rest = path_rest(virt, mounts[count - 1].virt);
@@ -129,17 +131,18 @@ static size_t enclosing(const struct policy_mount *mounts, const size_t *outer, 
 	return count;
 }
 
-static void drop_covered(struct policy *policy, size_t *outer)
+/* Removes mounts that change nothing, and fills outer[]. */
+static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		size_t in = enclosing(policy->mount, outer, kept, mount->virt);
+		size_t in = mounts_enclosing(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
-		/* a mount that brings a link's name is kept for it */
-		if (holder && !holder->filtered && !mount->redirect && same_content(holder, mount) &&
+		/* a mount whose name was written through a link is kept for that link */
+		if (holder && !holder->filtered && !mount->redirect && mounts_same_content(holder, mount) &&
 		    strcmp(mount->written, mount->virt) == 0)
 			continue;
 		outer[kept] = in;
@@ -150,8 +153,8 @@ static void drop_covered(struct policy *policy, size_t *outer)
 
 /* ---- links ---- */
 
-/* Cuts the last component off; false when only the root would be left. */
-static bool cut(char *path)
+/* Removes the last component; false when only the root would be left. */
+static bool mounts_cut_last(char *path)
 {
 	char *slash = strrchr(path, '/');
 
@@ -161,22 +164,22 @@ static bool cut(char *path)
 	return true;
 }
 
-static const char *last(const char *path)
+static const char *mounts_last_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash : path;
 }
 
-/* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as long as the host agrees. */
-static void shorten(struct compiler *compiler, char *path, char *target)
+/* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as far as the host's own links lead the same way. */
+static void mounts_shorten_link(struct compiler *compiler, char *path, char *target)
 {
 	_cleanup_free_ char *shorter = strdup(path), *shorter_target = strdup(target);
 
-	while (shorter && shorter_target && strcmp(last(shorter), last(shorter_target)) == 0) {
+	while (shorter && shorter_target && strcmp(mounts_last_name(shorter), mounts_last_name(shorter_target)) == 0) {
 		_cleanup_free_ char *found = NULL;
 
-		if (!cut(shorter) || !cut(shorter_target))
+		if (!mounts_cut_last(shorter) || !mounts_cut_last(shorter_target))
 			return;
 		found = compiler->host->realpath(compiler->host->ctx, shorter);
 		if (!found || strcmp(found, shorter_target) != 0)
@@ -186,7 +189,7 @@ static void shorten(struct compiler *compiler, char *path, char *target)
 	}
 }
 
-static void add_link(struct compiler *compiler, const struct rule *rule, const char *from)
+static void mounts_add_link(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
 	char *path, *target;
@@ -196,7 +199,7 @@ static void add_link(struct compiler *compiler, const struct rule *rule, const c
 	path = arena_dup(&policy->arena, from);
 	target = arena_dup(&policy->arena, rule->literal);
 	if (path && target)
-		shorten(compiler, path, target);
+		mounts_shorten_link(compiler, path, target);
 	for (size_t i = 0; path && i < policy->link_count; i++)
 		if (strcmp(policy->link[i].path, path) == 0)
 			return;
@@ -209,8 +212,8 @@ static void add_link(struct compiler *compiler, const struct rule *rule, const c
 	policy->link[policy->link_count++] = (struct policy_link){path, target};
 }
 
-/* Makes mounts of the rules of one sort: what the policy makes goes first, grants join. */
-static void add_mounts(struct compiler *compiler, bool made)
+/* Adds the mounts of redirects, provided files and decoys (`made`), or those of grants. */
+static void mounts_add_all(struct compiler *compiler, bool made)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->no_memory && !compiler->failed; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
@@ -218,18 +221,18 @@ static void add_mounts(struct compiler *compiler, bool made)
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
 
-		if (rule->overridden || deny || !rule->literal || !content || is_made(rule) != made)
+		if (rule->overridden || deny || !rule->literal || !content || mounts_is_made(rule) != made)
 			continue;
-		from = written(compiler, rule);
+		from = mounts_written_name(compiler, rule);
 		if (!from)
 			return;
-		add_mount(compiler, rule, from);
-		add_link(compiler, rule, from);
+		mounts_add(compiler, rule, from);
+		mounts_add_link(compiler, rule, from);
 	}
 }
 
-/* What judging has to know of the mounts, at their names in the tree. */
-static void mark_borders(struct policy *policy, const size_t *outer)
+/* Sets the fields of tree nodes that depend on mounts. */
+static void mounts_mark_remaps(struct policy *policy, const size_t *outer)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
@@ -237,7 +240,7 @@ static void mark_borders(struct policy *policy, const size_t *outer)
 		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
 
 		node->mount = (uint32_t)i + 1;
-		node->border = holder ? !same_content(holder, mount)
+		node->remapped = holder ? !mounts_same_content(holder, mount)
 				      : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
 		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
 				: mount->redirect                   ? VERDICT_REDIRECT
@@ -255,14 +258,14 @@ void compile_mounts(struct compiler *compiler)
 		compiler->no_memory = true;
 		return;
 	}
-	add_mounts(compiler, true);
-	add_mounts(compiler, false);
+	mounts_add_all(compiler, true);
+	mounts_add_all(compiler, false);
 	if (compiler->failed || compiler->no_memory)
 		return;
 	if (policy->mount_count)
-		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), compare_mounts);
-	drop_covered(policy, outer);
+		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare);
+	mounts_drop_redundant(policy, outer);
 	for (size_t i = 0; i < policy->tree.count; i++)
 		policy->tree.node[i].mount = 0;
-	mark_borders(policy, outer);
+	mounts_mark_remaps(policy, outer);
 }

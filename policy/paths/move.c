@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 #define STATE_WORDS 2
-#define NAMES_MAX 3               /* of one directory: its own and a border's aliases */
+#define NAMES_MAX 3               /* of one directory: its own and a remap's aliases */
 #define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has three literal parts: where it leads, as written, and outside */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
@@ -34,7 +34,7 @@ struct side {
 	const char *name[NAMES_MAX];
 	size_t names;
 	unsigned rights;   /* of grants of whole trees */
-	size_t border_len; /* of the innermost border: grants above it are about other content */
+	size_t remap_len; /* of the innermost remap: grants above it are about other content */
 	char alias[NAMES_MAX - 1][PATH_MAX];
 };
 
@@ -45,58 +45,58 @@ struct progress {
 	size_t pendings;
 };
 
-static bool has_state(const struct states *states, size_t at)
+static bool move_states_has(const struct states *states, size_t at)
 {
 	return states->word[at / 64] >> (at % 64) & 1;
 }
 
-static void add_state(struct states *states, size_t at)
+static void move_states_add(struct states *states, size_t at)
 {
 	states->word[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
 /* "**" may stand for no component at all: what follows it may come next as well. */
-static void close_states(const struct glob *glob, struct states *states)
+static void move_states_close(const struct glob *glob, struct states *states)
 {
 	for (size_t i = 0; i < glob->parts; i++)
-		if (has_state(states, i) && glob->part[i].kind == GLOB_DEEP)
-			add_state(states, i + 1);
+		if (move_states_has(states, i) && glob->part[i].kind == GLOB_DEEP)
+			move_states_add(states, i + 1);
 }
 
-static struct states states_first(const struct glob *glob)
+static struct states move_states_first(const struct glob *glob)
 {
 	struct states states = {0};
 
-	add_state(&states, 0);
-	close_states(glob, &states);
+	move_states_add(&states, 0);
+	move_states_close(glob, &states);
 	return states;
 }
 
-static struct states states_step(const struct glob *glob, const struct states *from, const char *name, size_t len)
+static struct states move_states_step(const struct glob *glob, const struct states *from, const char *name, size_t len)
 {
 	struct states states = {0};
 
 	for (size_t i = 0; i < glob->parts; i++) {
-		if (!has_state(from, i))
+		if (!move_states_has(from, i))
 			continue;
 		if (glob->part[i].kind == GLOB_DEEP)
-			add_state(&states, i);
+			move_states_add(&states, i);
 		else if (glob_part_match(&glob->part[i], name, len))
-			add_state(&states, i + 1);
+			move_states_add(&states, i + 1);
 	}
-	close_states(glob, &states);
+	move_states_close(glob, &states);
 	return states;
 }
 
 /* The positions after `rest`, a path without leading slash. */
-static struct states states_after(const struct glob *glob, const char *rest)
+static struct states move_states_after(const struct glob *glob, const char *rest)
 {
-	struct states states = states_first(glob);
+	struct states states = move_states_first(glob);
 
 	while (*rest) {
 		size_t len = strcspn(rest, "/");
 
-		states = states_step(glob, &states, rest, len);
+		states = move_states_step(glob, &states, rest, len);
 		rest += len + (rest[len] == '/');
 	}
 	return states;
@@ -104,8 +104,8 @@ static struct states states_after(const struct glob *glob, const char *rest)
 
 /* ---- the directory ---- */
 
-/* Another name of the border's content. One that is too long is nobody's name: judging refuses everything there. */
-static void add_alias(struct side *side, const char *alias, const char *rest)
+/* Another name of the remap's content. One that is too long is nobody's name: judging refuses everything there. */
+static void move_add_alias(struct side *side, const char *alias, const char *rest)
 {
 	char *out = side->alias[side->names - 1];
 	int len = snprintf(out, PATH_MAX, "%s%s", strcmp(alias, "/") == 0 && *rest ? "" : alias, rest);
@@ -115,23 +115,23 @@ static void add_alias(struct side *side, const char *alias, const char *rest)
 }
 
 /* As walk() in decide.c, for what holds for everything below. */
-static void side_init(const struct policy *policy, const char *path, struct side *side)
+static void move_side_init(const struct policy *policy, const char *path, struct side *side)
 {
 	const struct tree *tree = &policy->tree;
-	const struct tree_node *border = NULL;
+	const struct tree_node *remap = NULL;
 	uint32_t index = TREE_ROOT;
 	size_t end = 0, len;
 
 	side->name[0] = path;
 	side->names = 1;
 	side->rights = 0;
-	side->border_len = 0;
+	side->remap_len = 0;
 	while (index != TREE_NONE) {
 		const struct tree_node *node = &tree->node[index];
 
-		if (node->border) {
-			border = node;
-			side->border_len = end;
+		if (node->remapped) {
+			remap = node;
+			side->remap_len = end;
 			side->rights = 0;
 		}
 		side->rights |= node->rights;
@@ -141,20 +141,20 @@ static void side_init(const struct policy *policy, const char *path, struct side
 		index = tree_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
-	for (size_t i = 0; border && i < NAMES_MAX - 1 && border->alias[i]; i++)
-		add_alias(side, border->alias[i], path + side->border_len);
+	for (size_t i = 0; remap && i < NAMES_MAX - 1 && remap->alias[i]; i++)
+		move_add_alias(side, remap->alias[i], path + side->remap_len);
 }
 
 /* ---- rules ---- */
 
-static void merge_states(struct states *states, const struct states *other)
+static void move_states_merge(struct states *states, const struct states *other)
 {
 	for (size_t i = 0; i < STATE_WORDS; i++)
 		states->word[i] |= other->word[i];
 }
 
 /* Takes in what a rule that begins at `anchor` has got to at the directory `name`. */
-static void progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
+static void move_progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
 	const char *rest = path_rest(name, anchor);
 
@@ -163,8 +163,8 @@ static void progress_add(struct progress *progress, const struct rule *rule, con
 
 		/* else it is about the directory itself and all below: no difference between names there */
 		if (rule->pattern)
-			states = states_after(&rule->glob, rest);
-		merge_states(&progress->states, &states);
+			states = move_states_after(&rule->glob, rest);
+		move_states_merge(&progress->states, &states);
 		return;
 	}
 	rest = path_rest(anchor, name);
@@ -175,27 +175,27 @@ static void progress_add(struct progress *progress, const struct rule *rule, con
 		progress->pending[progress->pendings++] = rest;
 }
 
-static struct progress progress_of(const struct rule *rule, const struct side *side)
+static struct progress move_progress_init(const struct rule *rule, const struct side *side)
 {
 	struct progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
 
-	/* A grant speaks of the name in the view alone, and not from above a border. */
-	if (!deny && (side->border_len > strlen(rule->literal) ||
-		      (side->border_len && strncmp(rule->literal, side->name[0], side->border_len) != 0)))
+	/* A grant speaks of the name in the view alone, and not from above a remap. */
+	if (!deny && (side->remap_len > strlen(rule->literal) ||
+		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->names : 1); i++) {
-		progress_add(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
+		move_progress_add(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
 		if (deny && rule->alias)
-			progress_add(&progress, rule, rule->alias, side->name[i]);
+			move_progress_add(&progress, rule, rule->alias, side->name[i]);
 		if (rule_outside(rule))
-			progress_add(&progress, rule, rule_outside(rule), side->name[i]);
+			move_progress_add(&progress, rule, rule_outside(rule), side->name[i]);
 	}
 	return progress;
 }
 
 /* Rules that tell names apart where grants of whole trees give `rights` already. */
-static bool rule_matters(const struct rule *rule, unsigned rights)
+static bool move_rule_matters(const struct rule *rule, unsigned rights)
 {
 	if (rule->overridden)
 		return false;
@@ -217,7 +217,7 @@ static bool rule_matters(const struct rule *rule, unsigned rights)
 	return false;
 }
 
-static void add_name(struct policy_move *move, const char *name, size_t len)
+static void move_add_name(struct policy_move *move, const char *name, size_t len)
 {
 	for (size_t i = 0; i < move->count; i++)
 		if (move->name[i].len == len && memcmp(move->name[i].name, name, len) == 0)
@@ -232,7 +232,7 @@ static void add_name(struct policy_move *move, const char *name, size_t len)
 }
 
 /* Names on the way to literal parts that begin below `one` and do not begin likewise below `other`. */
-static void add_pending(struct policy_move *move, const struct progress *one, const struct progress *other)
+static void move_add_pending(struct policy_move *move, const struct progress *one, const struct progress *other)
 {
 	for (size_t i = 0; i < one->pendings; i++) {
 		bool both = false;
@@ -240,25 +240,25 @@ static void add_pending(struct policy_move *move, const struct progress *one, co
 		for (size_t j = 0; j < other->pendings; j++)
 			both = both || strcmp(one->pending[i], other->pending[j]) == 0;
 		if (!both)
-			add_name(move, one->pending[i], strcspn(one->pending[i], "/"));
+			move_add_name(move, one->pending[i], strcspn(one->pending[i], "/"));
 	}
 }
 
-static void add_rule(struct policy_move *move, const struct rule *rule, const struct progress *from,
-		     const struct progress *to)
+static void move_add_rule(struct policy_move *move, const struct rule *rule, const struct progress *from,
+			  const struct progress *to)
 {
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
 
-		if (has_state(&from->states, i) == has_state(&to->states, i))
+		if (move_states_has(&from->states, i) == move_states_has(&to->states, i))
 			continue;
 		if (part->kind == GLOB_LITERAL)
-			add_name(move, part->text, part->len);
+			move_add_name(move, part->text, part->len);
 		else
 			move->kind = POLICY_MOVE_ANY;
 	}
-	add_pending(move, from, to);
-	add_pending(move, to, from);
+	move_add_pending(move, from, to);
+	move_add_pending(move, to, from);
 }
 
 void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
@@ -267,8 +267,8 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 
 	ret_move->kind = POLICY_MOVE_SAME;
 	ret_move->count = 0;
-	side_init(policy, from, &old);
-	side_init(policy, to, &new);
+	move_side_init(policy, from, &old);
+	move_side_init(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
 		ret_move->kind = POLICY_MOVE_ANY;
 		return;
@@ -276,10 +276,11 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 	for (size_t i = 0; i < policy->rule_count && ret_move->kind != POLICY_MOVE_ANY; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (rule_matters(rule, old.rights)) {
-			const struct progress was = progress_of(rule, &old), will = progress_of(rule, &new);
+		if (move_rule_matters(rule, old.rights)) {
+			const struct progress was = move_progress_init(rule, &old);
+			const struct progress will = move_progress_init(rule, &new);
 
-			add_rule(ret_move, rule, &was, &will);
+			move_add_rule(ret_move, rule, &was, &will);
 		}
 	}
 }
@@ -298,9 +299,9 @@ enum leading {
 	LEADS_BY_NAME, /* the rule spells its name */
 };
 
-static enum leading leads_to_denied(const struct rule *rule, const struct side *side)
+static enum leading move_leads_to_denied(const struct rule *rule, const struct side *side)
 {
-	const struct progress progress = progress_of(rule, side);
+	const struct progress progress = move_progress_init(rule, side);
 	enum leading leading = LEADS_NOWHERE;
 	struct states anywhere = {0};
 
@@ -309,9 +310,9 @@ static enum leading leads_to_denied(const struct rule *rule, const struct side *
 	if (!rule->pattern)
 		return LEADS_NOWHERE;
 	if (!rule->literal)
-		anywhere = states_first(&rule->glob);
+		anywhere = move_states_first(&rule->glob);
 	for (size_t i = 0; i < rule->glob.parts; i++) {
-		if (!has_state(&progress.states, i) || has_state(&anywhere, i))
+		if (!move_states_has(&progress.states, i) || move_states_has(&anywhere, i))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
 			return LEADS_BY_NAME;
@@ -321,7 +322,7 @@ static enum leading leads_to_denied(const struct rule *rule, const struct side *
 }
 
 /* What other programs find there, by the host's name, may be the run's work. */
-static bool is_writable_outside(const struct policy *policy, const char *path)
+static bool move_is_writable_outside(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
@@ -339,7 +340,7 @@ static bool is_writable_outside(const struct policy *policy, const char *path)
 }
 
 /* What a link's text means in the directory of the link `path`. False when the text alone does not tell. */
-static bool target_of(const char *path, const char *text, char target[PATH_MAX])
+static bool move_link_target(const char *path, const char *text, char target[PATH_MAX])
 {
 	char parent[PATH_MAX];
 	size_t len = (size_t)(strrchr(path, '/') - path);
@@ -353,24 +354,24 @@ static bool target_of(const char *path, const char *text, char target[PATH_MAX])
  * True when the same names are denied below the link's target. A text that leads there through ".." after a name may
  * not last.
  */
-static bool same_there(const struct policy *policy, const struct side *side, const char *text)
+static bool move_target_denies_same(const struct policy *policy, const struct side *side, const char *text)
 {
 	struct policy_move move;
 	char target[PATH_MAX];
 
-	if (!target_of(side->name[0], text, target))
+	if (!move_link_target(side->name[0], text, target))
 		return false;
 	policy_move_below(policy, side->name[0], target, &move);
 	return move.kind == POLICY_MOVE_SAME;
 }
 
 /* True when the run writes nothing at or below the link's target: not by its name in the view, nor by one outside. */
-static bool nothing_there(const struct policy *policy, const struct side *side, const char *text)
+static bool move_target_is_unwritable(const struct policy *policy, const struct side *side, const char *text)
 {
 	char target[PATH_MAX];
 
 	for (size_t i = 0; i < side->names; i++) {
-		if (!target_of(side->name[i], text, target) || is_writable_outside(policy, target) ||
+		if (!move_link_target(side->name[i], text, target) || move_is_writable_outside(policy, target) ||
 		    (i == 0 && policy_may_write(policy, target)))
 			return false;
 	}
@@ -378,13 +379,13 @@ static bool nothing_there(const struct policy *policy, const struct side *side, 
 }
 
 /* Where the workdir has another name outside, a relative text that leaves it means another place there. */
-static bool stays_within(const struct side *side, const char *text)
+static bool move_text_stays_within(const struct side *side, const char *text)
 {
-	char target[PATH_MAX], border[PATH_MAX];
+	char target[PATH_MAX], remap[PATH_MAX];
 
-	(void)snprintf(border, sizeof(border), "%.*s", (int)side->border_len, side->name[0]);
+	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remap_len, side->name[0]);
 	return side->names == 1 || *text == '/' ||
-	       (target_of(side->name[0], text, target) && path_below(target, side->border_len ? border : "/"));
+	       (move_link_target(side->name[0], text, target) && path_below(target, side->remap_len ? remap : "/"));
 }
 
 bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
@@ -392,19 +393,20 @@ bool policy_link_allowed(const struct policy *policy, const char *path, const ch
 	enum leading most = LEADS_NOWHERE;
 	struct side side;
 
-	side_init(policy, path, &side);
+	move_side_init(policy, path, &side);
 	for (size_t i = 0; i < policy->rule_count && most != LEADS_BY_NAME; i++) {
 		const struct rule *rule = &policy->rule[i];
 		enum leading leading;
 
 		if (rule->kind != RULE_DENY || rule->overridden)
 			continue;
-		leading = leads_to_denied(rule, &side);
+		leading = move_leads_to_denied(rule, &side);
 		if (leading > most) {
 			most = leading;
 			*ret_rule = rule->label;
 		}
 	}
-	return most == LEADS_NOWHERE || (stays_within(&side, text) && same_there(policy, &side, text)) ||
-	       (most == LEADS_BY_GLOB && nothing_there(policy, &side, text));
+	return most == LEADS_NOWHERE ||
+	       (move_text_stays_within(&side, text) && move_target_denies_same(policy, &side, text)) ||
+	       (most == LEADS_BY_GLOB && move_target_is_unwritable(policy, &side, text));
 }

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-static size_t slot_of(const struct tree *tree, uint32_t parent, uint64_t hash)
+static size_t tree_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));
 
@@ -15,7 +15,7 @@ uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, con
 {
 	if (!tree->slots)
 		return TREE_NONE;
-	for (size_t slot = slot_of(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
+	for (size_t slot = tree_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
 		uint32_t index = tree->slot[slot];
 		const struct tree_node *node;
 
@@ -28,10 +28,10 @@ uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, con
 	}
 }
 
-static void put_slot(struct tree *tree, uint32_t index)
+static void tree_put_slot(struct tree *tree, uint32_t index)
 {
 	const struct tree_node *node = &tree->node[index];
-	size_t slot = slot_of(tree, node->parent, node->hash);
+	size_t slot = tree_slot(tree, node->parent, node->hash);
 
 	while (tree->slot[slot] != TREE_NONE)
 		slot = (slot + 1) & (tree->slots - 1);
@@ -39,7 +39,7 @@ static void put_slot(struct tree *tree, uint32_t index)
 }
 
 /* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at once. */
-static bool make_room(struct tree *tree, struct arena *arena)
+static bool tree_grow_slots(struct tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slots ? tree->slots * 2 : 64;
 
@@ -51,7 +51,7 @@ static bool make_room(struct tree *tree, struct arena *arena)
 	tree->slots = slots;
 	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* TREE_NONE */
 	for (size_t i = 0; i < tree->count; i++)
-		put_slot(tree, (uint32_t)i);
+		tree_put_slot(tree, (uint32_t)i);
 	return true;
 }
 
@@ -80,14 +80,14 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 
 	if (index != TREE_NONE)
 		return index;
-	if (tree->count >= TREE_NAMES || !make_room(tree, arena))
+	if (tree->count >= TREE_NAMES || !tree_grow_slots(tree, arena))
 		return TREE_NONE;
 	if (tree->count == tree->room && !tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64))
 		return TREE_NONE;
 	index = (uint32_t)tree->count++;
 	tree->node[index] = (struct tree_node){
 		.parent = parent, .hash = hash, .name = name, .name_len = len, .verdict = VERDICT_ALLOW};
-	put_slot(tree, index);
+	tree_put_slot(tree, index);
 	if (parent == TREE_NAMES)
 		tree->names |= UINT64_C(1) << (hash >> 58);
 	return index;

@@ -1,6 +1,7 @@
 /*
- * Names as a tree of components behind one hash table: judging a path is one look-up a component. A second, flat level
- * (parent TREE_NAMES) holds single names denied wherever they appear.
+ * The rules as a tree of path components in one hash table: judging a path takes one look-up per component. Built by
+ * index.c and mounts.c, read by decide.c and move.c. Nodes with the parent TREE_NAMES are not part of the tree: each is
+ * a name that is denied in every directory.
  */
 #ifndef CALLGATE_POLICY_PATHS_TREE_H
 #define CALLGATE_POLICY_PATHS_TREE_H
@@ -19,37 +20,35 @@ struct rule;
 #define TREE_NAMES (UINT32_MAX - 1)
 
 struct tree_node {
-	/* What every call on the way looks at comes first. */
-	uint64_t hash;            /* of the component */
+	/* The fields that every look-up reads come first. */
+	uint64_t hash;               /* of the component */
 	uint32_t parent;
 	unsigned rights;
-	const char *name;         /* the component; not NUL-terminated */
+	const char *name;            /* the component; not NUL-terminated */
 	size_t name_len;
 	const struct rule *deny;
 	const struct rule *exec_deny;
 	size_t globs;
 	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
-	/*
-	 * Mounts whose content is not what the enclosing mount shows at this name: rights do not come down into them.
-	 */
-	bool border;
-	bool holds;               /* a grant is made here or below */
-	const struct rule **glob; /* rules with a pattern below this directory */
-	enum verdict verdict;     /* of what is allowed below a border */
-	uint32_t mount;           /* while compiling: index + 1 into the mounts; 0: none */
-	const char *alias[2];     /* other names of what is here: denies on them hold here, too */
+	bool remapped;               /* a mount of other content than the enclosing mount has at this name: rights
+					granted above do not apply below */
+	bool has_grant;              /* a grant is made here or below */
+	const struct rule **glob;    /* rules with a pattern below this directory */
+	enum verdict verdict;        /* remapped: of what is allowed below */
+	uint32_t mount;              /* while compiling: index + 1 into the mounts; 0: none */
+	const char *alias[2];        /* remapped: other names of the same object; denies on them apply here, too */
 };
 
 struct tree {
 	struct tree_node *node;
 	size_t count;
-	size_t room; /* for as many nodes */
-	uint32_t *slot; /* indices into node */
+	size_t room;    /* capacity of node[] */
+	uint32_t *slot; /* hash table of indices into node[] */
 	size_t slots;   /* a power of two */
-	uint64_t names; /* a bit for each node below TREE_NAMES, by its hash: most names are none of them */
+	uint64_t names; /* Bloom filter of the TREE_NAMES nodes: bit hash >> 58 */
 };
 
-/* A weak but quick hash: names are compared whole after it. */
+/* A weak but fast hash: tree_child() compares the names as well. */
 static inline uint64_t tree_hash(const char *name, size_t len)
 {
 	uint64_t head = 0, tail = 0;
@@ -65,13 +64,13 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 	return (head ^ (head >> 32) ^ tail) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* The child's index, or TREE_NONE. */
+/* The child's index, or TREE_NONE. `hash` is tree_hash() of the name. */
 uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
 
-/* Makes room for as many nodes as may come, so that few are moved later. False when memory ran out. */
+/* Allocates room for this many nodes at once: arena memory is not reused when node[] grows. False: out of memory. */
 bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
 
-/* Finds or adds; TREE_NONE when memory ran out. Borrows the name. */
+/* Finds or adds a child; TREE_NONE when memory ran out. Borrows the name. May move node[]. */
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
 
 /* Finds or adds every component of an absolute path ("/" is TREE_ROOT). TREE_NONE when memory ran out. */

@@ -55,7 +55,7 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 }
 
 /* Whether the rule's own words reach this host path. */
-static bool reaches(const struct rule *rule, const char *host)
+static bool ways_rule_reaches(const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest(host, rule->host);
 
@@ -70,7 +70,8 @@ bool policy_hosts_writable(const struct policy *policy, const char *host, const 
 		const struct rule *rule = &policy->rule[i];
 
 		together = rule->kind == RULE_WRITE && !rule->overridden && rule->host &&
-			   strcmp(rule->host, other) != 0 && reaches(rule, host) && reaches(rule, other);
+			   strcmp(rule->host, other) != 0 && ways_rule_reaches(rule, host) &&
+			   ways_rule_reaches(rule, other);
 	}
 	return together && policy_host_writable(policy, host) && policy_host_writable(policy, other);
 }

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 /* Only the redirect or the provided file itself speaks for this name. */
-static void set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
+static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {
 	node->rights = rights;
 	for (unsigned i = 0; i < 3; i++)
@@ -15,11 +15,11 @@ static void set_rights(struct tree_node *node, const struct rule *rule, unsigned
 }
 
 /* The run's own place: read and written; executed when a rule grants exec on the very name. */
-static void redirect_own(struct tree_node *node, const struct rule *rule)
+static void remap_to_own(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule *exec = node->grant[2];
 
-	set_rights(node, rule, POLICY_READ | POLICY_WRITE);
+	remap_set_rights(node, rule, POLICY_READ | POLICY_WRITE);
 	if (exec) {
 		node->rights |= POLICY_EXEC;
 		node->grant[2] = exec;
@@ -27,7 +27,7 @@ static void redirect_own(struct tree_node *node, const struct rule *rule)
 }
 
 /* A host place: whatever its own name is granted, no more. */
-static void redirect_host(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+static void remap_to_host(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
 	struct finding target = policy_find(compiler->policy, rule->host, strlen(rule->host));
 
@@ -37,19 +37,19 @@ static void redirect_host(struct compiler *compiler, struct tree_node *node, con
 	else if (target.deny)
 		compiler_fail(compiler, rule->where, "leads to %s, which %s denies; deny beats everything", rule->host,
 			      target.deny->label);
-	else if (target.border)
+	else if (target.remap)
 		compiler_fail(compiler, rule->where,
 			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
 	else if (!target.rights)
 		compiler_fail(compiler, rule->where,
 			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
 	else
-		set_rights(node, rule, target.rights);
+		remap_set_rights(node, rule, target.rights);
 }
 
 /* Names by which denies could mean what is shown here. The scratch space has none. */
-static void set_aliases(struct compiler *compiler, struct tree_node *node, const struct policy_mount *mount,
-			const char *name)
+static void remap_set_aliases(struct compiler *compiler, struct tree_node *node, const struct policy_mount *mount,
+			      const char *name)
 {
 	unsigned count = 0;
 
@@ -60,7 +60,7 @@ static void set_aliases(struct compiler *compiler, struct tree_node *node, const
 		node->alias[count] = mount->host;
 }
 
-static void check_denied(struct compiler *compiler, const struct rule *rule)
+static void remap_check_denied(struct compiler *compiler, const struct rule *rule)
 {
 	struct finding finding = policy_find(compiler->policy, rule->literal, strlen(rule->literal));
 
@@ -70,15 +70,15 @@ static void check_denied(struct compiler *compiler, const struct rule *rule)
 			      finding.deny->label);
 }
 
-void compile_borders(struct compiler *compiler)
+void compile_remaps(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		struct tree_node *node = tree_find_path(&policy->tree, policy->mount[i].virt);
 
-		if (node->border)
-			set_aliases(compiler, node, &policy->mount[i], NULL);
+		if (node->remapped)
+			remap_set_aliases(compiler, node, &policy->mount[i], NULL);
 	}
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
@@ -89,15 +89,15 @@ void compile_borders(struct compiler *compiler)
 		if (rule->kind == RULE_REDIRECT) {
 			node = tree_find_path(&policy->tree, rule->literal);
 			if (rule->to.place == PLACE_HOST)
-				redirect_host(compiler, node, rule);
+				remap_to_host(compiler, node, rule);
 			else
-				redirect_own(node, rule);
-			set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
+				remap_to_own(node, rule);
+			remap_set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
 		} else if (rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY) {
-			set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);
+			remap_set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);
 		} else {
 			continue;
 		}
-		check_denied(compiler, rule);
+		remap_check_denied(compiler, rule);
 	}
 }
