@@ -62,14 +62,14 @@ static const struct block blocks_v6[] = {
 /* clang-format on */
 
 /* Ways to write an IPv4 address as an IPv6 one: where it is found behind which prefix. */
-struct wrapping {
+struct embedding {
 	unsigned char prefix[16];
 	unsigned bits;
 	unsigned offset;
 	unsigned char mask; /* each byte of it is this way around */
 };
 
-static const struct wrapping wrappings[] = {
+static const struct embedding embeddings[] = {
 	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* mapped */
 	{{0}, 96, 12, 0},                        /* compatible, but for :: and ::1 */
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
@@ -79,7 +79,7 @@ static const struct wrapping wrappings[] = {
 	{{0x20, 0x01, 0, 0}, 32, 4, 0},
 };
 
-static bool has_prefix(const unsigned char *address, const unsigned char *prefix, unsigned bits)
+static bool address_has_prefix(const unsigned char *address, const unsigned char *prefix, unsigned bits)
 {
 	unsigned rest = bits % 8;
 
@@ -88,32 +88,32 @@ static bool has_prefix(const unsigned char *address, const unsigned char *prefix
 	return rest == 0 || (address[bits / 8] ^ prefix[bits / 8]) >> (8 - rest) == 0;
 }
 
-static const struct block *find(const struct block *blocks, size_t count, const unsigned char *address)
+static const struct block *address_find_in(const struct block *blocks, size_t count, const unsigned char *address)
 {
 	for (size_t i = 0; i < count; i++)
-		if (has_prefix(address, blocks[i].prefix, blocks[i].bits))
+		if (address_has_prefix(address, blocks[i].prefix, blocks[i].bits))
 			return &blocks[i];
 	return NULL;
 }
 
-#define FIND(blocks, address) find(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
+#define FIND(blocks, address) address_find_in(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
 
-/* The strictest of what is said about the addresses wrapped in it; *ret_wraps: there is one. */
-static const struct block *find_wrapped(const unsigned char *address, bool *ret_wraps)
+/* The strictest of what is said about the addresses inner in it; *ret_embedded: there is one. */
+static const struct block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
 {
 	const struct block *strictest = NULL;
 
-	*ret_wraps = false;
-	for (size_t i = 0; i < sizeof(wrappings) / sizeof(wrappings[0]); i++) {
-		const struct wrapping *wrapping = &wrappings[i];
+	*ret_embedded = false;
+	for (size_t i = 0; i < sizeof(embeddings) / sizeof(embeddings[0]); i++) {
+		const struct embedding *embedding = &embeddings[i];
 		const struct block *found;
 		unsigned char v4[4];
 
-		if (!has_prefix(address, wrapping->prefix, wrapping->bits))
+		if (!address_has_prefix(address, embedding->prefix, embedding->bits))
 			continue;
-		*ret_wraps = true;
+		*ret_embedded = true;
 		for (size_t j = 0; j < sizeof(v4); j++)
-			v4[j] = address[wrapping->offset + j] ^ wrapping->mask;
+			v4[j] = address[embedding->offset + j] ^ embedding->mask;
 		found = FIND(blocks_v4, v4);
 		if (found && (!strictest || found->lift < strictest->lift))
 			strictest = found;
@@ -121,21 +121,21 @@ static const struct block *find_wrapped(const unsigned char *address, bool *ret_
 	return strictest;
 }
 
-static const struct block *find_v6(const unsigned char *address)
+static const struct block *address_find_v6(const unsigned char *address)
 {
 	static const struct block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
 	const struct block *found = FIND(blocks_v6, address);
-	bool wraps = false, own = found && found->bits == 128; /* :: and ::1 look like compatible addresses */
-	const struct block *wrapped = own ? NULL : find_wrapped(address, &wraps);
+	bool embedded = false, own = found && found->bits == 128; /* :: and ::1 look like compatible addresses */
+	const struct block *inner = own ? NULL : address_find_embedded(address, &embedded);
 
 	if (own)
 		return found;
-	if (wraps)
-		return wrapped;
+	if (embedded)
+		return inner;
 	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* all that is given out is in 2000::/3 */
 }
 
-static const struct block *find_block(const struct sockaddr *address)
+static const struct block *address_find_block(const struct sockaddr *address)
 {
 	static const struct block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
 	unsigned char bytes[16];
@@ -147,19 +147,19 @@ static const struct block *find_block(const struct sockaddr *address)
 	if (address->sa_family != AF_INET6)
 		return &unknown;
 	memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
-	return find_v6(bytes);
+	return address_find_v6(bytes);
 }
 
 const char *net_address_denied(const struct sockaddr *address)
 {
-	const struct block *block = find_block(address);
+	const struct block *block = address_find_block(address);
 
 	return block ? block->reason : NULL;
 }
 
 const char *net_address_refused(const struct sockaddr *address, enum net_lift lift)
 {
-	const struct block *block = find_block(address);
+	const struct block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
 				(lift == NET_LIFT_NAMED && block->lift != BY_NOTHING));
 

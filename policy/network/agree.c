@@ -1,4 +1,4 @@
-/* Whether the rules of a network, its secrets and its fixed addresses go together. */
+/* Rejects contradictions between rules, secrets and fixed addresses of the network, which may be in several files. */
 #include <string.h>
 
 #include "policy/model.h"
@@ -8,7 +8,7 @@
 
 /* ---- two rules of one endpoint ---- */
 
-static uint16_t shared_port(const struct net_rule *a, const struct net_rule *b)
+static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->ports; i++)
 		for (size_t j = 0; j < b->ports; j++)
@@ -17,15 +17,16 @@ static uint16_t shared_port(const struct net_rule *a, const struct net_rule *b)
 	return 0;
 }
 
-/* Which of two protocols is spoken at one port must not depend on an order. */
-static void check_pair(struct compiler *compiler, const struct net_written_rule *a, const struct net_written_rule *b)
+/* Two rules that match one endpoint must name one protocol: else the order of rules would choose it. */
+static void agree_protocols(struct compiler *compiler, const struct net_written_rule *a,
+			    const struct net_written_rule *b)
 {
 	uint16_t port;
 
 	if (a->rule.proto == b->rule.proto || a->rule.proto == NET_UDP || b->rule.proto == NET_UDP ||
 	    !net_patterns_meet(a->rule.host, b->rule.host))
 		return;
-	port = shared_port(&a->rule, &b->rule);
+	port = agree_shared_port(&a->rule, &b->rule);
 	if (port)
 		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
 			      b->rule.host, net_proto_name(b->rule.proto), net_proto_name(a->rule.proto),
@@ -34,7 +35,8 @@ static void check_pair(struct compiler *compiler, const struct net_written_rule 
 
 /* ---- credentials and secrets ---- */
 
-static const struct net_written_secret *find_secret(const struct net_collected *collected, const char *name, size_t len)
+static const struct net_written_secret *agree_find_secret(const struct net_collected *collected, const char *name,
+							  size_t len)
 {
 	for (size_t i = 0; i < collected->secrets; i++) {
 		const char *known = collected->secret[i].secret.name;
@@ -45,7 +47,7 @@ static const struct net_written_secret *find_secret(const struct net_collected *
 	return NULL;
 }
 
-static bool secret_covers(const struct net_secret *secret, const char *host)
+static bool agree_secret_covers(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (net_pattern_covers(*pattern, host))
@@ -53,29 +55,29 @@ static bool secret_covers(const struct net_secret *secret, const char *host)
 	return false;
 }
 
-static void check_credential(struct compiler *compiler, const struct net_collected *collected,
+static void agree_credential(struct compiler *compiler, const struct net_collected *collected,
 			     const struct net_written_rule *rule)
 {
 	const char *open = rule->rule.header_value;
 
 	while (open && (open = strchr(open, '{'))) {
 		size_t len = strcspn(++open, "}");
-		const struct net_written_secret *secret = find_secret(collected, open, len);
+		const struct net_written_secret *secret = agree_find_secret(collected, open, len);
 
 		if (!secret)
 			compiler_fail(
 				compiler, rule->where,
 				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
 				(int)len, open);
-		else if (!secret_covers(&secret->secret, rule->rule.host))
+		else if (!agree_secret_covers(&secret->secret, rule->rule.host))
 			compiler_fail(compiler, rule->where,
 				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
 				      open, rule->rule.host, (int)len, open);
 	}
 }
 
-/* A host that is reached without TLS alone would never get the secret, or anybody on the way would. */
-static void check_secret(struct compiler *compiler, const struct net_collected *collected,
+/* A secret is never sent without TLS: a host that only rules without TLS match would never get it. */
+static void agree_secret(struct compiler *compiler, const struct net_collected *collected,
 			 const struct net_written_secret *secret)
 {
 	for (const char *const *pattern = secret->secret.hosts; *pattern; pattern++) {
@@ -96,8 +98,8 @@ static void check_secret(struct compiler *compiler, const struct net_collected *
 
 /* ---- fixed addresses ---- */
 
-static void check_fixed_rule(struct compiler *compiler, const struct net_fixed *fixed,
-			     const struct net_written_rule *written)
+static void agree_fixed(struct compiler *compiler, const struct net_fixed *fixed,
+			const struct net_written_rule *written)
 {
 	const struct net_rule *rule = &written->rule;
 	bool lifts = false;
@@ -132,11 +134,11 @@ void net_check(struct compiler *compiler, const struct net_collected *collected)
 
 	for (size_t i = 0; i < collected->rules; i++) {
 		for (size_t j = 0; j < i; j++)
-			check_pair(compiler, collected->rule[j], collected->rule[i]);
-		check_credential(compiler, collected, collected->rule[i]);
+			agree_protocols(compiler, collected->rule[j], collected->rule[i]);
+		agree_credential(compiler, collected, collected->rule[i]);
 		for (size_t j = 0; j < network->fixeds; j++)
-			check_fixed_rule(compiler, &network->fixed[j], collected->rule[i]);
+			agree_fixed(compiler, &network->fixed[j], collected->rule[i]);
 	}
 	for (size_t i = 0; i < collected->secrets; i++)
-		check_secret(compiler, collected, &collected->secret[i]);
+		agree_secret(compiler, collected, &collected->secret[i]);
 }

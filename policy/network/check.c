@@ -54,7 +54,7 @@ int net_secret_from_check(const char *from, const char **ret_why)
 /* ---- rules ---- */
 
 /* Headers by which a message is framed or routed: a credential there would change more than who asks. */
-static bool is_header_of_ours(const char *name)
+static bool check_is_reserved_header(const char *name)
 {
 	static const char *const names[] = {
 		"host",   "connection", "content-length",      "transfer-encoding", "te", "trailer", "upgrade",
@@ -66,14 +66,14 @@ static bool is_header_of_ours(const char *name)
 	return false;
 }
 
-static const char *header_problem(const struct net_rule *rule)
+static const char *check_header(const struct net_rule *rule)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
 	bool placed = false;
 
 	if (rule->header[strspn(rule->header, token)] || strlen(rule->header) > 128)
 		return "has a credential header that is no header's name; write \"Authorization\"";
-	if (is_header_of_ours(rule->header))
+	if (check_is_reserved_header(rule->header))
 		return "has a credential in a header that belongs to the connection; write \"Authorization\"";
 	for (const char *at = rule->header_value; *at; at++) {
 		size_t len = strcspn(at + 1, "{}");
@@ -94,7 +94,7 @@ static const char *header_problem(const struct net_rule *rule)
 		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
-static bool address_of(const char *host, struct sockaddr_storage *ret)
+static bool check_parse_address(const char *host, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
@@ -114,7 +114,7 @@ static int check_address(const struct net_rule *rule, char *why, size_t cap)
 	struct sockaddr_storage address;
 	const char *denied, *never;
 
-	if (!address_of(rule->host, &address))
+	if (!check_parse_address(rule->host, &address))
 		return 0;
 	denied = net_address_denied((const struct sockaddr *)&address);
 	never = net_address_refused((const struct sockaddr *)&address, NET_LIFT_NAMED);
@@ -131,7 +131,7 @@ static int check_address(const struct net_rule *rule, char *why, size_t cap)
 	return -EINVAL;
 }
 
-static const char *problem(const struct net_rule *rule)
+static const char *check_fields(const struct net_rule *rule)
 {
 	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;
 
@@ -145,12 +145,12 @@ static const char *problem(const struct net_rule *rule)
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
 	if (rule->is_address && rule->dns_real)
 		return "has \"dns\" for an address, which is not looked up; remove it";
-	return rule->header ? header_problem(rule) : NULL;
+	return rule->header ? check_header(rule) : NULL;
 }
 
 int net_rule_check(const struct net_rule *rule, char *why, size_t cap)
 {
-	const char *text = problem(rule);
+	const char *text = check_fields(rule);
 
 	if (!text)
 		return check_address(rule, why, cap);

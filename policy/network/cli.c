@@ -1,4 +1,4 @@
-/* The network as the command line grants it: a file of its own, the last. */
+/* Turns --allow-host, --allow, --secret and --no-net into a policy source, which follows all files. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,21 +9,21 @@
 
 #include "base/banned.h"
 
-struct cli_net {
+struct net_cli {
 	struct arena *arena;
 	struct source_network *network;
 	struct policy_errors *errors;
-	const char *option, *text; /* at hand */
+	const char *option, *text; /* the option being parsed and its argument */
 };
 
-static int fail(const struct cli_net *cli, const char *why)
+static int net_cli_fail(const struct net_cli *cli, const char *why)
 {
 	policy_errors_add(cli->errors, "command line: %s %s: %s", cli->option, cli->text, why);
 	return -EINVAL;
 }
 
-/* Who writes a private address himself means it. */
-static bool is_private(const char *host)
+/* A rule that names a private address literally is treated as if it had "private": true. */
+static bool net_cli_is_private(const char *host)
 {
 	struct net_rule rule = {.host = host, .is_address = net_is_address(host)};
 	char why[256];
@@ -31,8 +31,8 @@ static bool is_private(const char *host)
 	return rule.is_address && net_rule_check(&rule, why, sizeof(why)) < 0;
 }
 
-static int add_rule(struct cli_net *cli, const char *host, uint16_t number, enum net_proto proto,
-		    struct net_http_rule *http)
+static int net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t number, enum net_proto proto,
+			    struct net_http_rule *http)
 {
 	struct source_network *network = cli->network;
 	uint16_t *port = arena_alloc(cli->arena, sizeof(*port));
@@ -53,32 +53,32 @@ static int add_rule(struct cli_net *cli, const char *host, uint16_t number, enum
 			 .proto = proto,
 			 .http = http,
 			 .http_count = http != NULL,
-			 .private_addresses = is_private(host),
+			 .private_addresses = net_cli_is_private(host),
 			 .label = arena_printf(cli->arena, "command line: %s %s", cli->option, cli->text)},
 	};
 	if (!written->where || !written->rule.host || !written->rule.label)
 		return -ENOMEM;
 	if (net_rule_check(&written->rule, why, sizeof(why)) < 0)
-		return fail(cli, why);
+		return net_cli_fail(cli, why);
 	network->rules++;
 	network->said = NET_SAID;
 	return 0;
 }
 
 /* HOST[:PORT] */
-static int add_host(struct cli_net *cli)
+static int net_cli_add_host(struct net_cli *cli)
 {
 	char host[NET_HOST_MAX];
 	const char *why;
 	uint16_t port;
 
 	if (net_endpoint_parse(cli->text, host, &port, &why) < 0)
-		return fail(cli, why);
-	return add_rule(cli, host, port, net_port_proto(port), NULL);
+		return net_cli_fail(cli, why);
+	return net_cli_add_rule(cli, host, port, net_port_proto(port), NULL);
 }
 
 /* METHOD,... [http[s]://]HOST[:PORT][/PATH] */
-static int add_request(struct cli_net *cli)
+static int net_cli_add_request(struct net_cli *cli)
 {
 	const char *at = strchr(cli->text, ' '), *slash, *why;
 	struct net_http_rule *http = arena_alloc(cli->arena, sizeof(*http));
@@ -89,20 +89,20 @@ static int add_request(struct cli_net *cli)
 	int ret;
 
 	if (!at)
-		return fail(cli, "names no method and host; write 'GET,POST HOST/PATH/**'");
+		return net_cli_fail(cli, "names no method and host; write 'GET,POST HOST/PATH/**'");
 	at += strspn(at, " ");
 	plain = strncmp(at, "http://", 7) == 0;
 	secure = strncmp(at, "https://", 8) == 0;
 	at += plain ? 7 : secure ? 8 : 0;
 	if (!plain && !secure && strstr(at, "://"))
-		return fail(cli, "has a scheme that is neither http:// nor https://; write 'GET HOST/PATH'");
+		return net_cli_fail(cli, "has a scheme that is neither http:// nor https://; write 'GET HOST/PATH'");
 	slash = strchrnul(at, '/');
 	if ((size_t)(slash - at) >= sizeof(endpoint))
-		return fail(cli, "is longer than a host name can be");
+		return net_cli_fail(cli, "is longer than a host name can be");
 	memcpy(endpoint, at, (size_t)(slash - at));
 	endpoint[slash - at] = '\0';
 	if (net_endpoint_parse(endpoint, host, &port, &why) < 0)
-		return fail(cli, why);
+		return net_cli_fail(cli, why);
 	if (plain && port == 443 && !strchr(endpoint, ':'))
 		port = 80;
 	rule = arena_printf(cli->arena, "%.*s %s", (int)strcspn(cli->text, " "), cli->text, *slash ? slash : "/**");
@@ -110,12 +110,13 @@ static int add_request(struct cli_net *cli)
 		return -ENOMEM;
 	ret = net_http_parse(cli->arena, rule, http, wrong, sizeof(wrong));
 	if (ret == -EINVAL)
-		return fail(cli, wrong);
+		return net_cli_fail(cli, wrong);
 	plain = plain || (port == 80 && !secure);
-	return ret < 0 ? ret : add_rule(cli, host, port, plain ? NET_HTTP : NET_HTTPS, http);
+	return ret < 0 ? ret : net_cli_add_rule(cli, host, port, plain ? NET_HTTP : NET_HTTPS, http);
 }
 
-static int take_hosts(struct cli_net *cli, const char *list, const char **host)
+/* Splits HOST[,HOST] into host[], which has room for all and stays NULL-terminated. */
+static int net_cli_parse_hosts(struct net_cli *cli, const char *list, const char **host)
 {
 	char text[4 * NET_HOST_MAX], pattern[NET_HOST_MAX];
 	const char *why;
@@ -126,7 +127,7 @@ static int take_hosts(struct cli_net *cli, const char *list, const char **host)
 
 		(void)snprintf(text, sizeof(text), "%.*s", (int)(len < sizeof(text) ? len : sizeof(text)), list);
 		if (net_pattern_parse(text, pattern, &why) < 0)
-			return fail(cli, why);
+			return net_cli_fail(cli, why);
 		host[count] = arena_dup(cli->arena, pattern);
 		if (!host[count++])
 			return -ENOMEM;
@@ -137,7 +138,7 @@ static int take_hosts(struct cli_net *cli, const char *list, const char **host)
 }
 
 /* NAME@HOST[,HOST] */
-static int add_secret(struct cli_net *cli)
+static int net_cli_add_secret(struct net_cli *cli)
 {
 	struct source_network *network = cli->network;
 	const char *at = strchr(cli->text, '@');
@@ -146,11 +147,12 @@ static int add_secret(struct cli_net *cli)
 	int ret;
 
 	if (!at || !net_is_secret_name(cli->text, (size_t)(at - cli->text)))
-		return fail(cli, "is no variable and hosts; write NAME@HOST, with the value in the environment");
+		return net_cli_fail(cli,
+				    "is no variable and hosts; write NAME@HOST, with the value in the environment");
 	network->secret = arena_grow(cli->arena, network->secret, network->secrets, sizeof(*network->secret));
 	if (!hosts || !network->secret)
 		return -ENOMEM;
-	ret = take_hosts(cli, at + 1, hosts);
+	ret = net_cli_parse_hosts(cli, at + 1, hosts);
 	if (ret < 0)
 		return ret;
 	written = &network->secret[network->secrets++];
@@ -166,14 +168,14 @@ static int add_secret(struct cli_net *cli)
 int source_network_from_cli(struct arena *arena, const struct policy_cli *options, struct policy_errors *errors,
 			    struct source *source)
 {
-	struct cli_net cli = {.arena = arena, .network = &source->network, .errors = errors};
+	struct net_cli cli = {.arena = arena, .network = &source->network, .errors = errors};
 	const struct {
 		const char *option;
 		const char *const *texts;
-		int (*add)(struct cli_net *cli);
-	} lists[] = {{"--allow-host", options->allow_host, add_host},
-		     {"--allow", options->allow_request, add_request},
-		     {"--secret", options->secret, add_secret}};
+		int (*add)(struct net_cli *cli);
+	} lists[] = {{"--allow-host", options->allow_host, net_cli_add_host},
+		     {"--allow", options->allow_request, net_cli_add_request},
+		     {"--secret", options->secret, net_cli_add_secret}};
 	int ret, bad = 0;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

@@ -1,4 +1,4 @@
-/* The network of all files together: rules united, single values by the last file that says them. */
+/* Merges the network sections of all files: rules are united; of a single value the last file's is used. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* Room for one more in a list of the policy's; NULL when memory ran out. */
-static void *grow(struct compiler *compiler, void *list, size_t *count, size_t size)
+/* Grows a list in the policy's arena by one item and counts it; NULL when memory ran out. */
+static void *net_compile_grow(struct compiler *compiler, void *list, size_t *count, size_t size)
 {
 	void *grown = arena_grow(&compiler->policy->arena, list, *count, size);
 
@@ -23,11 +23,9 @@ static void *grow(struct compiler *compiler, void *list, size_t *count, size_t s
 	return grown;
 }
 
-/* ---- paths beside the file that names them ---- */
-
-/* The canonical path of an existing file, in the arena; NULL with a message. */
-static const char *find_file(struct compiler *compiler, const struct source *source, const char *name,
-			     const char *where)
+/* The canonical path of a file named relative to its policy file, in the arena; NULL with a message. */
+static const char *net_compile_find_file(struct compiler *compiler, const struct source *source, const char *name,
+					 const char *where)
 {
 	const char *slash = name[0] == '/' ? NULL : strrchr(source->path, '/');
 	const struct policy_host *host = compiler->host;
@@ -52,38 +50,41 @@ static const char *find_file(struct compiler *compiler, const struct source *sou
 
 /* ---- one file's sections ---- */
 
-static void take_rules(struct compiler *compiler, struct net_collected *collected, const struct source_network *from)
+static void net_compile_add_rules(struct compiler *compiler, struct net_collected *collected,
+				  const struct source_network *from)
 {
 	for (size_t i = 0; i < from->rules && !compiler->no_memory; i++) {
-		collected->rule = grow(compiler, collected->rule, &collected->rules, sizeof(struct net_written_rule *));
+		collected->rule =
+			net_compile_grow(compiler, collected->rule, &collected->rules, sizeof(*collected->rule));
 		if (collected->rule)
 			collected->rule[collected->rules - 1] = &from->rule[i];
 	}
 }
 
-static void take_denies(struct compiler *compiler, const struct source_network *from)
+static void net_compile_add_denies(struct compiler *compiler, const struct source_network *from)
 {
 	struct policy_network *network = &compiler->policy->network;
 
 	for (size_t i = 0; i < from->denies && !compiler->no_memory; i++) {
-		network->deny = grow(compiler, network->deny, &network->denies, sizeof(*network->deny));
+		network->deny = net_compile_grow(compiler, network->deny, &network->denies, sizeof(*network->deny));
 		if (network->deny)
 			network->deny[network->denies - 1] = from->deny[i];
 	}
 }
 
-static void take_listens(struct compiler *compiler, const struct source_network *from)
+static void net_compile_add_listens(struct compiler *compiler, const struct source_network *from)
 {
 	struct policy_network *network = &compiler->policy->network;
 
 	for (size_t i = 0; i < from->listens && !compiler->no_memory; i++) {
-		network->listen = grow(compiler, network->listen, &network->listens, sizeof(*network->listen));
+		network->listen =
+			net_compile_grow(compiler, network->listen, &network->listens, sizeof(*network->listen));
 		if (network->listen)
 			network->listen[network->listens - 1] = from->listen[i];
 	}
 }
 
-static void take_fixeds(struct compiler *compiler, const struct source_network *from)
+static void net_compile_add_fixeds(struct compiler *compiler, const struct source_network *from)
 {
 	struct policy_network *network = &compiler->policy->network;
 
@@ -93,13 +94,15 @@ static void take_fixeds(struct compiler *compiler, const struct source_network *
 		while (at < network->fixeds && strcmp(network->fixed[at].host, from->fixed[i].host) != 0)
 			at++;
 		if (at == network->fixeds)
-			network->fixed = grow(compiler, network->fixed, &network->fixeds, sizeof(*network->fixed));
+			network->fixed =
+				net_compile_grow(compiler, network->fixed, &network->fixeds, sizeof(*network->fixed));
 		if (network->fixed)
 			network->fixed[at] = from->fixed[i];
 	}
 }
 
-static void take_secrets(struct compiler *compiler, struct net_collected *collected, const struct source *source)
+static void net_compile_add_secrets(struct compiler *compiler, struct net_collected *collected,
+				    const struct source *source)
 {
 	const struct source_network *from = &source->network;
 
@@ -109,7 +112,7 @@ static void take_secrets(struct compiler *compiler, struct net_collected *collec
 		size_t at = 0;
 
 		if (strncmp(text, "file:", 5) == 0) {
-			text = find_file(compiler, source, text + 5, secret.where);
+			text = net_compile_find_file(compiler, source, text + 5, secret.where);
 			secret.secret.from = text ? arena_printf(&compiler->policy->arena, "file:%s", text) : NULL;
 			if (!secret.secret.from)
 				continue; /* a message or no memory: the load fails */
@@ -119,20 +122,21 @@ static void take_secrets(struct compiler *compiler, struct net_collected *collec
 		while (at < collected->secrets && strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
 			at++;
 		if (at == collected->secrets)
-			collected->secret =
-				grow(compiler, collected->secret, &collected->secrets, sizeof(*collected->secret));
+			collected->secret = net_compile_grow(compiler, collected->secret, &collected->secrets,
+							     sizeof(*collected->secret));
 		if (collected->secret)
 			collected->secret[at] = secret;
 	}
 }
 
-static void take_values(struct compiler *compiler, const struct source *source)
+static void net_compile_set_values(struct compiler *compiler, const struct source *source)
 {
 	struct policy_network *network = &compiler->policy->network;
 	const struct source_network *from = &source->network;
 
 	if (from->upstream_ca)
-		network->upstream_ca = find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
+		network->upstream_ca =
+			net_compile_find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
 	if (from->proxy != NET_PROXY_UNSAID)
 		network->proxy = from->proxy;
 	if (from->has_pool_v4) {
@@ -147,8 +151,8 @@ static void take_values(struct compiler *compiler, const struct source *source)
 	}
 }
 
-/* "none": only what is denied, and secrets, outlive it. */
-static void forget(struct compiler *compiler, struct net_collected *collected)
+/* "none": discards what earlier files said, except denies and secrets. */
+static void net_compile_reset(struct compiler *compiler, struct net_collected *collected)
 {
 	struct policy_network *network = &compiler->policy->network;
 
@@ -157,36 +161,36 @@ static void forget(struct compiler *compiler, struct net_collected *collected)
 	collected->rules = 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the compiled network ---- */
 
-static unsigned rank(const char *host)
+static unsigned net_compile_rank(const char *host)
 {
 	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;
 }
 
-/* Exact names first, then wildcards, longer ones first; else as they were written. */
-static bool is_before(const struct net_rule *a, const struct net_rule *b)
+/* Exact names first, then "*.", then "**."; longer wildcards first; else in the order of the files. */
+static bool net_compile_is_before(const struct net_rule *a, const struct net_rule *b)
 {
-	unsigned rank_a = rank(a->host), rank_b = rank(b->host);
+	unsigned rank_a = net_compile_rank(a->host), rank_b = net_compile_rank(b->host);
 
 	if (rank_a != rank_b)
 		return rank_a < rank_b;
 	return rank_a > 0 && strlen(a->host) > strlen(b->host);
 }
 
-static void sort(struct net_collected *collected)
+static void net_compile_sort(struct net_collected *collected)
 {
 	for (size_t i = 1; i < collected->rules; i++) {
 		const struct net_written_rule *rule = collected->rule[i];
 		size_t at = i;
 
-		for (; at > 0 && is_before(&rule->rule, &collected->rule[at - 1]->rule); at--)
+		for (; at > 0 && net_compile_is_before(&rule->rule, &collected->rule[at - 1]->rule); at--)
 			collected->rule[at] = collected->rule[at - 1];
 		collected->rule[at] = rule;
 	}
 }
 
-static void finish(struct compiler *compiler, const struct net_collected *collected)
+static void net_compile_copy(struct compiler *compiler, const struct net_collected *collected)
 {
 	struct policy_network *network = &compiler->policy->network;
 	struct arena *arena = &compiler->policy->arena;
@@ -207,7 +211,7 @@ static void finish(struct compiler *compiler, const struct net_collected *collec
 	network->secrets = collected->secrets;
 }
 
-static void set_pool(struct policy_network *network)
+static void net_compile_set_pool(struct policy_network *network)
 {
 	static const struct net_pool usual = {
 		.v4.s_addr = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x000012c6 : 0xc6120000, /* 198.18.0.0 */
@@ -237,25 +241,25 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		const struct source_network *from = &sources[i]->network;
 
 		if (from->said == NET_NOTHING)
-			forget(compiler, &collected);
+			net_compile_reset(compiler, &collected);
 		if (from->said != NET_UNSAID)
 			network->said = from->said;
-		take_denies(compiler, from);
-		take_rules(compiler, &collected, from);
-		take_listens(compiler, from);
-		take_fixeds(compiler, from);
-		take_values(compiler, sources[i]);
-		take_secrets(compiler, &collected, sources[i]);
+		net_compile_add_denies(compiler, from);
+		net_compile_add_rules(compiler, &collected, from);
+		net_compile_add_listens(compiler, from);
+		net_compile_add_fixeds(compiler, from);
+		net_compile_set_values(compiler, sources[i]);
+		net_compile_add_secrets(compiler, &collected, sources[i]);
 	}
-	set_pool(network);
-	sort(&collected);
+	net_compile_set_pool(network);
+	net_compile_sort(&collected);
 	if (collected.rules > NET_RULES_MAX)
 		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
 	else if (!compiler->no_memory)
 		net_check(compiler, &collected);
 	if (!compiler->no_memory)
-		finish(compiler, &collected);
+		net_compile_copy(compiler, &collected);
 	if (!compiler->no_memory && !compiler->failed)
 		net_warn(compiler, &collected);
 }

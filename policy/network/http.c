@@ -1,4 +1,4 @@
-/* Rules about requests as people write them: "GET,POST /path/" and two stars, "WEBSOCKET /chat". */
+/* Parses the rules of "http": "GET,POST /path/" and two stars, "WEBSOCKET /chat". */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,43 +10,46 @@
 
 #define METHODS_MAX 256
 
-static int wrong(char *why, size_t cap, const char *text)
+static int http_rule_fail(char *why, size_t cap, const char *text)
 {
 	(void)snprintf(why, cap, "%s", text);
 	return -EINVAL;
 }
 
-static int check_method(const char *method, size_t len, char *why, size_t cap)
+static int http_rule_check_method(const char *method, size_t len, char *why, size_t cap)
 {
 	if (len == 0)
-		return wrong(why, cap, "names no method before a comma or the path; write \"GET /path/**\"");
+		return http_rule_fail(why, cap, "names no method before a comma or the path; write \"GET /path/**\"");
 	if (len >= NET_METHOD_MAX)
-		return wrong(why, cap, "has a method that is too long to be one");
+		return http_rule_fail(why, cap, "has a method that is too long to be one");
 	for (size_t i = 0; i < len; i++)
 		if (method[i] >= 'a' && method[i] <= 'z')
-			return wrong(why, cap, "has a method in lower case; methods are upper case, as in \"GET\"");
+			return http_rule_fail(why, cap,
+					      "has a method in lower case; methods are upper case, as in \"GET\"");
 	for (size_t i = 0; i < len; i++)
 		if ((method[i] < 'A' || method[i] > 'Z') && (method[i] != '-' || i == 0))
-			return wrong(why, cap, "has a method that is none; write \"GET,POST /path/**\" or \"* /**\"");
+			return http_rule_fail(why, cap,
+					      "has a method that is none; write \"GET,POST /path/**\" or \"* /**\"");
 	if (len == 5 && memcmp(method, "TRACE", 5) == 0)
-		return wrong(why, cap, "grants TRACE, which would show the program its own credentials; remove it");
+		return http_rule_fail(why, cap,
+				      "grants TRACE, which would show the program its own credentials; remove it");
 	if (len == 7 && memcmp(method, "CONNECT", 7) == 0)
-		return wrong(why, cap, "grants CONNECT, which is no request to a host; remove it");
+		return http_rule_fail(why, cap, "grants CONNECT, which is no request to a host; remove it");
 	if (len == 9 && memcmp(method, "WEBSOCKET", 9) == 0)
-		return wrong(why, cap, "has WEBSOCKET beside other methods; write it as a rule of its own");
+		return http_rule_fail(why, cap, "has WEBSOCKET beside other methods; write it as a rule of its own");
 	return 0;
 }
 
-static int check_methods(const char *methods, size_t len, char *why, size_t cap)
+static int http_rule_check_methods(const char *methods, size_t len, char *why, size_t cap)
 {
 	if (len == 1 && methods[0] == '*')
 		return 0;
 	if (len > METHODS_MAX)
-		return wrong(why, cap, "has more methods than there are");
+		return http_rule_fail(why, cap, "has more methods than there are");
 	for (size_t at = 0;; at++) {
 		const char *comma = memchr(methods + at, ',', len - at);
 		size_t one = comma ? (size_t)(comma - methods) - at : len - at;
-		int ret = check_method(methods + at, one, why, cap);
+		int ret = http_rule_check_method(methods + at, one, why, cap);
 
 		if (ret < 0 || !comma)
 			return ret;
@@ -54,8 +57,8 @@ static int check_methods(const char *methods, size_t len, char *why, size_t cap)
 	}
 }
 
-/* "**" is a whole segment or nothing. */
-static bool has_bad_stars(const char *path)
+/* True when some "**" is not a whole segment. */
+static bool http_rule_has_bad_stars(const char *path)
 {
 	const char *stars = path;
 
@@ -67,25 +70,26 @@ static bool has_bad_stars(const char *path)
 	return false;
 }
 
-static int check_path(const char *path, char *why, size_t cap)
+static int http_rule_check_path(const char *path, char *why, size_t cap)
 {
 	char normal[NET_PATH_MAX];
 	int ret;
 
 	if (path[0] != '/')
-		return wrong(why, cap,
-			     "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for all");
+		return http_rule_fail(why, cap,
+				      "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for "
+				      "all");
 	if (strchr(path, '?'))
-		return wrong(why, cap, "has a \"?\" in it; queries are not judged, leave it out");
-	if (has_bad_stars(path))
-		return wrong(why, cap, "has \"**\" inside a segment; it stands alone between slashes");
+		return http_rule_fail(why, cap, "has a \"?\" in it; queries are not judged, leave it out");
+	if (http_rule_has_bad_stars(path))
+		return http_rule_fail(why, cap, "has \"**\" inside a segment; it stands alone between slashes");
 	ret = net_path_normalise(path, strlen(path), normal, NULL);
 	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_MAX / 4)
-		return wrong(why, cap, "has a path longer than a rule may have");
+		return http_rule_fail(why, cap, "has a path longer than a rule may have");
 	if (ret < 0)
-		return wrong(why, cap,
-			     "has a path that no request may have (\"..\" above the root, \"\\\", control "
-			     "characters or bad escapes)");
+		return http_rule_fail(why, cap,
+				      "has a path that no request may have (\"..\" above the root, \"\\\", control "
+				      "characters or bad escapes)");
 	if (strcmp(normal, path) == 0)
 		return 0;
 	(void)snprintf(why, cap, "would never match: requests are judged in normal form; write the path as %s", normal);
@@ -101,10 +105,11 @@ int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *
 	int ret;
 
 	if (text[0] == '/')
-		return wrong(why, cap, "names no method; write \"GET /path/**\", or \"* /path/**\" for any method");
-	ret = websocket ? 0 : check_methods(text, len, why, cap);
+		return http_rule_fail(why, cap,
+				      "names no method; write \"GET /path/**\", or \"* /path/**\" for any method");
+	ret = websocket ? 0 : http_rule_check_methods(text, len, why, cap);
 	if (ret == 0)
-		ret = check_path(path, why, cap);
+		ret = http_rule_check_path(path, why, cap);
 	if (ret < 0)
 		return ret;
 	rule = (struct net_http_rule){

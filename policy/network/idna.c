@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-static const char *what_is_wrong(const char *text)
+static const char *idna_explain(const char *text)
 {
 	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
 
@@ -40,7 +40,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 
 	if (net_host_canonical(text, strlen(text), ret_host) == 0)
 		return 0;
-	*ret_why = what_is_wrong(text);
+	*ret_why = idna_explain(text);
 	/* ASCII has been judged: IDNA would but map it */
 	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
 		if (ret >= 4 * NET_HOST_MAX)
@@ -52,6 +52,6 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 		return -EINVAL;
 	ret = net_host_canonical(ascii, strlen(ascii), ret_host);
 	if (ret < 0)
-		*ret_why = what_is_wrong(ascii);
+		*ret_why = idna_explain(ascii);
 	return ret;
 }

@@ -74,17 +74,17 @@ bool net_secret_host(const struct net_secret *secret, const char *host)
 
 /* ---- verdicts ---- */
 
-static struct net_verdict refuse(const char *reason)
+static struct net_verdict judge_refuse(const char *reason)
 {
 	return (struct net_verdict){.reason = reason};
 }
 
-static struct net_verdict grant(const struct net_rule *rule)
+static struct net_verdict judge_grant(const struct net_rule *rule)
 {
 	return (struct net_verdict){true, rule, rule->label, "granted"};
 }
 
-static bool has_port(const uint16_t *ports, size_t count, unsigned port)
+static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
 {
 	for (size_t i = 0; i < count; i++)
 		if (ports[i] == port)
@@ -93,12 +93,12 @@ static bool has_port(const uint16_t *ports, size_t count, unsigned port)
 }
 
 /* The deny rule of a host at a port; of the whole host only with any = false. NULL: none. */
-static const struct net_deny *find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
+static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
 {
 	for (size_t i = 0; i < policy->network.denies; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
-		if (deny->ports && (whole || !has_port(deny->port, deny->ports, port)))
+		if (deny->ports && (whole || !judge_has_port(deny->port, deny->ports, port)))
 			continue;
 		if (net_host_matches(deny->host, host))
 			return deny;
@@ -106,33 +106,33 @@ static const struct net_deny *find_deny(const struct policy *policy, const char 
 	return NULL;
 }
 
-static struct net_verdict denied(const struct net_deny *deny)
+static struct net_verdict judge_deny(const struct net_deny *deny)
 {
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
 }
 
 struct net_verdict policy_net_name(const struct policy *policy, const char *host)
 {
-	const struct net_deny *deny = find_deny(policy, host, 0, true);
+	const struct net_deny *deny = judge_find_deny(policy, host, 0, true);
 
 	if (deny)
-		return denied(deny);
+		return judge_deny(deny);
 	for (size_t i = 0; i < policy->network.rules; i++)
 		if (net_host_matches(policy->network.rule[i].host, host))
-			return grant(&policy->network.rule[i]);
-	return refuse("no_rule");
+			return judge_grant(&policy->network.rule[i]);
+	return judge_refuse("no_rule");
 }
 
 /* The next rule from *at on for host, port and transport; NULL: no more, and *reason says what was closest. */
-static const struct net_rule *next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
-					bool udp, const char **reason)
+static const struct net_rule *judge_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
+					      bool udp, const char **reason)
 {
 	while (*at < policy->network.rules) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
 
 		if (!net_host_matches(rule->host, host))
 			continue;
-		if (!has_port(rule->port, rule->ports, port)) {
+		if (!judge_has_port(rule->port, rule->ports, port)) {
 			if (strcmp(*reason, "no_rule") == 0)
 				*reason = "port_not_granted";
 			continue;
@@ -146,15 +146,15 @@ static const struct net_rule *next_rule(const struct policy *policy, size_t *at,
 
 struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
-	const struct net_deny *deny = find_deny(policy, host, port, false);
+	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const char *reason = "no_rule";
 	const struct net_rule *rule;
 	size_t at = 0;
 
 	if (deny)
-		return denied(deny);
-	rule = next_rule(policy, &at, host, port, udp, &reason);
-	return rule ? grant(rule) : refuse(reason);
+		return judge_deny(deny);
+	rule = judge_next_rule(policy, &at, host, port, udp, &reason);
+	return rule ? judge_grant(rule) : judge_refuse(reason);
 }
 
 struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
@@ -163,12 +163,12 @@ struct net_verdict policy_net_address(const struct policy *policy, const struct 
 	const struct net_deny *deny;
 
 	net_address_text(address, text);
-	deny = find_deny(policy, text, port, false);
-	return deny ? denied(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
+	deny = judge_find_deny(policy, text, port, false);
+	return deny ? judge_deny(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
 /* What can be done only with the requests in sight. */
-static bool wants_requests(const struct net_rule *rule)
+static bool judge_needs_requests(const struct net_rule *rule)
 {
 	return rule->header || rule->budget.requests || rule->budget.requests_per_minute;
 }
@@ -180,12 +180,12 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 	bool some = false, all = true;
 	size_t at = 0;
 
-	while ((rule = next_rule(policy, &at, host, port, false, &reason))) {
+	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
 		all = all && rule->http_count > 0;
-		if (wants_requests(rule))
+		if (judge_needs_requests(rule))
 			return true;
 	}
 	for (size_t i = 0; some && i < policy->network.secrets; i++)
@@ -196,7 +196,7 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 
 /* ---- requests ---- */
 
-static bool has_method(const char *methods, const char *method)
+static bool judge_has_method(const char *methods, const char *method)
 {
 	size_t len = strlen(method);
 
@@ -213,8 +213,8 @@ static bool has_method(const char *methods, const char *method)
 }
 
 /* Whether one of the rule's "http" allows it; else *reason becomes what it lacks, if that is closer than before. */
-static bool http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
-			const char **reason)
+static bool judge_http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
+			      const char **reason)
 {
 	for (size_t i = 0; i < rule->http_count; i++) {
 		const struct net_http_rule *http = &rule->http[i];
@@ -226,7 +226,7 @@ static bool http_allows(const struct net_rule *rule, const char *method, const c
 				*reason = "upgrade_not_granted";
 			continue;
 		}
-		if (has_method(http->methods, method))
+		if (judge_has_method(http->methods, method))
 			return true;
 		*reason = "method_not_granted";
 	}
@@ -236,7 +236,7 @@ static bool http_allows(const struct net_rule *rule, const char *method, const c
 struct net_verdict policy_net_request(const struct policy *policy, const char *host, unsigned port, const char *method,
 				      const char *path, bool upgrade)
 {
-	const struct net_deny *deny = find_deny(policy, host, port, false);
+	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const struct net_rule *rule, *any = NULL;
 	const char *reason = "no_rule";
 	const char *closest = "path_not_granted";
@@ -244,23 +244,23 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 	size_t at = 0;
 
 	if (deny)
-		return denied(deny);
+		return judge_deny(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
-		return refuse("method_not_granted");
-	while ((rule = next_rule(policy, &at, host, port, false, &reason))) {
+		return judge_refuse("method_not_granted");
+	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;
 		}
 		some = true;
-		if (http_allows(rule, method, path, upgrade, &closest))
-			return grant(rule); /* says more about the request than one that takes any */
+		if (judge_http_allows(rule, method, path, upgrade, &closest))
+			return judge_grant(rule); /* says more about the request than one that takes any */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}
 	if (any)
-		return grant(any);
-	return refuse(some ? closest : reason);
+		return judge_grant(any);
+	return judge_refuse(some ? closest : reason);
 }
 
 struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
@@ -271,5 +271,5 @@ struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
 		if (port >= range->first && port <= range->last)
 			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
 	}
-	return refuse("port_not_granted");
+	return judge_refuse("port_not_granted");
 }

@@ -9,7 +9,7 @@
 
 #define DECODE_ROUNDS_MAX 8 /* nobody encodes as often: such a path is refused */
 
-static int hex_value(char c)
+static int net_path_hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -19,15 +19,15 @@ static int hex_value(char c)
 }
 
 /* RFC 3986, 2.3. */
-static bool is_unreserved(unsigned char c)
+static bool net_path_is_unreserved(unsigned char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
 }
 
 /* What may stand in a path as it is: RFC 3986, 3.3, pchar and "/". All else is written as an escape. */
-static bool is_plain(unsigned char c)
+static bool net_path_is_plain(unsigned char c)
 {
-	return is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
+	return net_path_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
 }
 
 struct writer {
@@ -37,10 +37,10 @@ struct writer {
 	bool escaped;   /* a dot of it came from an escape */
 };
 
-static int put(struct writer *writer, unsigned char c)
+static int net_path_put(struct writer *writer, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	bool plain = is_plain(c);
+	bool plain = net_path_is_plain(c);
 
 	if (writer->len + (plain ? 1 : 3) >= NET_PATH_MAX)
 		return -ENAMETOOLONG;
@@ -54,17 +54,17 @@ static int put(struct writer *writer, unsigned char c)
 }
 
 /* An escape stays one unless it needs none: "%2A" is not "*" for every server. */
-static int put_escaped(struct writer *writer, const char *escape, size_t left)
+static int net_path_put_escaped(struct writer *writer, const char *escape, size_t left)
 {
-	int high = left > 2 ? hex_value(escape[1]) : -1, low = left > 2 ? hex_value(escape[2]) : -1;
+	int high = left > 2 ? net_path_hex_value(escape[1]) : -1, low = left > 2 ? net_path_hex_value(escape[2]) : -1;
 	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
 
 	if (c < 0x20 || c == 0x7f || c == '\\')
 		return -EINVAL;
 	if (c == '.')
 		writer->escaped = true;
-	if (is_unreserved(c))
-		return put(writer, c);
+	if (net_path_is_unreserved(c))
+		return net_path_put(writer, c);
 	if (writer->len + 3 >= NET_PATH_MAX)
 		return -ENAMETOOLONG;
 	writer->out[writer->len++] = '%';
@@ -80,7 +80,7 @@ static int put_escaped(struct writer *writer, const char *escape, size_t left)
  * How many bytes before a byte `to` of a text begin an overlong sequence for ASCII that ends with it: C0 AE, E0 80 AE,
  * F0 80 80 AE …; 0: it ends none.
  */
-static size_t overlong(const unsigned char *text, size_t to)
+static size_t net_path_overlong(const unsigned char *text, size_t to)
 {
 	static const unsigned char first[] = {0xe0, 0xf0, 0xf8, 0xfc};
 	size_t zeros = 0;
@@ -97,14 +97,14 @@ static size_t overlong(const unsigned char *text, size_t to)
 }
 
 /* Decodes escapes in place, and overlong UTF-8 for ASCII (which old decoders take); whether there were any. */
-static bool decode(char *text, size_t *len)
+static bool net_path_decode(char *text, size_t *len)
 {
 	size_t to = 0;
 	bool some = false;
 
 	for (size_t at = 0; at < *len; to++) {
-		int high = *len - at > 2 && text[at] == '%' ? hex_value(text[at + 1]) : -1;
-		int low = high < 0 ? -1 : hex_value(text[at + 2]);
+		int high = *len - at > 2 && text[at] == '%' ? net_path_hex_value(text[at + 1]) : -1;
+		int low = high < 0 ? -1 : net_path_hex_value(text[at + 2]);
 		size_t before;
 
 		if (low < 0) {
@@ -114,7 +114,7 @@ static bool decode(char *text, size_t *len)
 		text[to] = (char)(high << 4 | low);
 		at += 3;
 		some = true;
-		before = overlong((const unsigned char *)text, to);
+		before = net_path_overlong((const unsigned char *)text, to);
 		if (before) {
 			text[to - before] = (char)((text[to - 1] & 1) << 6 | (text[to] & 0x3f));
 			to -= before;
@@ -125,7 +125,7 @@ static bool decode(char *text, size_t *len)
 }
 
 /* Whether some piece between slashes, of either kind, is "." or ".." before ";" or a NUL. */
-static bool has_dots(const char *text, size_t len)
+static bool net_path_has_dots(const char *text, size_t len)
 {
 	for (size_t at = 0, dots; at < len; at++) {
 		for (dots = 0; at < len && text[at] == '.'; at++)
@@ -143,7 +143,7 @@ static bool has_dots(const char *text, size_t len)
  * (Jenkins has to: /job/a%252Fb), would find a "." or ".." in it, or in what precedes ";": servlet containers take
  * "..;x" for "..".
  */
-static bool hides_dots(const char *segment, size_t len)
+static bool net_path_has_encoded_dots(const char *segment, size_t len)
 {
 	char text[NET_PATH_MAX];
 
@@ -151,9 +151,9 @@ static bool hides_dots(const char *segment, size_t len)
 		return false;
 	memcpy(text, segment, len);
 	for (unsigned rounds = 0; rounds < DECODE_ROUNDS_MAX; rounds++) {
-		if (has_dots(text, len))
+		if (net_path_has_dots(text, len))
 			return true;
-		if (!decode(text, &len))
+		if (!net_path_decode(text, &len))
 			return false;
 	}
 	return true;
@@ -163,7 +163,7 @@ static bool hides_dots(const char *segment, size_t len)
  * Ends a segment: "." falls away, ".." takes the one before with it; true in *ret_gone, and out ends in "/". One that
  * hides its dots is meant to look like another path.
  */
-static int end_segment(struct writer *writer, bool *ret_gone)
+static int net_path_end_segment(struct writer *writer, bool *ret_gone)
 {
 	const char *segment = writer->out + writer->segment;
 	size_t len = writer->len - writer->segment, dots = 0;
@@ -172,7 +172,7 @@ static int end_segment(struct writer *writer, bool *ret_gone)
 	while (dots < len && segment[dots] == '.')
 		dots++;
 	if (dots < len || dots == 0 || dots > 2)
-		return hides_dots(segment, len) ? -EINVAL : 0;
+		return net_path_has_encoded_dots(segment, len) ? -EINVAL : 0;
 	if (writer->escaped)
 		return -EINVAL;
 	*ret_gone = true;
@@ -187,16 +187,16 @@ static int end_segment(struct writer *writer, bool *ret_gone)
 	return 0;
 }
 
-static int begin_segment(struct writer *writer, bool gone)
+static int net_path_begin_segment(struct writer *writer, bool gone)
 {
-	int ret = gone ? 0 : put(writer, '/');
+	int ret = gone ? 0 : net_path_put(writer, '/');
 
 	writer->segment = writer->len;
 	writer->escaped = false;
 	return ret;
 }
 
-static int put_target(struct writer *writer, const char *target, size_t len)
+static int net_path_put_target(struct writer *writer, const char *target, size_t len)
 {
 	unsigned char c;
 	bool gone;
@@ -205,19 +205,19 @@ static int put_target(struct writer *writer, const char *target, size_t len)
 	for (size_t i = 0; i < len && ret == 0; i++) {
 		c = (unsigned char)target[i];
 		if (c == '/') {
-			ret = end_segment(writer, &gone);
+			ret = net_path_end_segment(writer, &gone);
 			if (ret == 0)
-				ret = begin_segment(writer, gone);
+				ret = net_path_begin_segment(writer, gone);
 		} else if (c == '%') {
-			ret = put_escaped(writer, target + i, len - i);
+			ret = net_path_put_escaped(writer, target + i, len - i);
 			i += 2;
 		} else if (c <= 0x20 || c == 0x7f || c == '\\' || c == '#') {
 			ret = -EINVAL;
 		} else {
-			ret = put(writer, c);
+			ret = net_path_put(writer, c);
 		}
 	}
-	return ret < 0 ? ret : end_segment(writer, &gone);
+	return ret < 0 ? ret : net_path_end_segment(writer, &gone);
 }
 
 int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query)
@@ -233,9 +233,9 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 	for (size_t i = path_len; i < len; i++) /* of the query, which goes on as it is */
 		if ((unsigned char)target[i] <= 0x20 || target[i] == 0x7f || target[i] == '#')
 			return -EINVAL;
-	ret = begin_segment(&writer, false);
+	ret = net_path_begin_segment(&writer, false);
 	if (ret == 0)
-		ret = put_target(&writer, target + 1, path_len - 1);
+		ret = net_path_put_target(&writer, target + 1, path_len - 1);
 	if (ret < 0)
 		return ret;
 	out[writer.len] = '\0';
@@ -256,13 +256,13 @@ struct matching {
 };
 
 /* Where a "*" ends: at a slash, also at one that only some servers see. */
-static bool is_slash(const char *path)
+static bool net_path_is_slash(const char *path)
 {
 	return *path == '/' || strncmp(path, "%2F", 3) == 0;
 }
 
 /* "*" that is a whole segment stands for at least one character. */
-static bool is_whole_segment(const struct matching *matching)
+static bool net_path_is_whole_segment(const struct matching *matching)
 {
 	const char *star = matching->pattern;
 
@@ -270,7 +270,7 @@ static bool is_whole_segment(const struct matching *matching)
 }
 
 /* Takes one piece of the pattern; false when the path does not go on like it. */
-static bool step(struct matching *matching)
+static bool net_path_match_step(struct matching *matching)
 {
 	const char *path = matching->path;
 
@@ -283,9 +283,9 @@ static bool step(struct matching *matching)
 		return true;
 	}
 	if (*matching->pattern == '*') {
-		if (is_whole_segment(matching) && (!*path || is_slash(path)))
+		if (net_path_is_whole_segment(matching) && (!*path || net_path_is_slash(path)))
 			return false;
-		matching->path += is_whole_segment(matching);
+		matching->path += net_path_is_whole_segment(matching);
 		matching->one_pattern = ++matching->pattern;
 		matching->one_path = matching->path;
 		return true;
@@ -298,9 +298,9 @@ static bool step(struct matching *matching)
 }
 
 /* Makes the latest star longer; false when there is none that can be. */
-static bool retry(struct matching *matching)
+static bool net_path_match_longer(struct matching *matching)
 {
-	if (matching->one_pattern && *matching->one_path && !is_slash(matching->one_path)) {
+	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
 		matching->path = ++matching->one_path;
 		return true;
@@ -323,7 +323,7 @@ bool net_path_matches(const char *pattern, const char *path)
 	struct matching matching = {.start = pattern, .pattern = pattern, .path = path};
 
 	while (*matching.pattern || *matching.path)
-		if (!step(&matching) && !retry(&matching))
+		if (!net_path_match_step(&matching) && !net_path_match_longer(&matching))
 			return false;
 	return true;
 }

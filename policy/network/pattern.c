@@ -20,21 +20,21 @@ bool net_is_address(const char *host)
 }
 
 /* Top-level domains that nobody can register in: RFC 6761 and ICANN's reservation of "internal". */
-static bool is_reserved(const char *name)
+static bool pattern_is_reserved(const char *name)
 {
 	return strcmp(name, "test") == 0 || strcmp(name, "internal") == 0;
 }
 
 /* Whether one wildcard below the name would be the hosts of anybody. Also when that cannot be told: why tells more. */
-static bool is_public(const char *name, const char **ret_why)
+static bool pattern_is_public(const char *name, const char **ret_why)
 {
-	if (is_reserved(name))
+	if (pattern_is_reserved(name))
 		return false;
 	*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
 	return net_names_public(name, ret_why);
 }
 
-static bool is_below(const char *name, const char *domain)
+static bool pattern_is_below(const char *name, const char *domain)
 {
 	size_t name_len = strlen(name), len = strlen(domain);
 
@@ -53,11 +53,11 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 	}
 	if (net_host_parse(text + stars, host, ret_why) < 0)
 		return -EINVAL;
-	if (is_below(host, "localhost"))
+	if (pattern_is_below(host, "localhost"))
 		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
 	else if (stars && net_is_address(host))
 		*ret_why = "is a wildcard before an address; write the address alone";
-	else if (stars && is_public(host, ret_why))
+	else if (stars && pattern_is_public(host, ret_why))
 		return -EINVAL;
 	else if (stars + strlen(host) >= NET_HOST_MAX)
 		*ret_why = "is longer than a host name can be";
@@ -77,7 +77,7 @@ bool net_pattern_covers(const char *pattern, const char *other)
 		return net_host_matches(pattern, other);
 	if (!deep)
 		return strcmp(pattern, other) == 0;
-	return is_below(strchr(other, '.') + 1, pattern + 3);
+	return pattern_is_below(strchr(other, '.') + 1, pattern + 3);
 }
 
 bool net_patterns_meet(const char *a, const char *b)

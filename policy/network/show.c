@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-static json_t *ports_json(const uint16_t *port, size_t count)
+static json_t *net_show_ports(const uint16_t *port, size_t count)
 {
 	json_t *list = count == 1 ? NULL : json_array();
 
@@ -19,7 +19,7 @@ static json_t *ports_json(const uint16_t *port, size_t count)
 	return list;
 }
 
-static json_t *http_json(const struct net_rule *rule)
+static json_t *net_show_http(const struct net_rule *rule)
 {
 	json_t *list = json_array();
 
@@ -32,7 +32,7 @@ static json_t *http_json(const struct net_rule *rule)
 	return list;
 }
 
-static int show_budget(json_t *object, const struct net_budget *budget)
+static int net_show_budget(json_t *object, const struct net_budget *budget)
 {
 	const struct {
 		const char *name;
@@ -53,15 +53,15 @@ static int show_budget(json_t *object, const struct net_budget *budget)
 	return ret;
 }
 
-static int show_rule(json_t *list, const struct net_rule *rule)
+static int net_show_rule(json_t *list, const struct net_rule *rule)
 {
 	json_t *object = json_object();
 	int ret = json_object_set_new(object, "host", json_string(rule->host));
 
-	ret |= json_object_set_new(object, "port", ports_json(rule->port, rule->ports));
+	ret |= json_object_set_new(object, "port", net_show_ports(rule->port, rule->ports));
 	ret |= json_object_set_new(object, "proto", json_string(net_proto_name(rule->proto)));
 	if (rule->http_count)
-		ret |= json_object_set_new(object, "http", http_json(rule));
+		ret |= json_object_set_new(object, "http", net_show_http(rule));
 	if (rule->header)
 		ret |= json_object_set_new(object, "credential",
 					   json_pack("{s:s, s:s}", "header", rule->header, "value",
@@ -72,25 +72,25 @@ static int show_rule(json_t *list, const struct net_rule *rule)
 		ret |= json_object_set_new(object, "private", json_true());
 	if (rule->dns_real)
 		ret |= json_object_set_new(object, "dns", json_string("real"));
-	ret |= show_budget(object, &rule->budget);
+	ret |= net_show_budget(object, &rule->budget);
 	if (rule->reason)
 		ret |= json_object_set_new(object, "reason", json_string(rule->reason));
 	return json_array_append_new(list, object) | ret;
 }
 
-static int show_deny(json_t *list, const struct net_deny *deny)
+static int net_show_deny(json_t *list, const struct net_deny *deny)
 {
 	json_t *object = json_object();
 	int ret = json_object_set_new(object, "host", json_string(deny->host));
 
 	if (deny->ports)
-		ret |= json_object_set_new(object, "port", ports_json(deny->port, deny->ports));
+		ret |= json_object_set_new(object, "port", net_show_ports(deny->port, deny->ports));
 	if (deny->reason)
 		ret |= json_object_set_new(object, "reason", json_string(deny->reason));
 	return json_array_append_new(list, object) | ret;
 }
 
-static json_t *range_json(const struct net_range *range)
+static json_t *net_show_range(const struct net_range *range)
 {
 	if (range->first == 0 && range->last == 65535)
 		return json_string("*");
@@ -99,7 +99,7 @@ static json_t *range_json(const struct net_range *range)
 	return json_sprintf("%u-%u", range->first, range->last);
 }
 
-static json_t *fixed_json(const struct net_fixed *fixed)
+static json_t *net_show_fixed(const struct net_fixed *fixed)
 {
 	json_t *list = json_array();
 
@@ -112,7 +112,7 @@ static json_t *fixed_json(const struct net_fixed *fixed)
 	return list;
 }
 
-static int show_pool(json_t *object, const struct policy_network *network)
+static int net_show_pool(json_t *object, const struct policy_network *network)
 {
 	json_t *pool = json_object();
 	char text[NET_ADDRESS_TEXT];
@@ -128,26 +128,26 @@ static int show_pool(json_t *object, const struct policy_network *network)
 	return json_object_set_new(object, "pool", pool);
 }
 
-static int show_lists(json_t *object, const struct policy_network *network)
+static int net_show_lists(json_t *object, const struct policy_network *network)
 {
 	json_t *allow = json_array(), *deny = json_array(), *listen = json_array(), *resolve = json_object();
 	int ret = 0;
 
 	for (size_t i = 0; i < network->rules; i++)
-		ret |= show_rule(allow, &network->rule[i]);
+		ret |= net_show_rule(allow, &network->rule[i]);
 	for (size_t i = 0; i < network->denies; i++)
-		ret |= show_deny(deny, &network->deny[i]);
+		ret |= net_show_deny(deny, &network->deny[i]);
 	for (size_t i = 0; i < network->listens; i++)
-		ret |= json_array_append_new(listen, range_json(&network->listen[i]));
+		ret |= json_array_append_new(listen, net_show_range(&network->listen[i]));
 	for (size_t i = 0; i < network->fixeds; i++)
-		ret |= json_object_set_new(resolve, network->fixed[i].host, fixed_json(&network->fixed[i]));
+		ret |= json_object_set_new(resolve, network->fixed[i].host, net_show_fixed(&network->fixed[i]));
 	ret |= json_object_set_new(object, "allow", allow);
 	ret |= json_object_set_new(object, "deny", deny);
 	ret |= json_object_set_new(object, "listen", listen);
 	return ret | json_object_set_new(object, "resolve", resolve);
 }
 
-static int show_secrets(json_t *root, const struct policy_network *network)
+static int net_show_secrets(json_t *root, const struct policy_network *network)
 {
 	json_t *object = network->secrets ? json_object() : NULL;
 	int ret = 0;
@@ -167,7 +167,7 @@ static int show_secrets(json_t *root, const struct policy_network *network)
 int show_network(struct json_t *root, const struct policy_network *network)
 {
 	json_t *object;
-	int ret = show_secrets(root, network);
+	int ret = net_show_secrets(root, network);
 
 	if (network->said == NET_NOTHING)
 		return ret | json_object_set_new(root, "network", json_string("none"));
@@ -175,7 +175,7 @@ int show_network(struct json_t *root, const struct policy_network *network)
 		return ret;
 	object = json_object();
 	ret |= json_object_set_new(object, "default", json_string("deny"));
-	ret |= show_lists(object, network);
+	ret |= net_show_lists(object, network);
 	if (network->upstream_ca)
 		ret |= json_object_set_new(object, "upstream_ca", json_string(network->upstream_ca));
 	if (network->proxy == NET_PROXY_ENV)
@@ -183,6 +183,6 @@ int show_network(struct json_t *root, const struct policy_network *network)
 	else if (network->proxy == NET_PROXY_ON)
 		ret |= json_object_set_new(object, "proxy", json_true());
 	if (network->has_pool_v4 || network->has_pool_v6)
-		ret |= show_pool(object, network);
+		ret |= net_show_pool(object, network);
 	return ret | json_object_set_new(root, "network", object);
 }

@@ -18,23 +18,23 @@ const char *net_proto_name(enum net_proto proto)
 	return names[proto];
 }
 
-static bool is_digit(char c)
+static bool net_text_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_hex(char c)
+static bool net_text_is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f');
+	return net_text_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-static bool is_label_char(char c)
+static bool net_text_is_label_char(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
+	return net_text_is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
 }
 
 /* An IPv6 address, with or without brackets. Zone ids are none of inet_pton's. */
-static int canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
+static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
 	struct sockaddr_in6 address = {.sin6_family = AF_INET6};
 	char copy[NET_ADDRESS_TEXT + 2], *from = copy;
@@ -59,7 +59,7 @@ static int canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
  * What resolvers and URL parsers (WHATWG "ends in a number") take for an IPv4 address in an unusual form: its last
  * label is all digits, or "0x" and hexadecimal digits.
  */
-static bool looks_like_number(const char *host)
+static bool net_text_looks_like_number(const char *host)
 {
 	const char *dot = strrchr(host, '.'), *label = dot ? dot + 1 : host;
 
@@ -67,12 +67,12 @@ static bool looks_like_number(const char *host)
 		return true;
 	if (label[0] != '0' || label[1] != 'x')
 		return false;
-	for (label += 2; is_hex(*label); label++)
+	for (label += 2; net_text_is_hex(*label); label++)
 		;
 	return *label == '\0';
 }
 
-static bool is_name(const char *host)
+static bool net_text_is_name(const char *host)
 {
 	size_t label = 0;
 
@@ -83,7 +83,7 @@ static bool is_name(const char *host)
 			if (!*at)
 				return true;
 			label = 0;
-		} else if (!is_label_char(*at) || (*at == '-' && label == 0)) {
+		} else if (!net_text_is_label_char(*at) || (*at == '-' && label == 0)) {
 			return false;
 		} else {
 			label++;
@@ -107,9 +107,9 @@ int net_host_canonical(const char *text, size_t len, char ret_host[NET_HOST_MAX]
 	}
 	host[len] = '\0';
 	if (host[0] == '[' || strchr(host, ':'))
-		return canonical_v6(host, ret_host);
+		return net_text_canonical_v6(host, ret_host);
 	/* glibc's takes four decimal numbers without leading zeros and nothing else */
-	if (!is_name(host) || (looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
+	if (!net_text_is_name(host) || (net_text_looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
 		return -EINVAL;
 	memcpy(ret_host, host, len + 1);
 	return 0;

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-__attribute__((format(printf, 2, 3))) static void warn(struct compiler *compiler, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void net_warn_add(struct compiler *compiler, const char *format, ...)
 {
 	struct policy *policy = compiler->policy;
 	char text[sizeof(((struct policy_error *)NULL)->text)];
@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static void warn(struct compiler *compiler
  * Whose servers serve everybody's sites behind one address: the SNI is the approved name, the Host header inside of TLS
  * that nobody opens need not be.
  */
-static bool is_shared(const char *host)
+static bool net_warn_is_shared(const char *host)
 {
 	static const char *const shared[] = {
 		"**.akamai.net",
@@ -76,7 +76,7 @@ static bool is_shared(const char *host)
 	return false;
 }
 
-static bool is_denied(const struct policy_network *network, const struct net_rule *rule)
+static bool net_warn_is_denied(const struct policy_network *network, const struct net_rule *rule)
 {
 	for (size_t i = 0; i < network->denies; i++)
 		if (!network->deny[i].ports && net_pattern_covers(network->deny[i].host, rule->host))
@@ -84,7 +84,7 @@ static bool is_denied(const struct policy_network *network, const struct net_rul
 	return false;
 }
 
-static bool has_rule(const struct policy_network *network, const char *pattern)
+static bool net_warn_has_rule(const struct policy_network *network, const char *pattern)
 {
 	for (size_t i = 0; i < network->rules; i++)
 		if (net_patterns_meet(network->rule[i].host, pattern))
@@ -100,24 +100,25 @@ void net_warn(struct compiler *compiler, const struct net_collected *collected)
 		const struct net_written_rule *written = collected->rule[i];
 		const struct net_rule *rule = &written->rule;
 
-		if (rule->proto == NET_HTTPS && rule->http_count == 0 && is_shared(rule->host))
-			warn(compiler,
-			     "%s: warning: %s is served together with strangers' sites, which can be asked for in "
-			     "unopened TLS; add \"http\" rules, so that the requests are judged",
-			     written->where, rule->host);
-		if (is_denied(network, rule))
-			warn(compiler, "%s: warning: allows nothing: a deny rule beats it", written->where);
+		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_is_shared(rule->host))
+			net_warn_add(compiler,
+				     "%s: warning: %s is served together with strangers' sites, which can be asked for "
+				     "in unopened TLS; add \"http\" rules, so that the requests are judged",
+				     written->where, rule->host);
+		if (net_warn_is_denied(network, rule))
+			net_warn_add(compiler, "%s: warning: allows nothing: a deny rule beats it", written->where);
 	}
 	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
-		if (!has_rule(network, network->fixed[i].host))
-			warn(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
-			     network->fixed[i].host);
+		if (!net_warn_has_rule(network, network->fixed[i].host))
+			net_warn_add(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
+				     network->fixed[i].host);
 	for (size_t i = 0; i < collected->secrets && network->said == NET_UNSAID; i++)
-		warn(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
-		     collected->secret[i].where);
+		net_warn_add(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
+			     collected->secret[i].where);
 	for (size_t i = 0; i < collected->secrets && network->said == NET_SAID; i++)
 		for (const char *const *host = collected->secret[i].secret.hosts; *host; host++)
-			if (!has_rule(network, *host))
-				warn(compiler, "%s: warning: no rule allows %s, to which the secret might be sent",
-				     collected->secret[i].where, *host);
+			if (!net_warn_has_rule(network, *host))
+				net_warn_add(compiler,
+					     "%s: warning: no rule allows %s, to which the secret might be sent",
+					     collected->secret[i].where, *host);
 }
