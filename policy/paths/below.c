@@ -8,6 +8,7 @@
 
 #include "base/banned.h"
 
+/* True when the node grants writing; *ret_glob: only by a glob, that is on some names below. */
 static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 {
 	*ret_glob = false;
@@ -19,7 +20,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	return false;
 }
 
-/* The node's path, put together from its end. False when it is longer than any path. */
+/* Writes the node's path. False for a node below TREE_NAMES and for a path longer than PATH_MAX. */
 static bool below_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;

@@ -1,4 +1,4 @@
-/* Where rules lead: symbolic links in their literal parts are resolved once, here, so that judging needs no links. */
+/* Resolves symbolic links in the literal parts of rules, once: judging then compares canonical names only. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const char *canon_realpath(struct compiler *compiler, const char *path)
 	return found ? compiler_keep(compiler, found) : NULL;
 }
 
-/* The canonical path of what exists of it, with what does not exist behind. NULL when memory ran out. */
+/* Canonicalises the part of the path that exists and appends the rest. NULL when memory ran out. */
 static const char *canon_realpath_prefix(struct compiler *compiler, const char *path)
 {
 	char head[PATH_MAX];
@@ -52,7 +52,7 @@ static const char *canon_realpath_prefix(struct compiler *compiler, const char *
 	}
 }
 
-/* real_prefix of the directory, the last name as it is: a link there is replaced by what the policy puts there. */
+/* Canonicalises the directory and keeps the last name: the policy's own object replaces a link of that name. */
 static const char *canon_realpath_parent(struct compiler *compiler, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dir;
@@ -87,7 +87,7 @@ static bool canon_split(struct compiler *compiler, struct rule *rule)
 	}
 	if (!*at)
 		return true;
-	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "/dir" and all below it is what a plain path says */
+	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* a plain path means all below it as well */
 	rule->literal = literal_end == rule->name.path ? "/"
 						       : arena_dupn(&compiler->policy->arena, rule->name.path,
 								    (size_t)(literal_end - rule->name.path));
@@ -98,19 +98,18 @@ static bool canon_split(struct compiler *compiler, struct rule *rule)
 
 static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
 {
-	bool below = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 	int ret;
 
 	if (!rule->pattern)
 		return;
-	ret = glob_compile(&compiler->policy->arena, rule->pattern, below, &rule->glob);
+	ret = glob_compile(&compiler->policy->arena, rule->pattern, rule_is_deny(rule), &rule->glob);
 	if (ret == -ENOMEM)
 		compiler->no_memory = true;
 	else if (ret < 0)
 		compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
 }
 
-/* The host path of a name in the view below the workdir. */
+/* Maps a virtual path in the workdir to its host path. */
 static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
 	const char *rest = path_rest(name, compiler->policy->workdir);
@@ -119,7 +118,7 @@ static const char *canon_workdir_host(struct compiler *compiler, const char *nam
 }
 
 /*
- * Maps a canonical host path back into the workdir. The workdir's content may be the work of an earlier untrusted run:
+ * Maps a canonical host path to its virtual path in the workdir. An earlier untrusted run may have written the workdir:
  * a link in it must not turn "@workdir/out" into a grant for another place.
  */
 static const char *canon_workdir_virt(struct compiler *compiler, const struct rule *rule, const char *host)
@@ -134,26 +133,21 @@ static const char *canon_workdir_virt(struct compiler *compiler, const struct ru
 	return NULL;
 }
 
-static bool canon_is_grant(enum rule_kind kind)
-{
-	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
-}
-
-/* A grant's path; of what the policy makes itself the directory that its name is in. */
+/* The path whose links matter: a grant's own path; the parent directory of a redirected or provided name. */
 static const char *canon_way_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	const char *slash = canon_is_grant(rule->kind) ? NULL : strrchr(path, '/');
+	const char *slash = rule_is_grant(rule) ? NULL : strrchr(path, '/');
 
 	return !slash          ? path
 	       : slash == path ? "/"
 			       : arena_dupn(&compiler->policy->arena, path, (size_t)(slash - path));
 }
 
-/* The way to the host path that the rule names. What a profile or @interpreter names can be done without. */
+/* Records the host path that the rule names. Grants by a profile or @interpreter are optional. */
 static void canon_add_way(struct compiler *compiler, const struct rule *rule, const char *path)
 {
 	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, canon_way_path(compiler, rule, path));
-	if ((rule->name.interpreter || rule->profile) && canon_is_grant(rule->kind) && compiler->policy->ways)
+	if ((rule->name.interpreter || rule->profile) && rule_is_grant(rule) && compiler->policy->ways)
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
@@ -164,22 +158,22 @@ static bool canon_is_refused(const struct policy_host *host, const char *path)
 
 static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 {
-	bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
+	bool deny = rule_is_deny(rule);
 	const char *written = rule->literal, *host = canon_workdir_host(compiler, written);
 
 	if (host && !deny)
 		canon_add_way(compiler, rule, host);
-	if (host && canon_is_grant(rule->kind) && canon_is_refused(compiler->host, host)) {
+	if (host && rule_is_grant(rule) && canon_is_refused(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
 	if (host)
-		host = canon_is_grant(rule->kind) || deny ? canon_realpath_prefix(compiler, host)
-							  : canon_realpath_parent(compiler, host);
+		host = rule_is_grant(rule) || deny ? canon_realpath_prefix(compiler, host)
+						   : canon_realpath_parent(compiler, host);
 	if (!host)
 		return;
 	if (deny && !path_below(host, compiler->policy->workdir_host)) {
-		rule->alias = host; /* where the link leads is denied as well */
+		rule->alias = host; /* the link's target is denied as well */
 		return;
 	}
 	rule->literal = canon_workdir_virt(compiler, rule, host);
@@ -192,13 +186,13 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal;
 
-	if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY)
+	if (!rule_is_deny(rule))
 		canon_add_way(compiler, rule, written);
-	if (canon_is_grant(rule->kind)) {
+	if (rule_is_grant(rule)) {
 		rule->host = canon_is_refused(compiler->host, written) ? NULL : canon_realpath(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
-	} else if (rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY) {
+	} else if (rule_is_deny(rule)) {
 		rule->literal = canon_realpath_prefix(compiler, written);
 		if (rule->literal && strcmp(rule->literal, written) != 0)
 			rule->alias = written;
@@ -207,11 +201,11 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 	}
 }
 
-/* Where a redirect leads: rule->host, and in rule->alias the name the same place has in the view, if any. */
+/* Sets a redirect's target: rule->host, and in rule->alias the target's name in the view, if it has one. */
 static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	if (!rule->to.path)
-		return; /* a message was given */
+		return; /* vars.c reported it */
 	switch (rule->to.place) {
 	case PLACE_SCRATCH:
 		rule->host = rule->to.path;
@@ -236,25 +230,26 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
+/* True when another grant of a whole tree shows this host path. */
 static bool canon_is_shown(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (canon_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
+		if (rule_is_grant(rule) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
 		    rule->host && path_below(host, rule->host))
 			return true;
 	}
 	return false;
 }
 
-/* An interpreter in the workdir may be what an earlier run made there: it shows no more than what other rules show. */
+/* An earlier run may have made an interpreter in the workdir: @interpreter there grants only what other rules show. */
 static void canon_limit_interpreters(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->name.interpreter && canon_is_grant(rule->kind) && rule->host &&
+		if (rule->name.interpreter && rule_is_grant(rule) && rule->host &&
 		    path_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}

@@ -9,7 +9,7 @@
 
 enum decoy_piece {
 	PIECE_TEXT,
-	PIECE_UPPER, /* letters A-Z and digits 2-7, as in key ids */
+	PIECE_UPPER, /* base32: letters A-Z and digits 2-7, as in key ids */
 	PIECE_BASE64,
 	PIECE_LINES, /* base64 in lines of 70 */
 };
@@ -17,13 +17,13 @@ enum decoy_piece {
 struct piece {
 	enum decoy_piece kind;
 	const char *text;
-	size_t len; /* characters to make up */
+	size_t len; /* characters to generate */
 };
 
 #define PIECES_MAX 6
 
 struct decoy {
-	const char *name; /* of the file; "*x" compares the end, "x*" the beginning */
+	const char *name; /* of the file; "*x" matches a suffix, "x*" a prefix */
 	struct piece piece[PIECES_MAX];
 };
 
@@ -73,7 +73,7 @@ static bool decoy_matches(const char *pattern, const char *name)
 	return strcmp(name, pattern) == 0;
 }
 
-/* xorshift64*: nothing here is secret, it only has to look like it. */
+/* xorshift64*: the output need not be unpredictable. */
 static uint64_t decoy_random(uint64_t *state)
 {
 	*state ^= *state >> 12;
@@ -102,12 +102,12 @@ const char *decoy_text(struct arena *arena, const char *path)
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	const struct decoy *decoy = decoys;
 	_Static_assert(sizeof(decoys) / sizeof(decoys[0]) == 10,
-		       "the last one, which fits every name, ends the search");
+		       "the last pattern matches every name and ends the search");
 	struct buf out = {0};
 
 	for (const char *c = path; *c; c++)
 		state = (state ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	state |= 1; /* the generator stands still at 0 */
+	state |= 1; /* from state 0 the generator yields only 0 */
 	while (!decoy_matches(decoy->name, name))
 		decoy++;
 	for (size_t i = 0; i < PIECES_MAX; i++) {

@@ -14,11 +14,11 @@ const struct policy_mount *policy_mount_of(const struct policy *policy, const ch
 {
 	for (size_t i = policy->mount_count; i-- > 0;)
 		if (path_below(path, policy->mount[i].virt))
-			return &policy->mount[i]; /* sorted: the last one that holds it is the innermost */
+			return &policy->mount[i]; /* sorted: the last match is the innermost */
 	return NULL;
 }
 
-/* base and the rest below it. */
+/* Writes base + "/" + rest; rest may be empty. */
 static int explain_join(const char *base, const char *rest, char out[PATH_MAX])
 {
 	int len =

@@ -1,4 +1,4 @@
-/* More than the hot path needs to know about a decision, for people. */
+/* Explains decisions to users, for `callgate why`. Not used while calls are judged. */
 #ifndef CALLGATE_POLICY_PATHS_EXPLAIN_H
 #define CALLGATE_POLICY_PATHS_EXPLAIN_H
 
@@ -10,17 +10,17 @@
 /* The mount that shows this canonical virtual path; NULL when none does. Borrows from the policy. */
 const struct policy_mount *policy_mount_of(const struct policy *policy, const char *path);
 
-/* The host path behind a virtual one. Its length; -ENOENT: nothing of the host is there; -ENAMETOOLONG. */
+/* Maps a virtual path to its host path. Its length; -ENOENT: no host object is mounted there; -ENAMETOOLONG. */
 int policy_host_path(const struct policy *policy, const char *path, char out[PATH_MAX]);
 
 /*
- * Follows the links the policy knows (/lib -> /usr/lib) in a lexically clean absolute path. The length, or
+ * Follows the policy's own links (policy_links(): /lib -> /usr/lib) in a normalised absolute path. The length, or
  * -ENAMETOOLONG, -ELOOP.
  */
 int policy_follow_links(const struct policy *policy, const char *path, char out[PATH_MAX]);
 
 /*
- * What would allow `want` on a path the decision refused, in words. Owned by the caller; NULL when it is allowed or
+ * A text that tells what would allow `want` on a path that was denied. Owned by the caller; NULL: it was allowed, or
  * memory ran out.
  */
 char *policy_suggest(const struct policy_decision *decision, const char *path, unsigned want);

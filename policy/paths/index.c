@@ -1,14 +1,9 @@
-/* Rules into the tree that judging walks. */
+/* Puts the rules into the tree that decide.c walks. */
 #include <string.h>
 
 #include "policy/model.h"
 
 #include "base/banned.h"
-
-static bool index_is_deny(const struct rule *rule)
-{
-	return rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
-}
 
 static void index_set_deny(struct tree_node *node, const struct rule *rule)
 {
@@ -32,7 +27,7 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 			node->grant[i] = rule;
 }
 
-/* The node, so far as memory lasts. */
+/* Finds or adds a node; NULL when memory ran out. */
 static struct tree_node *index_node(struct compiler *compiler, const char *path)
 {
 	struct policy *policy = compiler->policy;
@@ -56,7 +51,7 @@ static void index_add_rule(struct compiler *compiler, struct tree_node *node, co
 			return;
 		}
 		node->glob[node->globs++] = rule;
-	} else if (index_is_deny(rule)) {
+	} else if (rule_is_deny(rule)) {
 		index_set_deny(node, rule);
 	} else {
 		index_add_grant(node, rule);
@@ -68,7 +63,7 @@ static void index_add_at(struct compiler *compiler, const char *path, const stru
 	index_add_rule(compiler, index_node(compiler, path), rule);
 }
 
-/* "**" and one plain name: looked up by the name's hash instead of tried as a pattern. */
+/* Denies of one name in any directory go below TREE_NAMES: a hash look-up instead of a pattern. False: another rule. */
 static bool index_add_name(struct compiler *compiler, const struct rule *rule)
 {
 	struct policy *policy = compiler->policy;
@@ -103,7 +98,7 @@ static size_t index_count_components(const char *path)
 	return count;
 }
 
-/* As many names as there would be if no two rules had a directory in common. */
+/* Upper bound of the nodes: as if no two rules had a directory in common. */
 static size_t index_max_nodes(const struct policy *policy)
 {
 	size_t nodes = 1;
@@ -117,7 +112,7 @@ static size_t index_max_nodes(const struct policy *policy)
 
 const char *rule_outside(const struct rule *rule)
 {
-	bool other = index_is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
+	bool other = rule_is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
 
 	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
@@ -129,14 +124,14 @@ void compile_index(struct compiler *compiler)
 	if (!tree_reserve(&policy->tree, &policy->arena, index_max_nodes(policy)))
 		compiler->no_memory = true;
 	else
-		(void)index_node(compiler, "/"); /* there is a root even when nothing is granted */
+		(void)index_node(compiler, "/"); /* the root exists even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
 		struct rule *rule = &policy->rule[i];
-		bool made = rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
+		bool made = rule_is_made(rule);
 
 		if (rule->overridden)
 			continue;
-		if (index_is_deny(rule)) {
+		if (rule_is_deny(rule)) {
 			if (!rule->literal && !index_add_name(compiler, rule))
 				index_add_at(compiler, "/", rule);
 			if (rule->literal)

@@ -8,12 +8,6 @@
 
 #include "base/banned.h"
 
-/* True when the policy itself decides what the name shows; false for grants and denies. */
-static bool mounts_is_made(const struct rule *rule)
-{
-	return rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-}
-
 /* The literal part of the rule's name before links are resolved. */
 static const char *mounts_written_name(struct compiler *compiler, const struct rule *rule)
 {
@@ -59,7 +53,7 @@ static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, 
 {
 	struct policy_mount other = mounts_from_rule(rule, from);
 
-	if (mounts_is_made(rule)) { /* redirected or provided in two files, by different names: the later rule wins */
+	if (rule_is_made(rule)) { /* redirected or provided in two files, by different names: the later rule wins */
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
 		compiler_fail(compiler, rule->where, "%s is provided by the policy (%s); keep one of the two rules",
@@ -217,11 +211,10 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->no_memory && !compiler->failed; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
-		bool deny = rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
 
-		if (rule->overridden || deny || !rule->literal || !content || mounts_is_made(rule) != made)
+		if (rule->overridden || rule_is_deny(rule) || !rule->literal || !content || rule_is_made(rule) != made)
 			continue;
 		from = mounts_written_name(compiler, rule);
 		if (!from)

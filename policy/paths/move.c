@@ -1,9 +1,10 @@
 /*
- * A rule speaks about the names below a directory in one of two ways:
- *   - the rule's literal part begins below the directory: only names on the way there matter (`pending`);
- *   - the directory is at or below the literal part: the glob has got to certain positions by then (`states`). Two
- *     directories for which these are the same positions are the same to that rule.
- * A name below is judged differently at two places only where some rule's positions differ.
+ * A rule can apply to names below a directory in two ways:
+ *   - The rule's literal part lies below the directory. Then only names on the path to it matter (`pending`).
+ *   - The directory is at or below the literal part. Then the directory's path has brought the glob, run as an
+ *     automaton, to a set of positions (`states`).
+ * Two directories with the same pending parts and the same states are equal for that rule. Rights below them can
+ * differ only through rules for which they are not equal.
  */
 #include <limits.h>
 #include <stdint.h>
@@ -18,30 +19,30 @@
 #include "base/banned.h"
 
 #define STATE_WORDS 2
-#define NAMES_MAX 3               /* of one directory: its own and a remap's aliases */
-#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has three literal parts: where it leads, as written, and outside */
+#define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
+#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_outside() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= STATE_WORDS * 64, "a bit for each part, one added by glob_compile, and the end");
 
-/* Positions in a glob: a bit for each part that comes next, bit `parts` when all of it has matched. */
+/* Set of positions in a glob: bit i when part i has to match next, bit `parts` when the whole glob has matched. */
 struct states {
 	uint64_t word[STATE_WORDS];
 };
 
-/* A directory, by all names under which rules may mean it. */
+/* One directory of the comparison, with all names by which rules can mean it. */
 struct side {
 	const char *name[NAMES_MAX];
 	size_t names;
-	unsigned rights;   /* of grants of whole trees */
-	size_t remap_len; /* of the innermost remap: grants above it are about other content */
+	unsigned rights;  /* of grants of whole trees */
+	size_t remap_len; /* path length of the innermost remapped mount: grants above it mean other content */
 	char alias[NAMES_MAX - 1][PATH_MAX];
 };
 
-/* How far one rule has got at a directory. */
+/* The state of one rule at a directory. */
 struct progress {
 	struct states states;
-	const char *pending[PENDING_MAX]; /* what is left of its literal part */
+	const char *pending[PENDING_MAX]; /* the parts of its literal parts that lie below the directory */
 	size_t pendings;
 };
 
@@ -55,7 +56,7 @@ static void move_states_add(struct states *states, size_t at)
 	states->word[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
-/* "**" may stand for no component at all: what follows it may come next as well. */
+/* Epsilon closure: "**" matches no component as well, so the part after it may come next. */
 static void move_states_close(const struct glob *glob, struct states *states)
 {
 	for (size_t i = 0; i < glob->parts; i++)
@@ -104,7 +105,7 @@ static struct states move_states_after(const struct glob *glob, const char *rest
 
 /* ---- the directory ---- */
 
-/* Another name of the remap's content. One that is too long is nobody's name: judging refuses everything there. */
+/* Adds alias + rest as another name. One that is too long is left out: decide_visit_alias() denies everything there. */
 static void move_add_alias(struct side *side, const char *alias, const char *rest)
 {
 	char *out = side->alias[side->names - 1];
@@ -114,7 +115,7 @@ static void move_add_alias(struct side *side, const char *alias, const char *res
 		side->name[side->names++] = out;
 }
 
-/* As walk() in decide.c, for what holds for everything below. */
+/* As decide_walk() in decide.c, but only for what applies to everything below the directory. */
 static void move_side_init(const struct policy *policy, const char *path, struct side *side)
 {
 	const struct tree *tree = &policy->tree;
@@ -147,24 +148,17 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 
 /* ---- rules ---- */
 
-static void move_states_merge(struct states *states, const struct states *other)
-{
-	for (size_t i = 0; i < STATE_WORDS; i++)
-		states->word[i] |= other->word[i];
-}
-
-/* Takes in what a rule that begins at `anchor` has got to at the directory `name`. */
+/* Adds the states or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
 static void move_progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
 	const char *rest = path_rest(name, anchor);
 
 	if (rest) {
-		struct states states = {0};
+		/* a rule without a glob applies to all names below alike */
+		const struct states states = rule->pattern ? move_states_after(&rule->glob, rest) : (struct states){0};
 
-		/* else it is about the directory itself and all below: no difference between names there */
-		if (rule->pattern)
-			states = move_states_after(&rule->glob, rest);
-		move_states_merge(&progress->states, &states);
+		for (size_t i = 0; i < STATE_WORDS; i++)
+			progress->states.word[i] |= states.word[i];
 		return;
 	}
 	rest = path_rest(anchor, name);
@@ -180,7 +174,7 @@ static struct progress move_progress_init(const struct rule *rule, const struct 
 	struct progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
 
-	/* A grant speaks of the name in the view alone, and not from above a remap. */
+	/* A grant applies to the name in the view only, and not from above a remapped mount. */
 	if (!deny && (side->remap_len > strlen(rule->literal) ||
 		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
 		return progress;
@@ -194,7 +188,7 @@ static struct progress move_progress_init(const struct rule *rule, const struct 
 	return progress;
 }
 
-/* Rules that tell names apart where grants of whole trees give `rights` already. */
+/* True when the rule can make rights differ between names where whole-tree grants already give `rights`. */
 static bool move_rule_matters(const struct rule *rule, unsigned rights)
 {
 	if (rule->overridden)
@@ -207,8 +201,8 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 		return rule->literal && rule->host && !(rights & POLICY_READ);
 	case RULE_WRITE:
 		return rule->literal && rule->host && !(rights & POLICY_WRITE);
-	case RULE_EXEC_DENY: /* whoever may read a file and write beside it can copy and run the copy */
-	case RULE_REDIRECT:  /* mounts, which are not moved at all */
+	case RULE_EXEC_DENY: /* no protection anyway: a readable file can be copied and the copy executed */
+	case RULE_REDIRECT:  /* mounts cannot be renamed */
 	case RULE_PROVIDE:
 	case RULE_DECOY:
 	case RULE_MAX:
@@ -231,7 +225,7 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 	move->name[move->count++].len = len;
 }
 
-/* Names on the way to literal parts that begin below `one` and do not begin likewise below `other`. */
+/* Adds the first components of the pending parts that `one` has and `other` has not. */
 static void move_add_pending(struct policy_move *move, const struct progress *one, const struct progress *other)
 {
 	for (size_t i = 0; i < one->pendings; i++) {
@@ -292,11 +286,11 @@ bool policy_move_differs(const struct policy *policy, const char *from, const ch
 
 /* ---- symbolic links ---- */
 
-/* Whether a rule denies names below a directory because of where it is, and not wherever they are. */
+/* Whether a rule denies names below a directory because of the directory's path. "**" + name does so everywhere. */
 enum leading {
 	LEADS_NOWHERE,
-	LEADS_BY_GLOB, /* the directory is one of many */
-	LEADS_BY_NAME, /* the rule spells its name */
+	LEADS_BY_GLOB, /* a star of the rule matches the directory's name */
+	LEADS_BY_NAME, /* the rule contains the directory's name literally */
 };
 
 static enum leading move_leads_to_denied(const struct rule *rule, const struct side *side)
@@ -321,7 +315,7 @@ static enum leading move_leads_to_denied(const struct rule *rule, const struct s
 	return leading;
 }
 
-/* What other programs find there, by the host's name, may be the run's work. */
+/* True when the run can write at or below this host path, where programs outside the run may look. */
 static bool move_is_writable_outside(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
@@ -339,7 +333,7 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 	return false;
 }
 
-/* What a link's text means in the directory of the link `path`. False when the text alone does not tell. */
+/* The target of a link at `path`. False when the text alone does not determine it. */
 static bool move_link_target(const char *path, const char *text, char target[PATH_MAX])
 {
 	char parent[PATH_MAX];
@@ -350,10 +344,7 @@ static bool move_link_target(const char *path, const char *text, char target[PAT
 	return path_join(parent, text, target, PATH_MAX, &lexical) >= 0 && lexical;
 }
 
-/*
- * True when the same names are denied below the link's target. A text that leads there through ".." after a name may
- * not last.
- */
+/* True when the same names are denied below the link's target. A text with ".." after a name never qualifies. */
 static bool move_target_denies_same(const struct policy *policy, const struct side *side, const char *text)
 {
 	struct policy_move move;
@@ -365,7 +356,7 @@ static bool move_target_denies_same(const struct policy *policy, const struct si
 	return move.kind == POLICY_MOVE_SAME;
 }
 
-/* True when the run writes nothing at or below the link's target: not by its name in the view, nor by one outside. */
+/* True when the run cannot write at or below the link's target, neither by its virtual path nor by a host path. */
 static bool move_target_is_unwritable(const struct policy *policy, const struct side *side, const char *text)
 {
 	char target[PATH_MAX];
@@ -378,7 +369,7 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 	return true;
 }
 
-/* Where the workdir has another name outside, a relative text that leaves it means another place there. */
+/* A relative text that leaves a workdir whose host path differs has another target outside the view: not allowed. */
 static bool move_text_stays_within(const struct side *side, const char *text)
 {
 	char target[PATH_MAX], remap[PATH_MAX];

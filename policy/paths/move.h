@@ -1,7 +1,7 @@
 /*
- * What the rules say about a directory that is renamed: whether a name below it is judged differently at the old and
- * at the new place. Decided from the rules alone as far as possible, so that a tree need not be listed. Called by
- * syscalls/.
+ * Rename of a directory: whether any name below it would have other rights at the new path than at the old one.
+ * Decided from the rules alone as far as possible, so that the tree need not be listed. Also decides where a symbolic
+ * link may stand. Called by syscalls/.
  */
 #ifndef CALLGATE_POLICY_PATHS_MOVE_H
 #define CALLGATE_POLICY_PATHS_MOVE_H
@@ -11,12 +11,12 @@
 
 #include "policy/policy.h"
 
-#define POLICY_MOVE_NAMES 16 /* differing names that are told one by one; with more, the directory is listed */
+#define POLICY_MOVE_NAMES 16 /* capacity of policy_move.name[]; with more names the result is POLICY_MOVE_ANY */
 
 enum policy_move_kind {
-	POLICY_MOVE_SAME,  /* the rights to read and write are the same for every name below, whatever exists */
-	POLICY_MOVE_NAMED, /* a difference can only be at or below the names in name[] */
-	POLICY_MOVE_ANY,   /* any name may make a difference: the directory has to be listed */
+	POLICY_MOVE_SAME,  /* every possible name below has the same rights to read and write at both paths */
+	POLICY_MOVE_NAMED, /* rights can differ only at or below the entries in name[] */
+	POLICY_MOVE_ANY,   /* rights can differ at any name: the directory has to be listed */
 };
 
 struct policy_move {
@@ -29,24 +29,22 @@ struct policy_move {
 };
 
 /*
- * Compares what the rules say below two canonical virtual directories, neither of which is denied or holds a mount
- * below it. Only the entries of these directories are told: ask again for each that is a directory itself. Pure;
- * about as expensive as judging one name for each rule.
+ * Compares the rights below two canonical virtual directories. Neither may be denied or contain a mount. The result is
+ * about direct entries only: call again for each entry that is a directory. No I/O; costs about as much as judging one
+ * name for each rule.
  */
 void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move);
 
-/*
- * True when the rights to read and write these two names are not the same: an object must not go from one to the
- * other.
- */
+/* True when the rights to read and write differ between these two names: an object must not be moved between them. */
 bool policy_move_differs(const struct policy *policy, const char *from, const char *to);
 
 /*
- * Whether a symbolic link with this text may stand at a canonical virtual path. Not on the way to a denied name, nor
- * where a glob denies names below one directory: other programs would follow the link from there to what the run put
- * elsewhere. Allowed are texts that lead to where the same names are denied, and, for globs, to what the run cannot
- * write. False with *ret_rule, the rule's label, which lives as long as the policy; it is set to nothing of use when
- * true. Pure.
+ * True when a symbolic link with this text may stand at a canonical virtual path. A link must not replace a directory
+ * below which a rule denies names: a program outside the run would follow it to files that the run wrote elsewhere.
+ * Allowed all the same are
+ *   - a target below which the same names are denied;
+ *   - where only a glob matches the directory: a target that the run cannot write.
+ * When false, *ret_rule is the rule's label, which lives as long as the policy. When true it is undefined. No I/O.
  */
 bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule);
 

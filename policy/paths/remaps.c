@@ -1,4 +1,7 @@
-/* Rights where a mount shows other content than its surroundings: redirects, provided files, a renamed workdir. */
+/*
+ * Rights and aliases of remapped mounts, which show other content than the enclosing mount has at that name: redirects,
+ * provided files, a renamed workdir.
+ */
 #include <string.h>
 
 #include "base/path.h"
@@ -6,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Only the redirect or the provided file itself speaks for this name. */
+/* Replaces all grants of the node by those of one rule. */
 static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {
 	node->rights = rights;
@@ -14,7 +17,7 @@ static void remap_set_rights(struct tree_node *node, const struct rule *rule, un
 		node->grant[i] = rights & 1u << i ? rule : NULL;
 }
 
-/* The run's own place: read and written; executed when a rule grants exec on the very name. */
+/* A redirect to @scratch or @workdir: readable and writable; executable when a rule grants exec on this name. */
 static void remap_to_own(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule *exec = node->grant[2];
@@ -26,7 +29,7 @@ static void remap_to_own(struct tree_node *node, const struct rule *rule)
 	}
 }
 
-/* A host place: whatever its own name is granted, no more. */
+/* A redirect to a host path: the rights that are granted on the target. */
 static void remap_to_host(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
 	struct finding target = policy_find(compiler->policy, rule->host, strlen(rule->host));
@@ -47,7 +50,7 @@ static void remap_to_host(struct compiler *compiler, struct tree_node *node, con
 		remap_set_rights(node, rule, target.rights);
 }
 
-/* Names by which denies could mean what is shown here. The scratch space has none. */
+/* Sets the other names by which a deny can mean this object. The scratch directory has none. */
 static void remap_set_aliases(struct compiler *compiler, struct tree_node *node, const struct policy_mount *mount,
 			      const char *name)
 {

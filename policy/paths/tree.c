@@ -38,7 +38,7 @@ static void tree_put_slot(struct tree *tree, uint32_t index)
 	tree->slot[slot] = index;
 }
 
-/* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at once. */
+/* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
 static bool tree_grow_slots(struct tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slots ? tree->slots * 2 : 64;

@@ -54,7 +54,7 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 	return false;
 }
 
-/* Whether the rule's own words reach this host path. */
+/* True when the rule matches this host path. */
 static bool ways_rule_reaches(const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest(host, rule->host);

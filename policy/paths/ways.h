@@ -1,6 +1,6 @@
 /*
- * The host paths that a policy names, and the places that a program judged by it could write: for the check that no
- * program chose where such a path leads (cli/host/places.h). Pure, as all policy code.
+ * The host paths that a policy names, and whether the program could write a host path. cli/host/places.h uses both to
+ * check that no earlier run redirected such a path, for example by a symbolic link. No I/O.
  */
 #ifndef CALLGATE_POLICY_PATHS_WAYS_H
 #define CALLGATE_POLICY_PATHS_WAYS_H
@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 
 enum policy_way_kind {
-	POLICY_WAY_GRANT,   /* what lies there becomes part of the view */
+	POLICY_WAY_GRANT,   /* its object becomes part of the view */
 	POLICY_WAY_CONTENT, /* callgate itself reads it: a secret's file, upstream_ca */
 	POLICY_WAY_COMMAND, /* a secret's command, run outside the sandbox */
 };
@@ -16,24 +16,23 @@ enum policy_way_kind {
 struct policy_way {
 	enum policy_way_kind kind;
 	const char *where; /* "file:line: key", for messages */
-	bool optional;     /* a grant by a profile or @interpreter, which the user has not written and does without */
-	const char *text;  /* a path before links are resolved, for CONTENT perhaps relative to the current directory; a
-			      command */
+	bool optional;     /* a grant by a profile or @interpreter: dropped instead of an error */
+	const char *text;  /* COMMAND: the command; else a path before links are resolved (CONTENT: may be relative) */
 };
 
-/* All of them. Borrows. */
+/* All host paths and commands that the policy names. Borrows. */
 const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count);
 
 /* True when the program could write this canonical host path by some name. */
 bool policy_host_writable(const struct policy *policy, const char *host);
 
 /*
- * True when one single rule lets the program write both canonical host paths, and nothing denies it either. A rule for
- * `other` itself does not count: where a link led to it, the rule may be there because of that link.
+ * True when a single rule grants writing both canonical host paths, and both are writable. A rule whose path is `other`
+ * does not count: it may exist only because a link led there.
  */
 bool policy_hosts_writable(const struct policy *policy, const char *host, const char *other);
 
-/* True when some file of the policy says something for this phase alone. */
+/* True when some file of the policy has a section for this phase. */
 bool policy_has_phase(const struct policy *policy, enum policy_phase phase);
 
 #endif
