@@ -1,4 +1,4 @@
-/* Addresses that a name from outside must not lead to, and what of it a rule may lift. */
+/* Classes of addresses that are not public, and which of them a rule may permit. */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* What may lift a refusal. */
+/* The weakest net_lift that permits a class, strictest first: none, NET_LIFT_NAMED, NET_LIFT_PRIVATE. */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
 struct block {
@@ -17,12 +17,12 @@ struct block {
 };
 
 /*
- * IANA's special-purpose registries, and where clouds keep a machine's own credentials. First match. 0/8 is no
- * network: Linux takes a connect to 0.0.0.0 for one to the loopback.
+ * IANA's special-purpose registries, and the metadata services from which clouds serve a machine's credentials. The
+ * first match counts. 0/8 is listed because Linux connects 0.0.0.0 to the loopback.
  */
 /* clang-format off */
 static const struct block blocks_v4[] = {
-	{{169, 254, 169, 254}, 32, BY_NOTHING, "metadata"}, /* nearly all */
+	{{169, 254, 169, 254}, 32, BY_NOTHING, "metadata"}, /* nearly all clouds */
 	{{169, 254, 170, 0}, 24, BY_NOTHING, "metadata"},   /* Amazon ECS and EKS */
 	{{168, 63, 129, 16}, 32, BY_NOTHING, "metadata"},   /* Azure */
 	{{100, 100, 100, 200}, 32, BY_NOTHING, "metadata"}, /* Alibaba */
@@ -61,22 +61,22 @@ static const struct block blocks_v6[] = {
 };
 /* clang-format on */
 
-/* Ways to write an IPv4 address as an IPv6 one: where it is found behind which prefix. */
+/* IPv6 addresses with an embedded IPv4 address: their prefix, and the offset of the IPv4 address. */
 struct embedding {
 	unsigned char prefix[16];
 	unsigned bits;
 	unsigned offset;
-	unsigned char mask; /* each byte of it is this way around */
+	unsigned char mask; /* each byte of the IPv4 address is XORed with it */
 };
 
 static const struct embedding embeddings[] = {
 	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* mapped */
-	{{0}, 96, 12, 0},                        /* compatible, but for :: and ::1 */
+	{{0}, 96, 12, 0},                        /* compatible, except :: and ::1 */
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
 	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* translated, RFC 2765 */
 	{{0x20, 0x02}, 16, 2, 0},                /* 6to4 */
-	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client, and its server: */
-	{{0x20, 0x01, 0, 0}, 32, 4, 0},
+	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: client */
+	{{0x20, 0x01, 0, 0}, 32, 4, 0},          /* Teredo: server */
 };
 
 static bool address_has_prefix(const unsigned char *address, const unsigned char *prefix, unsigned bits)
@@ -98,7 +98,7 @@ static const struct block *address_find_in(const struct block *blocks, size_t co
 
 #define FIND(blocks, address) address_find_in(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
 
-/* The strictest of what is said about the addresses inner in it; *ret_embedded: there is one. */
+/* The strictest block of the embedded IPv4 addresses; *ret_embedded: there is an embedded address. */
 static const struct block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
 {
 	const struct block *strictest = NULL;

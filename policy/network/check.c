@@ -1,4 +1,4 @@
-/* What makes sense in one rule of the network, whoever wrote it. */
+/* Checks one network rule or secret, from a policy file or from the command line. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ int net_secret_from_check(const char *from, const char **ret_why)
 
 /* ---- rules ---- */
 
-/* Headers by which a message is framed or routed: a credential there would change more than who asks. */
+/* Headers that frame or route a message: a credential there would change how the request is transmitted. */
 static bool check_is_reserved_header(const char *name)
 {
 	static const char *const names[] = {

@@ -1,4 +1,4 @@
-/* What the files that compile the network share. */
+/* Shared by the files that compile the network: compile.c, agree.c, warn.c. */
 #ifndef CALLGATE_POLICY_NETWORK_COMPILE_H
 #define CALLGATE_POLICY_NETWORK_COMPILE_H
 
@@ -8,7 +8,7 @@
 
 struct compiler;
 
-/* Rules and secrets of all files, with their places. */
+/* Rules and secrets of all files, with their places for messages. */
 struct net_collected {
 	const struct net_written_rule **rule;
 	size_t rules;
@@ -16,9 +16,9 @@ struct net_collected {
 	size_t secrets;
 };
 
-/* net-agree.c: what contradicts itself only over several rules, a message each. */
+/* agree.c: reports contradictions between rules, secrets and fixed addresses, with a message each. */
 void net_check(struct compiler *compiler, const struct net_collected *collected);
-/* net-warn.c: what is permitted and probably not meant. */
+/* warn.c: warns about what is valid and probably a mistake. */
 void net_warn(struct compiler *compiler, const struct net_collected *collected);
 
 #endif

@@ -1,4 +1,4 @@
-/* Names of hosts as people write them: with any letters (IDNA 2008, by UTS #46), which the wire has as A-labels. */
+/* Parses host names in policies: also internationalised ones, which become A-labels (IDNA 2008 by UTS #46). */
 #include <errno.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 	if (net_host_canonical(text, strlen(text), ret_host) == 0)
 		return 0;
 	*ret_why = idna_explain(text);
-	/* ASCII has been judged: IDNA would but map it */
+	/* all-ASCII text is invalid for good: IDNA would only map it to another name */
 	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
 		if (ret >= 4 * NET_HOST_MAX)
 			return -EINVAL;

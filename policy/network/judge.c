@@ -1,7 +1,4 @@
-/*
- * Judging endpoints and requests: a deny rule beats everything, else some rule must allow it. Neither allocates nor
- * asks.
- */
+/* Judges endpoints and requests: a deny rule beats everything, else some rule must allow it. No allocation, no I/O. */
 #include <string.h>
 
 #include "policy/model.h"
@@ -9,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* ---- what the rest asks of the policy ---- */
+/* ---- accessors ---- */
 
 bool policy_net_enabled(const struct policy *policy)
 {
@@ -92,7 +89,7 @@ static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
 	return false;
 }
 
-/* The deny rule of a host at a port; of the whole host only with any = false. NULL: none. */
+/* The deny rule for a host and port; with `whole`, one that denies all ports of the host. NULL: none. */
 static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
 {
 	for (size_t i = 0; i < policy->network.denies; i++) {
@@ -123,7 +120,7 @@ struct net_verdict policy_net_name(const struct policy *policy, const char *host
 	return judge_refuse("no_rule");
 }
 
-/* The next rule from *at on for host, port and transport; NULL: no more, and *reason says what was closest. */
+/* The next rule from *at on for host, port and transport; NULL: no more. *reason: what the closest rule lacks. */
 static const struct net_rule *judge_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
 					      bool udp, const char **reason)
 {
@@ -167,7 +164,7 @@ struct net_verdict policy_net_address(const struct policy *policy, const struct 
 	return deny ? judge_deny(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
-/* What can be done only with the requests in sight. */
+/* True for a credential or a limit of requests: both need TLS interception. */
 static bool judge_needs_requests(const struct net_rule *rule)
 {
 	return rule->header || rule->budget.requests || rule->budget.requests_per_minute;
@@ -212,7 +209,7 @@ static bool judge_has_method(const char *methods, const char *method)
 	return false;
 }
 
-/* Whether one of the rule's "http" allows it; else *reason becomes what it lacks, if that is closer than before. */
+/* True when the rule's "http" allows the request; else *reason may become what the closest item of it lacks. */
 static bool judge_http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
 			      const char **reason)
 {
@@ -254,7 +251,7 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 		}
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_grant(rule); /* says more about the request than one that takes any */
+			return judge_grant(rule); /* more specific than a rule without "http" */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}

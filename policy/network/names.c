@@ -23,6 +23,6 @@ bool net_names_public(const char *name, const char **ret_why)
 {
 	const psl_ctx_t *list = psl_builtin();
 
-	(void)ret_why; /* it is always there */
+	(void)ret_why; /* the list is built into libpsl */
 	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
 }

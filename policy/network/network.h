@@ -1,5 +1,6 @@
 /*
- * The compiled network of a policy from within: built by net-compile.c, judged by net-judge.c, printed by net-show.c.
+ * The data structures behind net.h: parsed by policy/parse/ and cli.c, merged by compile.c, checked by agree.c and
+ * check.c, judged by judge.c, printed by show.c, sent to egress by pack.c. Private to policy/.
  */
 #ifndef CALLGATE_POLICY_NETWORK_NETWORK_H
 #define CALLGATE_POLICY_NETWORK_NETWORK_H
@@ -10,22 +11,22 @@
 
 #include "policy/network/net.h"
 
-/* One of network.deny. */
+/* A rule of network.deny. */
 struct net_deny {
 	const char *host;     /* as in struct net_rule */
 	const uint16_t *port; /* NULL: all */
 	size_t ports;
-	const char *reason;   /* the user's; NULL: none */
+	const char *reason;   /* "reason" in the policy; NULL: none */
 	const char *label;
 };
 
-/* One of network.listen. */
+/* An item of network.listen. */
 struct net_range {
 	uint16_t first, last;
 	const char *label;
 };
 
-/* One name of network.resolve. */
+/* A name in network.resolve. */
 struct net_fixed {
 	const char *where;
 	const char *host;
@@ -45,8 +46,8 @@ struct net_written_secret {
 };
 
 enum net_said {
-	NET_UNSAID,
-	NET_NOTHING, /* "none": what files before said is void */
+	NET_UNSAID,  /* no "network" */
+	NET_NOTHING, /* "none": discards what earlier files said */
 	NET_SAID,
 };
 
@@ -54,10 +55,10 @@ enum net_proxy {
 	NET_PROXY_UNSAID,
 	NET_PROXY_OFF,
 	NET_PROXY_ON,
-	NET_PROXY_ENV, /* and the program's environment names it */
+	NET_PROXY_ENV, /* on, and named in the program's environment */
 };
 
-/* What one file says. */
+/* The network sections of one file. */
 struct source_network {
 	enum net_said said;
 	struct net_written_rule *rule;
@@ -76,7 +77,7 @@ struct source_network {
 	bool has_pool_v4, has_pool_v6;
 };
 
-/* What all say together. */
+/* The network sections of all files, merged. */
 struct policy_network {
 	enum net_said said;
 	struct net_rule *rule; /* exact names and addresses, then "*.", then "**."; longer ones first */
@@ -92,43 +93,41 @@ struct policy_network {
 	const char *upstream_ca;
 	enum net_proxy proxy;
 	struct net_pool pool;
-	bool has_pool_v4, has_pool_v6; /* else it is the usual one */
+	bool has_pool_v4, has_pool_v6; /* set by some file; else the default */
 };
 
-/* More than this are not written by hand, and each is compared with each. */
-#define NET_RULES_MAX 1024
+#define NET_RULES_MAX 1024 /* every pair of rules is compared */
 #define NET_PORTS_MAX 64
 #define NET_HTTP_MAX 256
 
 /*
- * A pattern of request paths: "*" within a segment (as a whole one: not empty), a segment "**": any number, also none.
+ * Matches a normalised request path. "*" matches any text within a segment; a segment that is "*" is not empty. A
+ * segment "**" matches any number of segments, also none.
  */
 bool net_path_matches(const char *pattern, const char *path);
 
-/*
- * "api.test", "*.test", "**.test": canonical in ret_pattern. -EINVAL with what is wrong with it in *ret_why (static).
- */
+/* Parses "api.test", "*.test", "**.test" into its canonical form. 0, or -EINVAL with a static message in *ret_why. */
 int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why);
-/* Whether a pattern matches all that another one does, which may be a plain name. */
+/* True when a pattern matches every name that another pattern or plain name matches. */
 bool net_pattern_covers(const char *pattern, const char *other);
-/* Whether some name may match both. */
+/* True when some name can match both. */
 bool net_patterns_meet(const char *a, const char *b);
 bool net_is_wildcard(const char *pattern);
-/* "80": 1 to 65535. 0 or -EINVAL. */
+/* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
-/* "HOST[:PORT]"; the port is 443 unless said. As net_pattern_parse. */
+/* Parses "HOST[:PORT]"; the default port is 443. As net_pattern_parse. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 
 struct arena;
-/* "GET,POST /path", "* /path", "WEBSOCKET /path". -EINVAL with what is wrong in why, or -ENOMEM. */
+/* Parses "GET,POST /path", "* /path", "WEBSOCKET /path". 0, -EINVAL with a message in why, or -ENOMEM. */
 int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap);
-/* The protocol that a port usually has. */
+/* The protocol of a rule without "proto". */
 enum net_proto net_port_proto(uint16_t port);
-/* What is wrong with a rule as such: 0, or -EINVAL with the words in why. */
+/* Checks that the fields of one rule agree. 0, or -EINVAL with a message in why. */
 int net_rule_check(const struct net_rule *rule, char *why, size_t cap);
-/* NAME as a secret and a variable may be called. */
+/* True for a valid name of a secret and of an environment variable. */
 bool net_is_secret_name(const char *name, size_t len);
-/* Where a secret may come from: 0, or -EINVAL with what is wrong (static). */
+/* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
 int net_secret_from_check(const char *from, const char **ret_why);
 /* True for an address as net_host_canonical writes it. */
 bool net_is_address(const char *host);

@@ -9,11 +9,11 @@
 
 #include "base/banned.h"
 
-#define ABSENT UINT32_MAX /* in place of a text's length */
+#define ABSENT UINT32_MAX /* length of a NULL text */
 
-/* One walk for both directions, so that they cannot differ. */
+/* Packing and unpacking use the same functions, so that they cannot differ. */
 struct packer {
-	struct buf *out; /* NULL: it reads */
+	struct buf *out; /* NULL: unpacking from `in` */
 	const char *in;
 	size_t left;
 	struct arena *arena;
@@ -59,7 +59,7 @@ static void pack_text(struct packer *packer, const char **text)
 	packer->left -= len;
 }
 
-/* An array's items, to be walked by the caller; when reading it is a new one with one empty item more. */
+/* Packs the count of an array; the caller packs the items. Unpacking allocates them and one zeroed item more. */
 static void *pack_list(struct packer *packer, const void *items, size_t *count, size_t size)
 {
 	void *list;
@@ -67,7 +67,7 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 	PACK(packer, *count);
 	if (packer->out)
 		return (void *)(uintptr_t)items; /* only read */
-	if (*count > packer->left) /* each takes a byte */
+	if (*count > packer->left) /* an item takes at least one byte */
 		packer->error = -EINVAL;
 	list = packer->error == 0 ? arena_alloc(packer->arena, (*count + 1) * size) : NULL;
 	if (!list) {
@@ -83,7 +83,7 @@ static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, 
 
 	if (*count > 0)
 		pack_bytes(packer, list, *count * sizeof(*list));
-	return *count > 0 ? list : NULL; /* of a deny rule: all */
+	return *count > 0 ? list : NULL; /* NULL in a deny rule: all ports */
 }
 
 static void pack_rule(struct packer *packer, struct net_rule *rule)
@@ -146,7 +146,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
 		pack_text(packer, &hosts[i]);
-	secret->hosts = hosts; /* the item more is the NULL at its end */
+	secret->hosts = hosts; /* pack_list()'s extra item is the terminating NULL */
 }
 
 static void pack_network(struct packer *packer, struct policy_network *network)

@@ -1,4 +1,4 @@
-/* Paths of HTTP requests: one form for each, and patterns of them. */
+/* Normalises paths of HTTP requests, and matches them against patterns. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-#define DECODE_ROUNDS_MAX 8 /* nobody encodes as often: such a path is refused */
+#define DECODE_ROUNDS_MAX 8 /* a path that is encoded more often is refused */
 
 static int net_path_hex_value(char c)
 {
@@ -24,7 +24,7 @@ static bool net_path_is_unreserved(unsigned char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
 }
 
-/* What may stand in a path as it is: RFC 3986, 3.3, pchar and "/". All else is written as an escape. */
+/* Characters that need no escape in a path: RFC 3986, 3.3, pchar and "/". */
 static bool net_path_is_plain(unsigned char c)
 {
 	return net_path_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
@@ -33,8 +33,8 @@ static bool net_path_is_plain(unsigned char c)
 struct writer {
 	char *out; /* NET_PATH_MAX */
 	size_t len;
-	size_t segment; /* where the current one begins, behind its "/" */
-	bool escaped;   /* a dot of it came from an escape */
+	size_t segment; /* start of the current segment, after its "/" */
+	bool escaped;   /* the segment has a dot that was an escape */
 };
 
 static int net_path_put(struct writer *writer, unsigned char c)
@@ -53,7 +53,7 @@ static int net_path_put(struct writer *writer, unsigned char c)
 	return 0;
 }
 
-/* An escape stays one unless it needs none: "%2A" is not "*" for every server. */
+/* Decodes an escape of an unreserved character and keeps any other: servers differ on whether "%2A" equals "*". */
 static int net_path_put_escaped(struct writer *writer, const char *escape, size_t left)
 {
 	int high = left > 2 ? net_path_hex_value(escape[1]) : -1, low = left > 2 ? net_path_hex_value(escape[2]) : -1;
@@ -77,8 +77,8 @@ static int net_path_put_escaped(struct writer *writer, const char *escape, size_
 }
 
 /*
- * How many bytes before a byte `to` of a text begin an overlong sequence for ASCII that ends with it: C0 AE, E0 80 AE,
- * F0 80 80 AE …; 0: it ends none.
+ * When the byte at `to` ends an overlong UTF-8 sequence for an ASCII character (C0 AE, E0 80 AE, F0 80 80 AE …): the
+ * number of bytes of the sequence before it. Else 0.
  */
 static size_t net_path_overlong(const unsigned char *text, size_t to)
 {
@@ -96,7 +96,7 @@ static size_t net_path_overlong(const unsigned char *text, size_t to)
 	return to >= zeros + 2 && text[to - zeros - 2] == first[zeros] ? zeros + 2 : 0;
 }
 
-/* Decodes escapes in place, and overlong UTF-8 for ASCII (which old decoders take); whether there were any. */
+/* Decodes escapes in place, and overlong UTF-8 for ASCII (old decoders accept it). True when there was an escape. */
 static bool net_path_decode(char *text, size_t *len)
 {
 	size_t to = 0;
@@ -124,7 +124,7 @@ static bool net_path_decode(char *text, size_t *len)
 	return some;
 }
 
-/* Whether some piece between slashes, of either kind, is "." or ".." before ";" or a NUL. */
+/* True when some component, delimited by "/" or "\", is "." or "..", also when ";" or a NUL follows the dots. */
 static bool net_path_has_dots(const char *text, size_t len)
 {
 	for (size_t at = 0, dots; at < len; at++) {
@@ -139,9 +139,9 @@ static bool net_path_has_dots(const char *text, size_t len)
 }
 
 /*
- * Whether a server that takes "%2F" for "/" (npm's registry has to: /@scope%2Fname), also in what it decodes twice
- * (Jenkins has to: /job/a%252Fb), would find a "." or ".." in it, or in what precedes ";": servlet containers take
- * "..;x" for "..".
+ * True when some server would find a dot segment in this segment. Servers differ:
+ *   - some decode "%2F" to "/" (npm's registry: /@scope%2Fname), and some decode twice (Jenkins: /job/a%252Fb);
+ *   - servlet containers treat "..;x" as "..".
  */
 static bool net_path_has_encoded_dots(const char *segment, size_t len)
 {
@@ -160,8 +160,8 @@ static bool net_path_has_encoded_dots(const char *segment, size_t len)
 }
 
 /*
- * Ends a segment: "." falls away, ".." takes the one before with it; true in *ret_gone, and out ends in "/". One that
- * hides its dots is meant to look like another path.
+ * Ends a segment. "." is removed, ".." also removes the segment before it; then *ret_gone is true and out ends in "/".
+ * -EINVAL for a segment that only some servers take for a dot segment: they would see another path than was judged.
  */
 static int net_path_end_segment(struct writer *writer, bool *ret_gone)
 {
@@ -230,7 +230,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 
 	if (path_len == 0 || target[0] != '/')
 		return -EINVAL;
-	for (size_t i = path_len; i < len; i++) /* of the query, which goes on as it is */
+	for (size_t i = path_len; i < len; i++) /* the query is forwarded unchanged */
 		if ((unsigned char)target[i] <= 0x20 || target[i] == 0x7f || target[i] == '#')
 			return -EINVAL;
 	ret = net_path_begin_segment(&writer, false);
@@ -250,18 +250,18 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 struct matching {
 	const char *start; /* of the pattern */
 	const char *pattern, *path;
-	/* Where to go on from when what follows a star does not match. NULL: no star yet */
+	/* Where to backtrack to: after the latest "*" of this segment, after the latest "**". NULL: no star yet */
 	const char *one_pattern, *one_path;
 	const char *deep_pattern, *deep_path;
 };
 
-/* Where a "*" ends: at a slash, also at one that only some servers see. */
+/* "*" does not match a slash, nor an encoded one, which some servers decode. */
 static bool net_path_is_slash(const char *path)
 {
 	return *path == '/' || strncmp(path, "%2F", 3) == 0;
 }
 
-/* "*" that is a whole segment stands for at least one character. */
+/* A "*" that is a whole segment matches at least one character. */
 static bool net_path_is_whole_segment(const struct matching *matching)
 {
 	const char *star = matching->pattern;
@@ -269,12 +269,12 @@ static bool net_path_is_whole_segment(const struct matching *matching)
 	return star > matching->start && star[-1] == '/' && (star[1] == '/' || !star[1]);
 }
 
-/* Takes one piece of the pattern; false when the path does not go on like it. */
+/* Matches the next element of the pattern; false when the path differs. */
 static bool net_path_match_step(struct matching *matching)
 {
 	const char *path = matching->path;
 
-	if (strncmp(matching->pattern, "/**", 3) == 0) { /* nothing, or all of "/..." up to another "/" or the end */
+	if (strncmp(matching->pattern, "/**", 3) == 0) { /* matches nothing first; net_path_match_longer() extends it */
 		if (*path && *path != '/')
 			return false;
 		matching->deep_pattern = matching->pattern += 3;
@@ -297,7 +297,7 @@ static bool net_path_match_step(struct matching *matching)
 	return true;
 }
 
-/* Makes the latest star longer; false when there is none that can be. */
+/* Backtracks: makes the latest star match more; false when no star can. */
 static bool net_path_match_longer(struct matching *matching)
 {
 	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
@@ -315,8 +315,8 @@ static bool net_path_match_longer(struct matching *matching)
 }
 
 /*
- * To try the latest star of each kind longer and longer is enough: an earlier "*" could only move what follows it
- * within one segment, an earlier "**" is no better than the latest. Bounded by the product of the lengths.
+ * Backtracking to the latest star of each kind is enough: the earlier stars already match at the leftmost possible
+ * position. The time is bounded by the product of the lengths.
  */
 bool net_path_matches(const char *pattern, const char *path)
 {

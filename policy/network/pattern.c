@@ -1,4 +1,4 @@
-/* Patterns of host names as people write them: "api.test", "*.test.example", "**.test.example". */
+/* Parses and compares patterns of host names: "api.test", "*.test.example", "**.test.example". */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool pattern_is_reserved(const char *name)
 	return strcmp(name, "test") == 0 || strcmp(name, "internal") == 0;
 }
 
-/* Whether one wildcard below the name would be the hosts of anybody. Also when that cannot be told: why tells more. */
+/* True when a wildcard below the name would match hosts that anybody can register, or when that is not known. */
 static bool pattern_is_public(const char *name, const char **ret_why)
 {
 	if (pattern_is_reserved(name))
@@ -82,7 +82,7 @@ bool net_pattern_covers(const char *pattern, const char *other)
 
 bool net_patterns_meet(const char *a, const char *b)
 {
-	/* of two wildcards that have names in common, one is all of the other's */
+	/* of two wildcards with a name in common, one covers the other */
 	return net_pattern_covers(a, b) || net_pattern_covers(b, a);
 }
 

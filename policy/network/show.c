@@ -1,4 +1,4 @@
-/* The network of the effective policy as JSON. */
+/* Prints the network of the effective policy as JSON. */
 #include <arpa/inet.h>
 #include <jansson.h>
 #include <stdio.h>

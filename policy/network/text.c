@@ -1,4 +1,4 @@
-/* Names of hosts as text: one form for each, whoever wrote it. */
+/* Canonical form of host names, and matching them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool net_text_is_label_char(char c)
 	return net_text_is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
 }
 
-/* An IPv6 address, with or without brackets. Zone ids are none of inet_pton's. */
+/* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
 static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
 	struct sockaddr_in6 address = {.sin6_family = AF_INET6};
@@ -56,8 +56,8 @@ static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 }
 
 /*
- * What resolvers and URL parsers (WHATWG "ends in a number") take for an IPv4 address in an unusual form: its last
- * label is all digits, or "0x" and hexadecimal digits.
+ * True when resolvers and URL parsers (WHATWG "ends in a number") take the name for an IPv4 address: its last label is
+ * all digits, or "0x" and hexadecimal digits.
  */
 static bool net_text_looks_like_number(const char *host)
 {
@@ -108,7 +108,7 @@ int net_host_canonical(const char *text, size_t len, char ret_host[NET_HOST_MAX]
 	host[len] = '\0';
 	if (host[0] == '[' || strchr(host, ':'))
 		return net_text_canonical_v6(host, ret_host);
-	/* glibc's takes four decimal numbers without leading zeros and nothing else */
+	/* inet_pton() accepts four decimal numbers without leading zeros and nothing else */
 	if (!net_text_is_name(host) || (net_text_looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
 		return -EINVAL;
 	memcpy(ret_host, host, len + 1);

@@ -1,4 +1,4 @@
-/* What a network permits and its author probably did not mean. */
+/* Warnings about network rules that are valid and probably a mistake. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,15 +22,15 @@ __attribute__((format(printf, 2, 3))) static void net_warn_add(struct compiler *
 	}
 	policy->warning = grown;
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args); /* a message that is cut is a message still */
+	(void)vsnprintf(text, sizeof(text), format, args); /* may be truncated */
 	va_end(args);
 	policy->warning[policy->warnings] = compiler_keep(compiler, text);
 	policy->warnings += policy->warning[policy->warnings] != NULL;
 }
 
 /*
- * Whose servers serve everybody's sites behind one address: the SNI is the approved name, the Host header inside of TLS
- * that nobody opens need not be.
+ * True for hosting services that serve many customers' sites at one address. Without TLS interception only the SNI is
+ * checked: the Host header inside may name another customer's site (domain fronting).
  */
 static bool net_warn_is_shared(const char *host)
 {
@@ -102,8 +102,8 @@ void net_warn(struct compiler *compiler, const struct net_collected *collected)
 
 		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_is_shared(rule->host))
 			net_warn_add(compiler,
-				     "%s: warning: %s is served together with strangers' sites, which can be asked for "
-				     "in unopened TLS; add \"http\" rules, so that the requests are judged",
+				     "%s: warning: %s is served together with other customers' sites, which TLS "
+				     "pass-through can reach; add \"http\" rules, so that the requests are judged",
 				     written->where, rule->host);
 		if (net_warn_is_denied(network, rule))
 			net_warn_add(compiler, "%s: warning: allows nothing: a deny rule beats it", written->where);
