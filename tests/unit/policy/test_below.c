@@ -1,4 +1,4 @@
-/* What is said about whole trees: which may be mounted read-only, what is denied by name. */
+/* policy/paths/below.h: which trees are writable, which names are denied, whether only whole trees are granted. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ START_TEST(test_each_deny)
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	ck_assert_int_eq(policy_each_deny(policy, take, &all), 0);
-	ck_assert_uint_eq(all.calls, 2); /* not the globs */
-	ck_assert_uint_eq(all.known, 2); /* by canonical names */
+	ck_assert_uint_eq(all.calls, 2); /* globs are left out */
+	ck_assert_uint_eq(all.known, 2); /* with canonical names */
 	ck_assert_int_eq(policy_each_deny(policy, take, &stopped), -EIO);
 	ck_assert_uint_eq(stopped.calls, 1);
 	policy_free(policy);

@@ -1,6 +1,4 @@
-/*
- * What policies decide: every line of the tables is one decision. Each is asked again of the policy that show prints.
- */
+/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show() prints. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -237,7 +235,7 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 				      q->want, q->path, got.rule ? got.rule : "none", q->rule);
 		if (q->error == ENOENT)
 			ck_assert_ptr_null(got.rule);
-		/* a path is as long as it is said to be, whatever follows */
+		/* only `len` bytes of the path are read */
 		char longer[256];
 
 		(void)snprintf(longer, sizeof(longer), "%s/zz", q->path);
@@ -347,7 +345,7 @@ START_TEST(test_may_hold)
 }
 END_TEST
 
-/* The host's own /work is not the workdir, which the view shows by that name. */
+/* The host's /work is another directory than the workdir, which the view shows at /work. */
 START_TEST(test_host_writable)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* The glob matcher against a naive one that tries everything; and its time on patterns made to hurt. */
+/* The glob matcher against a naive one that tries every split, and its time on hostile patterns. */
 #include <check.h>
 #include <errno.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Splits off the first component; NULL rest when it was the last. */
+/* Returns the first component's length; the rest is NULL after the last component. */
 static size_t head(const char *text, const char **ret_rest)
 {
 	const char *end = strchrnul(text, '/');
@@ -31,7 +31,7 @@ static bool naive_name(const char *pattern, size_t pattern_len, const char *name
 	return len > 0 && *pattern == *name && naive_name(pattern + 1, pattern_len - 1, name + 1, len - 1);
 }
 
-/* NULL stands for no component left. */
+/* A NULL path has no component left. */
 static bool naive(const char *pattern, const char *path)
 {
 	const char *pattern_rest, *path_rest;
@@ -126,7 +126,7 @@ START_TEST(test_like_naive)
 		matched += naive(pattern, path);
 		arena_done(&arena);
 	}
-	ck_assert_uint_gt(matched, 10000); /* or the test tests little */
+	ck_assert_uint_gt(matched, 10000); /* enough of the random cases must match */
 }
 END_TEST
 
@@ -151,7 +151,7 @@ START_TEST(test_bad_patterns)
 }
 END_TEST
 
-/* Patterns that take exponential time where every star is tried at every place. */
+/* Patterns on which backtracking to every star takes exponential time. */
 START_TEST(test_no_blow_up)
 {
 	static char pattern[4096], path[4096];

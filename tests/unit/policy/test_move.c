@@ -1,7 +1,4 @@
-/*
- * What a renamed directory does to the names below it: decided by the rules' shape, checked against judging every
- * name.
- */
+/* Rename of a directory: policy_move_below()'s result, checked against judging every name below. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +50,7 @@ START_TEST(test_shapes)
 		{"@workdir/src/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_ANY, ""},
 		{"@workdir/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_SAME, ""},
 		{"@workdir/**/*.pem", "/work/a", "/data/a", POLICY_MOVE_ANY, ""},
-		/* by the workdir's name outside, where that is granted as well */
+		/* the workdir by its host path, which is granted as well */
 		{"@workdir/.git/hooks", "/home/u/proj/a", "/home/u/proj/.git", POLICY_MOVE_NAMED, "hooks"},
 		{"@workdir/*/hooks", "/home/u/proj/a", "/data/a", POLICY_MOVE_NAMED, "hooks"},
 		{"/home/u/proj/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_NAMED, "hooks"},
@@ -118,7 +115,7 @@ START_TEST(test_links)
 		{"@workdir/**/*.pem", "/work/a", "../data/x", false},
 		{"@workdir/**/*.pem", "/work/a", "../../data2", true},
 		{"@workdir/**/*.pem", "/work/a/b", "../../proj/../data2", false},
-		{"@workdir/**/*.pem", "/work/a", "../proj/x", false}, /* by the name outside */
+		{"@workdir/**/*.pem", "/work/a", "../proj/x", false}, /* by the host path */
 		{"@workdir/src/**/*.pem", "/work/src", "x", false},
 		{"@workdir/src/**/*.pem", "/work/src/d", "e", true},
 		{"@workdir/src/**/*.pem", "/work/src/d", "../e", false},
@@ -161,7 +158,7 @@ static const char *word(void)
 	return words[below(WORDS)];
 }
 
-/* A rule's text: a literal beginning, then names and globs. */
+/* A random rule text: a literal beginning, then names and globs. */
 static void random_rule(char *out, size_t cap, bool deep)
 {
 	static const char *const begins[] = {"@workdir", "/data", "/home/u/proj", "@workdir", "**"};
@@ -185,7 +182,7 @@ static void add_rules(char *text, size_t cap, const char *key, unsigned count, b
 	(void)snprintf(text + strlen(text), cap - strlen(text), "]");
 }
 
-/* One of the key is there already, so these go into files of their own. */
+/* A section may have each key once, so these rules go into files of their own. */
 static struct policy *random_policy(struct rig *rig)
 {
 	static const char *const names[] = {"base.json", "more.json", NULL};
@@ -241,8 +238,8 @@ static bool is_told(const struct policy_move *move, const char *name)
 }
 
 /*
- * Every name below: how many are judged differently, and how many of them a walk that goes only where policy_move_below
- * says (`reached`) would not come to.
+ * Judges every name below: counts the names with other rights, and those of them that a walk does not visit when it
+ * descends only where policy_move_below() says (`reached`).
  */
 static void compare(const struct policy *policy, char *from, char *to, unsigned depth, bool reached, unsigned found[2])
 {
@@ -259,7 +256,7 @@ static void compare(const struct policy *policy, char *from, char *to, unsigned 
 			found[0]++;
 			found[1] += !told;
 		}
-		if (!told || !policy_move_differs(policy, from, to)) /* else the walk ends here: it is refused */
+		if (!told || !policy_move_differs(policy, from, to)) /* else the rename is denied here */
 			compare(policy, from, to, depth + 1, told, found);
 		from[from_len] = to[to_len] = '\0';
 	}
@@ -294,7 +291,7 @@ START_TEST(test_oracle)
 		policy_free(policy);
 		rig_done(&rig);
 	}
-	/* The answers are not all one, and seldom "list it" where nothing differs. */
+	/* Every result occurs, and POLICY_MOVE_ANY is rare where no rights differ. */
 	ck_assert_uint_gt(pairs, 2000);
 	ck_assert_uint_gt(differ, pairs / 20);
 	ck_assert_uint_gt(same, pairs / 4);

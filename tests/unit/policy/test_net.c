@@ -39,7 +39,7 @@ static struct policy *load_with(const char *text, const struct policy_cli *cli)
 	return policy;
 }
 
-/* What `show` prints is loaded again: every case holds for both. */
+/* Loads a policy, and what policy_show() prints for it: every case is checked with both. */
 static struct policy *reload(struct policy *policy)
 {
 	char *shown = policy_show(policy), *again;
@@ -199,7 +199,7 @@ START_TEST(test_world)
 }
 END_TEST
 
-/* The rule that counts: exact names before wildcards, and of these the one whose "http" says it. */
+/* The verdict's rule: exact names before wildcards, and among equals the one whose "http" allows the request. */
 START_TEST(test_rules)
 {
 	struct policy *policy = load_with(world, NULL);
@@ -291,7 +291,7 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[1].budget.requests_per_minute, 60);
 	ck_assert_uint_eq(rules[1].budget.requests, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
-	ck_assert(policy_net_intercepts(policy, "h.test", 443)); /* requests can be counted only when seen */
+	ck_assert(policy_net_intercepts(policy, "h.test", 443)); /* counting requests needs TLS interception */
 	ck_assert_uint_eq(policy_net_resolve(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
 	net_address_text((const struct sockaddr *)&addresses[1], text);
 	ck_assert_str_eq(text, "::1");
@@ -325,7 +325,7 @@ START_TEST(test_usual_values)
 	policy_free(policy);
 	policy = load_with("{'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}", NULL);
 	ck_assert(!policy_net_enabled(policy));
-	(void)policy_net_secrets(policy, &count); /* nobody to send them to */
+	(void)policy_net_secrets(policy, &count); /* no host to send them to */
 	ck_assert_uint_eq(count, 0);
 	policy = reload(policy);
 	ck_assert(!policy_net_enabled(policy));
@@ -721,9 +721,7 @@ START_TEST(test_too_many)
 }
 END_TEST
 
-/*
- * A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too).
- */
+/* A good policy truncated at, or damaged in, each byte gives a policy or an error, no crash (also with sanitizers). */
 START_TEST(test_damaged)
 {
 	static const char bytes[] = "{}[]\",:\\*@.$/\x01\xff" "0";
@@ -739,7 +737,7 @@ START_TEST(test_damaged)
 			int ret;
 
 			memcpy(text, good, len + 1);
-			text[i] = bytes[j]; /* the last one cuts */
+			text[i] = bytes[j]; /* the last byte truncates */
 			ret = rig_load(&rig, text, NULL, &policy);
 			ck_assert(ret == 0 ? policy != NULL : rig.errors.count > 0);
 			policy_free(policy);
@@ -764,7 +762,7 @@ static const char everything[] =
 	"\"pool\": {\"v4\": \"10.99.0.0/16\"}},"
 	"\"secrets\": {\"TOKEN\": {\"from\": \"env:REAL\", \"hosts\": [\"api.test\", \"*.wild.test\"]}}}";
 
-/* What egress judges by is what callgate compiled. */
+/* A packed and unpacked policy judges as the original. */
 START_TEST(packed_and_unpacked)
 {
 	struct rig rig = {0};
@@ -805,9 +803,9 @@ START_TEST(packed_and_unpacked)
 	ck_assert_uint_eq(count, 1);
 	ck_assert(net_secret_host(secret, "x.wild.test") && !net_secret_host(secret, "wild.test"));
 
-	/* All that is cut, and what has more behind it. */
+	/* Every truncation, and one with trailing bytes, is refused. */
 	for (size_t len = 0; len < buf.len; len++) {
-		char *cut = malloc(len + 1); /* so that a sanitizer sees what is read behind it */
+		char *cut = malloc(len + 1); /* exact size: sanitizers see reads past the end */
 
 		memcpy(cut, buf.data, len);
 		ck_assert_int_eq(net_unpack(cut, len, &none), -EINVAL);

@@ -1,4 +1,4 @@
-/* Names, paths and addresses of the network as text: what bytes of the program and of policies are taken for. */
+/* Canonical host names, normalised request paths and classes of addresses, from untrusted text. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -111,7 +111,7 @@ static const struct {
 
 static const struct {
 	const char *address, *kind; /* NULL: public */
-	char lifted_by;             /* 'p'rivate, 'n'amed, '-' */
+	char lifted_by;             /* 'p': NET_LIFT_PRIVATE, 'n': NET_LIFT_NAMED, '-': nothing */
 } addresses[] = {
 	{"8.8.8.8", NULL, 0}, {"1.1.1.1", NULL, 0}, {"100.63.255.255", NULL, 0}, {"100.128.0.0", NULL, 0},
 	{"172.15.255.255", NULL, 0}, {"172.32.0.0", NULL, 0}, {"198.17.255.255", NULL, 0}, {"198.20.0.0", NULL, 0},
@@ -166,7 +166,7 @@ START_TEST(test_host_bounds)
 		text[i] = '.';
 	ck_assert_int_eq(net_host_canonical(text, 253, host), 0);
 	ck_assert_uint_eq(strlen(host), 253);
-	ck_assert_int_eq(net_host_canonical(text, 254, host), 0); /* the last one is a dot */
+	ck_assert_int_eq(net_host_canonical(text, 254, host), 0); /* the last byte is a dot */
 	ck_assert_int_eq(net_host_canonical(text, 255, host), -EINVAL);
 	ck_assert_int_eq(net_host_canonical("a\0b", 3, host), -EINVAL);
 	ck_assert_int_eq(net_host_canonical("a.testX", 6, host), 0);
@@ -200,7 +200,7 @@ START_TEST(test_path)
 		return;
 	ck_assert_ptr_eq(query, strchr(target, '?'));
 	ck_assert_int_eq(net_path_normalise(path, strlen(path), again, NULL), 0);
-	ck_assert_str_eq(again, path); /* a normal form */
+	ck_assert_str_eq(again, path); /* normalising is idempotent */
 }
 END_TEST
 
@@ -212,12 +212,12 @@ START_TEST(test_path_bounds)
 	target[0] = '/';
 	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX - 1, path, NULL), 0);
 	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX, path, NULL), -ENAMETOOLONG);
-	memset(target + 1, '"', sizeof(target) - 1); /* each becomes three */
+	memset(target + 1, '"', sizeof(target) - 1); /* each becomes a three-byte escape */
 	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX / 2, path, NULL), -ENAMETOOLONG);
 	for (size_t i = 0; i + 2 < sizeof(target); i += 3)
 		memcpy(target + i, "/..", 3);
 	ck_assert_int_eq(net_path_normalise(target, sizeof(target), path, NULL), -EINVAL);
-	for (size_t len = 0; len < 4; len++) /* an escape that is cut, with nothing behind it to read */
+	for (size_t len = 0; len < 4; len++) /* a truncated escape must not be read past its end */
 		ck_assert_int_eq(net_path_normalise("/%41", len, path, NULL), len == 1 ? 0 : -EINVAL);
 }
 END_TEST
@@ -229,7 +229,7 @@ START_TEST(test_match)
 }
 END_TEST
 
-/* What the program asks for must not cost more than the product of the lengths. */
+/* Matching takes at most time proportional to the product of the lengths. */
 START_TEST(test_match_is_quick)
 {
 	static char path[NET_PATH_MAX];
