@@ -11,13 +11,13 @@
 
 #include "base/banned.h"
 
-/* Grows a list in the policy's arena by one item and counts it; NULL when memory ran out. */
-static void *net_compile_grow(struct compiler *compiler, void *list, size_t *count, size_t size)
+/* Appends an item to a list in the policy's arena. Returns the list; NULL when memory ran out. */
+static void *net_compile_append(struct compiler *compiler, void *list, size_t *count, const void *item, size_t size)
 {
-	void *grown = arena_grow(&compiler->policy->arena, list, *count, size);
+	unsigned char *grown = arena_grow(&compiler->policy->arena, list, *count, size);
 
 	if (grown)
-		++*count;
+		memcpy(grown + (*count)++ * size, item, size);
 	else
 		compiler->no_memory = true;
 	return grown;
@@ -50,54 +50,33 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 
 /* ---- one file's sections ---- */
 
-static void net_compile_add_rules(struct compiler *compiler, struct net_collected *collected,
+static void net_compile_add_lists(struct compiler *compiler, struct net_collected *collected,
 				  const struct source_network *from)
 {
+	struct policy_network *network = &compiler->policy->network;
+
 	for (size_t i = 0; i < from->rules && !compiler->no_memory; i++) {
+		const struct net_written_rule *rule = &from->rule[i];
+
 		collected->rule =
-			net_compile_grow(compiler, collected->rule, &collected->rules, sizeof(*collected->rule));
-		if (collected->rule)
-			collected->rule[collected->rules - 1] = &from->rule[i];
+			net_compile_append(compiler, collected->rule, &collected->rules, &rule, sizeof(rule));
 	}
-}
-
-static void net_compile_add_denies(struct compiler *compiler, const struct source_network *from)
-{
-	struct policy_network *network = &compiler->policy->network;
-
-	for (size_t i = 0; i < from->denies && !compiler->no_memory; i++) {
-		network->deny = net_compile_grow(compiler, network->deny, &network->denies, sizeof(*network->deny));
-		if (network->deny)
-			network->deny[network->denies - 1] = from->deny[i];
-	}
-}
-
-static void net_compile_add_listens(struct compiler *compiler, const struct source_network *from)
-{
-	struct policy_network *network = &compiler->policy->network;
-
-	for (size_t i = 0; i < from->listens && !compiler->no_memory; i++) {
-		network->listen =
-			net_compile_grow(compiler, network->listen, &network->listens, sizeof(*network->listen));
-		if (network->listen)
-			network->listen[network->listens - 1] = from->listen[i];
-	}
-}
-
-static void net_compile_add_fixeds(struct compiler *compiler, const struct source_network *from)
-{
-	struct policy_network *network = &compiler->policy->network;
-
+	for (size_t i = 0; i < from->denies && !compiler->no_memory; i++)
+		network->deny = net_compile_append(compiler, network->deny, &network->denies, &from->deny[i],
+						   sizeof(*network->deny));
+	for (size_t i = 0; i < from->listens && !compiler->no_memory; i++)
+		network->listen = net_compile_append(compiler, network->listen, &network->listens, &from->listen[i],
+						     sizeof(*network->listen));
 	for (size_t i = 0; i < from->fixeds && !compiler->no_memory; i++) {
 		size_t at = 0;
 
 		while (at < network->fixeds && strcmp(network->fixed[at].host, from->fixed[i].host) != 0)
 			at++;
-		if (at == network->fixeds)
-			network->fixed =
-				net_compile_grow(compiler, network->fixed, &network->fixeds, sizeof(*network->fixed));
-		if (network->fixed)
+		if (at < network->fixeds)
 			network->fixed[at] = from->fixed[i];
+		else
+			network->fixed = net_compile_append(compiler, network->fixed, &network->fixeds,
+							    &from->fixed[i], sizeof(*network->fixed));
 	}
 }
 
@@ -121,11 +100,11 @@ static void net_compile_add_secrets(struct compiler *compiler, struct net_collec
 			compiler_add_way(compiler, POLICY_WAY_COMMAND, secret.where, text + 8);
 		while (at < collected->secrets && strcmp(collected->secret[at].secret.name, secret.secret.name) != 0)
 			at++;
-		if (at == collected->secrets)
-			collected->secret = net_compile_grow(compiler, collected->secret, &collected->secrets,
-							     sizeof(*collected->secret));
-		if (collected->secret)
+		if (at < collected->secrets)
 			collected->secret[at] = secret;
+		else
+			collected->secret = net_compile_append(compiler, collected->secret, &collected->secrets,
+							       &secret, sizeof(secret));
 	}
 }
 
@@ -244,19 +223,18 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 			net_compile_reset(compiler, &collected);
 		if (from->said != NET_UNSAID)
 			network->said = from->said;
-		net_compile_add_denies(compiler, from);
-		net_compile_add_rules(compiler, &collected, from);
-		net_compile_add_listens(compiler, from);
-		net_compile_add_fixeds(compiler, from);
+		net_compile_add_lists(compiler, &collected, from);
 		net_compile_set_values(compiler, sources[i]);
 		net_compile_add_secrets(compiler, &collected, sources[i]);
 	}
+	if (compiler->no_memory)
+		return;
 	net_compile_set_pool(network);
 	net_compile_sort(&collected);
 	if (collected.rules > NET_RULES_MAX)
 		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
-	else if (!compiler->no_memory)
+	else
 		net_check(compiler, &collected);
 	if (!compiler->no_memory)
 		net_compile_copy(compiler, &collected);

@@ -37,24 +37,30 @@ struct writer {
 	bool escaped;   /* the segment has a dot that was an escape */
 };
 
-static int net_path_put(struct writer *writer, unsigned char c)
+static int net_path_put_escape(struct writer *writer, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	bool plain = net_path_is_plain(c);
 
-	if (writer->len + (plain ? 1 : 3) >= NET_PATH_MAX)
+	if (writer->len + 3 >= NET_PATH_MAX)
 		return -ENAMETOOLONG;
-	if (!plain) {
-		writer->out[writer->len++] = '%';
-		writer->out[writer->len++] = digits[c >> 4];
-		c = (unsigned char)digits[c & 15];
-	}
+	writer->out[writer->len++] = '%';
+	writer->out[writer->len++] = digits[c >> 4];
+	writer->out[writer->len++] = digits[c & 15];
+	return 0;
+}
+
+static int net_path_put(struct writer *writer, unsigned char c)
+{
+	if (!net_path_is_plain(c))
+		return net_path_put_escape(writer, c);
+	if (writer->len + 1 >= NET_PATH_MAX)
+		return -ENAMETOOLONG;
 	writer->out[writer->len++] = (char)c;
 	return 0;
 }
 
 /* Decodes an escape of an unreserved character and keeps any other: servers differ on whether "%2A" equals "*". */
-static int net_path_put_escaped(struct writer *writer, const char *escape, size_t left)
+static int net_path_normalise_escape(struct writer *writer, const char *escape, size_t left)
 {
 	int high = left > 2 ? net_path_hex_value(escape[1]) : -1, low = left > 2 ? net_path_hex_value(escape[2]) : -1;
 	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
@@ -63,17 +69,7 @@ static int net_path_put_escaped(struct writer *writer, const char *escape, size_
 		return -EINVAL;
 	if (c == '.')
 		writer->escaped = true;
-	if (net_path_is_unreserved(c))
-		return net_path_put(writer, c);
-	if (writer->len + 3 >= NET_PATH_MAX)
-		return -ENAMETOOLONG;
-	writer->out[writer->len++] = '%';
-	for (size_t i = 1; i < 3; i++) {
-		char digit = escape[i];
-
-		writer->out[writer->len++] = digit >= 'a' ? (char)(digit & ~0x20) : digit;
-	}
-	return 0;
+	return net_path_is_unreserved(c) ? net_path_put(writer, c) : net_path_put_escape(writer, c);
 }
 
 /*
@@ -209,7 +205,7 @@ static int net_path_put_target(struct writer *writer, const char *target, size_t
 			if (ret == 0)
 				ret = net_path_begin_segment(writer, gone);
 		} else if (c == '%') {
-			ret = net_path_put_escaped(writer, target + i, len - i);
+			ret = net_path_normalise_escape(writer, target + i, len - i);
 			i += 2;
 		} else if (c <= 0x20 || c == 0x7f || c == '\\' || c == '#') {
 			ret = -EINVAL;
