@@ -18,8 +18,7 @@ const struct policy_mount *policy_mount_of(const struct policy *policy, const ch
 	return NULL;
 }
 
-/* Writes base + "/" + rest; rest may be empty. */
-static int explain_join(const char *base, const char *rest, char out[PATH_MAX])
+int policy_path_cat(const char *base, const char *rest, char out[PATH_MAX])
 {
 	int len =
 		snprintf(out, PATH_MAX, "%s%s%s", strcmp(base, "/") == 0 && *rest ? "" : base, *rest ? "/" : "", rest);
@@ -33,7 +32,7 @@ int policy_host_path(const struct policy *policy, const char *path, char out[PAT
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return explain_join(mount->host, path_rest(path, mount->virt), out);
+	return policy_path_cat(mount->host, path_rest(path, mount->virt), out);
 }
 
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
@@ -48,12 +47,12 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 {
 	char next[PATH_MAX];
 	const struct policy_link *link;
-	int len = explain_join(path, "", out);
+	int len = policy_path_cat(path, "", out);
 
 	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
 		if (i == LINKS_MAX)
 			return -ELOOP;
-		len = explain_join(link->target, path_rest(out, link->path), next);
+		len = policy_path_cat(link->target, path_rest(out, link->path), next);
 		if (len >= 0)
 			memcpy(out, next, (size_t)len + 1);
 	}

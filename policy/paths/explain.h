@@ -10,6 +10,9 @@
 /* The mount that shows this canonical virtual path; NULL when none does. Borrows from the policy. */
 const struct policy_mount *policy_mount_of(const struct policy *policy, const char *path);
 
+/* Writes base + "/" + rest; rest may be empty. The length, or -ENAMETOOLONG. */
+int policy_path_cat(const char *base, const char *rest, char out[PATH_MAX]);
+
 /* Maps a virtual path to its host path. Its length; -ENOENT: no host object is mounted there; -ENAMETOOLONG. */
 int policy_host_path(const struct policy *policy, const char *path, char out[PATH_MAX]);
 

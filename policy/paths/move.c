@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "policy/model.h"
 #include "policy/paths/below.h"
+#include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
 #include "base/banned.h"
@@ -325,9 +326,7 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 
 		if (mount->host && path_below(mount->host, path) && policy_may_write(policy, mount->virt))
 			return true;
-		if (rest &&
-		    (snprintf(virt, sizeof(virt), "%s%s%s", mount->virt, *rest ? "/" : "", rest) >= (int)sizeof(virt) ||
-		     policy_may_write(policy, virt)))
+		if (rest && (policy_path_cat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
 			return true;
 	}
 	return false;

@@ -1,5 +1,4 @@
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -38,15 +37,13 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
 		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest(host, mount->host) : NULL;
-		char name[2 * PATH_MAX];
-		int len;
+		char name[PATH_MAX];
+		int len = rest ? policy_path_cat(mount->virt, rest, name) : 0;
 
 		if (!rest)
 			continue;
-		len = snprintf(name, sizeof(name), "%s%s%s", strcmp(mount->virt, "/") == 0 ? "" : mount->virt,
-			       *rest ? "/" : "", rest);
-		if (len < 0 || (size_t)len >= sizeof(name))
-			return true;
+		if (len < 0)
+			return true; /* too long to be judged */
 		/* Below another mount that name is another file: the host's /work/x is not the workdir's /work/x. */
 		if (policy_mount_of(policy, name) == mount && policy_rights(policy, name, (size_t)len) & POLICY_WRITE)
 			return true;

@@ -143,6 +143,22 @@ START_TEST(test_links)
 }
 END_TEST
 
+/* The mount of "/" shows a writable host path under the same name, which a link in the workdir reaches from outside. */
+START_TEST(test_link_below_root_mount)
+{
+	struct rig rig = {.workdir = "/home/u/proj"};
+	struct policy *policy =
+		load(&rig, "{\"filesystem\": {\"read\": [\"/\"], \"write\": [\"@workdir\", \"/home/u/other\"],"
+			   " \"deny\": [\"@workdir/**/*.pem\"]}}");
+	const char *rule;
+
+	ck_assert(!policy_link_allowed(policy, "/work/a", "../other/x", &rule));
+	ck_assert(policy_link_allowed(policy, "/work/a", "../another/x", &rule));
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 /* ---- random policies ---- */
 
 static uint32_t seed = 20261123;
@@ -306,6 +322,7 @@ int main(void)
 
 	tcase_add_test(all, test_shapes);
 	tcase_add_test(all, test_links);
+	tcase_add_test(all, test_link_below_root_mount);
 	tcase_add_test(all, test_oracle);
 	tcase_set_timeout(all, 60);
 	suite_add_tcase(suite, all);
