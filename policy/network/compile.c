@@ -198,16 +198,14 @@ static void net_compile_set_pool(struct policy_network *network)
 		.v6.s6_addr = {0xfd, 0x00, 0x00, 0x5a},
 		.v6_bits = 32,
 	};
-	struct net_pool said = network->pool;
 
-	network->pool = usual;
-	if (network->has_pool_v4) {
-		network->pool.v4 = said.v4;
-		network->pool.v4_bits = said.v4_bits;
+	if (!network->has_pool_v4) {
+		network->pool.v4 = usual.v4;
+		network->pool.v4_bits = usual.v4_bits;
 	}
-	if (network->has_pool_v6) {
-		network->pool.v6 = said.v6;
-		network->pool.v6_bits = said.v6_bits;
+	if (!network->has_pool_v6) {
+		network->pool.v6 = usual.v6;
+		network->pool.v6_bits = usual.v6_bits;
 	}
 }
 

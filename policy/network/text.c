@@ -18,19 +18,9 @@ const char *net_proto_name(enum net_proto proto)
 	return names[proto];
 }
 
-static bool net_text_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool net_text_is_hex(char c)
-{
-	return net_text_is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
 static bool net_text_is_label_char(char c)
 {
-	return net_text_is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
 }
 
 /* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
@@ -63,13 +53,9 @@ static bool net_text_looks_like_number(const char *host)
 {
 	const char *dot = strrchr(host, '.'), *label = dot ? dot + 1 : host;
 
-	if (label[strspn(label, "0123456789")] == '\0')
-		return true;
-	if (label[0] != '0' || label[1] != 'x')
-		return false;
-	for (label += 2; net_text_is_hex(*label); label++)
-		;
-	return *label == '\0';
+	if (label[0] == '0' && label[1] == 'x')
+		return label[2 + strspn(label + 2, "0123456789abcdef")] == '\0';
+	return label[strspn(label, "0123456789")] == '\0';
 }
 
 static bool net_text_is_name(const char *host)

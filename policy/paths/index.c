@@ -39,16 +39,19 @@ static struct tree_node *index_node(struct compiler *compiler, const char *path)
 	return NULL;
 }
 
-static void index_add_rule(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+/* Adds a rule to the node of a path and returns the node; NULL when memory ran out. */
+static struct tree_node *index_add_at(struct compiler *compiler, const char *path, const struct rule *rule)
 {
+	struct tree_node *node = index_node(compiler, path);
+
 	if (!node)
-		return;
+		return NULL;
 	if (rule->pattern) {
 		node->glob = arena_grow(&compiler->policy->arena, node->glob, node->globs, sizeof(*node->glob));
 		if (!node->glob) {
 			node->globs = 0;
 			compiler->no_memory = true;
-			return;
+			return NULL;
 		}
 		node->glob[node->globs++] = rule;
 	} else if (rule_is_deny(rule)) {
@@ -56,11 +59,7 @@ static void index_add_rule(struct compiler *compiler, struct tree_node *node, co
 	} else {
 		index_add_grant(node, rule);
 	}
-}
-
-static void index_add_at(struct compiler *compiler, const char *path, const struct rule *rule)
-{
-	index_add_rule(compiler, index_node(compiler, path), rule);
+	return node;
 }
 
 /* Denies of one name in any directory go below TREE_NAMES: a hash look-up instead of a pattern. False: another rule. */
@@ -127,24 +126,22 @@ void compile_index(struct compiler *compiler)
 		(void)index_node(compiler, "/"); /* the root exists even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
 		struct rule *rule = &policy->rule[i];
-		bool made = rule_is_made(rule);
+		struct tree_node *node;
 
 		if (rule->overridden)
 			continue;
 		if (rule_is_deny(rule)) {
 			if (!rule->literal && !index_add_name(compiler, rule))
-				index_add_at(compiler, "/", rule);
+				(void)index_add_at(compiler, "/", rule);
 			if (rule->literal)
-				index_add_at(compiler, rule->literal, rule);
+				(void)index_add_at(compiler, rule->literal, rule);
 			if (rule->alias)
-				index_add_at(compiler, rule->alias, rule);
+				(void)index_add_at(compiler, rule->alias, rule);
 			if (rule_outside(rule))
-				index_add_at(compiler, rule_outside(rule), rule);
-		} else if (rule->literal && (rule->host || made)) {
-			struct tree_node *node = index_node(compiler, rule->literal);
-
-			if (!made)
-				index_add_rule(compiler, node, rule);
+				(void)index_add_at(compiler, rule_outside(rule), rule);
+		} else if (rule->literal && (rule->host || rule_is_made(rule))) {
+			node = rule_is_made(rule) ? index_node(compiler, rule->literal)
+						  : index_add_at(compiler, rule->literal, rule);
 			index_mark_grant(compiler, node);
 			rule->node = node ? (uint32_t)(node - policy->tree.node) : TREE_NONE;
 		}
