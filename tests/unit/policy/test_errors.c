@@ -273,7 +273,9 @@ START_TEST(test_too_many_rules)
 }
 END_TEST
 
-/* A good policy truncated at, or damaged in, each byte gives a policy or an error, no crash (also with sanitizers). */
+/*
+ * A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too).
+ */
 START_TEST(test_damaged)
 {
 	static const char good[] =
@@ -291,7 +293,7 @@ START_TEST(test_damaged)
 			int ret;
 
 			memcpy(text, good, sizeof(good));
-			text[i] = bytes[j]; /* the last byte truncates */
+			text[i] = bytes[j]; /* the last one cuts */
 			ret = rig_load(&rig, text, NULL, &policy);
 			ck_assert(ret == 0 ? policy != NULL : ret == -EINVAL && rig.errors.count > 0);
 			policy_free(policy);
