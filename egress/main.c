@@ -82,10 +82,11 @@ static void end_due(struct timer *timer)
 	end_step((struct egress *)((char *)timer - offsetof(struct egress, end_timer)));
 }
 
-void egress_begin_end(struct egress *egress)
+/* Refuses new connections and starts to forward what the program has sent. */
+static void begin_end(struct task_later *task)
 {
-	if (egress->ending)
-		return;
+	struct egress *egress = (struct egress *)((char *)task - offsetof(struct egress, end_task));
+
 	egress->ending = true;
 	egress->end_ns = loop_now_ns(egress->loop);
 	egress->end_timer.fire = end_due;
@@ -123,10 +124,9 @@ static void on_message(struct egress *egress, const struct control_message *mess
 	} else if (message->type == CONTROL_ACK) {
 		line_acknowledge(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		if (egress->accepting)
-			egress->end_waits = true;
-		else
-			egress_begin_end(egress);
+		/* Later: guest.c may be reading this message while it accepts a connection that is not stored yet. */
+		egress->end_task.run = begin_end;
+		loop_later(egress->loop, &egress->end_task);
 	} else {
 		on_connection(egress, message);
 	}
@@ -149,7 +149,7 @@ static void on_drained(struct egress *egress)
 /* Nothing could be recorded any more, so nothing may go on. */
 static void on_gone(struct egress *egress)
 {
-	if (!egress->ending && !egress->end_waits)
+	if (egress->phase != CONTROL_ENDING)
 		egress->status = EXIT_FAILURE;
 	loop_stop(egress->loop);
 }
@@ -198,6 +198,7 @@ static int set_up(struct egress *egress)
 /* Ends with the process: what the kernel takes back anyway is not given back one by one. Secrets are wiped. */
 static void tear_down(struct egress *egress)
 {
+	egress->ending = true; /* no message is read any more */
 	if (egress->conns && egress->line)
 		conn_table_each(egress->conns, close_conn, NULL);
 	guest_end(egress);

@@ -40,13 +40,9 @@ struct egress {
 	uint64_t end_ns;         /* when `ending` was set */
 	size_t conns_max;
 	enum control_phase phase; /* what the supervisor may say now */
-	bool ending;
-	/* CONTROL_END that is read during an accept is deferred until the accepted connection is stored */
-	bool accepting, end_waits;
+	struct task_later end_task; /* started by CONTROL_END */
+	bool ending;             /* no new connections */
 	int status;              /* exit status */
 };
-
-/* main.c: refuses new connections; lets data that the program has sent pass for a while. */
-void egress_begin_end(struct egress *egress);
 
 #endif

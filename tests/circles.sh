@@ -12,7 +12,6 @@ allowed='
 audit/encode-net audit/encode audit/outcome;
 policy/parse/rules policy/parse/vars;
 policy/parse/lists policy/parse/net-rule policy/parse/network policy/parse/parse policy/parse/secrets;
-egress/conn/guest egress/main;
 '
 
 objects=$(find base policy audit egress view syscalls confine supervisor keeper doctor cli -name '*.o' 2>/dev/null |

@@ -138,11 +138,7 @@ static void listener_ready(struct watch *watch, unsigned events)
 	struct egress *egress = (struct egress *)((char *)watch - offsetof(struct egress, listener));
 
 	(void)events;
-	egress->accepting = true;
 	accept_some(egress, ACCEPTS_MAX);
-	egress->accepting = false;
-	if (egress->end_waits)
-		egress_begin_end(egress);
 }
 
 static void pause_over(struct timer *timer)
