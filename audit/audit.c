@@ -86,7 +86,7 @@ static int write_header(struct audit *audit, const struct audit_header *header)
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	line = encode_header(&audit->encoder, header, 0, &len);
+	line = lines_header(&audit->encoder, header, 0, &len);
 	return line ? log_append_direct(audit, line, len) : -ENOMEM;
 }
 
@@ -159,7 +159,7 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 			audit->error = audit->error ? audit->error : r;
 			return r;
 		}
-		encode_remember(&audit->encoder, record);
+		compact_remember(&audit->encoder, record);
 	}
 	audit->shared->seq = slot.seq;
 	audit->shared->records++;
@@ -174,11 +174,11 @@ void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_
 	if (slot.seq == 0 || audit->fd < 0)
 		return;
 	if (log_in_window(audit, slot.offset, sizeof(room))) {
-		encode_outcome(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
+		outcome_put(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
 		return;
 	}
-	encode_empty_room(room);
-	encode_outcome(&audit->encoder, room, ret, ns);
+	outcome_put_empty(room);
+	outcome_put(&audit->encoder, room, ret, ns);
 	/* The blocks are there already. Should it fail, the record says "ret": null: outcome unknown. */
 	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
 }
@@ -195,7 +195,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 		/* The end first: what lies past it is unused room or a record nobody was promised. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
-		line = encode_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
+		line = lines_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
 				      shared->seq + 1, shared->records, &len);
 		if (r == 0)
 			r = line ? log_append_direct(audit, line, len) : -ENOMEM;

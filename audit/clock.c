@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "audit/clock.h"
-#include "audit/digits.h"
+#include "audit/put.h"
 
 #include "base/banned.h"
 
@@ -16,7 +16,7 @@ static int64_t clock_ns(clockid_t id)
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static void put_digits(char *out, unsigned count, int64_t value)
+static void clock_put_digits(char *out, unsigned count, int64_t value)
 {
 	while (count-- > 0) {
 		out[count] = (char)('0' + value % 10);
@@ -25,10 +25,10 @@ static void put_digits(char *out, unsigned count, int64_t value)
 }
 
 /*
- * The civil date of a day number since 1970-01-01 in the proleptic Gregorian calendar, by counting in 400-year eras
- * that begin on 1 March. gmtime_r(3) is not used: it may read the time zone's file.
+ * Puts the date of the day that is `day` days after 1970-01-01, in the proleptic Gregorian calendar. It counts in
+ * periods of 400 years from 1 March of the year 0. gmtime_r(3) is not used because it may read the time zone's file.
  */
-static void put_date(char *out, int64_t day)
+static void clock_put_date(char *out, int64_t day)
 {
 	int64_t shifted = day + 719468, era = shifted / 146097, in_era = shifted % 146097;
 	int64_t year_of_era = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
@@ -36,9 +36,9 @@ static void put_date(char *out, int64_t day)
 	int64_t march_month = (5 * in_year + 2) / 153;
 	int64_t month = march_month < 10 ? march_month + 3 : march_month - 9;
 
-	put_digits(out, 4, year_of_era + era * 400 + (month <= 2));
-	put_digits(out + 5, 2, month);
-	put_digits(out + 8, 2, in_year - (153 * march_month + 2) / 5 + 1);
+	clock_put_digits(out, 4, year_of_era + era * 400 + (month <= 2));
+	clock_put_digits(out + 5, 2, month);
+	clock_put_digits(out + 8, 2, in_year - (153 * march_month + 2) / 5 + 1);
 }
 
 static void clock_new_second(struct audit_clock *clock, int64_t second)
@@ -46,10 +46,10 @@ static void clock_new_second(struct audit_clock *clock, int64_t second)
 	int64_t in_day = second % 86400;
 
 	memcpy(clock->text, "0000-00-00T00:00:00.000000000Z", AUDIT_TIME_LEN);
-	put_date(clock->text, second / 86400);
-	put_digits(clock->text + 11, 2, in_day / 3600);
-	put_digits(clock->text + 14, 2, in_day / 60 % 60);
-	put_digits(clock->text + 17, 2, in_day % 60);
+	clock_put_date(clock->text, second / 86400);
+	clock_put_digits(clock->text + 11, 2, in_day / 3600);
+	clock_put_digits(clock->text + 14, 2, in_day / 60 % 60);
+	clock_put_digits(clock->text + 17, 2, in_day % 60);
 	clock->second = second;
 }
 
@@ -60,11 +60,11 @@ uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time)
 	if (wall / NS_PER_S != clock->second) {
 		clock->wall_offset_ns = clock_ns(CLOCK_REALTIME) - mono;
 		wall = mono + clock->wall_offset_ns;
-		if (wall < 0) /* a machine whose clock stands before 1970 */
+		if (wall < 0) /* the machine's clock is set before 1970 */
 			wall = 0;
 		clock_new_second(clock, wall / NS_PER_S);
 	}
-	(void)digits_put_8(clock->text + 20, (uint32_t)(wall % NS_PER_S / 10));
+	(void)put_8_digits(clock->text + 20, (uint32_t)(wall % NS_PER_S / 10));
 	clock->text[28] = (char)('0' + wall % 10);
 	*ret_time = clock->text;
 	return (uint64_t)mono;

@@ -1,72 +1,73 @@
 /*
- * A compact log leaves out of a call's record what the reader knows by then: the run, the clock's second reading, what
- * the record before of the same process said of it, and the effect that follows from the verdict.
+ * In a compact log, a system call's record leaves out what a reader can find in earlier lines or derive: the run, the
+ * monotonic time, the process's parent and program when they are those of its last record, and the usual effect of the
+ * verdict. expand.c puts them back.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/encode-private.h"
+#include "audit/encode.h"
 
 #include "base/banned.h"
 
-static struct encoder_said *said_of(const struct encoder *encoder, const struct audit_record *record)
+static struct encoder_process *compact_slot(const struct encoder *encoder, const struct audit_record *record)
 {
-	return &encoder->said[(unsigned)record->pid % ENCODER_SAID];
+	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
 }
 
-/* Records of events come from elsewhere and need not say as much. */
-static bool is_terse(const struct encoder *encoder, const struct audit_record *record)
+/* Records of connections stay complete: they may lack a process. */
+static bool compact_applies(const struct encoder *encoder, const struct audit_record *record)
 {
-	return encoder->said && record->syscall && record->pid > 0;
+	return encoder->processes && record->syscall && record->pid > 0;
 }
 
-bool encode_knows(const struct encoder *encoder, const struct audit_record *record)
+bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record)
 {
-	const struct encoder_said *said;
+	const struct encoder_process *known;
 
-	if (!is_terse(encoder, record))
+	if (!compact_applies(encoder, record))
 		return false;
-	said = said_of(encoder, record);
-	return said->pid == record->pid && said->ppid == record->ppid && said->host_pid == record->host_pid &&
-	       strcmp(said->exe, record->exe ? record->exe : "") == 0;
+	known = compact_slot(encoder, record);
+	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
+	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
 
-bool encode_follows(const struct encoder *encoder, const struct audit_record *record)
+bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record)
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
-	return is_terse(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
+	return compact_applies(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
 }
 
-void encode_remember(struct encoder *encoder, const struct audit_record *record)
+void compact_remember(struct encoder *encoder, const struct audit_record *record)
 {
 	const char *exe = record->exe ? record->exe : "";
-	struct encoder_said *said;
+	struct encoder_process *known;
 	char *copy;
 
-	if (!is_terse(encoder, record) || encode_knows(encoder, record))
+	if (!compact_applies(encoder, record) || compact_omits_process(encoder, record))
 		return;
-	said = said_of(encoder, record);
-	said->pid = 0;
+	known = compact_slot(encoder, record);
+	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
-		return; /* it is said each time */
-	free(said->exe);
-	*said = (struct encoder_said){
+		return; /* the next record names the process again */
+	free(known->exe);
+	*known = (struct encoder_process){
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
 }
 
-int encode_compact(struct encoder *encoder)
+int compact_init(struct encoder *encoder)
 {
-	encoder->said = calloc(ENCODER_SAID, sizeof(*encoder->said));
-	return encoder->said ? 0 : -ENOMEM;
+	encoder->processes = calloc(ENCODER_PROCESSES, sizeof(*encoder->processes));
+	return encoder->processes ? 0 : -ENOMEM;
 }
 
-void encode_forget(struct encoder *encoder)
+void compact_done(struct encoder *encoder)
 {
-	for (unsigned i = 0; encoder->said && i < ENCODER_SAID; i++)
-		free(encoder->said[i].exe);
-	free(encoder->said);
-	encoder->said = NULL;
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
+		free(encoder->processes[i].exe);
+	free(encoder->processes);
+	encoder->processes = NULL;
 }

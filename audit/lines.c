@@ -1,4 +1,4 @@
-/* The first and the last line of a run. Not on the way of a call, so they are made with struct buf. */
+/* Makes the first and the last line of a run. No system call waits for them, so struct buf is fast enough. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -10,15 +10,16 @@
 
 #include "base/banned.h"
 
-#define COMMAND_MAX_BYTES (64u << 10) /* of argv that the header keeps */
+#define COMMAND_MAX_BYTES (64u << 10) /* of the argv that the header shows */
 
-static void add_text(struct buf *buf, const char *key, const char *text)
+static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {
-	size_t len = text ? strlen(text) : 0;
+	size_t len;
 	char *escaped;
 
 	if (!text)
 		return;
+	len = strlen(text);
 	escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
 	if (!escaped) {
 		buf->failed = true;
@@ -32,7 +33,7 @@ static void add_text(struct buf *buf, const char *key, const char *text)
 	free(escaped);
 }
 
-static void add_command(struct buf *buf, const char *const *argv)
+static void lines_add_command(struct buf *buf, const char *const *argv)
 {
 	size_t bytes = 0, omitted = 0;
 	const char *comma = "";
@@ -46,7 +47,7 @@ static void add_command(struct buf *buf, const char *const *argv)
 			omitted++;
 			continue;
 		}
-		add_text(buf, comma, *argv);
+		lines_add_text(buf, comma, *argv);
 		comma = ",";
 	}
 	buf_puts(buf, "]");
@@ -54,7 +55,7 @@ static void add_command(struct buf *buf, const char *const *argv)
 		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
 }
 
-static void add_start(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
+static void lines_add_start(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_now(clock, &time);
@@ -63,37 +64,37 @@ static void add_start(struct buf *buf, struct audit_clock *clock, uint64_t seq, 
 		   AUDIT_TIME_LEN, time, (unsigned long long)mono_ns, type);
 }
 
-static void add_machine(struct buf *buf)
+static void lines_add_machine(struct buf *buf)
 {
 	struct utsname machine;
 
 	if (uname(&machine) < 0)
 		return;
-	add_text(buf, ",\"kernel\":", machine.release);
-	add_text(buf, ",\"machine\":", machine.machine);
+	lines_add_text(buf, ",\"kernel\":", machine.release);
+	lines_add_text(buf, ",\"machine\":", machine.machine);
 }
 
-static char *finish(struct buf *buf, size_t *ret_len)
+static char *lines_finish(struct buf *buf, size_t *ret_len)
 {
 	buf_puts(buf, "}\n");
 	*ret_len = buf->len;
 	return buf_take(buf);
 }
 
-char *encode_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+char *lines_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
-	add_start(&buf, &encoder->clock, seq, "header");
-	add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
-	add_text(&buf, ",\"version\":", PACKAGE_VERSION);
-	add_command(&buf, header->argv);
+	lines_add_start(&buf, &encoder->clock, seq, "header");
+	lines_add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
+	lines_add_text(&buf, ",\"version\":", PACKAGE_VERSION);
+	lines_add_command(&buf, header->argv);
 	buf_puts(&buf, ",\"policy\":{");
-	add_text(&buf, "\"name\":", header->policy_name ? header->policy_name : "");
-	add_text(&buf, ",\"sha256\":", header->policy_sha256);
+	lines_add_text(&buf, "\"name\":", header->policy_name ? header->policy_name : "");
+	lines_add_text(&buf, ",\"sha256\":", header->policy_sha256);
 	buf_puts(&buf, "}");
-	add_text(&buf, ",\"workdir\":", header->workdir);
-	add_machine(&buf);
+	lines_add_text(&buf, ",\"workdir\":", header->workdir);
+	lines_add_machine(&buf);
 	if (header->layers_json && *header->layers_json) {
 		buf_puts(&buf, ",\"layers\":");
 		buf_puts(&buf, header->layers_json);
@@ -101,19 +102,19 @@ char *encode_header(struct encoder *encoder, const struct audit_header *header, 
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
-	return finish(&buf, ret_len);
+	return lines_finish(&buf, ret_len);
 }
 
-char *encode_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
 		     uint64_t seq, uint64_t records, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
-	add_start(&buf, clock, seq, "trailer");
+	lines_add_start(&buf, clock, seq, "trailer");
 	buf_puts(&buf, ",\"run\":\"");
 	buf_add(&buf, run, run_len);
 	buf_puts(&buf, "\"");
-	add_text(&buf, ",\"status\":", trailer->status ? trailer->status : "");
+	lines_add_text(&buf, ",\"status\":", trailer->status ? trailer->status : "");
 	if (trailer->exit_code >= 0)
 		buf_printf(&buf, ",\"exit_code\":%d", trailer->exit_code);
 	if (trailer->signal > 0)
@@ -121,5 +122,5 @@ char *encode_trailer(struct audit_clock *clock, const char *run, size_t run_len,
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
-	return finish(&buf, ret_len);
+	return lines_finish(&buf, ret_len);
 }

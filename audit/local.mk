@@ -5,9 +5,7 @@ libcallgate_audit_a_SOURCES += \
 	audit/clock.c \
 	audit/clock.h \
 	audit/compact.c \
-	audit/digits.h \
 	audit/encode-net.c \
-	audit/encode-private.h \
 	audit/encode.c \
 	audit/encode.h \
 	audit/expand.c \
@@ -16,6 +14,8 @@ libcallgate_audit_a_SOURCES += \
 	audit/lines.c \
 	audit/log.h \
 	audit/outcome.c \
+	audit/put.c \
+	audit/put.h \
 	audit/read.c \
 	audit/read.h \
 	audit/record.h \

@@ -85,7 +85,7 @@ static int append_trailer(int fd, const struct found *found, uint64_t end, const
 	size_t len;
 
 	trailer.allowed = found->records - found->denied;
-	line = encode_trailer(&clock, found->run, found->run_len, &trailer, found->seq + 1, found->records, &len);
+	line = lines_trailer(&clock, found->run, found->run_len, &trailer, found->seq + 1, found->records, &len);
 	if (!line)
 		return -ENOMEM;
 	return log_write(fd, line, len, end);

@@ -19,6 +19,7 @@
 #include "audit/audit.h"
 #include "audit/encode.h"
 #include "audit/log.h"
+#include "audit/put.h"
 #include "audit/read.h"
 #include "tests/unit/unit.h"
 
@@ -213,20 +214,20 @@ START_TEST(test_numbers)
 		uint64_t shown = i < 100000 ? i : value >> i % 64;
 
 		value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		*encode_uint(got, shown) = '\0';
+		*put_uint(got, shown) = '\0';
 		(void)snprintf(want, sizeof(want), "%llu", (unsigned long long)shown);
 		if (strcmp(got, want) != 0)
 			ck_abort_msg("%s is not %s", got, want);
 	}
 	for (uint64_t ten = 1; ten <= UINT64_C(1000000000000000000); ten *= 10) {
 		for (uint64_t near = ten - 1; near <= ten + 1; near++) {
-			*encode_uint(got, near) = '\0';
+			*put_uint(got, near) = '\0';
 			(void)snprintf(want, sizeof(want), "%llu", (unsigned long long)near);
 			ck_assert_str_eq(got, want);
 		}
 	}
 	memset(got, 'x', sizeof(got));
-	(void)encode_uint(got, 7);
+	(void)put_uint(got, 7);
 	ck_assert_mem_eq(got, "7       x", 9);
 }
 END_TEST
