@@ -1,4 +1,3 @@
-/* Opening, recording and ending a log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,17 +12,15 @@
 
 #include "base/banned.h"
 
-/*
- * A page: what a short run leaves of more has to be given back at its end, for which a disk may take longer than the
- * run.
- */
+/* One page: freeing unused space at the end of a short run may take a disk longer than the run itself. */
 #define CHUNK_FIRST_BYTES (4u << 10)
 
 /*
- * A new file, or an empty one of our own (mktemp(1) made it): never through a link, never one with a second name. The
- * lock tells audit_recover that somebody still writes. *ret_made: the file was not there before, also on failure.
+ * Creates the file, or opens an empty one, as mktemp(1) makes it: of the effective user, with one link, not through a
+ * symbolic link. The lock tells audit_recover that the log is still being written. *ret_made, also set on failure: the
+ * file was created here.
  */
-static int open_file(const char *path, bool *ret_made)
+static int audit_open_file(const char *path, bool *ret_made)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
 	struct stat file;
@@ -81,7 +78,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	return 0;
 }
 
-static int write_header(struct audit *audit, const struct audit_header *header)
+static int audit_write_header(struct audit *audit, const struct audit_header *header)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t len;
@@ -93,7 +90,7 @@ static int write_header(struct audit *audit, const struct audit_header *header)
 int audit_make(const char *path)
 {
 	bool made = false;
-	int fd = open_file(path, &made);
+	int fd = audit_open_file(path, &made);
 
 	if (fd < 0 && made)
 		(void)unlink(path);
@@ -109,7 +106,7 @@ int audit_start(int fd, const struct audit_header *header, struct audit **ret_au
 	if (r < 0)
 		return r;
 	audit->fd = steal_fd(&owned);
-	r = write_header(audit, header);
+	r = audit_write_header(audit, header);
 	if (r < 0) {
 		audit_free(audit);
 		return r;
@@ -125,14 +122,14 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 
 	if (!path)
 		return audit_create(header, ret_audit);
-	fd = open_file(path, &made);
+	fd = audit_open_file(path, &made);
 	r = fd < 0 ? fd : audit_start(fd, header, ret_audit);
 	if (r < 0 && made)
 		(void)unlink(path);
 	return r;
 }
 
-static bool is_logged(const struct audit *audit, enum verdict verdict)
+static bool audit_is_logged(const struct audit *audit, enum verdict verdict)
 {
 	return audit->record_allowed || verdict == VERDICT_DENY || verdict == VERDICT_KILL;
 }
@@ -143,12 +140,12 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 	size_t len, room;
 	int r;
 
-	if (!is_logged(audit, record->verdict)) {
+	if (!audit_is_logged(audit, record->verdict)) {
 		*ret_slot = (struct audit_slot){0};
 		return 0;
 	}
 	if (audit->fd >= 0) {
-		if (!pthread_equal(audit->writer, pthread_self())) /* once: workers read it */
+		if (!pthread_equal(audit->writer, pthread_self())) /* stored once only: workers read it */
 			audit->writer = pthread_self();
 		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
 		if (r < 0)
@@ -179,7 +176,7 @@ void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_
 	}
 	outcome_put_empty(room);
 	outcome_put(&audit->encoder, room, ret, ns);
-	/* The blocks are there already. Should it fail, the record says "ret": null: outcome unknown. */
+	/* The blocks are allocated. If it fails, the record keeps "ret": null, which means an unknown outcome. */
 	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
 }
 
@@ -192,7 +189,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 	if (audit->fd >= 0 && trailer && !shared->closed) {
 		shared->closed = true;
-		/* The end first: what lies past it is unused room or a record nobody was promised. */
+		/* After the end there is unused space, or a record for which audit_begin did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
 		line = lines_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,

@@ -1,7 +1,10 @@
 /*
- * The log: an append-only file mapped shared. A record is on file, as one whole line, before audit_begin returns, and
- * survives SIGKILL of the writer without a write(2). Its outcome (ret or errno, ns) is patched into fixed-width room
- * afterwards. Full disk is found by fallocate(2) ahead of the writing position, never by SIGBUS.
+ * The audit log: one line for each judged system call and each network event. The keeper opens and closes it, the
+ * supervisor, forked in between, writes the records.
+ *
+ * The file is mapped with MAP_SHARED: a record is on file, as a whole line, before audit_begin returns, and survives
+ * SIGKILL of the writer without a write(2). Its outcome (ret or errno, ns) is stored later, in space of a fixed width.
+ * Space is allocated ahead by fallocate(2), so that a full disk is an error of audit_begin and never SIGBUS.
  */
 #ifndef CALLGATE_AUDIT_AUDIT_H
 #define CALLGATE_AUDIT_AUDIT_H
@@ -13,10 +16,10 @@
 
 struct audit;
 
-/* Where a record's outcome goes. A slot stays valid until the log is closed, whatever was appended after it. */
+/* Where a record's outcome belongs. Valid until the log is closed. */
 struct audit_slot {
-	uint64_t offset; /* of the outcome's room in the file */
-	uint64_t seq;    /* 0: nothing was recorded (allowed calls are not logged); audit_end is then a no-op */
+	uint64_t offset; /* of the outcome in the file */
+	uint64_t seq;    /* 0: not recorded, because allowed calls are not; audit_end then does nothing */
 };
 
 struct audit_header {
@@ -25,9 +28,9 @@ struct audit_header {
 	const char *policy_name;
 	const char *policy_sha256;
 	const char *workdir;
-	const char *layers_json; /* the enforcement object, ready-made JSON */
+	const char *layers_json; /* JSON object: which sandbox layers are active */
 	bool record_allowed;
-	bool compact; /* records leave out what earlier lines say: see callgate-audit(5) */
+	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 };
 
 struct audit_trailer {
@@ -38,38 +41,45 @@ struct audit_trailer {
 };
 
 /*
- * Creates the log. `path` NULL keeps it in an unlinked file (counting only). An existing file is refused with -EEXIST
- * unless it is empty or append says to add a further run to it. Returns 0 with an owned handle, or -errno.
+ * Creates the log and writes its header. Without a path, records are only counted. Returns 0 with an owned handle, or
+ * -errno: -EEXIST when the file exists, unless it is an empty regular file of the effective user with one link; -EBUSY
+ * when it is locked.
  */
 int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
 /*
- * audit_open in two steps, when whoever writes the log is not who may make it. audit_make returns the empty, locked
- * file, owned by the caller, or -errno as above. audit_start takes it, also on failure, and begins the log in it.
+ * audit_open in two steps, for a log that is created with other privileges than it is written with. audit_make returns
+ * the empty, locked file, owned by the caller, or -errno as above. audit_start takes fd, also on failure.
  */
 int audit_make(const char *path);
 int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);
 
-/* 0 and a slot; -ENOSPC, -EDQUOT, -EIO, -EFBIG: nothing was recorded and the call must be refused. */
+/* Records a judged call. 0 and a slot, or -errno (such as -ENOSPC): not recorded, so the call must be refused. */
 int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
 
-/* ret >= 0 is the value, ret < 0 is -errno; ns from RECV to reply. */
+/* Stores the outcome: ret is the value or -errno, ns the time from SECCOMP_IOCTL_NOTIF_RECV to the response. */
 void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
 
-/* Writes the trailer and cuts the file to its length. Frees. */
+/*
+ * Frees the log. With a trailer, unless the log is closed already, also cuts unused space off the file and writes the
+ * trailer. 0 or -errno.
+ */
 int audit_close(struct audit *audit, const struct audit_trailer *trailer);
 
-/* After a crash: cuts the zero tail, ends a torn last line, appends a trailer with status. 0 or -errno. */
+/*
+ * Ends the log of a killed writer: cuts off unused space and an incomplete last line, and appends a trailer with
+ * `status` unless there is one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
+ */
 int audit_recover(const char *path, const char *status);
-/* The same for a log that is open for reading and writing already. Borrows fd. */
+/* Borrows fd, which must be open for reading and writing. */
 int audit_recover_fd(int fd, const char *status);
 
 uint64_t audit_records(const struct audit *audit);
 
-/* The size of the log, or what it would be if it were kept. */
+/* The size of the log. 0 when records are only counted. */
 uint64_t audit_bytes(const struct audit *audit);
 
-/* 0, or the first -errno of a record that could not be written: calls were refused for it. */
+/* 0, or the first -errno of audit_begin. */
 int audit_error(const struct audit *audit);
 
 #endif

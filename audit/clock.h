@@ -1,4 +1,4 @@
-/* The two clocks of a line from one reading: CLOCK_MONOTONIC, and RFC 3339 text derived from it. */
+/* The monotonic time and the RFC 3339 time of a log line, from one clock_gettime(2). */
 #ifndef CALLGATE_AUDIT_CLOCK_H
 #define CALLGATE_AUDIT_CLOCK_H
 
@@ -7,16 +7,14 @@
 
 #define AUDIT_TIME_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
 
-/* Zero-initialise. The wall clock is asked anew at each new second, so a stepped clock is followed within one. */
+/* Initialise with second = -1. CLOCK_REALTIME is read once a second, so a clock that is set is followed within one. */
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
-	int64_t second;         /* the one `text` is for */
+	int64_t second;         /* of the Unix time in `text` */
 	char text[AUDIT_TIME_LEN];
 };
 
-/*
- * Reads the clock; points *ret_time at AUDIT_TIME_LEN bytes (no NUL) valid until the next call. Returns monotonic ns.
- */
+/* Returns CLOCK_MONOTONIC in ns. *ret_time: AUDIT_TIME_LEN bytes without NUL, valid until the next call. */
 uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time);
 
 #endif

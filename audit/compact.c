@@ -1,7 +1,7 @@
 /*
  * In a compact log, a system call's record leaves out what a reader can find in earlier lines or derive: the run, the
  * monotonic time, the process's parent and program when they are those of its last record, and the usual effect of the
- * verdict. expand.c puts them back.
+ * verdict. expand.c puts all of them back but the monotonic time.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Fields of a line, as the writer was given them. */
+/* Fields of a line, without escapes and with defaults. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -23,7 +23,7 @@ struct audit_reader {
 	uint64_t number;
 	uint64_t torn;
 	uint64_t end;
-	json_t *json; /* of the line given last */
+	json_t *json; /* of the last line returned */
 	struct expander expander;
 };
 
@@ -37,7 +37,7 @@ int audit_reader_create(int fd, struct audit_reader **ret_reader)
 		return -errno;
 	if (S_ISDIR(file.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(file.st_mode)) /* it is read by position */
+	if (!S_ISREG(file.st_mode)) /* pread(2) needs a seekable file */
 		return -ESPIPE;
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
@@ -65,10 +65,8 @@ void audit_reader_free(struct audit_reader *reader)
 	free(reader);
 }
 
-/*
- * Reads on behind the buffer, moving the unread rest to its front. Bytes read, 0 at the end, -errno; -E2BIG: too long.
- */
-static ssize_t fill(struct audit_reader *reader)
+/* Moves the unread bytes to the start of the buffer and reads more. Bytes read, 0 at the end, or -errno. */
+static ssize_t reader_fill(struct audit_reader *reader)
 {
 	ssize_t n;
 
@@ -99,8 +97,8 @@ static ssize_t fill(struct audit_reader *reader)
 	return n < 0 ? -errno : n;
 }
 
-/* Finds the end of the line at reader->at. 1 with its length; 0: the file ends before; -errno. */
-static int find_line(struct audit_reader *reader, size_t *ret_len)
+/* Finds the end of the line at reader->at. 1 with its length, 0 when the file ends before it, or -errno. */
+static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 {
 	size_t seen = 0;
 
@@ -114,17 +112,17 @@ static int find_line(struct audit_reader *reader, size_t *ret_len)
 			*ret_len = (size_t)(newline - start);
 			return 1;
 		}
-		/* A line holds no NUL: from the first one on it is room nothing was written to. */
+		/* Lines have no NUL: unused space begins here. */
 		if (have > seen && memchr(start + seen, '\0', have - seen))
 			return 0;
 		seen = have;
-		n = fill(reader);
+		n = reader_fill(reader);
 		if (n <= 0)
 			return (int)n;
 	}
 }
 
-static json_t *parse(const char *text, size_t len)
+static json_t *reader_parse(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
@@ -134,16 +132,16 @@ static json_t *parse(const char *text, size_t len)
 	return NULL;
 }
 
-/* Once more from the file: the writer may have been at the outcome when the line was read. */
-static json_t *parse_again(struct audit_reader *reader, size_t len)
+/* Reads the line again: the writer may have been storing the outcome during the first read. */
+static json_t *reader_parse_again(struct audit_reader *reader, size_t len)
 {
 	ssize_t n = pread(reader->fd, reader->buffer + reader->at, len, (off_t)(reader->offset + reader->at));
 
-	return n == (ssize_t)len ? parse(reader->buffer + reader->at, len) : NULL;
+	return n == (ssize_t)len ? reader_parse(reader->buffer + reader->at, len) : NULL;
 }
 
-/* Everything left that is not zero, up to the end of the file. */
-static int measure_tail(struct audit_reader *reader)
+/* Sets reader->end to the present position and reader->torn to the bytes up to the last one that is not NUL. */
+static int reader_measure_tail(struct audit_reader *reader)
 {
 	uint64_t last = 0, position = reader->offset + reader->at;
 	ssize_t n;
@@ -154,7 +152,7 @@ static int measure_tail(struct audit_reader *reader)
 			if (reader->buffer[reader->at] != '\0')
 				last = position + 1 - reader->end;
 		}
-		n = fill(reader);
+		n = reader_fill(reader);
 		if (n <= 0)
 			break;
 	}
@@ -170,19 +168,19 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	json_decref(reader->json);
 	reader->json = NULL;
 	*ret_line = (struct audit_line){.number = reader->number + 1, .offset = reader->offset + reader->at};
-	r = find_line(reader, &len);
+	r = reader_find_line(reader, &len);
 	if (r == 0)
-		return measure_tail(reader);
+		return reader_measure_tail(reader);
 	if (r < 0)
 		return r;
 	ret_line->text = reader->buffer + reader->at;
 	ret_line->len = len;
-	if (memchr(ret_line->text, '\0', len)) /* torn in the middle: memcpy(3) need not go from left to right */
-		return measure_tail(reader);
+	if (memchr(ret_line->text, '\0', len)) /* incomplete: memcpy(3) may store the end of a line first */
+		return reader_measure_tail(reader);
 	reader->number++;
-	reader->json = parse(ret_line->text, len);
+	reader->json = reader_parse(ret_line->text, len);
 	if (!reader->json)
-		reader->json = parse_again(reader, len);
+		reader->json = reader_parse_again(reader, len);
 	reader->at += len + 1;
 	reader->end = reader->offset + reader->at;
 	if (!reader->json)

@@ -1,6 +1,6 @@
 /*
- * Reads a log, also one that is being written: line by line, tolerating a torn tail. What is read was written on behalf
- * of a hostile program and may have been edited: every line is parsed strictly and bounded.
+ * Reads a log line by line, also while it is being written, for `callgate audit` and recover.c. The last line may be
+ * incomplete. The contents are not trusted: lines are bounded and parsed strictly.
  */
 #ifndef CALLGATE_AUDIT_READ_H
 #define CALLGATE_AUDIT_READ_H
@@ -16,39 +16,40 @@ struct audit_reader;
 
 struct audit_line {
 	json_t *json;     /* an object; borrowed, valid until the next call */
-	const char *text; /* the line without its newline; likewise */
+	const char *text; /* the line without its newline; borrowed as json is */
 	size_t len;
-	bool filled; /* json has more than text: what a compact log said before */
+	bool filled; /* json has fields from earlier lines of a compact log, which text lacks */
 	uint64_t number; /* from 1 */
 	uint64_t offset; /* in the file */
 };
 
-/* 0 with an owned reader, or -errno. audit_reader_create takes fd, which must be a regular file open for reading. */
+/* 0 with an owned reader, or -errno. audit_reader_create takes fd, a regular file open for reading, also on failure. */
 int audit_reader_open(const char *path, struct audit_reader **ret_reader);
 int audit_reader_create(int fd, struct audit_reader **ret_reader);
 void audit_reader_free(struct audit_reader *reader);
 
 /*
- * 1 with a line; 0 at the end (or before a torn tail: see audit_reader_torn); -EBADMSG for a line that is no JSON
- * object of a log (ret_line->number and offset are set, and the next call goes on behind it); -errno.
+ * 1 with a line; 0 at the end or at an incomplete last line; -EBADMSG for a line that is not a JSON object with a seq,
+ * with ret_line->number and offset set, after which the next call reads the next line; or another -errno.
  */
 int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line);
 
-/* Bytes after the last whole line that are not the zeros of unused room: what a killed writer left. */
+/* Length of the incomplete last line that a killed writer left, without the zeros of unused space. */
 uint64_t audit_reader_torn(const struct audit_reader *reader);
-/* Where the last whole line ends. */
+/* Where the last complete line ends. */
 uint64_t audit_reader_end(const struct audit_reader *reader);
 
 /* "header", "record" or "trailer". */
 const char *audit_line_type(const json_t *line);
 
 /*
- * The bytes of a text field: the log's escapes undone, NUL-terminated, owned by the caller; NULL when the field is
- * absent (resolved falls back to path and tid to pid by audit_line_resolved and audit_line_tid) or memory ran out.
+ * The bytes of a text field without the log's escapes, NUL-terminated, owned by the caller. NULL when the field is
+ * absent or memory ran out.
  */
 char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len);
-/* resolved (second: resolved2), which is left out where it equals path. */
+/* audit_line_bytes of resolved (second: resolved2), which is absent when it equals an absolute path (path2). */
 char *audit_line_resolved(const json_t *line, int second, size_t *ret_len);
+/* tid, which is absent when it equals pid. */
 int64_t audit_line_tid(const json_t *line);
 
 #endif

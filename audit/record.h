@@ -1,4 +1,4 @@
-/* One audit record: what was asked, what was decided by which rule, what came of it. See callgate-audit(5). */
+/* One audit record: the call, its arguments, the verdict and the rule. See callgate-audit(5). */
 #ifndef CALLGATE_AUDIT_RECORD_H
 #define CALLGATE_AUDIT_RECORD_H
 
@@ -10,10 +10,9 @@
 #include "policy/policy.h"
 
 enum audit_effect {
-	AUDIT_REFUSED,   /* nothing was done */
-	AUDIT_PERFORMED, /* the supervisor did it */
-	/* the kernel did it in the program: the verdict rests on registers, or exec is verified after */
-	AUDIT_CONTINUED,
+	AUDIT_REFUSED,   /* not performed */
+	AUDIT_PERFORMED, /* by the supervisor */
+	AUDIT_CONTINUED, /* performed by the kernel: judged by registers alone, or an exec, which is verified later */
 	AUDIT_EFFECT_MAX,
 };
 
@@ -28,20 +27,20 @@ struct audit_arg {
 	const char *name;
 	enum audit_arg_kind kind;
 	uint64_t value;
-	const char *text; /* TEXT; borrowed until audit_begin returns */
+	const char *text; /* AUDIT_ARG_TEXT */
 	size_t text_len;
 };
 
-/* What a record about a connection has besides; "event" then stands where other records have "syscall". */
+/* Further fields of a record about a connection, which has "event" in place of "syscall". */
 struct audit_net {
 	const char *event; /* "open", "request", "close", "dns" */
 	uint64_t conn;     /* 0: left out */
 	unsigned port;     /* 0: left out */
-	unsigned status;   /* likewise */
-	uint64_t count;    /* 1: likewise */
-	/* NULL or "": left out. Not trusted: escaped as any text */
+	unsigned status;   /* 0: left out */
+	uint64_t count;    /* 0 and 1: left out */
+	/* NULL or "": left out. Not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
-	bool truncated;    /* path */
+	bool truncated; /* path is */
 	bool has_bytes;
 	uint64_t bytes_up, bytes_down;
 	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
@@ -49,13 +48,13 @@ struct audit_net {
 
 #define AUDIT_ARGS_MAX 8
 
-/* Borrows everything until audit_begin returns. A NULL text leaves its field out. */
+/* All pointers are borrowed until audit_begin returns. A NULL text leaves its field out. */
 struct audit_record {
 	pid_t pid;   /* thread group */
 	pid_t tid;
 	pid_t ppid;
-	pid_t host_pid; /* the process's number outside, where it has another one; 0: the same, or unknown */
-	const char *exe; /* virtual path of the program's image */
+	pid_t host_pid; /* outside of the run's PID namespace; 0: equal to pid, or unknown */
+	const char *exe; /* virtual path of the executable */
 	const char *syscall;
 	struct audit_arg arg[AUDIT_ARGS_MAX];
 	size_t args;
@@ -63,8 +62,8 @@ struct audit_record {
 	size_t path_len;
 	const char *resolved; /* canonical virtual path the decision was made on */
 	size_t resolved_len;
-	const char *host; /* host object when it differs from resolved (redirects) */
-	const char *path2; /* rename, link, symlink: the other end */
+	const char *host; /* path on the host when it differs from resolved: redirects */
+	const char *path2; /* the second path of rename, link and similar calls */
 	size_t path2_len;
 	const char *resolved2;
 	size_t resolved2_len;
@@ -72,7 +71,7 @@ struct audit_record {
 	enum audit_effect effect;
 	const char *rule;
 	const char *reason;
-	const struct audit_net *net; /* NULL: a system call */
+	const struct audit_net *net; /* NULL: a record about a system call */
 };
 
 #endif

@@ -1,4 +1,3 @@
-/* Ends a log whose writer was killed, so that whoever reads it finds whole lines and how the run ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,44 +14,44 @@
 
 #include "base/banned.h"
 
-struct found {
+struct recover_log {
 	uint64_t seq, records, denied;
-	bool header, trailer; /* trailer: it is the last line */
+	bool header, trailer; /* trailer: as the last line */
 	char run[AUDIT_RUN_MAX * TEXT_ESCAPE_MAX];
 	size_t run_len;
 };
 
-static void found_run(struct found *found, const json_t *line)
+static void recover_read_run(struct recover_log *log, const json_t *line)
 {
 	_cleanup_free_ char *run = NULL;
 	size_t len;
 
 	run = audit_line_bytes(line, "run", &len);
 	if (run)
-		found->run_len = text_escape(found->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
+		log->run_len = text_escape(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
 }
 
-static void found_line(struct found *found, const struct audit_line *line)
+static void recover_read_line(struct recover_log *log, const struct audit_line *line)
 {
 	const char *type = audit_line_type(line->json);
 	const char *verdict = json_string_value(json_object_get(line->json, "verdict"));
 
-	found->seq = (uint64_t)json_integer_value(json_object_get(line->json, "seq"));
-	found->trailer = strcmp(type, "trailer") == 0;
+	log->seq = (uint64_t)json_integer_value(json_object_get(line->json, "seq"));
+	log->trailer = strcmp(type, "trailer") == 0;
 	if (strcmp(type, "header") == 0) {
-		found->header = true;
-		found_run(found, line->json);
+		log->header = true;
+		recover_read_run(log, line->json);
 	}
 	if (strcmp(type, "record") != 0)
 		return;
-	found->records++;
+	log->records++;
 	if (verdict &&
 	    (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0))
-		found->denied++;
+		log->denied++;
 }
 
-/* Reads it all. 0 with where the last whole line ends; -EBADMSG when the file is no log: it must not be cut. */
-static int look(int fd, struct found *found, uint64_t *ret_end)
+/* 0 with the end of the last complete line, or -errno: -EBADMSG when the file is not a log and must not be cut. */
+static int recover_read(int fd, struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -65,27 +64,27 @@ static int look(int fd, struct found *found, uint64_t *ret_end)
 		return r;
 	while ((r = audit_reader_next(reader, &line)) != 0) {
 		if (r == 1)
-			found_line(found, &line);
-		if ((r < 0 && r != -EBADMSG) || !found->header)
+			recover_read_line(log, &line);
+		if ((r < 0 && r != -EBADMSG) || !log->header)
 			break;
 	}
 	*ret_end = audit_reader_end(reader);
 	audit_reader_free(reader);
-	if (r == 0 || found->header)
-		return found->header ? r : -EBADMSG;
+	if (r == 0 || log->header)
+		return log->header ? r : -EBADMSG;
 	return r < 0 ? r : -EBADMSG;
 }
 
-static int append_trailer(int fd, const struct found *found, uint64_t end, const char *status)
+static int recover_append_trailer(int fd, const struct recover_log *log, uint64_t end, const char *status)
 {
 	struct audit_trailer trailer = {
-		.status = status, .exit_code = -1, .judged = found->records, .denied = found->denied};
+		.status = status, .exit_code = -1, .judged = log->records, .denied = log->denied};
 	struct audit_clock clock = {.second = -1};
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	trailer.allowed = found->records - found->denied;
-	line = lines_trailer(&clock, found->run, found->run_len, &trailer, found->seq + 1, found->records, &len);
+	trailer.allowed = log->records - log->denied;
+	line = lines_trailer(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
 	if (!line)
 		return -ENOMEM;
 	return log_write(fd, line, len, end);
@@ -100,16 +99,16 @@ int audit_recover(const char *path, const char *status)
 
 int audit_recover_fd(int fd, const char *status)
 {
-	struct found found = {0};
+	struct recover_log log = {0};
 	uint64_t end = 0;
 	int r;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return -EBUSY; /* it is still written */
-	r = look(fd, &found, &end);
+		return -EBUSY; /* still being written */
+	r = recover_read(fd, &log, &end);
 	if (r < 0)
 		return r;
 	if (ftruncate(fd, (off_t)end) < 0)
 		return -errno;
-	return found.trailer ? 0 : append_trailer(fd, &found, end, status);
+	return log.trailer ? 0 : recover_append_trailer(fd, &log, end, status);
 }

@@ -1,4 +1,4 @@
-/* The log as its users see it: lossless lines, outcomes of every kind, refusals instead of lost records. */
+/* Writes logs and reads them back: no byte is lost, every outcome is right, and a full disk loses no record. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +172,7 @@ START_TEST(test_hostile_text)
 			.name = "target", .kind = AUDIT_ARG_TEXT, .text = texts[i], .text_len = lens[i]};
 		rec.args = 3;
 		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-		/* The room must not straddle pages: that is what makes its stores all or nothing. */
+		/* An outcome within one page: a page fault never splits its stores. */
 		ck_assert_uint_eq(slot.offset / AUDIT_ROOM_PAGE,
 				  (slot.offset + AUDIT_ROOM_BYTES + 1) / AUDIT_ROOM_PAGE);
 		audit_end(audit, slot, -ENOENT, 4711);
@@ -197,14 +197,14 @@ START_TEST(test_hostile_text)
 		resolved = audit_line_resolved(line.json, 0, &resolved_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
-			if ((unsigned char)line.text[at] < 0x20) /* an assertion writes a file each time */
+			if ((unsigned char)line.text[at] < 0x20) /* an assertion for each byte would be slow: it writes to a file */
 				ck_abort_msg("a control character at %zu", at);
 	}
 	audit_reader_free(reader);
 }
 END_TEST
 
-/* Digits are made eight at a time; what is written behind them is blank. */
+/* Digits are written eight at a time, the last of them blank. */
 START_TEST(test_numbers)
 {
 	char want[64], got[64];
@@ -279,7 +279,7 @@ START_TEST(test_outcomes)
 }
 END_TEST
 
-/* Steps a child through audit_end one instruction at a time: whatever it has stored so far must parse. */
+/* Single-steps a child through audit_end: after each instruction, the line must parse. */
 static void step_through(int64_t ret, unsigned *ret_states)
 {
 	struct audit_record rec = record("/a", 2);
@@ -335,7 +335,7 @@ START_TEST(test_parses_at_every_instruction)
 	unsigned states;
 
 	step_through(rets[_i], &states);
-	ck_assert_uint_ge(states, 3); /* empty, value, ns: else nothing was watched */
+	ck_assert_uint_ge(states, 3); /* empty, value, ns: else nothing was observed */
 }
 END_TEST
 
@@ -407,7 +407,7 @@ START_TEST(test_existing_files)
 }
 END_TEST
 
-/* The keeper opens, the supervisor writes and dies, the keeper closes. */
+/* As keeper and supervisor do: the parent opens, the child writes and is killed, the parent closes. */
 START_TEST(test_closed_by_the_parent)
 {
 	struct audit *audit = open_log();
@@ -454,7 +454,7 @@ START_TEST(test_size_limit)
 	ck_assert_int_eq(r, -EFBIG); /* and no SIGXFSZ */
 	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -EFBIG);
 	if (_i == 0)
-		close_log(audit); /* its room was kept */
+		close_log(audit); /* the trailer's space was kept */
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	if (_i == 1)
 		close_log(audit);
@@ -476,7 +476,7 @@ static void append_for(struct audit *audit, pid_t pid, pid_t ppid, pid_t host_pi
 	audit_end(audit, slot, 3, 17);
 }
 
-/* The next line of the log says this; returns whether its text leaves it out. */
+/* Compares the next line of a compact log. Returns whether its text leaves out the process. */
 static bool check_next(struct audit_reader *reader, pid_t pid, pid_t ppid, pid_t host_pid, const char *exe)
 {
 	struct audit_line line;
@@ -502,10 +502,10 @@ START_TEST(test_compact)
 	} who[] = {
 		{4, 1, 900, "/bin/a"},  {4, 1, 900, "/bin/a"}, {5, 4, 901, "/bin/a"}, {4, 1, 900, "/bin/a"},
 		{4, 1, 900, "/bin/b"},  {4, 1, 900, "/bin/b"}, {5, 1, 901, "/bin/a"}, {5, 1, 901, "/bin/a"},
-		{68, 4, 902, "/bin/c"}, {4, 1, 900, "/bin/b"}, /* the same place in the writer's table */
+		{68, 4, 902, "/bin/c"}, {4, 1, 900, "/bin/b"}, /* the same slot of the writer's hash table */
 		{4, 1, 0, "/bin/b"},    {4, 1, 0, NULL},       {4, 1, 0, NULL},       {4, 1, 0, "/bin/b"},
 	};
-	static const bool said_before[] = {false, true,  false, true,  false, true, false,
+	static const bool known[] = {false, true,  false, true,  false, true, false,
 					   true,  false, false, false, false, true, false};
 	struct audit_header head = header();
 	struct audit_reader *reader;
@@ -524,15 +524,15 @@ START_TEST(test_compact)
 	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
 		bool left_out = check_next(reader, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
 
-		ck_assert_msg(left_out == said_before[i], "record %zu", i);
+		ck_assert_msg(left_out == known[i], "record %zu", i);
 	}
 	audit_reader_free(reader);
 	ck_assert_uint_eq(check_whole(), sizeof(who) / sizeof(who[0]) + 2);
 }
 END_TEST
 
-/* An effect that does not follow from the verdict is said; so is everything of a record that is no call's. */
-START_TEST(test_compact_says_what_does_not_follow)
+/* An effect other than the verdict's usual one is written, and all fields of a record about a connection. */
+START_TEST(test_compact_keeps_unusual_effects)
 {
 	struct audit_net net = {.event = "open", .conn = 1};
 	struct audit_record rec = record("/a", 2);
@@ -568,7 +568,7 @@ START_TEST(test_compact_says_what_does_not_follow)
 }
 END_TEST
 
-/* What a record said that did not get on file is not known. */
+/* A record that could not be written must not count as an earlier line. */
 START_TEST(test_compact_after_a_full_log)
 {
 	struct audit_record rec = record("/a", 2);
@@ -598,7 +598,7 @@ START_TEST(test_compact_after_a_full_log)
 }
 END_TEST
 
-/* A small file system of this kind in place of the test's directory, for this process alone. */
+/* Mounts a file system over the test's directory, in a mount namespace of this process. */
 static bool mount_here(const char *type, const char *options)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -628,14 +628,14 @@ START_TEST(test_full_disk)
 	ck_assert_uint_gt(count, 1000);
 	(void)snprintf(filler, sizeof(filler), "%s/filler", dir);
 	fd = open(filler, O_WRONLY | O_CREAT, 0600);
-	while (write(fd, filler, sizeof(filler)) > 0) /* not a byte is left */
+	while (write(fd, filler, sizeof(filler)) > 0) /* until not a byte is free */
 		;
 	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -ENOSPC);
-	close_log(audit); /* the trailer's room was kept */
+	close_log(audit); /* the trailer's space was kept */
 	ck_assert_uint_eq(check_whole(), count + 2);
 	(void)snprintf(filler, sizeof(filler), "%s/second", dir);
 	ck_assert_int_eq(audit_open(filler, &(struct audit_header){.run_id = "x"}, &audit), -ENOSPC);
-	ck_assert_int_eq(access(filler, F_OK), -1); /* nothing is left of it */
+	ck_assert_int_eq(access(filler, F_OK), -1); /* it was removed */
 	ck_assert_int_eq(close(fd), 0);
 	(void)umount2(dir, MNT_DETACH);
 }
@@ -672,7 +672,7 @@ struct work {
 	unsigned ready;
 };
 
-/* A worker ends every record of its own, some of them long after the window moved on. */
+/* As a worker, stores the outcomes of every other record, some after the window has moved on. */
 static void *end_records(void *argument)
 {
 	struct work *work = argument;
@@ -744,7 +744,7 @@ START_TEST(test_recover)
 	json_t *json;
 
 	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-	ck_assert_int_eq(audit_recover(path, "error"), -EBUSY); /* it is still written */
+	ck_assert_int_eq(audit_recover(path, "error"), -EBUSY); /* still being written */
 	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->shared->end), 0);
 	ck_assert_int_eq(audit_close(audit, NULL), 0);
 	append_bytes(tails[_i].bytes, tails[_i].len);
@@ -757,7 +757,7 @@ START_TEST(test_recover)
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "records")), 1);
 	json_decref(json);
 	ck_assert_int_eq(stat(path, &before), 0);
-	ck_assert_int_eq(audit_recover(path, "killed"), 0); /* nothing is left to do */
+	ck_assert_int_eq(audit_recover(path, "killed"), 0); /* already recovered */
 	ck_assert_int_eq(stat(path, &after), 0);
 	ck_assert_int_eq(before.st_size, after.st_size);
 }
@@ -781,7 +781,7 @@ START_TEST(test_recover_refuses_other_files)
 }
 END_TEST
 
-START_TEST(test_reader_goes_on_behind_a_damaged_line)
+START_TEST(test_reader_continues_after_a_damaged_line)
 {
 	struct audit *audit = open_log();
 	struct audit_reader *reader;
@@ -826,10 +826,10 @@ int main(void)
 	tcase_add_loop_test(tests, test_workers, 0, 2);
 	tcase_add_loop_test(tests, test_recover, 0, 4);
 	tcase_add_test(tests, test_compact);
-	tcase_add_test(tests, test_compact_says_what_does_not_follow);
+	tcase_add_test(tests, test_compact_keeps_unusual_effects);
 	tcase_add_test(tests, test_compact_after_a_full_log);
 	tcase_add_test(tests, test_recover_refuses_other_files);
-	tcase_add_test(tests, test_reader_goes_on_behind_a_damaged_line);
+	tcase_add_test(tests, test_reader_continues_after_a_damaged_line);
 	suite_add_tcase(suite, tests);
 	failed = unit_run(suite);
 	(void)unlink(path);

@@ -1,6 +1,6 @@
 /*
- * A writer is killed at random moments under load, many times. Whatever it acknowledged before it died must be in the
- * log, whole and in order, with at most a torn tail behind, and audit_recover must end that log.
+ * Kills a writer under load, many times. Every record that it had acknowledged must be in the log, complete and in
+ * order, followed by at most one incomplete line. audit_recover must then end the log.
  */
 #include <check.h>
 #include <errno.h>
@@ -22,12 +22,12 @@
 #define RUNS_MAX 400
 #define RUNS_MIN 20
 #define BUDGET_NS 8000000000u
-#define LIFE_MAX_US 1000u /* a writer's life after its first record */
+#define LIFE_MAX_US 1000u /* from a writer's first record to its death */
 
 static char dir[] = "/tmp/callgate-test-kill-XXXXXX";
 static char path[64];
 
-/* Records without end, each acknowledged by its number before its outcome is written. */
+/* Acknowledges each record by sending its seq before storing the outcome. */
 static _Noreturn void write_until_killed(struct audit *audit, int ack_fd, unsigned seed)
 {
 	static char text[3000];
@@ -49,7 +49,7 @@ static _Noreturn void write_until_killed(struct audit *audit, int ack_fd, unsign
 	}
 }
 
-/* The last number the writer sent, after it is dead. */
+/* The last seq that the dead writer sent. */
 static uint64_t last_acknowledged(int fd, uint64_t last)
 {
 	uint64_t seqs[512];
@@ -60,7 +60,7 @@ static uint64_t last_acknowledged(int fd, uint64_t last)
 	return last;
 }
 
-/* Header and records 1…n in order, each a JSON object. Returns n; the last line's type goes to ret_type. */
+/* Checks that the lines have seq 0…n. Returns n and the type of the last line. */
 static uint64_t check_log(char ret_type[16], uint64_t *ret_torn)
 {
 	struct audit_reader *reader;
@@ -79,7 +79,7 @@ static uint64_t check_log(char ret_type[16], uint64_t *ret_torn)
 	return expected - 1;
 }
 
-/* Drains while the writer lives, so that the pipe never holds it up, until its time is over; then kills. */
+/* Reads the acknowledgements for life_us, so that the pipe never blocks the writer, then kills it. Returns the last. */
 static uint64_t kill_after(pid_t writer, int ack_fd, unsigned life_us)
 {
 	uint64_t last = 0, end;
@@ -123,7 +123,7 @@ static void kill_once(unsigned run, uint64_t *torn_runs)
 	ck_assert_int_eq(close(ack[0]), 0);
 	found = check_log(type, &torn);
 	*torn_runs += torn > 0;
-	/* One more may be there: on file, but the writer died before it could say so. */
+	/* One more may be on file: the writer died before it could acknowledge it. */
 	ck_assert_msg(found == acknowledged || found == acknowledged + 1, "run %u: %llu acknowledged, %llu on file",
 		      run, (unsigned long long)acknowledged, (unsigned long long)found);
 	ck_assert_int_eq(audit_recover(path, "killed"), 0);

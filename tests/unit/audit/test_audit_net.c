@@ -1,4 +1,4 @@
-/* Records of the network: every field, hostile bytes in each of its texts, one attempt one line. */
+/* Records about connections: every field, and hostile bytes in each text. */
 #include <check.h>
 #include <errno.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void add(struct audit *audit, const struct audit_net *net, enum verdict v
 	audit_end(audit, slot, ret, 12);
 }
 
-/* The line behind the header, as text; there is no other but the trailer. */
+/* The text of the only line between header and trailer. */
 static char *only_line(struct audit *audit)
 {
 	struct audit_trailer trailer = {.status = "ok"};
@@ -61,7 +61,7 @@ static char *only_line(struct audit *audit)
 	return text;
 }
 
-/* The order of the manual. */
+/* In the order of callgate-audit(5). */
 START_TEST(test_all_fields)
 {
 	struct audit_net net = {.event = "request",
@@ -107,7 +107,7 @@ START_TEST(test_all_fields)
 }
 END_TEST
 
-/* What is not known is not there. */
+/* Unknown values are left out. */
 START_TEST(test_few_fields)
 {
 	struct audit_net net = {.event = "dns", .host = "evil.test", .proto = "", .count = 1};
@@ -128,7 +128,7 @@ END_TEST
 static const char *const text_keys[] = {"host", "proto", "address", "real", "dropped", "sni",
 					"alpn", "method", "path", "credential", "cause"};
 
-/* Each text as long as it may get and made of what escapes to the most bytes: nothing is lost, no line is added. */
+/* Long texts of characters with the longest escapes: nothing is lost, and no line is added. */
 START_TEST(test_hostile_texts)
 {
 	static const char *const nasty[] = {"\xff", "\n{\"seq\":9}\n", "\x1b[2J",      "\"",
@@ -170,7 +170,7 @@ START_TEST(test_hostile_texts)
 }
 END_TEST
 
-/* A policy that records refusals only. */
+/* With record_allowed false. */
 START_TEST(test_allowed_left_out)
 {
 	struct audit_net net = {.event = "request", .conn = 1, .host = "a.test"};
