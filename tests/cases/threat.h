@@ -1,6 +1,6 @@
 /*
- * Hostile programs, one function each, that run inside callgate: cases-threat NAME [ARG…]. Each tries what threats.md
- * A names and exits with 0 when all of it was refused; what it got is printed.
+ * Hostile programs, one function each, that run inside callgate: cases-threat NAME [ARG…]. Each tries one of the
+ * threats in doc/security.md, prints what succeeded, and exits with 0 when nothing did.
  */
 #ifndef CALLGATE_TESTS_CASES_THREAT_H
 #define CALLGATE_TESTS_CASES_THREAT_H
@@ -8,20 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Something that must not happen did. */
+/* Reports that something denied succeeded. */
 void threat_got(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Something that must work did not. */
+/* Reports that something allowed failed. */
 void threat_missed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* ret is a system call's: it must have failed, with `error` unless that is 0 (errno then tells nothing). */
+/* ret is the result of a system call that must have failed: with `error`, or with any errno when that is 0. */
 void threat_refused(const char *what, long ret, int error);
-/* The same with a choice of two. */
+/* It must have failed with one of two errnos. */
 void threat_refused2(const char *what, long ret, int error, int other);
 /* ret must be >= 0. */
 void threat_works(const char *what, long ret);
-/* 0 when nothing was got and nothing missed. */
+/* 0 when neither threat_got nor threat_missed was called. */
 int threat_result(void);
 
-/* The outcome tells nothing; what it left is looked at. */
+/* Ignores a system call's result: the caller checks its effects instead. */
 void threat_tries(long ret);
 
 double threat_now(void); /* seconds, monotonic */
