@@ -1,7 +1,4 @@
-/*
- * Apart from table.c, so that whoever only asks about rows does not link every handler: callgate-egress, the unit
- * tests.
- */
+/* Not in table.c, so that programs that need only the rows, such as unit tests, do not link all handlers. */
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"

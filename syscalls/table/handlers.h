@@ -1,4 +1,4 @@
-/* The handlers: sys_NAME for every row of syscalls.def that the supervisor judges. */
+/* The handlers: sys_NAME for each row of syscalls.def that the supervisor judges. Used by the dispatcher. */
 #ifndef CALLGATE_SYSCALLS_TABLE_HANDLERS_H
 #define CALLGATE_SYSCALLS_TABLE_HANDLERS_H
 
@@ -9,7 +9,7 @@
 #define ROW(name, ...) syscall_fn sys_##name;
 #include "syscalls/table/syscalls.def"
 
-/* The function that judges and performs the row's call, or NULL: the call is native or refused. O(1). */
+/* The function that judges and performs the row's call, or NULL when all such calls are native or refused. */
 syscall_fn *table_handler(const struct syscall_row *row);
 
 #endif

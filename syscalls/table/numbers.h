@@ -1,9 +1,8 @@
 /*
- * System call numbers by name: libseccomp's __SNR_NAME, negative where the architecture lacks the call. These are
- * macros of its header: the product does not link the library. Below are the calls that libseccomp 2.5.4 is too old to
- * know. Since Linux 5.1 a new call has the same number on every architecture (include/uapi/asm-generic/unistd.h), so
- * they need no #if. They are set anew even where libseccomp knows them, because it takes some from kernel headers that
- * may be older.
+ * System call numbers: libseccomp's __SNR_NAME, negative where the architecture lacks the call. Only its header is
+ * used, the library is not linked. Calls that libseccomp 2.5.4 does not know are defined below. They need no #if: since
+ * Linux 5.1, a new call has the same number on every architecture (include/uapi/asm-generic/unistd.h). Newer versions
+ * of libseccomp are overridden, because they take some numbers from the kernel headers, which may be older.
  */
 #ifndef CALLGATE_SYSCALLS_TABLE_NUMBERS_H
 #define CALLGATE_SYSCALLS_TABLE_NUMBERS_H

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-#define NR_MAX 512 /* above every number either architecture assigns; x32's start at 0x40000000 and are foreign */
+#define NR_MAX 512 /* above all numbers of x86-64 and aarch64; those of x32 begin at 0x40000000 and are denied */
 
 #define EACH(name) PLACE_##name,
 enum row_place {
@@ -60,8 +60,8 @@ static const struct syscall_row rows[] = {
 };
 
 /*
- * number -> row->place. Numbers the architecture lacks get a slot of their own above NR_MAX, so that every slot is
- * named once: a number listed twice is a warning here (-Woverride-init, an error in ./check).
+ * row->place by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
+ * initialised once, and a number that two rows have is a warning (-Woverride-init, an error in ./check).
  */
 #define EACH(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
 static const uint16_t places[NR_MAX + PLACES] = {

@@ -1,7 +1,7 @@
 /*
- * The one list of system calls. Each row of syscalls.def becomes a struct syscall_row; the program's filter, those of
- * callgate's own processes, the lookup, the decoder, the audit field names, the summary of denials and the test that
- * every row has a test are all made from it.
+ * The one list of system calls: each row of syscalls.def becomes a struct syscall_row. Everything that depends on the
+ * call uses it: the seccomp filters of the program and of callgate's own processes, dispatch, argument decoding, the
+ * field names of audit records, the summary of denials, and the check that every row has a test.
  */
 #ifndef CALLGATE_SYSCALLS_TABLE_TABLE_H
 #define CALLGATE_SYSCALLS_TABLE_TABLE_H
@@ -13,104 +13,96 @@
 struct call;
 
 enum row_class {
-	ROW_NATIVE, /* the filter allows it, always: it grants nothing that is judged */
-	/*
-	 * the filter allows it when its registers match row->allow; otherwise notified, recorded and refused with
-	 * row->error, or given to its handler when there is one
-	 */
+	ROW_NATIVE, /* always allowed by the filter: no rule is about what it does */
+	/* allowed by the filter if the registers match row->allow, else notified: judged by the handler or refused */
 	ROW_FILTER,
-	ROW_NOTIFY, /* always notified; its handler acts */
+	ROW_NOTIFY, /* always notified and judged by its handler */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
-	ROW_PRIVATE, /* as ROW_NATIVE in an ipc namespace of the run's own, else as ROW_REFUSE */
-	ROW_QUIET,  /* refused with row->error in the filter itself, unrecorded: probes made for every thread or fork */
+	ROW_PRIVATE, /* as ROW_NATIVE if the run has its own IPC namespace, else as ROW_REFUSE */
+	ROW_QUIET,  /* refused with row->error by the filter, not recorded: libraries try it for each thread or fork */
 	ROW_CLASS_MAX,
 };
 
 /*
- * What a verdict rests on. Only BASIS_REGS rows may CONTINUE, and some others where something else bounds what they do;
- * the dispatcher itself refuses it for the rest.
+ * What a verdict rests on. A verdict that rests on memory does not hold for a continued call, because the kernel reads
+ * that memory again (TOCTOU). The dispatcher refuses to continue such a call, but for the exceptions below.
  */
 enum row_basis {
 	BASIS_REGS,
 	BASIS_MEMORY,
-	BASIS_EXEC, /* CONTINUE, then verified at PTRACE_EVENT_EXEC before the image runs an instruction */
-	/* memory; CONTINUE only where that cannot matter: without internet sockets, or in a network namespace */
+	BASIS_EXEC, /* memory; may be continued: verified at PTRACE_EVENT_EXEC, before the image runs */
+	/* memory; may be continued if the run has no internet sockets or has its own network namespace */
 	BASIS_NETNS,
-	BASIS_MOUNTNS, /* memory; CONTINUE only where the kernel's names are the view's, in a mount namespace */
+	BASIS_MOUNTNS, /* memory; may be continued in a mount namespace where the kernel's names are the view's */
 };
 
-/* Whether natively a signal whose handler lacks SA_RESTART may end the call with EINTR. */
+/* May a signal whose handler lacks SA_RESTART end the call with EINTR, without callgate? */
 enum row_eintr {
-	EINTR_NEVER, /* before it is received it may: then it is run again (supervisor/interrupted.h) */
-	EINTR_OPEN,  /* of a FIFO, while it waits for the other end: run again, and then not waiting any more */
-	EINTR_MAY,   /* it may wait: left as it is */
+	EINTR_NEVER, /* no; if one does before the notification is received, the call is restarted (interrupted.h) */
+	EINTR_OPEN,  /* while it waits for the other end of a FIFO: restarted, and then it does not wait */
+	EINTR_MAY,   /* yes, it may wait: not restarted */
 };
 
-/*
- * What a refused call was after, where its arguments do not tell. It serves the wording alone: no verdict rests on it.
- */
+/* The purpose of a refused call, for the wording of the summary of denials. No verdict rests on it. */
 enum row_intent {
-	INTENT_NONE,    /* of a path: to change what it names, unless its open flags say otherwise */
-	INTENT_LOOK,    /* only to look at what a path names */
-	INTENT_NAME,    /* to make or remove a name: what must be writable is the directory that holds it */
+	INTENT_NONE,    /* with a path: to write to its object, unless the open flags say otherwise */
+	INTENT_LOOK,    /* to read the object of a path */
+	INTENT_NAME,    /* to create or remove a name, for which its directory must be writable */
 	INTENT_NET,
-	INTENT_SERVE,   /* on the network as well, but to be connected to */
+	INTENT_SERVE,   /* to accept connections from the network */
 	INTENT_PROCESS,
 	INTENT_MAX,
 };
 
-/*
- * What the dispatcher does with a notification before the call is judged. A hook may have the call continued, which is
- * then neither judged nor recorded.
- */
+/* What the dispatcher does before a call is judged. A call that a hook continues is neither judged nor recorded. */
 enum row_hook {
 	HOOK_NONE,
-	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); is always continued */
-	HOOK_GET_AFFINITY, /* must not see a mask that CPU placement has set (cpu.h) */
+	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
+	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own mask (cpu.h) */
 	HOOK_SET_AFFINITY,
-	HOOK_RECORD_LOCK,  /* is continued while there is room for the lock (locks.h) */
+	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
 };
 
-/* What differs from run to run and decides about what is native. None: the strictest. */
+/* Properties of a run that decide which calls are native. */
 enum run_trait {
-	/* an ipc namespace of its own, whose memory is bounded: SysV IPC and POSIX queues are native */
+	/* its own IPC namespace, whose memory is bounded: SysV IPC and POSIX queues are native */
 	RUN_OWN_IPC = 1 << 0,
-	/* newfstatat and statx of what is to be a descriptor are native: see view_matches_kernel */
+	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_matches_kernel */
 	RUN_FSTAT = 1 << 1,
-	RUN_TERMINAL = 1 << 2,  /* --tty: modes, size and foreground group of the run's own terminal may be set */
-	RUN_FORKS = 1 << 3,     /* nothing else bounds the number of processes: what makes one is judged */
-	/* nothing else bounds memory: what gets some that no process shows is judged (memfds.h) */
+	RUN_TERMINAL = 1 << 2,  /* --tty: the program may set modes, size and foreground group of the run's terminal */
+	RUN_FORKS = 1 << 3,     /* the supervisor bounds the number of processes: calls that create one are judged */
+	/* the supervisor samples memory: calls that allocate any which the samples miss are judged (memfds.h) */
 	RUN_MEMORY = 1 << 4,
-	RUN_DISK = 1 << 5,      /* what is added to the disk is counted: fallocate is judged */
-	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be made */
-	RUN_UDP = 1 << 7,       /* UDP sockets likewise, in a network namespace of the run's own: see net/socket.c */
-	/* sendmsg and sendmmsg, in which an address may be, are judged: always, but see descriptor.h */
+	RUN_DISK = 1 << 5,      /* the supervisor bounds disk use: fallocate is judged */
+	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be created */
+	RUN_UDP = 1 << 7,       /* UDP sockets, too: only in the run's own network namespace (net/socket.c) */
+	/* sendmsg and sendmmsg are judged, since they may contain an address. For the exception see descriptor.h */
 	RUN_MESSAGES = 1 << 8,
-	RUN_LISTENERS = 1 << 9, /* without a network namespace of its own: shutdown and some options are judged */
-	/* CPU masks may be ours for a moment: calls that show or set one are notified (cpu/cpu.h) */
+	RUN_LISTENERS = 1 << 9, /* no network namespace of its own: shutdown and some socket options are judged */
+	/* the supervisor may set CPU affinity masks: calls that read or set one are notified (cpu/cpu.h) */
 	RUN_PINNED = 1 << 10,
-	/* rt_sigreturn is notified: calls that a signal interrupted are run again (interrupted.h) */
+	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
 };
 
-/* callgate's own processes, by the filter they are under (confine/selffilter.h). */
+/* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
 enum self_role {
 	SELF_KEEPER = 1 << 0,
 	SELF_SUPERVISOR = 1 << 1,
 	SELF_CUSTODIAN = 1 << 2,
-	SELF_EGRESS = 1 << 3,   /* the network's bytes: sockets, and nothing that has a name on this machine */
-	SELF_RESOLVER = 1 << 4, /* getaddrinfo(3): reads files, maps libraries, talks to servers of names */
-	SELF_NETWORK = 1 << 5,  /* besides SELF_SUPERVISOR, when the policy has a network: the sockets it takes */
-	SELF_NEVER = 1 << 6,    /* no role: a call that none of them has any use for, but an attacker has */
+	SELF_EGRESS = 1 << 3,   /* sockets; no paths */
+	SELF_RESOLVER = 1 << 4, /* getaddrinfo(3): reads files, maps libraries, sends to name servers */
+	SELF_NETWORK = 1 << 5,  /* added to SELF_SUPERVISOR if the policy has a network */
+	SELF_NEVER = 1 << 6,    /* no role: the call kills any of these processes; only an attacker has a use for it */
 };
 
-/* How decode treats a register and what the audit calls it. */
+/* How a register is decoded and recorded. */
 enum arg_kind {
 	ARG_NONE,
-	ARG_DIRFD,     /* belongs to the next ARG_PATH */
+	ARG_DIRFD,     /* of the next ARG_PATH */
 	ARG_FD,
 	ARG_PATH,      /* copied: call->path[n] */
-	ARG_PATH_NULL, /* the same, NULL allowed (utimensat, *at with AT_EMPTY_PATH): call->path[n].null */
+	ARG_PATH_NULL, /* or NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].null */
 	ARG_TEXT,      /* copied: call->text (symlink target, xattr name) */
 	ARG_OPENFLAGS,
 	ARG_ATFLAGS,
@@ -121,11 +113,11 @@ enum arg_kind {
 	ARG_PID,
 	ARG_SIGNAL,
 	ARG_SIZE,
-	ARG_PTR, /* copied by the handler through decode.h, logged as an address */
+	ARG_PTR, /* copied by the handler through decode.h, recorded as an address */
 	ARG_KIND_MAX,
 };
 
-/* One comparison on a register, as libseccomp's scmp_arg_cmp with MASKED_EQ. All of a term's must hold. */
+/* (register & mask) == value, as libseccomp's SCMP_CMP_MASKED_EQ. */
 struct row_compare {
 	unsigned arg;
 	uint64_t mask;
@@ -134,7 +126,7 @@ struct row_compare {
 
 #define ROW_COMPARES_MAX 3
 
-/* A conjunction; a row's terms are alternatives. Ended by count 0. */
+/* All comparisons of a term must hold, and one term of a table. count 0 ends a table. */
 struct row_term {
 	unsigned count;
 	struct row_compare compare[ROW_COMPARES_MAX];
@@ -142,14 +134,14 @@ struct row_term {
 
 #define ROW_MORE_MAX 3
 
-/* What passes besides row->allow, in runs with all traits of `in` and none of `not_in`. Ended by terms NULL. */
+/* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {
 	unsigned in;
 	unsigned not_in;
 	const struct row_term *terms;
 };
 
-/* With which registers these roles may make a call. The last that has a role counts. Ended by roles 0. */
+/* The registers with which these roles may make a call. Of a role's entries the last counts. roles 0 ends a table. */
 struct self_terms {
 	unsigned roles;
 	const struct row_term *terms;
@@ -162,33 +154,33 @@ struct syscall_row {
 	enum row_class class;
 	const char *name;
 	enum row_basis basis;
-	enum row_eintr eintr; /* of what is notified; what the filter allows never comes to us */
+	enum row_eintr eintr; /* of notified calls */
 	enum row_intent intent;
 	int error;
-	unsigned judged_in; /* ROW_FILTER: in runs with one of these traits `allow` does not count */
-	unsigned self;      /* enum self_role: these make it with any registers */
+	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
+	unsigned self;      /* enum self_role: may make it with any registers */
 	const struct row_term *allow; /* ROW_FILTER */
-	const struct row_term *waits; /* EINTR_MAY: with these registers only; NULL: with any */
-	const struct row_more *more;  /* ROW_FILTER; NULL: nothing */
-	const struct self_terms *self_terms; /* NULL: as `self` says */
+	const struct row_term *waits; /* EINTR_MAY only with these registers; NULL: with any */
+	const struct row_more *more;  /* ROW_FILTER; or NULL */
+	const struct self_terms *self_terms; /* or NULL */
 	struct {
 		enum arg_kind kind;
 		const char *name;
 	} arg[6];
-	uint16_t place; /* in the table, from 1; 0: a row that is not of it */
+	uint16_t place; /* in the table, from 1; 0: not in the table */
 	enum row_hook hook;
 };
 
 /* All rows, in the order of syscalls.def. */
 const struct syscall_row *table_rows(size_t *ret_count);
 
-/* The row of a number of the native architecture, or NULL when it is not listed (then it is ENOSYS). O(1). */
+/* The row of a system call number of the native architecture, or NULL: not listed, answered with ENOSYS. */
 const struct syscall_row *table_find(int nr);
 
-/* True when these registers match one of the terms. */
+/* True when the registers match one of the terms. */
 bool table_match(const struct row_term *terms, const uint64_t *arg);
 
-/* True when they match a ROW_FILTER row's own terms, whatever the run. */
+/* True when they match row->allow of a ROW_FILTER row. Ignores the run's traits. */
 bool table_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * With which registers callgate's own processes make calls that are not theirs whatever the registers: self_NAME, for
- * SELF_TERMS of syscalls.def. Roles and registers were found by reading, and by running the whole live suite under a
- * filter that reported what was missing.
+ * self_NAME, for SELF_TERMS of syscalls.def: calls that callgate's own processes may make with certain registers only.
+ * The tables were made by reading the sources, and by running all live tests under a filter that reported denied calls.
  */
 #include <linux/fs.h>
 #include <linux/netlink.h>
@@ -27,14 +26,11 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* Code comes from the files that were mapped at the start, and from nowhere else. */
+/* No executable mappings besides those made at the start of the process. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
-/*
- * The calls on the listener first, since each notification makes them; of new processes; what isatty(3) and --tty ask.
- */
 static const struct row_term ioctls[] = {
-	ONE(IS(1, FIONREAD)), /* what is in pipes, sockets and inotify descriptors: supervisor/limits/held.c */
+	ONE(IS(1, FIONREAD)), /* bytes held in pipes, sockets and inotify descriptors: supervisor/limits/held.c */
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_CALL)), ONE(IS(1, PROCMAP_QUERY_CALL)),
@@ -43,7 +39,7 @@ static const struct row_term ioctls[] = {
 	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), END,
 };
 
-/* Threads, not processes, and in no namespace of their own. glibc falls back to it when clone3 is ENOSYS. */
+/* Only threads, and no namespaces. glibc uses clone(2) when clone3(2) fails with ENOSYS, as it does here. */
 static const struct row_term threads[] = {
 	BOTH(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
 	     NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
@@ -51,7 +47,7 @@ static const struct row_term threads[] = {
 	END,
 };
 
-/* What trace.h does to processes of the run. */
+/* Used by trace.h on target processes. */
 #define REQUEST(request) ONE(WHOLE(0, request))
 static const struct row_term requests[] = {
 	REQUEST(PTRACE_SEIZE),
@@ -69,12 +65,12 @@ static const struct row_term requests[] = {
 	END,
 };
 
-/* The resolver loads modules of nsswitch.conf(5): code from files, which are never writable at the same time. */
+/* The resolver loads nsswitch.conf(5) modules: executable mappings of files, never writable at the same time. */
 static const struct row_term no_exec_but_files[] = {
 	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
-/* By family, kind without its flags, protocol. */
+/* The type argument without its flags. */
 #define KIND(kind) {1, 0xf, (kind)}
 #define INET_SOCKETS                                                                                \
 	BOTH(IS(0, AF_INET), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET), KIND(SOCK_DGRAM)),            \

@@ -1,4 +1,4 @@
-/* What the filter lets pass of calls on sockets; see terms.c. */
+/* The registers with which the filter allows socket calls. See terms.c. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -7,17 +7,17 @@
 
 #include "base/banned.h"
 
-#define TYPE_MASK 0xf /* include/linux/net.h: SOCK_TYPE_MASK; above it SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; the bits above are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
-/* No datagrams: an unconnected one reaches whom its address names. */
+/* No datagram sockets: an unconnected one can send to any address. */
 #define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, TYPE_MASK, (type)))
 
 const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 
 /*
- * TCP and UDP, nothing else: an unbound and unconnected socket grants nothing; but see inet-fence.h. Above type only
- * the two known flags.
+ * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; but see inet-fence.h. Of the flags in
+ * the type argument only the two known ones are allowed.
  */
 #define TYPE_ALL (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 #define INET(family, type, protocol) THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
@@ -64,7 +64,7 @@ const struct row_term allow_getsockopt[] = {
 	END,
 };
 
-/* Not where memory is sampled: what is in a socket shows in no process. */
+/* Not where memory is sampled: no process's statistics contain a socket's buffers. */
 const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
@@ -78,7 +78,7 @@ const struct row_term allow_setsockopt[] = {
 	END,
 };
 
-/* With a network, as well: what clients and servers ask of their own connections. */
+/* If the policy has a network: options of the program's own connections. */
 #define AT(level, name) BOTH(IS(1, level), IS(2, name))
 
 const struct row_term allow_getsockopt_inet[] = {
@@ -108,7 +108,7 @@ const struct row_term allow_getsockopt_inet[] = {
 	AT(IPPROTO_IP, IP_MTU_DISCOVER),
 	AT(IPPROTO_IP, IP_RECVERR),
 	AT(IPPROTO_IP, IP_PKTINFO),
-	AT(IPPROTO_IP, IP_OPTIONS), /* none can be set */
+	AT(IPPROTO_IP, IP_OPTIONS), /* always empty: setting it is denied */
 	AT(IPPROTO_IPV6, IPV6_V6ONLY),
 	AT(IPPROTO_IPV6, IPV6_TCLASS),
 	AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
@@ -120,13 +120,13 @@ const struct row_term allow_getsockopt_inet[] = {
 };
 
 /*
- * Left out above all: SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND, IP_OPTIONS, multicast (other
- * ways out), SO_REUSEPORT (shares the run's ports with outsiders of the same user), TCP_FASTOPEN, TCP_FASTOPEN_CONNECT
- * (a connect that is none), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (another family), SO_ATTACH_*,
- * SO_PASSRIGHTS, SO_PASSPIDFD.
+ * Left out are above all SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND,
+ * IP_OPTIONS and multicast (other routes to the network), SO_REUSEPORT (shares ports with other processes of the user),
+ * TCP_FASTOPEN and TCP_FASTOPEN_CONNECT (connect without a judged connect(2)), TCP_ULP, TCP_REPAIR, TCP_MD5SIG,
+ * IPV6_ADDRFORM (changes the family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
  */
 const struct row_term allow_setsockopt_inet[] = {
-	OPTION(SO_BROADCAST), /* sends to such an address are refused */
+	OPTION(SO_BROADCAST), /* sending to a broadcast address is denied */
 	OPTION(SO_OOBINLINE),
 	OPTION(SO_DONTROUTE),
 	AT(IPPROTO_TCP, TCP_NODELAY),

@@ -1,7 +1,4 @@
-/*
- * What the filter lets pass of FILTER and JUDGE rows: allow_NAME, a list of alternatives. Those of sockets:
- * terms-sockets.c.
- */
+/* The registers with which the filter allows calls of FILTER and JUDGE rows. For sockets see terms-sockets.c. */
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -29,9 +26,9 @@ const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 #endif
 
 /*
- * Left out: F_SETOWN, F_SETOWN_EX, F_SETSIG (signals to anyone of the same uid), F_SETLEASE and F_NOTIFY (hold up or
- * observe outsiders through a read-only descriptor), F_SET_*RW_HINT (changes the inode). O_ASYNC on a terminal makes
- * its foreground process group the owner and signals it (tty_io.c: __tty_fasync).
+ * Left out: F_SETOWN, F_SETOWN_EX and F_SETSIG (signals to any process of the same uid), F_SETLEASE and F_NOTIFY (block
+ * or observe processes outside the run through a read-only descriptor), F_SET_*RW_HINT (changes the inode), and
+ * O_ASYNC, which makes the kernel send signals to a terminal's foreground process group (tty_io.c: __tty_fasync).
  */
 const struct row_term allow_fcntl[] = {
 	ONE(IS(1, F_GETFL)),
@@ -56,14 +53,14 @@ const struct row_term allow_fcntl[] = {
 	END,
 };
 
-/* Not where memory is sampled: a pipe's buffers show in no process. */
+/* Not where memory is sampled: no process's statistics contain a pipe's buffers. */
 const struct row_term allow_fcntl_pipes[] = {ONE(IS(1, F_SETPIPE_SZ)), END};
 
-/* Where memory is sampled the dispatcher counts them, and lets them pass: locks.h. */
+/* Where memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
 const struct row_term allow_fcntl_locks[] = {
 	ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), END,
 };
-/* What of these natively a signal may end. */
+/* Those that wait, and that a signal may end. */
 const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLKW)), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
@@ -71,10 +68,10 @@ const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SET
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out above all: TIOCSTI and TIOCLINUX (type into the outer shell), TIOCSPGRP, TIOCSCTTY (take its terminal),
- * TCSETS* (change the modes of an inherited terminal), FIOSETOWN, SIOCSPGRP, FIOASYNC (signals), FS_IOC_SETFLAGS and
- * FS_IOC_FSSETXATTR (metadata through a read-only descriptor), FIDEDUPERANGE (writes through one), PIDFD_GET_*
- * (namespaces).
+ * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), TIOCSPGRP and TIOCSCTTY (take over its
+ * terminal), TCSETS* (modes of an inherited terminal), FIOSETOWN, SIOCSPGRP and FIOASYNC (signals), FS_IOC_SETFLAGS
+ * and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE (writes through one) and
+ * PIDFD_GET_* (namespaces).
  */
 const struct row_term allow_ioctl[] = {
 	ONE(IS(1, TCGETS)),
@@ -93,16 +90,16 @@ const struct row_term allow_ioctl[] = {
 	ONE(IS(1, FS_IOC_GETVERSION)),
 	ONE(IS(1, FS_IOC_FSGETXATTR)),
 	ONE(IS(1, FS_IOC_FIEMAP)),
-	/* The target is the descriptor, open for writing; the source a descriptor of the program, open for reading. */
+	/* Copy from a descriptor that is open for reading to one that is open for writing. */
 	ONE(IS(1, FICLONE)),
 	ONE(IS(1, FICLONERANGE)),
 	END,
 };
 
 /*
- * With a terminal of the run's own, which is all the terminal there is: modes, size, foreground group (job control),
- * and what tcflush, tcflow, tcdrain and tcsendbreak are made of. Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD
- * (line disciplines), TIOCSCTTY and TIOCNOTTY (it has the terminal already).
+ * If the run has its own terminal, and no other: modes, size, foreground process group, tcflush(3), tcflow(3),
+ * tcdrain(3) and tcsendbreak(3). Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line disciplines), TIOCSCTTY
+ * and TIOCNOTTY (not needed: it is the controlling terminal already).
  */
 const struct row_term allow_ioctl_terminal[] = {
 	ONE(IS(1, TCSETS)),
@@ -125,9 +122,8 @@ const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PA
 const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
 /*
- * C libraries' fstat, where the kernel shows the program no more than the view does. The path is in memory: a program
- * may pass one that is not empty, and then sees what the kernel sees, unrecorded. Only with a descriptor and no other
- * flag, which is all that fstat takes: relative to the cwd, and links themselves, stay judged.
+ * fstat(3) of C libraries. The filter cannot tell whether the path is empty, so a program can look at any path with it,
+ * unrecorded. Only for runs where the kernel's names are the view's. Other flags, and AT_FDCWD, stay judged.
  */
 #define DESCRIPTOR(n) MASKED(n, 0x80000000, 0)
 const struct row_term allow_newfstatat_fd[] = {BOTH(DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
@@ -135,10 +131,7 @@ const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PAT
 
 /* ---- processes ---- */
 
-/*
- * lower_32_bits(flags) is what the kernel uses. CLONE_NEWTIME (0x80) is part of the exit signal here and only known to
- * clone3 and unshare.
- */
+/* CLONE_NEWTIME (0x80) is missing: for clone(2) it is part of the exit signal. The kernel uses the low 32 bits. */
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
@@ -148,9 +141,9 @@ const struct row_term allow_clone[] = {
 };
 
 /*
- * Where memory is sampled: who waits for a vforked child has its memory in common with it (limits/sample.c: borrows).
- * Only threads have descriptors in common: locks belong to these, and /proc/locks may hide one whose process is gone
- * (account/locks.c).
+ * Where memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
+ * shares its memory (limits/sample.c: borrows). CLONE_FILES only with CLONE_THREAD: record locks belong to a descriptor
+ * table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
 #define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
 const struct row_term allow_clone_sampled[] = {
@@ -160,7 +153,7 @@ const struct row_term allow_clone_sampled[] = {
 	END,
 };
 
-/* Where memory is sampled: private memory, and files. The kernel looks at these bits of an unsigned long. */
+/* Where memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
 	ONE(MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
 	ONE(MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
@@ -205,9 +198,10 @@ const struct row_term allow_seccomp[] = {
 #endif
 
 /*
- * Left out: PR_SET_DUMPABLE but to 1 (unreadable for the exec check), PR_SET_PTRACER, PR_SET_MM, PR_SCHED_CORE (names
- * another process), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER,
- * PR_SET_KEEPCAPS. A subreaper within the run is within the run. PR_SET_SECCOMP has no flags, so no listener.
+ * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER, PR_SET_MM,
+ * PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
+ * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */
 const struct row_term allow_prctl[] = {
 	ONE(IS(0, PR_SET_NAME)),
@@ -242,7 +236,7 @@ const struct row_term allow_prctl[] = {
 	ONE(IS(0, PR_SET_MDWE)),
 	ONE(IS(0, PR_GET_MDWE)),
 	ONE(IS(0, PR_GET_MEMORY_MERGE)),
-	/* Of the thread's own registers, aarch64. */
+	/* The thread's own registers on aarch64. */
 	ONE(IS(0, PR_SVE_SET_VL)),
 	ONE(IS(0, PR_SVE_GET_VL)),
 	ONE(IS(0, PR_PAC_RESET_KEYS)),
@@ -252,24 +246,24 @@ const struct row_term allow_prctl[] = {
 };
 
 /*
- * Not where memory is sampled, and launch.c has set it: of a huge page of which one is still mapped, samples see that
- * one.
+ * Not where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part of a
+ * huge page, which is not freed.
  */
 const struct row_term allow_prctl_huge[] = {ONE(IS(0, PR_SET_THP_DISABLE)), END};
 
-/* ---- on itself: pid 0 ---- */
+/* ---- on the calling process: pid 0 ---- */
 
 #define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h has it as an enum */
 
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
-/* Every resource but RLIMIT_CORE and RLIMIT_NOFILE, which are 4 and 7: see sys_prlimit64. */
+/* All resources except RLIMIT_CORE (4) and RLIMIT_NOFILE (7): see sys_prlimit64. */
 #define UP_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
 #define UP_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
 const struct row_term allow_setrlimit[] = {ONE(UP_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
 					   ONE(UP_TO_15(0)), END};
 const struct row_term allow_prlimit64[] = {
-	BOTH(IS(0, 0), WHOLE(2, 0)), /* reads */
+	BOTH(IS(0, 0), WHOLE(2, 0)), /* only read the limit */
 	BOTH(IS(0, 0), UP_TO_3(1)),
 	BOTH(IS(0, 0), IS(1, 5)),
 	BOTH(IS(0, 0), IS(1, 6)),
@@ -284,9 +278,9 @@ const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 
-/* ---- looking them up ---- */
+/* ---- matching ---- */
 
-static bool holds(const struct row_term *term, const uint64_t *arg)
+static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 {
 	for (unsigned i = 0; i < term->count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
@@ -297,7 +291,7 @@ static bool holds(const struct row_term *term, const uint64_t *arg)
 bool table_match(const struct row_term *terms, const uint64_t *arg)
 {
 	for (const struct row_term *term = terms; term->count; term++)
-		if (holds(term, arg))
+		if (table_term_holds(term, arg))
 			return true;
 	return false;
 }

@@ -197,7 +197,7 @@ START_TEST(test_hostile_text)
 		resolved = audit_line_resolved(line.json, 0, &resolved_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
-			if ((unsigned char)line.text[at] < 0x20) /* an assertion for each byte would be slow: it writes to a file */
+			if ((unsigned char)line.text[at] < 0x20) /* each assertion writes to a file: slow */
 				ck_abort_msg("a control character at %zu", at);
 	}
 	audit_reader_free(reader);
