@@ -15,10 +15,11 @@
 
 #include "base/banned.h"
 
-#define LATE_LOOKS 3u          /* for tasks that were just being made: after */
-#define LATE_FIRST_NS (5 * MS) /* … and ten times as long each time */
-#define NUMBERS_FEW 8192
-#define WRAPPED_MOST 4096 /* numbers looked at beyond `from` when numbering has begun again below it */
+/* Scans after unpinning for tasks that were being created: the first delay, multiplied by ten each time. */
+#define LATE_LOOKS 3u
+#define LATE_FIRST_NS (5 * MS)
+#define PID_MAX_SMALL 8192
+#define WRAPPED_MOST 4096 /* pids scanned above `from` when the kernel has begun again with low pids */
 
 static int affinity_get(pid_t tid, cpu_set_t *ret_mask)
 {
@@ -31,7 +32,7 @@ static int affinity_set(pid_t tid, const cpu_set_t *mask)
 	return sched_setaffinity(tid, sizeof(*mask), mask) < 0 ? -errno : 0;
 }
 
-/* The widest mask is put back as "all": it grows with the machine or the cpuset, as if it had never been set. */
+/* The widest mask is restored as "all CPUs": then it follows changes of the cpuset, like a mask that was never set. */
 static void affinity_put_back(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
 {
 	cpu_set_t all, now;
@@ -44,8 +45,8 @@ static void affinity_put_back(const struct affinity *affinity, pid_t tid, const 
 	(void)affinity_set(tid, mask);
 }
 
-/* The number still is the task's: a zombie keeps it until it is reaped. */
-static bool affinity_has_number(const struct task *task)
+/* True while the pid is still this task's, also as a zombie. */
+static bool affinity_has_pid(const struct task *task)
 {
 	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
 }
@@ -104,23 +105,23 @@ void affinity_unpin_self(const struct affinity *affinity)
 	affinity_put_back(affinity, 0, &affinity->own);
 }
 
-int affinity_pin_number(const struct affinity *affinity, pid_t tid)
+int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t mask;
 	int r = affinity_get(tid, &mask);
 
 	if (r < 0)
 		return r;
-	/* All pinned tasks had the same mask: the one to put back where ours was inherited. */
+	/* Only tasks with the run's mask are pinned: it is the one to restore where the pinned mask was inherited. */
 	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set(tid, &affinity->cpu) : -ENODEV;
 }
 
 int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 {
-	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_number(affinity, task->tid);
+	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
-	/* Asked afterwards, too: a task that has got the number meanwhile must not stay pinned. */
-	if (r == 0 && !affinity_has_number(task)) {
+	/* Checked afterwards: if the pid was reused meanwhile, its new task must not stay pinned. */
+	if (r == 0 && !affinity_has_pid(task)) {
 		affinity_put_back(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;
 	}
@@ -129,7 +130,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 
 /* ---- unpinning ---- */
 
-/* A wider mask moves no task: one that waits for the CPU would do so until the scheduler balances. */
+/* A wider mask alone moves no task: it would wait for its CPU until the scheduler balances the load. */
 static void affinity_spread(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;
@@ -143,21 +144,21 @@ static void affinity_spread(struct affinity *affinity, pid_t tid)
 		(void)affinity_set(tid, &others);
 }
 
-/* Only where the mask is still ours. */
+/* Only if the task still has the pinned mask. */
 static void affinity_unpin_task(struct task *task, void *ctx)
 {
 	struct affinity *affinity = ctx;
 	cpu_set_t now;
 
-	if (task->pidfd < 0 || !affinity_has_number(task) || affinity_get(task->tid, &now) < 0 ||
+	if (task->pidfd < 0 || !affinity_has_pid(task) || affinity_get(task->tid, &now) < 0 ||
 	    !CPU_EQUAL(&now, &affinity->cpu))
 		return;
 	affinity_spread(affinity, task->tid);
 	affinity_put_back(affinity, task->tid, &affinity->theirs);
 }
 
-/* In a run that sets no masks, one CPU that was ours is an inherited mask. */
-static void affinity_unpin_heir(struct affinity *affinity, pid_t tid)
+/* A run that sets no masks has inherited any mask of one CPU to which it was once pinned. */
+static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t now, known;
 
@@ -170,38 +171,41 @@ static void affinity_unpin_heir(struct affinity *affinity, pid_t tid)
 	affinity_put_back(affinity, tid, &affinity->theirs);
 }
 
-/* The kernel gives numbers in order, and begins again below when it has reached pid_max. */
-void affinity_unpin_heirs(struct affinity *affinity)
+/* The kernel assigns pids in ascending order, and begins again with low ones after pid_max. */
+void affinity_unpin_new(struct affinity *affinity)
 {
 	pid_t last = affinity_load(affinity).last, top = last;
 	pid_t first = affinity->from_before < affinity->from ? affinity->from_before : affinity->from;
 
-	if (affinity->all_numbers && affinity->numbers > 0) {
-		for (pid_t tid = 2; tid <= affinity->numbers; tid++)
-			affinity_unpin_heir(affinity, tid);
+	if (affinity->scan_all && affinity->pid_max > 0) {
+		for (pid_t tid = 2; tid <= affinity->pid_max; tid++)
+			affinity_unpin_new_task(affinity, tid);
 		affinity->from = last < 0 ? affinity->from : last;
 	}
-	affinity->all_numbers = false;
+	affinity->scan_all = false;
 	if (last < 0 || (last == affinity->from && last == affinity->from_before))
 		return;
 	if (last < affinity->from) {
 		top = affinity->from < INT_MAX - WRAPPED_MOST ? affinity->from + WRAPPED_MOST : INT_MAX;
 		for (pid_t tid = 2; tid <= last; tid++)
-			affinity_unpin_heir(affinity, tid);
+			affinity_unpin_new_task(affinity, tid);
 	}
 	for (pid_t tid = first + 1; tid <= top && tid > 0; tid++)
-		affinity_unpin_heir(affinity, tid);
+		affinity_unpin_new_task(affinity, tid);
 	affinity->from_before = affinity->from;
 	affinity->from = last;
 }
 
-/* A task that is just being made has our mask before it has a number: the larger its parent, the longer. */
+/*
+ * A task that is being created inherits the pinned mask some time before it gets its pid, the longer the larger its
+ * parent is. So scans must follow.
+ */
 void affinity_unpin(struct affinity *affinity, bool spread)
 {
 	affinity->spread = affinity->first_stays = spread;
 	tree_each(affinity->tree, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
-	affinity_unpin_heirs(affinity);
+	affinity_unpin_new(affinity);
 	affinity->spread = false;
 	affinity->late = LATE_LOOKS;
 	affinity->late_step_ns = LATE_FIRST_NS;
@@ -211,7 +215,7 @@ void affinity_unpin(struct affinity *affinity, bool spread)
 int affinity_look_late(struct affinity *affinity, uint64_t now_ns)
 {
 	if (affinity->late > 0 && now_ns >= affinity->late_ns) {
-		affinity_unpin_heirs(affinity);
+		affinity_unpin_new(affinity);
 		affinity->late--;
 		affinity->late_step_ns *= 10;
 		affinity->late_ns = now_ns + affinity->late_step_ns;
@@ -219,10 +223,10 @@ int affinity_look_late(struct affinity *affinity, uint64_t now_ns)
 	return affinity->late > 0 ? (int)((affinity->late_ns - now_ns) / MS) + 1 : -1;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* pid_max, or 0 if it takes long to use up. */
-static pid_t affinity_few_numbers(void)
+/* pid_max, or 0 if it is large. */
+static pid_t affinity_small_pid_max(void)
 {
 	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
 	char text[24];
@@ -233,7 +237,7 @@ static pid_t affinity_few_numbers(void)
 		return 0;
 	text[len] = '\0';
 	most = strtol(text, NULL, 10);
-	return most > 0 && most <= NUMBERS_FEW ? (pid_t)most : 0;
+	return most > 0 && most <= PID_MAX_SMALL ? (pid_t)most : 0;
 }
 
 static int affinity_find_whole(cpu_set_t *ret_whole)
@@ -267,7 +271,7 @@ int cpu_open_loadavg(int proc_fd)
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	/* lxcfs makes up a container's. */
+	/* lxcfs replaces a container's. */
 	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
 }
 
@@ -275,7 +279,7 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 {
 	affinity->tree = tree;
 	affinity->loadavg_fd = loadavg_fd;
-	affinity->numbers = affinity_few_numbers();
+	affinity->pid_max = affinity_small_pid_max();
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_whole(&affinity->whole);
 }
 

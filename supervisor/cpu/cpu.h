@@ -1,12 +1,10 @@
 /*
- * CPU placement: while at most one task of the run wants a CPU, all its tasks and the supervisor thread are pinned to
- * the same CPU. A notification is then a switch between two tasks instead of two interrupts between CPUs: ADDFD, the
- * stops of a traced exec, fork and exit wake a task without the hint that keeps it on the waker's CPU, so an idle CPU
- * takes it.
+ * CPU placement: while at most one task (thread) of the run is runnable, pins all its tasks and the supervisor thread
+ * to the same CPU. A notification is then a switch between two tasks. Otherwise the kernel often wakes the task on an
+ * idle CPU, by an inter-processor interrupt: ADDFD and the stops of a traced exec, fork or exit wake without WF_SYNC.
  *
- * Runs in the supervisor thread. Dispatch and the loop report three events and know nothing else of it. The program
- * never sees a mask of ours: the run is unpinned before an affinity mask is read or set. A run that sets a mask itself
- * is left alone from then on.
+ * Called in the supervisor thread, by dispatch and by the loop. The program never sees these affinity masks: the run is
+ * unpinned before it reads or sets one. A run that sets a mask itself is never pinned again.
  */
 #ifndef CALLGATE_SUPERVISOR_CPU_CPU_H
 #define CALLGATE_SUPERVISOR_CPU_CPU_H
@@ -22,46 +20,46 @@ struct syscall_row;
 struct tree;
 
 struct cpu_ops {
-	/* Pins the supervisor thread and the program, before its execve gets a response and before it is reaped. */
+	/* Pins the supervisor thread and the program. Called before the program's execve(2) gets its response. */
 	void (*begin)(struct cpu *cpu, pid_t program);
 	/*
-	 * A notification has arrived; row may be NULL. Unpins the run when the call reads or sets an affinity mask.
-	 * True when the call needs nothing else: it is to be continued, unrecorded, as the filter would have done.
+	 * A notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask. True
+	 * if the call is then to be continued without a record, because the filter would have allowed it.
 	 */
 	bool (*received)(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
-	/* The call is about to get its response, so its task still waits. May pin or unpin the run. */
+	/* Called before the response is sent, while the call's task still waits. May pin or unpin the run. */
 	void (*responding)(struct cpu *cpu, const struct call *call);
-	/* The loop has waited. Returns the milliseconds until it must do so again, or -1: at the next notification. */
+	/* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds, or -1: none. */
 	int (*waited)(struct cpu *cpu, uint64_t now_ns);
-	/* Puts back all masks. */
+	/* Restores all masks. */
 	void (*unpin)(struct cpu *cpu);
-	/* Likewise, and frees it. */
+	/* Restores all masks and frees the object. */
 	void (*free)(struct cpu *cpu);
 };
 
-/* The first member of the implementation. NULL: placement is off, and no notification is made for it. */
+/* The first member of the implementation. A NULL pointer means that placement is off. */
 struct cpu {
 	const struct cpu_ops *ops;
 };
 
-/* False on a machine, or with an affinity mask, of one CPU: calls that read or set masks need not be notified. */
+/* False if only one CPU is usable: then calls that read or set masks need not be notified. */
 bool cpu_possible(void);
 
 /*
- * /proc/loadavg, whose last field is the newest task number in our pid namespace. proc_fd: a procfs to open it in;
- * -1: /proc. Returns an owned descriptor, or -errno, also where the file is not the kernel's (lxcfs).
+ * Opens loadavg, whose last field is the newest pid of our PID namespace, in the procfs proc_fd, or in /proc for -1.
+ * Returns an owned descriptor, or -errno: -ENODEV when the file is not the kernel's (lxcfs).
  */
 int cpu_open_loadavg(int proc_fd);
 
 /*
- * For the calling thread, which becomes the one that is pinned. Borrows the tree. Takes loadavg_fd; with a negative
- * one, or on a kernel that does not tell run-queue delays (schedstat), nothing is ever pinned. 0 or -ENOMEM.
+ * To be called in the supervisor thread. Borrows the tree, takes loadavg_fd. If that is negative or the kernel does not
+ * report run-queue delays (/proc/PID/schedstat), nothing is ever pinned. 0 or -ENOMEM.
  */
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 
 /*
- * The calling thread, and those that it makes from here on, ask for the shortest time slice, so that the scheduler
- * runs them first when they wake beside tasks that compute (Linux 6.12). They get no more CPU time. Best effort.
+ * Sets the shortest time slice for the calling thread and the threads that it creates later. The scheduler then runs
+ * them before computing tasks when they wake, without giving them more CPU time (Linux 6.12). Best effort.
  */
 void cpu_request_short_slice(void);
 

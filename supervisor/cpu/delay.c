@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-#define CALL_NS (5 * US) /* what a call explains */
+#define CALL_NS (5 * US) /* run-queue delay that a call causes */
 
 static int delays_open(pid_t tid)
 {
@@ -18,7 +18,7 @@ static int delays_open(pid_t tid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The second number is the run-queue delay, the third how often the task ran: 0 where the kernel does not count. */
+/* The second number is the run-queue delay. The third, how often the task ran, is 0 if the kernel does not count. */
 static bool delays_read(int fd, uint64_t *ret_ns)
 {
 	char text[96], *end;
@@ -32,7 +32,7 @@ static bool delays_read(int fd, uint64_t *ret_ns)
 	return strtoull(end, NULL, 10) > 0;
 }
 
-/* Opening takes longer than reading. The descriptor of a dead task reads nothing, even if its number is used again. */
+/* The file stays open, since opening is slow. It is empty after the task's death, even if the pid is reused. */
 static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 {
 	if (caller->fd >= 0 && delays_read(caller->fd, ret_ns))
@@ -75,7 +75,7 @@ bool delays_note(struct delays *delays, pid_t tid)
 	delays_set(caller, tid);
 	if (tid > delays->since)
 		return false;
-	(void)delays_read_caller(caller, &caller->delay_ns); /* its delay before the pinning does not count */
+	(void)delays_read_caller(caller, &caller->delay_ns); /* the delay before pinning does not count */
 	return true;
 }
 

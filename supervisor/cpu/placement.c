@@ -13,30 +13,30 @@
 #include "base/banned.h"
 
 #define SAMPLE_MS 4
-#define SAMPLE_FIRST_MS 2 /* in the first milliseconds after pinning: */
+#define SAMPLE_FIRST_MS 2 /* until FIRST_NS after pinning */
 #define FIRST_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* without a CPU for so long: task numbers may have begun again */
-#define IDLE_NS (32 * MS)         /* without a call: then pinning gains nothing */
-#define DELAY_MOST_NS (800 * US)  /* run-queue delay that the run accepts */
-#define GOOD_NS (200 * MS)        /* a run that was pinned for so long pauses as if for the first time */
-#define PAUSE_FIRST_NS (50 * MS)  /* four times as long each time, up to: */
+#define SAMPLE_LATE_NS (20 * MS)  /* sampled so late that pids may have been reused */
+#define IDLE_NS (32 * MS)         /* without a call: unpin */
+#define DELAY_MOST_NS (800 * US)  /* run-queue delay above which the run is unpinned */
+#define GOOD_NS (200 * MS)        /* after being pinned for so long, the next pause is PAUSE_FIRST_NS again */
+#define PAUSE_FIRST_NS (50 * MS)  /* before pinning again; four times as long each time, up to PAUSE_MOST_NS */
 #define PAUSE_MOST_NS (1000 * MS)
-#define CROWDED_NS (10 * MS)      /* until the load of the machine is looked at again */
-#define READ_MASK_NS (2 * MS)     /* a pause for a thread that is reading its mask */
-#define READ_STATUS_NS (200 * MS) /* … for a status file that was opened */
-#define TASKS_MOST 32u            /* more are not pinned */
-#define NEW_MOST 64               /* more new tasks than this are not asked whether they run */
+#define CROWDED_NS (10 * MS)      /* pause while the machine is busy */
+#define READ_MASK_NS (2 * MS)     /* pause for a thread that reads its mask */
+#define READ_STATUS_NS (200 * MS) /* pause for a program that opens a /proc status file */
+#define TASKS_MOST 32u            /* runs with more are not pinned */
+#define NEW_MOST 64               /* new tasks whose state is read at a sample */
 #define READERS_MAX 8u
 
 struct placement {
 	struct cpu cpu;
 	struct affinity affinity;
-	bool off; /* for good: the run sets masks itself, or the kernel does not tell what has to be known */
+	bool off; /* for good: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool pinned;
 	uint64_t pinned_ns, sampled_ns;
 	unsigned calls;    /* since the last sample */
 	uint64_t idle_ns;  /* without a call */
-	uint64_t delay_ns; /* run-queue delay of the calling threads; half of it is forgotten at each sample */
+	uint64_t delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct delays delays;
 	pid_t reader[READERS_MAX]; /* threads that are reading a mask and have made no call since; or 0 */
 	unsigned next_reader;
@@ -60,7 +60,10 @@ static void placement_pause_longer(struct placement *placement, uint64_t now_ns)
 	placement->pause_ns = longer_ns < PAUSE_MOST_NS ? longer_ns : PAUSE_MOST_NS;
 }
 
-/* Unless other programs need all CPUs. One task more than CPUs: a parent that is about to wait for its child. */
+/*
+ * False if other programs need all CPUs. One runnable task more than CPUs is accepted: a parent that is about to wait
+ * for its child.
+ */
 static bool placement_pin_self(struct placement *placement, const struct load *load, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
@@ -82,7 +85,7 @@ static void placement_start(struct placement *placement, pid_t since, uint64_t n
 	placement->delay_ns = 0;
 }
 
-/* What the program makes inherits its mask, so that no fork or exec has to be noticed. */
+/* The program's children inherit its mask, so forks and execs need no action. */
 static void placement_begin(struct cpu *cpu, pid_t program)
 {
 	struct placement *placement = (struct placement *)cpu;
@@ -96,7 +99,7 @@ static void placement_begin(struct cpu *cpu, pid_t program)
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
 	affinity_new_from(affinity, program - 1);
-	if (affinity_pin_number(affinity, program) < 0)
+	if (affinity_pin_pid(affinity, program) < 0)
 		affinity_unpin_self(affinity);
 	else
 		placement_start(placement, program - 1, now_ns);
@@ -108,7 +111,7 @@ struct survey {
 	unsigned tasks, running;
 };
 
-static void survey_task(struct task *task, void *ctx)
+static void placement_survey_task(struct task *task, void *ctx)
 {
 	struct survey *survey = ctx;
 
@@ -126,17 +129,14 @@ static void placement_pin_task(struct task *task, void *ctx)
 	(void)affinity_pin_task(&placement->affinity, task);
 }
 
-/*
- * Pins all tasks that have ever made a call, if the caller is the only one of them that wants a CPU. A task that makes
- * no calls computes or waits.
- */
+/* Pins all known tasks if none but the caller is runnable. Tasks become known by their first notified call. */
 static void placement_pin(struct placement *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_load(affinity);
 	struct survey survey = {.caller = caller, .last = INT_MAX};
 
-	tree_each(affinity->tree, survey_task, &survey);
+	tree_each(affinity->tree, placement_survey_task, &survey);
 	if (survey.tasks > TASKS_MOST || survey.running > 0) {
 		placement_pause_longer(placement, now_ns);
 		return;
@@ -159,7 +159,7 @@ static void placement_release(struct placement *placement, bool spread)
 		return;
 	placement->pinned = false;
 	delays_forget(&placement->delays);
-	affinity->all_numbers |= io_now_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
+	affinity->scan_all |= io_now_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
 	affinity_unpin(affinity, spread);
 }
 
@@ -168,7 +168,7 @@ static void placement_unpin(struct cpu *cpu)
 	placement_release((struct placement *)cpu, false);
 }
 
-/* More than one task wants the CPU. */
+/* More than one task is runnable. */
 static void placement_spread(struct placement *placement, uint64_t now_ns)
 {
 	if (now_ns - placement->pinned_ns >= GOOD_NS)
@@ -177,12 +177,12 @@ static void placement_spread(struct placement *placement, uint64_t now_ns)
 	placement_pause_longer(placement, now_ns);
 }
 
-/* Also the tasks that inherited a mask, which is about to be read. */
+/* Before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
 static void placement_hide(struct placement *placement)
 {
 	placement_release(placement, false);
 	if (placement->affinity.late > 0)
-		affinity_unpin_heirs(&placement->affinity);
+		affinity_unpin_new(&placement->affinity);
 }
 
 /* ---- calls ---- */
@@ -194,7 +194,7 @@ static void placement_forget_reader(struct placement *placement, pid_t tid)
 			placement->reader[i] = 0;
 }
 
-/* What the filter continues without placement. Another thread's mask is judged: it may be ours again at once. */
+/* Only for the caller's own mask. Another thread may be pinned again before the continued call runs. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
@@ -218,12 +218,12 @@ static bool placement_received(struct cpu *cpu, const struct syscall_row *row, c
 	placement_pause(placement, io_now_ns() + READ_MASK_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
-		placement->affinity.late = 0; /* from now on a mask like ours may be the run's own */
+		placement->affinity.late = 0; /* a mask of one CPU may now be the run's own */
 	}
 	return placement_may_continue(row, notification);
 }
 
-/* /proc/PID/status and a thread's, which show the mask whenever they are read. */
+/* /proc/PID/status and /proc/PID/task/TID/status show the mask. */
 static bool placement_opens_status(const struct call *call)
 {
 	static const char proc[] = "/proc/", leaf[] = "/status";
@@ -239,16 +239,16 @@ static void placement_responding(struct cpu *cpu, const struct call *call)
 {
 	struct placement *placement = (struct placement *)cpu;
 	struct affinity *affinity = &placement->affinity;
-	bool is_heir = affinity->late > 0 && call->tid > affinity->from;
+	bool is_new = affinity->late > 0 && call->tid > affinity->from;
 
 	placement_forget_reader(placement, call->tid);
-	if (!placement->pinned && is_heir)
-		affinity_unpin_heirs(affinity);
+	if (!placement->pinned && is_new)
+		affinity_unpin_new(affinity);
 	if (placement_opens_status(call)) {
 		placement_hide(placement);
 		placement_pause(placement, call->start_ns + READ_STATUS_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_release(placement, false); /* it takes its leader's number, which tells nothing of its mask */
+		placement_release(placement, false); /* gets its leader's pid, but not its mask */
 	} else if (placement->pinned) {
 		placement->calls++;
 		if (delays_note(&placement->delays, call->tid))
@@ -260,13 +260,13 @@ static void placement_responding(struct cpu *cpu, const struct call *call)
 
 /* ---- sampling ---- */
 
-/* Two or more tasks of the run compute, although none makes calls. */
+/* True if two or more tasks of the run compute. */
 static bool placement_several_run(const struct placement *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
 	struct survey survey = {.last = affinity->from};
 
-	tree_each(affinity->tree, survey_task, &survey);
+	tree_each(affinity->tree, placement_survey_task, &survey);
 	for (pid_t tid = affinity->from + 1; tid <= last && survey.running < 2; tid++)
 		survey.running += affinity_is_running(tid);
 	return survey.running > 1;
@@ -281,7 +281,7 @@ static void placement_sample(struct placement *placement, uint64_t now_ns)
 	bool quiet = placement->calls == 0, crowded = quiet && load.runnable > 2;
 	bool many = load.last - affinity->from > NEW_MOST;
 
-	affinity->all_numbers |= late;
+	affinity->scan_all |= late;
 	placement->delay_ns = placement->delay_ns / 2 + delays_sample(&placement->delays, placement->calls);
 	placement->sampled_ns = now_ns;
 	placement->calls = 0;
@@ -302,7 +302,7 @@ static int placement_waited(struct cpu *cpu, uint64_t now_ns)
 	return placement->pinned ? sample_ms : affinity_look_late(&placement->affinity, now_ns);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void placement_free(struct cpu *cpu)
 {

@@ -1,4 +1,4 @@
-/* Shared by placement.c (when the run is pinned), affinity.c (how) and delay.c (what it costs its tasks). */
+/* Shared by placement.c (when to pin the run), affinity.c (how to) and delay.c (run-queue delay while pinned). */
 #ifndef CALLGATE_SUPERVISOR_CPU_PRIVATE_H
 #define CALLGATE_SUPERVISOR_CPU_PRIVATE_H
 
@@ -17,22 +17,22 @@ struct affinity {
 	int loadavg_fd;   /* owned */
 	cpu_set_t whole;  /* the widest mask that the supervisor thread can have */
 	cpu_set_t cpu;    /* the CPU to which the run is pinned */
-	cpu_set_t own;    /* the mask of the supervisor thread, to be put back */
-	cpu_set_t theirs; /* the mask of all tasks of the run, likewise */
+	cpu_set_t own;    /* the supervisor thread's original mask */
+	cpu_set_t theirs; /* the original mask of all tasks of the run */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t numbers;    /* pid_max, where it is so small that all numbers may be used within moments; else 0 */
-	bool all_numbers; /* that may have happened: unpinning looks at each number */
-	pid_t from;       /* tasks with higher numbers may have inherited a mask of ours */
-	pid_t from_before; /* the same at the look before: a new task is found by its number a moment late */
-	bool spread;       /* unpinning moves running tasks to other CPUs, all but the first */
+	pid_t pid_max;    /* if so small that pids are soon reused; else 0 */
+	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
+	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
+	pid_t from_before; /* its value before the last scan: a task is visible only some time after it got its pid */
+	bool spread;       /* unpinning moves all running tasks but the first to other CPUs */
 	bool first_stays;
-	unsigned late; /* looks for inherited masks still to come */
+	unsigned late; /* number of scans for inherited masks still to be made after unpinning */
 	uint64_t late_ns, late_step_ns;
 };
 
 struct load {
-	pid_t last;             /* the newest task number; -1: unknown */
-	unsigned long runnable; /* tasks of the whole machine */
+	pid_t last;             /* the newest pid; -1: unknown */
+	unsigned long runnable; /* tasks on the whole machine */
 };
 
 /* Takes loadavg_fd. 0 or -errno. */
@@ -46,16 +46,16 @@ int affinity_pin_self(struct affinity *affinity);
 void affinity_unpin_self(const struct affinity *affinity);
 /* Pins a task of the run that still has the run's mask. 0 or -errno. */
 int affinity_pin_task(const struct affinity *affinity, const struct task *task);
-/* The same by number, for a task that cannot have been reaped. */
-int affinity_pin_number(const struct affinity *affinity, pid_t tid);
-/* From now on, tasks with a number above this one may have inherited a mask. */
+/* By pid, for a task that cannot have been reaped. */
+int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
+/* Tasks with pids above `last` may inherit the pinned mask from now on. */
 void affinity_new_from(struct affinity *affinity, pid_t last);
 
-/* Puts back all masks, and has affinity_look_late find those that are inherited meanwhile. spread: see there. */
+/* Restores all masks. affinity_look_late must follow. spread: see struct affinity. */
 void affinity_unpin(struct affinity *affinity, bool spread);
-/* Puts back the masks of tasks that were made since the last time, or the time before, and inherited one of ours. */
-void affinity_unpin_heirs(struct affinity *affinity);
-/* The same when it is due. Returns the milliseconds until it is due again, or -1. */
+/* Restores the masks of tasks that were created since the scan before the last one and inherited a pinned mask. */
+void affinity_unpin_new(struct affinity *affinity);
+/* Repeats that when it is due. Returns the milliseconds until it is due again, or -1. */
 int affinity_look_late(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
@@ -65,23 +65,23 @@ int affinity_look_late(struct affinity *affinity, uint64_t now_ns);
 struct caller {
 	pid_t tid;
 	bool called;       /* since the last sample */
-	uint64_t delay_ns; /* its run-queue delay at that time, in its whole life */
+	uint64_t delay_ns; /* at the last sample: its run-queue delay since it was created */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 
-/* The last threads that made calls. More of them than fit say no more about the CPU that they share. */
+/* Some of the threads that made calls. More are not needed, since all share one CPU. */
 struct delays {
-	pid_t since; /* threads with higher numbers were made after pinning */
+	pid_t since; /* threads with higher pids were created after pinning */
 	struct caller caller[CALLERS_MAX];
 };
 
-/* False where the kernel does not tell run-queue delays. */
+/* False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
-/* The thread made a call. True when it is new here and older than the pinning. */
+/* Notes that the thread made a call. True if it was unknown and was created before pinning. */
 bool delays_note(struct delays *delays, pid_t tid);
 /*
- * The run-queue delay of the threads that called since the last sample, less what each of so many calls explains: after
- * a call its thread waits until the supervisor thread has left the CPU.
+ * Run-queue delay of the calling threads since the last sample, minus 5 µs a call: after each call, its thread waits
+ * until the supervisor thread has left the CPU.
  */
 uint64_t delays_sample(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-#define SHORTEST_SLICE_NS 100000u /* that the kernel grants */
+#define SHORTEST_SLICE_NS 100000u /* the kernel's minimum */
 
 /* struct sched_attr in its first version: <linux/sched/types.h> and <sched.h> cannot both be included. */
 struct slice_attr {

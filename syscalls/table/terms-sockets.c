@@ -120,10 +120,10 @@ const struct row_term allow_getsockopt_inet[] = {
 };
 
 /*
- * Left out are above all SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND,
- * IP_OPTIONS and multicast (other routes to the network), SO_REUSEPORT (shares ports with other processes of the user),
- * TCP_FASTOPEN and TCP_FASTOPEN_CONNECT (connect without a judged connect(2)), TCP_ULP, TCP_REPAIR, TCP_MD5SIG,
- * IPV6_ADDRFORM (changes the family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
+ * Left out are above all SO_BINDTODEVICE, SO_MARK, SO_PRIORITY, IP_TRANSPARENT, IP_FREEBIND, IP_OPTIONS and multicast
+ * (other routes to the network), SO_REUSEPORT (shares ports with other processes of the user), TCP_FASTOPEN and
+ * TCP_FASTOPEN_CONNECT (connect without a judged connect(2)), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (changes
+ * the family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
  */
 const struct row_term allow_setsockopt_inet[] = {
 	OPTION(SO_BROADCAST), /* sending to a broadcast address is denied */
