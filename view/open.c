@@ -102,18 +102,18 @@ int view_nolinks_fd(const struct view *view)
 	return view->nolinks_fd;
 }
 
-uint64_t view_mount_id(const struct view *view, uint64_t still)
+uint64_t view_mount_id(const struct view *view, uint64_t copy_id)
 {
-	for (size_t i = 0; i < view->numbers; i++)
-		if (view->number[i].still == still)
-			return view->number[i].number;
+	for (size_t i = 0; i < view->mount_ids; i++)
+		if (view->mount_id[i].copy_id == copy_id)
+			return view->mount_id[i].id;
 	return 0;
 }
 
-void view_set_mount_id(struct view *view, uint64_t still, uint64_t number)
+void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 {
-	if (view->numbers < VIEW_NUMBERS_MAX)
-		view->number[view->numbers++] = (struct mount_number){.still = still, .number = number};
+	if (view->mount_ids < VIEW_MOUNT_IDS_MAX)
+		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
 /* ---- names of the host ---- */

@@ -1,4 +1,4 @@
-/* What the files of view/ share. Also for openat2_call and the like in syscalls/file, a fuzzer and a benchmark. */
+/* Shared by the files of view/. syscalls/file, a fuzzer and a benchmark use some of its functions, too. */
 #ifndef CALLGATE_VIEW_PRIVATE_H
 #define CALLGATE_VIEW_PRIVATE_H
 
@@ -8,15 +8,13 @@
 #include "view/view.h"
 
 #define VIEW_BUCKETS 512u
-#define VIEW_NUMBERS_MAX 64u
+#define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
 
-/* openat2(2): no symbolic link is followed and nothing above the directory is reached. */
+/* openat2(2): follow no symbolic links and stay below the directory. */
 #define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-/*
- * Names in the tmpfs of view_attach. The first becomes the program's root; the others lie beside it, out of its reach.
- */
+/* Names in the tmpfs of view_attach. The first becomes the program's root, from which the others cannot be reached. */
 #define VIEW_ROOT_NAME ".callgate-root"
 #define VIEW_STANDIN_NAME ".callgate-listings"
 #define VIEW_NOLINKS_NAME ".callgate-still"
@@ -25,15 +23,13 @@
 #define VIEW_PROC_NAME ".callgate-proc"
 #define VIEW_MORE_PATH "/dev/.callgate" /* in place of VIEW_MORE_NAME: within the program's root */
 
-/*
- * A name at which something other than a mount's content stands: a mount's root, a link of the view, or a covered name.
- */
+/* A virtual path that is the root of a mount, a link of the view, or a covered name. */
 struct node {
 	struct node *next; /* in its bucket */
 	uint32_t hash;
 	uint32_t virt_len;
 	struct mount *mount; /* NULL: a link or a covered name */
-	char *link;          /* target text; NULL without a mount: a covered name, at which nothing exists */
+	char *link;          /* target of a link; mount and link NULL: a covered name, at which nothing exists */
 	char virt[];
 };
 
@@ -49,29 +45,29 @@ struct view {
 	const struct policy *policy;
 	pid_t run_root;           /* the supervisor, whose descendants are the run; 0: the program does not run */
 	struct shown *shown;
-	struct base_names *bases; /* NULL: every name is looked up anew */
+	struct base_names *bases; /* NULL: names are not cached */
 	struct mount **mount;     /* in the order in which they were added */
 	size_t mounts;
 	struct held **held;       /* directories of single files */
 	size_t helds;
-	void *plain;              /* while the view is built: host paths that are no links; set of tsearch(3) */
+	void *plain;              /* used while building: host paths that are not links; a tsearch(3) tree */
 	struct mount *root;       /* the skeleton */
-	struct mount *top;        /* what "/" is: the skeleton, or the host's "/" when the policy grants it */
+	struct mount *top;        /* "/": the skeleton, or the host's "/" when the policy grants it */
 	char *skeleton_host;
-	int standin_fd;           /* where stand-in directories are made; until view_attach the skeleton */
+	int standin_fd;           /* directory of the stand-in directories; before view_attach the skeleton */
 	char *standin_host;
-	int host_root_fd;         /* the host's "/", O_PATH; -1: it is this process's root */
+	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	bool building;            /* the umask is 022: no function needs to set it */
-	bool attached;            /* virtual paths are paths of the kernel: see view_attach */
+	bool attached;            /* the kernel resolves virtual paths: see view_attach */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
-	bool incomplete;          /* some mount is not at its virtual path, for the kernel */
+	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
-	struct mount *machine;    /* /proc without processes; NULL: the program's /proc has all */
+	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
 	int terminal_fd;          /* borrowed; -1: the run has no terminal */
-	struct mount_number {
-		uint64_t still, number;
-	} number[VIEW_NUMBERS_MAX]; /* see view_mount_id */
-	size_t numbers;
+	struct view_mount_id {
+		uint64_t copy_id, id;
+	} mount_id[VIEW_MOUNT_IDS_MAX]; /* see the function view_mount_id */
+	size_t mount_ids;
 	struct node *bucket[VIEW_BUCKETS]; /* last: the small fields, which every call reads, share cache lines */
 };
 
@@ -109,7 +105,7 @@ static inline bool view_longer(struct view_prefix *prefix)
 		for (size_t i = prefix->start; i < prefix->len; i++)
 			head = head << 8 | (unsigned char)prefix->virt[i];
 	}
-	/* Fast rather than strong: a match is confirmed by comparing the names. */
+	/* Need not be collision-resistant: matches are confirmed by comparing the names. */
 	prefix->hash = (prefix->hash ^ head ^ len) * UINT64_C(0x9e3779b97f4a7c15);
 	prefix->hash = (prefix->hash ^ prefix->hash >> 32 ^ tail) * UINT64_C(0xd6e8feb86659fd93);
 	return true;
@@ -129,7 +125,7 @@ static inline uint32_t view_hash(const char *virt, size_t len)
 	return view_prefix_hash(&prefix);
 }
 
-/* ---- locate.c: nodes, and names to places by text alone ---- */
+/* ---- locate.c: nodes, and resolution without system calls ---- */
 
 /* The node at exactly this path, or NULL. */
 struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
@@ -141,9 +137,9 @@ const char *view_link(const struct task *task, const struct node *node, const ch
  * Sets mount and rest of a place by its virt: the mount with the longest path wins. 0, or -ENOTDIR below a single file.
  */
 int view_place(const struct view *view, struct place *place);
-/* True at or below a covered name: nothing exists there, whatever the policy grants. */
+/* True at or below a covered name: nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);
-/* True when a mount of the host shows at this path, so that the skeleton does not. */
+/* True when a mount is visible at this path in place of the skeleton. */
 bool view_in_host_tree(const struct view *view, const char *virt);
 
 /* ---- locate.c: mounts ---- */
@@ -151,11 +147,11 @@ bool view_in_host_tree(const struct view *view, const char *virt);
 /* openat2(2) with O_CLOEXEC. A descriptor or -errno. */
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
-/* Adds a mount at virt, unless one stands there; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
+/* Adds a mount at virt, unless there is one; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
 
-/* A directory for opening single files. `name`: its host path; after view_attach "@" and its virtual path. */
+/* A directory through which single files are opened. name: its host path; after view_attach "@" and virtual path. */
 struct held {
 	char *name;
 	int fd; /* O_PATH */
@@ -163,7 +159,7 @@ struct held {
 };
 /* The directory of this key, or NULL. */
 struct held *view_held(const struct view *view, const char *name);
-/* Adds one. Takes fd, also on failure. NULL without memory. It is closed with its last mount. */
+/* Adds one. Takes fd, also on failure; it is closed with the directory's last mount. NULL without memory. */
 struct held *view_hold(struct view *view, const char *name, int fd);
 /* view_add_mount for a single file in a held directory. */
 int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
@@ -190,7 +186,7 @@ void view_start_names_free(struct base_names *bases);
 
 /* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
 
-/* True for a directory of the skeleton: until the program runs it exists and is no link. */
+/* True for a directory of the skeleton, which is not a link before the program runs. */
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len);
 struct shown *view_shown_create(void); /* NULL: no memory */
 void view_shown_free(struct shown *shown);
@@ -212,13 +208,13 @@ int view_refresh(const struct place *place);
 
 /* The MOUNTS_* restrictions for a mount of this host path at this virtual path. */
 unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
-/* Adds the links that the host has on the way of a path as it was written: /lib for /usr/lib, /var/run for /run. */
+/* Adds the host's symbolic links in a path as the policy has it: /lib for /usr/lib, /var/run for /run. */
 int view_add_links(struct view *view, const char *written);
-/* Adds the links of a merged /usr: every program names its loader /lib64/… */
+/* Adds the links of a merged /usr: programs name their loader /lib64/… */
 int view_add_merged_usr(struct view *view);
-/* Covers the scratch space of all runs, and every procfs but /proc, in what is mounted by now. */
+/* Covers the scratch directories of all runs, and every procfs but /proc, in the mounts added so far. */
 int view_add_covered(struct view *view, const char *scratch_base);
-/* True for a descriptor within a procfs, which no grant may name; also when that cannot be found out. */
+/* True for a descriptor in a procfs, which no grant may name, or when that cannot be determined. */
 bool view_is_procfs(int fd);
 
 /* ---- procfs.c ---- */
@@ -229,13 +225,13 @@ enum proc_kind {
 	PROC_DIR,
 	PROC_MAGIC, /* cwd, exe, root, fd/N: a link to an object */
 };
-/* What a canonical path below /proc (without "self") is to the run. task may be NULL. */
+/* The kind of a canonical path below /proc (without "self"). task may be NULL. */
 enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_is_machine(const char *rest);
-/* True for a directory among those that may be listed. */
+/* True for a directory that may be listed. */
 bool proc_is_directory(const char *rest);
-/* True when the task may write it: its own comm. */
+/* True when the task may write the file: its own comm. */
 bool proc_writable(const struct task *task, const char *rest);
 /* Calls each with the entries of a directory that belongs to no process. */
 void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);

@@ -1,10 +1,10 @@
 /*
- * The view: the tree of names that the program sees. The supervisor makes it once and asks it in every call with a
+ * The view: the tree of names that the program sees. The supervisor creates it once and uses it for every call with a
  * path.
  *
- * It consists of a skeleton, which is a real, read-only directory tree with just the ancestors of grants, and of
- * mounts. A path is canonicalised, the mount with the longest path is found, and one openat2(2) below that opens it
- * without following a symbolic link. When it succeeds, the object is at the very path that was judged.
+ * It consists of mounts and of a skeleton, a real, read-only tree of the directories above the grants. A path is
+ * canonicalised, the mount with the longest path that contains it is found, and one openat2(2) below that opens it
+ * without following a symbolic link. If that succeeds, the object is at the path that was judged.
  */
 #ifndef CALLGATE_VIEW_VIEW_H
 #define CALLGATE_VIEW_VIEW_H
@@ -25,15 +25,15 @@ struct held; /* private.h */
 enum mount_flag {
 	MOUNT_SKELETON = 1 << 0, /* directories of the view itself: listed, never written */
 	MOUNT_FILE = 1 << 1,     /* a single file: fd is its parent directory, base its name there */
-	MOUNT_FILTERED = 1 << 2, /* only globs grant below: a name that matches none does not exist */
+	MOUNT_FILTERED = 1 << 2, /* below, only globs grant: names that match none do not exist */
 	MOUNT_REDIRECT = 1 << 3,
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run and allowlisted files */
-	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it gives the terminal of the run, or ENXIO */
-	MOUNT_PRIVATE = 1 << 8,  /* in the scratch space of the run: its changes are not reported */
+	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it opens the run's terminal, or fails with ENXIO */
+	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
-	MOUNT_NOLINKS = 1 << 10,   /* view_by_name has a path for what is here */
+	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
 	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
 };
@@ -53,7 +53,7 @@ struct mount {
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */
 };
 
-/* What a path leads to. Owns nothing. */
+/* A resolved path. Owns nothing. */
 struct place {
 	const struct mount *mount;
 	const char *rest; /* the path below mount->fd; points into virt or mount->base */
@@ -68,14 +68,14 @@ struct place {
 void place_copied(struct place *copy, const struct place *from);
 
 enum view_flag {
-	VIEW_FOLLOW = 1 << 0, /* a symbolic link in the last place is followed */
-	VIEW_ABSENT = 1 << 1, /* the last name need not exist (a dangling link in the last place gives its target) */
+	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
+	VIEW_ABSENT = 1 << 1, /* the last component need not exist; a dangling link there resolves to its target */
 };
 
-/* A file of the run: replaces what the policy shows at that path. */
+/* A file that callgate provides, in place of the policy's at that path. */
 struct view_provide {
 	char *virt; /* canonical virtual path */
-	char *text; /* may hold NUL: text_len counts */
+	char *text; /* text_len bytes, which may contain NUL */
 	size_t text_len;
 };
 
@@ -83,22 +83,22 @@ struct view_options {
 	int scratch_fd;           /* the run's directory */
 	const char *scratch_host; /* its canonical host path */
 	const char *scratch_base; /* host directory of all runs: a covered name */
-	const char *workdir_host; /* its changes are reported even when it lies in the scratch space */
+	const char *workdir_host; /* its changes are reported even in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
 };
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* Makes skeleton and mounts from the policy. 0 with an owned view; -errno with a message in ret_error. */
+/* Creates skeleton and mounts from the policy. 0 with an owned view, or -errno with a message in ret_error. */
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
 /*
- * Gives the view a terminal (the slave side of a pseudoterminal, borrowed): /dev/tty leads to it, and it has its name
- * below /dev/pts. Without one /dev/tty is ENXIO. 0 or -errno.
+ * Gives the view a terminal: the slave of a pseudoterminal, borrowed, for /dev/tty and its name in /dev/pts. Without
+ * it, opening /dev/tty fails with ENXIO. 0 or -errno.
  */
 int view_set_terminal(struct view *view, int terminal_fd);
 
@@ -111,10 +111,10 @@ struct view_mounts {
 };
 
 /*
- * Makes the view the tree of mounts that the kernel resolves paths in, in a mount namespace of this process: the tmpfs
- * becomes its root, every mount of the view is mounted in it, read-only where nothing may be written, and the process's
- * root becomes the view's "/". From then on virtual paths are paths of the kernel. Needs CAP_SYS_ADMIN and
- * CAP_SYS_CHROOT. 0, or -errno with *ret_what (static): only view_free may be called then.
+ * Builds the view as a tree of kernel mounts, in this process's own mount namespace: the tmpfs becomes its root, every
+ * mount of the view is mounted in it, read-only where nothing may be written, and the process's root becomes the view's
+ * "/". From then on the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with
+ * *ret_what (static), after which only view_free may be called.
  */
 int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
@@ -122,46 +122,46 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 bool view_is_root(const struct view *view);
 
 /*
- * True when the kernel's own path resolution in that namespace tells of no path more than a judged stat(2) would: the
- * policy takes nothing out of what it grants, every mount is at its virtual path, and the procfs shows only the
- * program's processes. "True" stays true whatever happens outside of the run. Pure. See doc/security.md.
+ * True when an unjudged stat(2) in that namespace reveals no more about any path than a judged one: the policy denies
+ * nothing within its grants, every mount is at its virtual path, and procfs shows only the program's processes. No
+ * process outside of the run can make that wrong later. See doc/security.md.
  */
 bool view_matches_kernel(const struct view *view);
 
 /*
- * Calls take with an O_PATH descriptor, borrowed, of each file that the policy lets be executed, or of a directory with
- * such files below it, and of the system's loaders that may be read. It may allow more than the policy (deny rules,
- * globs over what the program can change), never less, as far as files exist now. 0, -errno, or what take returned < 0.
+ * Calls take with a borrowed O_PATH descriptor of each file that the policy allows to be executed, or of a directory
+ * above such files, and of the system's loaders that may be read. Of existing files this may be more than the policy
+ * allows (deny rules, globs on directories that the program can write), never less. 0, -errno, or take's result < 0.
  */
 int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /* root: the supervisor, whose descendants are the processes that /proc shows; 0: the program does not run. */
 void view_set_run(struct view *view, pid_t root);
 
-/* ---- from a path to a place ---- */
+/* ---- resolving paths ---- */
 
 /*
  * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD) or its
- * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task was
- * certainly alive; otherwise its tid may have been reused, and the caller must check that the notification is still
+ * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is
+ * alive for certain. Otherwise its tid may have been reused, and the caller must check that the notification is still
  * valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
-/* To be called before a name in the view changes: view_start_dir then confirms the names that it keeps. */
+/* To be called before a name in the view changes: view_start_dir then checks the paths that it has cached. */
 void view_names_change(const struct view *view);
 
 /*
- * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) by text alone, through
- * the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN when only view_walk can tell (".." after a name);
- * -ENAMETOOLONG. The place holds only if view_open succeeds on it. task may be NULL: /proc/self is no link then.
+ * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) without system calls,
+ * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk is needed (".." after a name);
+ * -ENAMETOOLONG. The place is right only if view_open succeeds on it. Without a task /proc/self is not a link.
  */
 int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 		struct place *ret_place);
 
 /*
- * Resolves the path by looking at each component, at most 40 symbolic links. 0, or the errno of native resolution. Open
- * the place with view_open; on -ELOOP it has changed since: walk again.
+ * Resolves the path one component after another, through at most 40 symbolic links. 0, or the -errno of native
+ * resolution. The place is to be opened by view_open; -ELOOP means that it has changed meanwhile: walk again.
  */
 int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
@@ -173,27 +173,27 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
-/* ---- what is at a place ---- */
+/* ---- objects at a place ---- */
 
 /* openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". */
 int view_open(const struct place *place, int flags, mode_t mode);
 
 /*
- * Where an object can be asked about by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and its like.
- * The path lies in a copy of the program's root that is mounted with nosymfollow: a link on the way is ELOOP ("walk"),
- * so the answer is about the name that was judged. Both are borrowed from the place. False: open it.
+ * A way to use an object by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and similar calls. The
+ * path is in a copy of the program's root, mounted with nosymfollow: a symbolic link on the way is ELOOP ("walk"), so
+ * the result is that of the judged path. Both are borrowed from the place. False: it must be opened.
  */
 bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* The directory that view_by_name gives; -1: it gives none. */
+/* The dirfd that view_by_name returns; -1: it always returns false. */
 int view_nolinks_fd(const struct view *view);
 
 /*
- * The mounts of that copy have mount ids of their own (statx(2), stx_mnt_id). Returns the id of the same mount in the
- * program's namespace, as noted by view_set_mount_id; 0: it was not noted.
+ * The mounts of that copy have other mount ids (statx(2), stx_mnt_id) than the program's. Returns the program's id of
+ * the mount with id copy_id, as set by view_set_mount_id; 0: not set.
  */
-uint64_t view_mount_id(const struct view *view, uint64_t still);
-void view_set_mount_id(struct view *view, uint64_t still, uint64_t number);
+uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
+void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
 /*
  * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
@@ -207,24 +207,24 @@ int view_open_parent(const struct place *place, const char **ret_name);
  */
 bool view_has_standin(const struct place *place);
 
-/* True for a place of the skeleton at which certainly nothing exists: ENOENT to any call. False says nothing. */
+/* True when nothing exists at a place of the skeleton, so that any call fails with ENOENT. False: unknown. */
 bool view_is_absent(const struct place *place);
 
 /* True when a mount, a link or a covered name of the view is at this canonical path or below: it must not be moved. */
 bool view_has_node_below(const struct view *view, const char *virt);
 
-/* True when no path of the program's root leads the kernel there: the task needs a descriptor of the object. */
+/* True when the kernel cannot reach the object by a path in the program's root: the task needs a descriptor of it. */
 bool view_is_nameless(const struct place *place);
 
 /* ---- names of the host ---- */
 
 /*
- * The virtual path of a host path, by the longest mount. Returns its length, or -ENOENT outside of the view. The
- * kernel's name of an object proves nothing by itself: see view_confirm.
+ * The virtual path of a host path, by the mount with the longest path. Returns its length, or -ENOENT outside of the
+ * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm.
  */
 int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
 
-/* True when the canonical virtual path leads to this very object: its device and inode number are compared. */
+/* True when the object at the canonical virtual path has the device and inode number of `expected`. */
 bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */

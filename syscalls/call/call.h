@@ -1,7 +1,7 @@
 /*
  * One notified system call: decode -> view -> policy -> record -> perform -> outcome -> response. A handler (sys_NAME,
- * one a row) sees copies of the arguments; it reads target memory only through decode.h. It calls call_commit() between
- * the decision and the effect; for handlers without an effect the dispatcher does, before the response.
+ * one a row) gets copies of the arguments and reads target memory only through decode.h. It calls call_commit() after
+ * the decision and before the effect. The dispatcher does so for handlers without an effect.
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -22,12 +22,12 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-/* What handlers notice of per-process limits (RLIMIT_NOFILE, RLIMIT_FSIZE), for the result. */
+/* Use of per-process limits (RLIMIT_NOFILE, RLIMIT_FSIZE) as handlers see it, for the result file. */
 struct limit_events {
 	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
-	uint64_t files_opened; /* opened by the supervisor for targets; may be closed again */
-	bool open_files_full;  /* EMFILE */
-	bool file_size_passed; /* EFBIG */
+	uint64_t files_opened; /* opened by the supervisor for targets so far, including those closed since */
+	bool open_files_full;  /* a call failed with EMFILE */
+	bool file_size_passed; /* a call failed with EFBIG */
 };
 
 #define CALL_TABLES_MAX 16u
@@ -44,26 +44,26 @@ struct sandbox {
 	struct view *view;
 	struct tree *tree;
 	struct audit *audit;
-	struct changes *changes;   /* changes.h: what the run did to granted trees */
+	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: for the result */
 	struct disk *disk;         /* disk.h; NULL: there is no limit */
 	struct limit_events notes;
-	struct task_table table[CALL_TABLES_MAX]; /* file/room.c: of the last threads that opened */
+	struct task_table table[CALL_TABLES_MAX]; /* file/room.c: of the threads that opened files last */
 	uint64_t attribute_bytes;  /* file/xattr.c: extended attributes that the run has added */
-	struct forks *forks;       /* forks.h; NULL: something else limits them */
-	struct memfds *memfds;     /* memfds.h; NULL: something else limits memory */
+	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
+	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
 	struct locks locks;        /* locks.h; used if memfds is not NULL */
 	struct {
 		uint64_t limit_bytes;                /* 0: none */
 		uint64_t (*used_bytes)(void *meter); /* now */
 		void *meter;
 	} memory; /* for /proc/meminfo */
-	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait. True: one has ended the run */
+	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait; true: the run ends */
 	struct sockets *sockets;   /* unix-sockets.h */
 	struct inet *inet;         /* inet.h; NULL: there is no network */
 	const struct memory_ops *guest;
 	int listener_fd;
-	bool private_ipc;     /* an ipc namespace of the run's own, whose memory is bounded */
+	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
 	pid_t program; /* the first process; leads the session of the run's terminal */
 	uid_t uid;
@@ -80,45 +80,45 @@ struct call_path {
 
 /* The endpoint of a network call, for its record and the denials. */
 struct call_net {
-	char host[NET_HOST_MAX]; /* the name of the address, or the address; "": not a network call */
+	char host[NET_HOST_MAX]; /* the host name that belongs to the address, or the address; "": not a network call */
 	char address[NET_ADDRESS_TEXT];
-	struct audit_net record; /* of these */
+	struct audit_net record; /* points to host and address */
 };
 
 enum outcome_kind {
 	OUTCOME_ERROR,    /* -errno in value */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by ADDFD, then closed here, then its number is the response */
+	OUTCOME_FD,       /* fd is injected by SECCOMP_IOCTL_NOTIF_ADDFD, and its number there is the response */
 	OUTCOME_CONTINUE,
-	OUTCOME_EXEC,     /* execve.h: verified after CONTINUE, or rewound and run again with other arguments */
-	/* fd is an O_PATH descriptor, which seccomp cannot inject: the tracer does; chdir: goes there */
+	OUTCOME_EXEC,     /* continued and then verified, or restarted with other arguments (execve.h) */
+	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, the new cwd */
 	OUTCOME_PATHFD,
-	OUTCOME_MAP,      /* mmap(2): the tracer has fd mapped where memory without a file was asked for (memfds.h) */
+	OUTCOME_MAP,      /* mmap(2) of anonymous memory: fd is mapped instead, by an injected call (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
-	OUTCOME_CONNECT,  /* the same for connect(2) of the socket fd to the one that peer_fd pins (sockets.h) */
-	OUTCOME_EGRESS,   /* connect(2) of fd, an internet socket: egress is asked first (`egress`, see inet.h) */
-	OUTCOME_WORK,     /* a call on fd that may wait: a thread does `work` (work.h) */
-	OUTCOME_FETCH,    /* not judged yet: the target sends its descriptor `value`, and its call is restarted */
+	OUTCOME_CONNECT,  /* connect(2) may block: a worker connects fd to the socket that peer_fd pins (sockets.h) */
+	OUTCOME_EGRESS,   /* connect(2) of the internet socket fd: egress must answer first (`egress`, see inet.h) */
+	OUTCOME_WORK,     /* a call on fd that may block: a worker does `work` (work.h) */
+	OUTCOME_FETCH,    /* not judged yet: an injected call sends the target's descriptor `value`; then restarted */
 	OUTCOME_GONE,     /* the target died or was interrupted: no response is awaited */
 	OUTCOME_MAX,
 };
 
 struct exec_plan; /* exec.h */
 
-/* supervisor/outcome.c has a row for each kind: how it is answered, and what of this it owns. */
+/* supervisor/outcome.c has a row for each kind: how to respond, and which members it owns. */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
 	int fd;            /* owned; -1: none */
 	int peer_fd;       /* OUTCOME_CONNECT: owned */
 	int open_flags;    /* OUTCOME_BLOCKING */
-	bool fd_cloexec;   /* newfd_flags */
+	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 	struct call_work *work;   /* OUTCOME_WORK: owned */
 };
 
-/* Ordered so that most calls touch few pages: the large buffers come last. */
+/* The large buffers come last, so that most calls touch few pages. */
 struct call {
 	struct sandbox *sandbox;
 	uint64_t id; /* of the notification */
@@ -130,8 +130,8 @@ struct call {
 	uint64_t start_ns;
 	size_t text_len;
 	int text_error; /* -errno of the copy, as in call_path */
-	bool committed; /* the decision is on record */
-	bool no_wait;   /* an open that was restarted after a signal: EINTR instead of waiting (interrupted.h) */
+	bool committed; /* the audit record was written */
+	bool no_wait;   /* restarted open: fails with EINTR instead of waiting (interrupted.h) */
 	/* restarted after OUTCOME_FETCH: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
 	bool again;
 	int fetched;
@@ -140,11 +140,11 @@ struct call {
 	struct audit_slot slot;
 	struct call_net net;
 	struct call_path path[2];
-	struct place place[2];  /* where path[i] led, for the record */
+	struct place place[2];  /* what path[i] resolved to, for the record */
 	char text[PATH_MAX]; /* ARG_TEXT */
 };
 
-/* ---- how a handler ends; each may be called once ---- */
+/* ---- set the outcome; a handler calls one of these, once ---- */
 void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
 void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
@@ -152,20 +152,20 @@ void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
-/* Writes the audit record, right before the effect. 0, or -errno with the outcome set: then no effect. */
+/* Writes the audit record. 0, or -errno with the outcome set: the call must then have no effect. */
 int call_commit(struct call *call);
 
 /* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_valid(const struct call *call);
 
-/* The task died or its call was interrupted: there is no response. Returns -1. */
+/* The task died or its call was interrupted, so no response is sent. Returns -1. */
 static inline int call_gone(struct call *call)
 {
 	call->outcome.kind = OUTCOME_GONE;
 	return -1;
 }
 
-/* Ends the call with the result of a system call that was made for it: a value, or -errno. */
+/* result: of a system call that was made for this one, a value or -errno. */
 static inline void call_end(struct call *call, int64_t result)
 {
 	if (result < 0)
@@ -174,7 +174,7 @@ static inline void call_end(struct call *call, int64_t result)
 		call_return(call, result);
 }
 
-/* Low words, as the kernel takes an int, unsigned or mode_t register. */
+/* The low word: the kernel ignores the high one of int, unsigned and mode_t arguments. */
 static inline int call_int(const struct call *call, unsigned arg)
 {
 	return (int)(uint32_t)call->arg[arg];

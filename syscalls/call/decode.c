@@ -7,7 +7,8 @@
 #include "base/banned.h"
 
 /*
- * Copies a string. An errno of the target's making goes to *ret_error for later; 0, or the -errno that ends the call.
+ * Copies a string. An errno that the target caused, such as EFAULT, goes to *ret_error, for the handler. Returns 0, or
+ * the -errno that ends the call.
  * The kernel copies at most PATH_MAX bytes with the NUL (getname(9)): the longest path has PATH_MAX - 1.
  */
 static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)

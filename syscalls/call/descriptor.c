@@ -10,13 +10,13 @@
 
 #include "base/banned.h"
 
-/* Needs ptrace permission, which an ancestor has. Some containers refuse it anyway (Docker without CAP_SYS_PTRACE). */
+/* Needs ptrace permission, as an ancestor has it. Some containers deny it anyway (Docker without CAP_SYS_PTRACE). */
 static int descriptor_duplicate(const struct call *call, int fd)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/* Before Linux 6.9: from the leader, whose table it is unless the thread was made without CLONE_FILES. */
+	/* Before Linux 6.9: from the leader, which shares its table with threads created with CLONE_FILES. */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)
@@ -30,7 +30,7 @@ bool descriptor_direct(void)
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
-/* further: not the first descriptor of the call, so the target cannot be made to send it. */
+/* further: the second descriptor of the call, for which OUTCOME_FETCH cannot be used. */
 static int descriptor_get(struct call *call, int fd, bool further)
 {
 	int copy = descriptor_duplicate(call, fd);

@@ -5,20 +5,19 @@
 #include "syscalls/call/call.h"
 
 /*
- * A duplicate, owned by the caller; or -1 with the outcome set: EBADF, OUTCOME_GONE, or, where pidfd_getfd(2) is
- * refused, OUTCOME_FETCH: the target is made to send it, and its call is restarted. So call this before the first
- * effect.
+ * A duplicate, owned by the caller, or -1 with the outcome set: EBADF, OUTCOME_GONE, or OUTCOME_FETCH where
+ * pidfd_getfd(2) is not permitted. Must be called before the first effect, because OUTCOME_FETCH restarts the call.
  */
 int descriptor_copy(struct call *call, int fd);
 
 /*
- * Whether pidfd_getfd(2) works. If not, sendmsg(2) is continued, so that targets can send their descriptors. Datagrams
- * would then be sent unjudged, so there are no UDP sockets without a network namespace (TCP and unix stream sockets
- * ignore the address in a message). If it works in a run with a network, no descriptor is fetched.
+ * Whether pidfd_getfd(2) works. If not, the filter must allow sendmsg(2), by which targets send their descriptors. The
+ * program could then send datagrams unjudged, so it gets no UDP sockets without a network namespace. (TCP and unix
+ * stream sockets ignore the address of a message.) If it works and the run has a network, OUTCOME_FETCH is not used.
  */
 bool descriptor_direct(void);
 
-/* A further duplicate for the same call, which is never fetched: EPERM "descriptor_unreachable" instead. */
+/* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable" instead of OUTCOME_FETCH. */
 int descriptor_copy_nth(struct call *call, int fd, unsigned n);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define GUEST_PAGE 4096u
 
-/* process_vm_readv(2) stops between iovecs only: one a page reads strings that end before an unmapped page. */
+/* One iovec a page: process_vm_readv(2) copies no part of one, and a string may end before an unmapped page. */
 static size_t split_pages(uint64_t addr, size_t len, struct iovec remote[3])
 {
 	size_t count = 0;

@@ -1,4 +1,4 @@
-/* What the kernel would resolve the target's own path to. Decides whether execve and chdir can be continued. */
+/* Resolves a target's path as the kernel would, to decide whether execve and chdir can be continued. */
 #ifndef CALLGATE_SYSCALLS_CALL_NATIVE_H
 #define CALLGATE_SYSCALLS_CALL_NATIVE_H
 
@@ -9,9 +9,9 @@
 #include "syscalls/call/call.h"
 
 /*
- * True when `text`, relative to the target's dirfd or cwd (AT_FDCWD), leads to this (dev, ino). flags:
- * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. TOCTOU: so execve is verified afterwards, and chdir grants
- * nothing.
+ * True when `text`, relative to the target's dirfd or cwd (AT_FDCWD), resolves to this (dev, ino). flags:
+ * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. The path may change afterwards (TOCTOU): execve is therefore
+ * verified after it was continued, and chdir gives no access.
  */
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 
