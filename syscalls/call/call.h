@@ -88,7 +88,7 @@ struct call_net {
 enum outcome_kind {
 	OUTCOME_ERROR,    /* -errno in value */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by SECCOMP_IOCTL_NOTIF_ADDFD, and its number there is the response */
+	OUTCOME_FD,       /* fd is injected by ADDFD, and its number in the target is the response */
 	OUTCOME_CONTINUE,
 	OUTCOME_EXEC,     /* continued and then verified, or restarted with other arguments (execve.h) */
 	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, the new cwd */
