@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /*
- * Address space is cheap, and pages that nobody writes to are none: so there is room for arrays to be too large. The
- * first pages are asked for at once, which costs a quarter of as many page faults.
+ * A page that is never written to takes no memory, so chunks are large. The first pages are populated at once, which
+ * costs a quarter of what as many page faults would.
  */
 #define CHUNK_BYTES ((size_t)524288)
 #define FIRST_BYTES ((size_t)49152)
@@ -36,7 +36,7 @@ static struct arena_chunk *new_chunk(struct arena *arena, size_t size)
 	if (chunk == MAP_FAILED)
 		return NULL;
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* or they come when they are written to */
+		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure they are faulted in */
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -95,7 +95,7 @@ char *arena_cat(struct arena *arena, const char *first, ...)
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
 	va_list args, again;
-	char *text = NULL, most[256]; /* are shorter than that, and printed once */
+	char *text = NULL, most[256]; /* most texts fit, and are formatted only once */
 	int len;
 
 	va_start(args, format);
@@ -106,20 +106,20 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	if (text && (size_t)len < sizeof(most))
 		memcpy(text, most, (size_t)len + 1);
 	else if (text)
-		(void)vsnprintf(text, (size_t)len + 1, format, again); /* fits: measured with the same arguments */
+		(void)vsnprintf(text, (size_t)len + 1, format, again); /* fits: len is of the same arguments */
 	va_end(again);
 	va_end(args);
 	return text;
 }
 
-#define GROW_ITEMS ((size_t)8) /* at first */
+#define GROW_ITEMS ((size_t)8) /* first capacity; a power of two */
 
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
 {
 	size_t bytes;
 	void *grown;
 
-	if (count % GROW_ITEMS || count & (count - 1)) /* not 0, not such a power of two: there is room */
+	if (count % GROW_ITEMS || count & (count - 1)) /* not a capacity: there is room */
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : GROW_ITEMS, size, &bytes))
 		return NULL;
@@ -135,7 +135,7 @@ void arena_done(struct arena *arena)
 
 	for (struct arena_chunk *chunk = arena->chunk; chunk; chunk = next) {
 		next = chunk->next;
-		(void)munmap(chunk, chunk->cap + sizeof(*chunk)); /* whole, as it was mapped: cannot fail */
+		(void)munmap(chunk, chunk->cap + sizeof(*chunk)); /* the whole mapping: cannot fail */
 	}
 	arena->chunk = NULL;
 }

@@ -1,4 +1,4 @@
-/* Memory of one policy: everything it is made of is allocated here and freed at once. */
+/* Allocator of a policy: its memory is freed only as a whole, by arena_done. Not for concurrent use. */
 #ifndef CALLGATE_POLICY_ARENA_H
 #define CALLGATE_POLICY_ARENA_H
 
@@ -6,7 +6,7 @@
 
 struct arena_chunk;
 
-/* Zero-initialise to begin. */
+/* Starts zero-initialised. */
 struct arena {
 	struct arena_chunk *chunk;
 };
@@ -15,13 +15,13 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_dup(struct arena *arena, const char *text);
 char *arena_dupn(struct arena *arena, const char *text, size_t len);
-/* The texts behind one another; the last argument is NULL. */
+/* Concatenates; the last argument is NULL. */
 char *arena_cat(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Room for one item more in an array that holds `count` items of `size` bytes, all got in this way: the array itself
- * while it has room (capacities are powers of two), else a copy twice as large; NULL when memory ran out.
+ * Makes room for one more item in an array of `count` items of `size` bytes that only arena_grow allocated. Returns the
+ * array while it has room (capacities are powers of two), else a copy twice as large; NULL when memory ran out.
  */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 

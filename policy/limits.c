@@ -1,4 +1,4 @@
-/* The limits of a run: their fields, how they are written, and what of it makes sense. One table. */
+/* The limits of a run, one table: name, field, unit and range. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@ struct limit_row {
 	const char *name;
 	enum unit unit;
 	size_t offset;
-	bool none; /* may be "none" */
+	bool none; /* "none" is allowed */
 	uint64_t least, most;
-	const char *least_text, *most_text; /* as one would write them */
+	const char *least_text, *most_text; /* least and most in messages */
 };
 
 #define FIELD(name) offsetof(struct policy_limits, name)
@@ -28,8 +28,8 @@ struct limit_row {
 #define SIZE_FROM(least, text) least, MOST_BYTES, text, "1048576T"
 
 /*
- * Least: below it not even the C library's start succeeds, or the meter is too coarse to mean it. Most pids:
- * PID_MAX_LIMIT of the kernel; most open_files: what fs.nr_open usually allows.
+ * Minimum: with less the C library does not even start, or measuring is too coarse. Maximum of pids: the kernel's
+ * PID_MAX_LIMIT; of open_files: the usual fs.nr_open.
  */
 /* clang-format off */
 static const struct limit_row rows[] = {
@@ -62,7 +62,7 @@ uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit whi
 	return (uint64_t *)(void *)((char *)limits + rows[which].offset);
 }
 
-static const char *expects(const struct limit_row *row)
+static const char *limit_expects(const struct limit_row *row)
 {
 	static const char *const words[][2] = {
 		[UNIT_TIME] = {"a time such as \"10s\" or \"2m\"", "a time such as \"10s\", \"2m\" or \"none\""},
@@ -74,7 +74,7 @@ static const char *expects(const struct limit_row *row)
 }
 
 /* 0 with a value above 0, or -EINVAL. */
-static int parse(const struct limit_row *row, const char *text, uint64_t *ret_value)
+static int limit_parse_value(const struct limit_row *row, const char *text, uint64_t *ret_value)
 {
 	int r;
 
@@ -97,8 +97,8 @@ int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_
 		*ret_value = 0;
 		return 0;
 	}
-	if (parse(row, text, &value) < 0) {
-		(void)snprintf(why, cap, "is no %s; write %s", nouns[row->unit], expects(row));
+	if (limit_parse_value(row, text, &value) < 0) {
+		(void)snprintf(why, cap, "is no %s; write %s", nouns[row->unit], limit_expects(row));
 		return -EINVAL;
 	}
 	if (value < row->least || value > row->most) {

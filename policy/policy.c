@@ -1,4 +1,4 @@
-/* What a compiled policy answers besides verdicts. */
+/* Getters of a compiled policy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +61,8 @@ const char *policy_phase_name(enum policy_phase phase)
 	return phase == POLICY_PHASE_SETUP ? "setup" : "run";
 }
 
-/* What is read from a variable is a secret also in the phase that has no network to send it to. */
-static bool is_secret_source(const struct policy *policy, const char *name)
+/* A secret's variable is withheld also in a phase without network. */
+static bool policy_is_secret_source(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->network.secrets; i++) {
 		const char *from = policy->network.secret[i].from;
@@ -77,14 +77,14 @@ bool policy_env_passes(const struct policy *policy, const char *name)
 {
 	bool passes = false;
 
-	if (is_secret_source(policy, name))
+	if (policy_is_secret_source(policy, name))
 		return false;
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *env = &policy->env[i];
 		size_t len = strlen(env->name);
 
 		if (strcmp(env->name, name) == 0)
-			return !env->value; /* what is set is not passed, whatever a "*" says */
+			return !env->value; /* env.set takes precedence over a prefix in env.pass */
 		if (!env->value && env->name[len - 1] == '*' && strncmp(env->name, name, len - 1) == 0)
 			passes = true;
 	}

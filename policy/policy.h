@@ -1,6 +1,8 @@
 /*
- * The policy: read once, compiled into an immutable structure, judged without allocation or I/O.
- * One precedence everywhere: deny > allow > default deny. What the policy does not mention does not exist.
+ * The interface of the policy. Loading compiles JSON files and the command line into an immutable struct policy.
+ * Judging neither allocates nor does I/O. The keeper and the verbs of cli/ load; the supervisor and egress judge.
+ * A struct policy owns what its functions return, unless they say otherwise.
+ * Precedence: a deny rule, then a grant, then the default: denied with ENOENT, as if the path did not exist.
  */
 #ifndef CALLGATE_POLICY_POLICY_H
 #define CALLGATE_POLICY_POLICY_H
@@ -19,66 +21,57 @@ enum verdict {
 	VERDICT_DENY,
 	VERDICT_ALLOW,
 	VERDICT_REDIRECT, /* allowed, on another host object than the one named */
-	VERDICT_PROVIDE,  /* allowed, on content the policy supplies (provide, decoy, the run's own /proc and /dev) */
-	VERDICT_KILL,     /* the program was killed: an exec that loaded something else than was approved */
+	VERDICT_PROVIDE,  /* allowed, on content from callgate (provide, decoy, the run's own /proc and /dev) */
+	VERDICT_KILL,     /* the program was killed: execve loaded another file than the approved one */
 	VERDICT_MAX,
 };
 
-/* The verdict's name as the audit record and `callgate why` print it. */
+/* The verdict's name in audit records and in `callgate why`. Static. */
 const char *verdict_name(enum verdict verdict);
 
 struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
-	/* e.g. "python.json: filesystem.read[2] /usr"; NULL for the default. Lives as long as the policy */
-	const char *rule;
-	const char *reason; /* static code: not_granted read_only denied_by_rule not_executable … */
+	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL: the default. Owned by the policy */
+	const char *reason; /* not_granted, read_only, denied_by_rule, not_executable …; static */
 };
 
 struct policy;
 
-/* Everything the compiler may not find out by itself: policy code does no I/O. */
+/* Callbacks and paths of the host: the only I/O while a policy is loaded. */
 struct policy_host {
 	void *ctx;
 	/*
-	 * Finds a policy named by `extends`, --profile or -p: a name with a "/" or ending in ".json" is a file
-	 * (relative to the naming file `from`, or to the current directory when that is NULL), any other a profile.
-	 * Also reads what provide's "file:PATH" names, always with a "/", and makes up "account:passwd" and
-	 * "account:group": files that know root, nobody and the caller. Returns 0 with owned text and the owned path
-	 * for messages, or
-	 * -errno; -EILSEQ when there is a NUL in the text, -EFBIG when it is larger than any policy should be.
+	 * Reads a file into memory. `name` is one of:
+	 *   a file, when it has a "/" or ends in ".json": relative to the directory of the file `from`, or to the
+	 *     current directory when `from` is NULL; a policy, or the PATH of provide's "file:PATH"
+	 *   "account:passwd", "account:group": generated, with entries for root, nobody and the calling user
+	 *   any other: a profile
+	 * Returns 0 with the text and, for messages, the path, both owned by the caller. Errors: -EILSEQ: the text has
+	 * a NUL byte; -EFBIG: it is larger than a policy may be; else -errno.
 	 */
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
-	/*
-	 * The canonical host path of an existing object, owned by the caller; NULL when there is none (the rule then
-	 * grants nothing but keeps denying).
-	 */
+	/* realpath(3), owned by the caller. NULL: no such file; its grants are dropped, its denials kept. */
 	char *(*realpath)(void *ctx, const char *path);
-	/*
-	 * True for a path as a rule names it whose grant is void, although it is there: see policy/paths/ways.h. NULL:
-	 * none is.
-	 */
+	/* True: grants for this path, as the rule writes it, are dropped; see policy/paths/ways.h. NULL: never. */
 	bool (*refused)(void *ctx, const char *path);
-	/*
-	 * The paths `@interpreter` stands for (NULL-ended, borrowed): roots of installed interpreters named by the
-	 * program.
-	 */
+	/* What @interpreter expands to: the installation roots of the program's interpreter. NULL-ended, borrowed. */
 	const char *const *(*interpreter)(void *ctx);
-	/* A variable of the caller's environment for ${NAME}; NULL when unset. */
+	/* getenv(3) for ${NAME}, in the environment of the user's shell. */
 	const char *(*env)(void *ctx, const char *name);
-	const char *home;         /* "~" */
+	const char *home;         /* what "~" expands to */
 	const char *workdir;      /* host directory of the workdir, canonical */
-	const char *workdir_virt; /* NULL: the policy's "workdir" or, failing that, workdir_virt_default */
+	const char *workdir_virt; /* name of the workdir in the view; NULL: the policy's "workdir", else the default */
 	const char *workdir_virt_default;
-	const char *scratch;      /* host directory "@scratch" stands for, canonical */
+	const char *scratch;      /* host directory that "@scratch" expands to, canonical */
 };
 
-/* One message: where and what to do. `text` reads "file:line: key: what is wrong; what to do". */
+/* One message: "file:line: key: what is wrong; what to do". */
 struct policy_error {
 	char text[1024];
 };
 
-/* A list of messages, because `callgate check` shows every error of a file, not the first. */
+/* All messages of one load: `callgate check` shows every error of a file, not only the first. */
 struct policy_errors {
 	struct policy_error *item; /* owned */
 	size_t count;
@@ -87,17 +80,18 @@ void policy_errors_done(struct policy_errors *errors);
 
 /* ---- limits ---- */
 
+/* 0: no limit, except for stdout and stderr. */
 struct policy_limits {
-	uint64_t wall_ns;      /* 0: none */
-	uint64_t stdout_bytes; /* captured in memory and shown; past it drained, spilled and counted. 0: not said */
+	uint64_t wall_ns;
+	uint64_t stdout_bytes; /* shown; the rest is written to a file and counted. 0: the policy does not set it */
 	uint64_t stderr_bytes;
-	uint64_t cpu_ns;          /* user and system time of the whole run. From here on 0: none */
+	uint64_t cpu_ns;          /* user and system time of the whole run */
 	uint64_t memory_bytes;    /* of the whole run, tmpfs and memfds included */
 	uint64_t pids;            /* processes and threads at a time */
 	uint64_t open_files;      /* descriptors of one process */
-	uint64_t file_size_bytes; /* the largest file */
-	uint64_t disk_bytes;      /* what the run adds to all granted trees and its scratch space */
-	uint64_t audit_bytes;     /* of the log */
+	uint64_t file_size_bytes; /* size of the largest file */
+	uint64_t disk_bytes;      /* what the run adds to all granted trees and its scratch directory */
+	uint64_t audit_bytes;     /* size of the audit log */
 };
 
 enum policy_limit {
@@ -116,24 +110,24 @@ enum policy_limit {
 
 #define POLICY_LIMIT_BIT(which) (1u << (which))
 
-/* As in a policy's "limits" and a result's. Static. */
+/* The key in a policy's "limits" and in a result. Static. */
 const char *policy_limit_name(enum policy_limit which);
 
-/* True for a time, false for a size or a number. */
+/* True: in nanoseconds; false: in bytes, or a count. */
 bool policy_limit_is_time(enum policy_limit which);
 
-/* Its field. Borrows. */
+/* The limit's field in `limits`. Borrowed. */
 uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit which);
 
 /*
- * Reads what a user wrote: "10s", "512M", "64", "none" (0; not for stdout and stderr). 0, or -EINVAL with what is wrong
- * in `why`: "is no size; write …".
+ * Parses "10s", "512M", "64" or "none" (0; not for stdout and stderr). 0, or -EINVAL with the rest of a message in
+ * `why` (`cap` bytes): "is no size; write …".
  */
 int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap);
 
-/* A run's two phases, each judged by the policy with what "phases" adds for it; see callgate-policy(5). */
+/* The two phases of a run. "phases" adds rules for each; see callgate-policy(5). */
 enum policy_phase {
-	POLICY_PHASE_RUN,   /* the program; also what is meant where nobody names a phase */
+	POLICY_PHASE_RUN,   /* the program; the default */
 	POLICY_PHASE_SETUP, /* the command of --setup */
 	POLICY_PHASE_MAX,
 };
@@ -141,136 +135,132 @@ enum policy_phase {
 /* "run", "setup". Static. */
 const char *policy_phase_name(enum policy_phase phase);
 
-/*
- * Grants from the command line, judged like a last file named "command line" that extends the others. NULL-ended lists.
- */
+/* Options of the command line. They act like a last file that extends the others. Lists are NULL-ended. */
 struct policy_cli {
 	const char *const *read;  /* -r */
 	const char *const *write; /* -W */
 	const char *const *exec;  /* -x */
 	const char *const *env;   /* -e NAME or NAME=VALUE */
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
-	unsigned limits_given;    /* which of them: POLICY_LIMIT_BITs */
+	unsigned limits_given;    /* the limits that were given: POLICY_LIMIT_BITs */
 	const char *user;         /* --user, NULL: not given */
 	unsigned required;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
-	enum policy_phase phase;  /* which of the two the policy is for */
-	struct policy_draft *draft; /* what policy_peek read of the same names for the same host; NULL: nothing */
+	enum policy_phase phase;  /* the phase that the policy is compiled for */
+	struct policy_draft *draft; /* of policy_peek with the same names and host; emptied. NULL: none */
 };
 
 /*
- * Loads `names` (profiles and files, NULL-ended, in order), composes them with the command line, compiles.
- * Returns 0 with an owned policy, or -EINVAL with at least one message in errors, or -ENOMEM.
+ * Loads `names` (profiles and files, NULL-ended, in order), composes them with `cli` (NULL: nothing) and compiles.
+ * Returns 0 with a policy for policy_free, -EINVAL with at least one message in errors, or -ENOMEM.
  */
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors);
 void policy_free(struct policy *policy);
 
 /*
- * What policy_user() would say, before the rest can be known: only reads the files. *ret_user is owned by the caller;
- * NULL: nothing, or no memory, or a mistake, which policy_load tells about. The draft is what was read, for the first
- * policy_load that gets it, so that it does not read all of it again; NULL: there is none.
+ * Only parses the files, to find "user" before anything that depends on the user is known. *ret_user is owned by the
+ * caller; NULL: not set, no memory, or an error that policy_load will report. Returns the parsed files for
+ * policy_cli.draft, so that policy_load need not parse them again, or NULL. policy_draft_free frees them, used or not.
  */
 struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
 
-/* ---- judging: pure, no allocation ---- */
+/* ---- judging ---- */
 
 /* The rights on a canonical virtual path: the union of all matching grants, 0 when a deny rule matches. */
 unsigned policy_rights(const struct policy *policy, const char *path, size_t len);
 
 /*
- * Judges `want` (POLICY_* bits) on a canonical virtual path. Not granted at all: ENOENT. Granted for reading only and
- * writing wanted: EROFS. A deny rule: EACCES. Exec wanted without exec right: EACCES.
+ * Judges access to a canonical virtual path; `want`: POLICY_READ|WRITE|EXEC. Errors: EACCES: a deny rule matches, or
+ * there is no right to execute; EROFS: no right to write; ENOENT: no grant at all.
  */
 struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want);
 
-/* True when something at or below this directory may be granted by a glob: it must then be visible as a directory. */
+/* True when a glob may grant something at or below this directory, which must then be visible. */
 bool policy_may_hold(const struct policy *policy, const char *path, size_t len);
 
 /* ---- what the view is built from ---- */
 
 enum policy_mount_kind {
-	POLICY_MOUNT_TREE,    /* a host directory or file appears at virt */
-	POLICY_MOUNT_PROVIDE, /* a file with this text appears at virt */
+	POLICY_MOUNT_TREE,    /* `virt` shows the host directory or file `host` */
+	POLICY_MOUNT_PROVIDE, /* `virt` is a file with the content `text` */
 };
 
 struct policy_mount {
 	enum policy_mount_kind kind;
-	const char *written; /* as the rule wrote it, variables expanded, globs cut at their last literal directory */
+	const char *written; /* the rule's path with variables expanded, globs cut after their last literal directory */
 	const char *virt;    /* canonical virtual path */
-	const char *host;    /* canonical host path (TREE) */
-	const char *text;    /* content (PROVIDE) */
+	const char *host;    /* TREE: canonical host path */
+	const char *text;    /* PROVIDE: content */
 	size_t text_len;
-	bool filtered;       /* only globs grant here: names that match nothing must not be seen */
-	bool redirect;       /* virt and host differ by a redirect rule: verdict REDIRECT */
-	/* the host directory is the run's own and is made when missing (@scratch, @workdir targets) */
-	bool create;
-	const char *rule;    /* for the record */
+	bool filtered;       /* only globs grant here: names that match none must stay invisible */
+	bool redirect;       /* by a redirect rule: verdict REDIRECT */
+	bool create;         /* create the host directory when it is missing (targets below @scratch and @workdir) */
+	const char *rule;    /* as in struct policy_decision */
 };
 
-/* All mounts, parents before children, one per virtual path. Borrows. */
+/* All mounts, parents before children, one per virtual path. Borrowed. */
 const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count);
 
-/* What one rule of filesystem.exec (or -x) names. */
+/* One rule of filesystem.exec (or -x). */
 struct policy_exec {
-	const char *virt;        /* canonical virtual path: a file, or a directory with all below it */
-	const struct glob *glob; /* not NULL: only what matches it below virt; see policy/paths/glob.h */
+	const char *virt;        /* canonical virtual path: a file, or a directory with everything below it */
+	const struct glob *glob; /* not NULL: only what matches this glob below virt; see policy/paths/glob.h */
 };
 
 /*
- * Steps through what may be executed: deny rules and what borders hide are not taken out, ask policy_rights. *at starts
- * with 0. False at the end. Borrows.
+ * Iterates over the rules that grant execution. Paths that deny rules or inner mounts exclude are not removed: ask
+ * policy_rights. *at starts with 0. False at the end. Borrowed.
  */
 bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec);
 
-/* A name that rules used and that is a symbolic link on the host (/lib -> /usr/lib): the view shows it as a link. */
+/* A path in a rule that leads through a symbolic link of the host (/lib -> /usr/lib): the view shows that link. */
 struct policy_link {
-	const char *path;   /* virtual, the shortest one that explains the difference */
+	const char *path;   /* virtual: the shortest prefix that differs from its canonical form */
 	const char *target; /* canonical virtual path */
 };
 
-/* One per path; each is the `written` form of some rule, also of rules whose mount was dropped as covered. Borrows. */
+/* One per path, also from rules without a mount of their own because another mount covers theirs. Borrowed. */
 const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count);
 
-/* ---- the rest of what a policy says ---- */
+/* ---- settings ---- */
 
 struct policy_env {
-	const char *name;  /* with value NULL it may end in "*": all variables that begin so */
-	const char *value; /* NULL: pass the caller's value, if set */
+	const char *name;  /* when value is NULL, may end in "*" and then is a prefix */
+	const char *value; /* NULL: pass the user's value, if set */
 };
 const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count);
 
-/* True when the caller's variable of this name is passed on (policy_env has it without a value, or a "*" for it). */
+/* True when the program gets this variable of the user's environment. Never for the variable of a secret. */
 bool policy_env_passes(const struct policy *policy, const char *name);
 
 const struct policy_limits *policy_limits(const struct policy *policy);
 
-/* LAYER_BITs of policy/parse/layer-names.h: those that any of the files or the command line insists on. */
+/* LAYER_BITs of policy/parse/layer-names.h: the union of "require" of all files and --require. */
 unsigned policy_required(const struct policy *policy);
 
 const char *policy_workdir(const struct policy *policy); /* virtual path */
 const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
-/* of the effective policy's text: hex; "" before policy_seal() */
-const char *policy_sha256(const struct policy *policy);
-const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not said */
-/* What is wrong with the form of a "USER[:GROUP]" (its names are not looked up), or NULL. */
+const char *policy_sha256(const struct policy *policy);  /* hex digest of policy_show's text; "" before policy_seal() */
+const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not set */
+/* The rest of a message about the syntax of "USER[:GROUP]" (names are not looked up), static; NULL: it is correct. */
 const char *policy_user_error(const char *text);
-const char *policy_audit_file(const struct policy *policy); /* NULL: not said */
-bool policy_audit_allowed(const struct policy *policy);  /* record allows too (default) */
-bool policy_audit_compact(const struct policy *policy);  /* records leave out what earlier ones say */
-bool policy_audit_fstat(const struct policy *policy);    /* fstat by newfstatat and statx is judged wherever it runs */
+const char *policy_audit_file(const struct policy *policy); /* NULL: not set */
+bool policy_audit_allowed(const struct policy *policy);  /* record allowed calls, too (default) */
+bool policy_audit_compact(const struct policy *policy);  /* leave out of a record what earlier ones have */
+bool policy_audit_fstat(const struct policy *policy);    /* judge and record each newfstatat and statx used as fstat */
 
-/* What is permitted and probably not meant, one line each: "file:line: key: warning: ...". */
+/* Valid rules that are probably a mistake, one line each: "file:line: key: warning: ...". Borrowed. */
 const char *const *policy_warnings(const struct policy *policy, size_t *ret_count);
 
-/* Makes the digest, a fifth of what loading takes, and needed later. 0 or -ENOMEM. */
+/* Computes policy_sha256: a fifth of the time of loading, so done when it is needed. 0 or -ENOMEM. */
 int policy_seal(struct policy *policy);
 
-/* The effective policy as a JSON file that -p accepts and that yields the same decisions. Owned by the caller. */
+/* The effective policy as JSON that -p accepts and that decides the same. Owned by the caller; NULL: no memory. */
 char *policy_show(const struct policy *policy);
 
 #endif

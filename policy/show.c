@@ -1,4 +1,4 @@
-/* The effective policy as a file: what was composed and expanded, in a form policy_load takes back. */
+/* The effective policy (composed, variables expanded) as JSON that policy_load accepts. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,15 +12,15 @@
 
 #include "base/banned.h"
 
-static void json_release(json_t **json)
+static void show_release(json_t **json)
 {
 	json_decref(*json);
 }
 
-#define _cleanup_json_ __attribute__((cleanup(json_release)))
+#define _cleanup_json_ __attribute__((cleanup(show_release)))
 
-/* A JSON string of which replacing variables gives the text again. */
-static json_t *text_of(const char *text)
+/* A JSON string in which "${" is escaped: expanding its variables gives the text again. */
+static json_t *show_text(const char *text)
 {
 	_cleanup_buf_ struct buf out = {0};
 	const char *open;
@@ -33,8 +33,8 @@ static json_t *text_of(const char *text)
 	return out.failed ? NULL : json_string(out.data);
 }
 
-/* The array or object at a key, made at first use; borrowed. */
-static json_t *member(json_t *object, const char *key, bool array)
+/* The array or object at a key, created when missing. Borrowed. */
+static json_t *show_member(json_t *object, const char *key, bool array)
 {
 	json_t *found = json_object_get(object, key);
 
@@ -45,8 +45,8 @@ static json_t *member(json_t *object, const char *key, bool array)
 	return json_object_get(object, key);
 }
 
-/* Appends unless it is there already. */
-static int append(json_t *array, json_t *item)
+/* Appends unless an equal item is there. Takes the item. */
+static int show_append(json_t *array, json_t *item)
 {
 	for (size_t i = 0; item && i < json_array_size(array); i++) {
 		if (json_equal(json_array_get(array, i), item)) {
@@ -57,8 +57,8 @@ static int append(json_t *array, json_t *item)
 	return json_array_append_new(array, item);
 }
 
-/* A grant of the very path that is denied grants nothing, and within one file it would be a contradiction. */
-static bool is_void(const struct policy *policy, const struct rule *rule)
+/* True for a rule without effect. A grant and a denial of the same path would be an error within the file shown. */
+static bool show_is_void(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->overridden)
 		return true;
@@ -76,46 +76,46 @@ static int show_rule(json_t *root, const struct rule *rule)
 		[RULE_READ] = "read", [RULE_WRITE] = "write", [RULE_EXEC] = "exec",
 		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
 	};
-	json_t *section = member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
+	json_t *section = show_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
 
 	if (rule->kind == RULE_PROVIDE) {
-		_cleanup_json_ json_t *name = text_of(rule->name.shown);
+		_cleanup_json_ json_t *name = show_text(rule->name.shown);
 
-		return json_object_set_new(member(section, "provide", false), json_string_value(name),
+		return json_object_set_new(show_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->content));
 	}
 	if (rule->kind != RULE_REDIRECT)
-		return append(member(section, lists[rule->kind], true), text_of(rule->name.shown));
+		return show_append(show_member(section, lists[rule->kind], true), show_text(rule->name.shown));
 	item = json_object();
-	if (json_object_set_new(item, "from", text_of(rule->name.shown)) < 0 ||
-	    json_object_set_new(item, "to", text_of(rule->to.shown)) < 0) {
+	if (json_object_set_new(item, "from", show_text(rule->name.shown)) < 0 ||
+	    json_object_set_new(item, "to", show_text(rule->to.shown)) < 0) {
 		json_decref(item);
 		return -1;
 	}
-	return append(member(section, "redirect", true), item);
+	return show_append(show_member(section, "redirect", true), item);
 }
 
 static int show_env(json_t *root, const struct policy *policy)
 {
-	json_t *env = policy->env_count ? member(root, "env", false) : NULL;
+	json_t *env = policy->env_count ? show_member(root, "env", false) : NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *one = &policy->env[i];
 
 		if (one->value)
-			ret |= json_object_set_new(member(env, "set", false), one->name, text_of(one->value));
+			ret |= json_object_set_new(show_member(env, "set", false), one->name, show_text(one->value));
 		else
-			ret |= json_array_append_new(member(env, "pass", true), json_string(one->name));
+			ret |= json_array_append_new(show_member(env, "pass", true), json_string(one->name));
 	}
 	return ret;
 }
 
-static json_t *time_of(uint64_t ns)
+static json_t *show_time(uint64_t ns)
 {
 	char text[64];
 
-	/* text_duration takes six digits behind the point: of a millisecond, that is all nanoseconds */
+	/* text_duration parses six decimals: milliseconds have all nanoseconds */
 	(void)snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64 "ms", ns / 1000000, ns % 1000000);
 	if (ns % 1000000000 == 0)
 		(void)snprintf(text, sizeof(text), "%" PRIu64 "s", ns / 1000000000);
@@ -130,8 +130,8 @@ static int show_limits(json_t *root, struct policy_limits limits)
 		uint64_t value = *policy_limit_field(&limits, which);
 
 		if (value)
-			ret |= json_object_set_new(member(root, "limits", false), policy_limit_name(which),
-						   policy_limit_is_time(which) ? time_of(value)
+			ret |= json_object_set_new(show_member(root, "limits", false), policy_limit_name(which),
+						   policy_limit_is_time(which) ? show_time(value)
 									       : json_integer((json_int_t)value));
 	}
 	return ret;
@@ -139,7 +139,7 @@ static int show_limits(json_t *root, struct policy_limits limits)
 
 static int show_audit(json_t *root, const struct policy *policy)
 {
-	json_t *object = member(root, "audit", false);
+	json_t *object = show_member(root, "audit", false);
 	int ret = json_object_set_new(object, "allowed", json_boolean(policy->audit_allowed));
 
 	if (policy->audit_compact)
@@ -147,7 +147,7 @@ static int show_audit(json_t *root, const struct policy *policy)
 	if (policy->audit_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
 	if (policy->audit_file)
-		ret |= json_object_set_new(object, "file", text_of(policy->audit_file));
+		ret |= json_object_set_new(object, "file", show_text(policy->audit_file));
 	return ret;
 }
 
@@ -157,7 +157,8 @@ static int show_required(json_t *root, unsigned required)
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (required & LAYER_BIT(layer))
-			ret |= json_array_append_new(member(root, "require", true), json_string(layer_name(layer)));
+			ret |= json_array_append_new(show_member(root, "require", true),
+						     json_string(layer_name(layer)));
 	return ret;
 }
 
@@ -169,11 +170,11 @@ char *policy_show(const struct policy *policy)
 	char *line;
 
 	ret |= json_object_set_new(root, "name", json_string(policy->name));
-	ret |= json_object_set_new(root, "workdir", text_of(policy->workdir));
+	ret |= json_object_set_new(root, "workdir", show_text(policy->workdir));
 	if (policy->user)
 		ret |= json_object_set_new(root, "user", json_string(policy->user));
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (!is_void(policy, &policy->rule[i]))
+		if (!show_is_void(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
 	ret |= show_limits(root, policy->limits);
