@@ -23,6 +23,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/show.c \
 	policy/network/text.c \
 	policy/network/warn.c \
+	policy/parse/compiler.c \
 	policy/parse/errors.c \
 	policy/parse/errors.h \
 	policy/parse/keys.c \
@@ -35,7 +36,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/locate.c \
 	policy/parse/locate.h \
 	policy/parse/net-rule.c \
-	policy/parse/net.h \
 	policy/parse/network.c \
 	policy/parse/parse.c \
 	policy/parse/parser.c \

@@ -1,4 +1,7 @@
-/* The compiled policy from within: built by the files load.c calls, read by decide.c, show.c, explain.c. */
+/*
+ * The compiled policy and the compiler, for policy/ only. load.c calls the steps of compiling in the order below; they
+ * fill struct policy, which is not modified afterwards. Judging (paths/decide.c, network/judge.c) and show.c read it.
+ */
 #ifndef CALLGATE_POLICY_MODEL_H
 #define CALLGATE_POLICY_MODEL_H
 
@@ -15,38 +18,37 @@
 #include "policy/paths/ways.h"
 #include "policy/policy.h"
 
-/* Where a rule's text begins. */
+/* What a rule's path is relative to. */
 enum rule_place {
-	PLACE_HOST,    /* an absolute path: the same name outside and in the view */
+	PLACE_HOST,    /* nothing: an absolute path, the same on the host and in the view */
 	PLACE_WORKDIR, /* @workdir */
-	PLACE_SCRATCH, /* @scratch: has no name in the view */
+	PLACE_SCRATCH, /* @scratch, which has no name in the view */
 };
 
-/* A rule text with its variables replaced. */
+/* A rule's path with its variables expanded. */
 struct expanded {
-	const char *path;  /* absolute and normalised: a name in the view (SCRATCH: a host path); may hold globs */
-	const char *shown; /* the same with @workdir and @scratch kept, for `callgate show` */
+	const char *path;  /* absolute and normalised: in the view (SCRATCH: on the host); may have globs */
+	const char *shown; /* for `callgate show`: the same, but with @workdir and @scratch */
 	enum rule_place place;
 	bool interpreter;  /* from @interpreter */
 };
 
 struct rule {
 	enum rule_kind kind;
-	size_t source;       /* which file: later ones override earlier ones */
-	bool profile;        /* that file is a profile */
+	size_t source;       /* number of its file: later ones override earlier ones */
+	bool profile;        /* the file is a profile */
 	const char *label;   /* "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
 	struct expanded name;
-	/* canonical name in the view of the part without globs; NULL: there is none (leading "**") */
-	const char *literal;
-	uint32_t node;       /* of literal in the tree; TREE_NONE: it is not there for this rule */
-	const char *alias;   /* deny rules: the same part as written, when a symbolic link makes it another name */
-	const char *host;    /* canonical host path of the literal part; NULL: nothing there, the rule grants nothing */
-	const char *pattern; /* what follows the literal part; NULL: the whole subtree */
+	const char *literal; /* canonical path in the view up to the first glob; NULL: a leading "**" */
+	uint32_t node;       /* of literal in the tree; TREE_NONE: this rule is not in the tree */
+	const char *alias;   /* deny rules: literal before symbolic links were resolved, when that differs */
+	const char *host;    /* canonical host path of literal; NULL: no such file, so the rule grants nothing */
+	const char *pattern; /* the rest of the path, a glob; NULL: the whole subtree */
 	struct glob glob;    /* compiled from pattern */
 	struct expanded to;  /* REDIRECT: target; to.path NULL otherwise */
 	const char *content; /* PROVIDE, DECOY */
-	bool overridden;     /* a later file says something else about this very path */
+	bool overridden;     /* a rule of a later file replaces this one */
 };
 
 static inline bool rule_is_deny(const struct rule *rule)
@@ -73,7 +75,7 @@ struct policy {
 	struct rule *rule;
 	size_t rule_count, rule_room;
 	struct tree tree;
-	struct policy_mount *mount; /* has room for one of each rule */
+	struct policy_mount *mount; /* allocated with one item for each rule */
 	size_t mount_count;
 	struct policy_link *link;
 	size_t link_count;
@@ -82,18 +84,18 @@ struct policy {
 	struct policy_limits limits;
 	unsigned required; /* LAYER_BITs */
 	const char *audit_file;
-	const char *user; /* NULL: not said */
+	const char *user; /* NULL: not set */
 	bool audit_allowed, audit_compact, audit_fstat;
 	struct policy_network network;
 	struct policy_way *way;
 	size_t ways;
-	unsigned phases; /* 1 << enum policy_phase: those that some file speaks of */
+	unsigned phases; /* 1 << enum policy_phase: those that some file has rules for */
 	const char **warning;
 	size_t warnings;
 	char sha256[SHA256_HEX_SIZE];
 };
 
-/* What the rules say about one path; see decide.c. */
+/* The rules that match a path; see paths/decide.c. */
 struct finding {
 	unsigned rights;
 	const struct rule *grant[3];   /* the rules that grant READ, WRITE, EXEC */
@@ -104,7 +106,7 @@ struct finding {
 struct finding policy_find(const struct policy *policy, const char *path, size_t len);
 
 struct json_t;
-/* net-show.c: "network" and "secrets" of the effective policy. 0, or not when memory ran out. */
+/* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
 int show_network(struct json_t *root, const struct policy_network *network);
 
 /* ---- compiling: one step each, in this order ---- */
@@ -113,43 +115,47 @@ struct compiler {
 	struct policy *policy;
 	const struct policy_host *host;
 	struct policy_errors *errors;
-	bool failed;    /* a message was due */
+	bool failed;    /* there was an error */
 	bool no_memory;
 };
 
 __attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compiler, const char *where,
 							  const char *format, ...);
-/* The text in the policy's arena, NULL when memory ran out (remembered in the compiler). */
+/* Copies the text to the policy's arena. NULL, and compiler->no_memory, when memory ran out. */
 const char *compiler_keep(struct compiler *compiler, const char *text);
 
-/* ways.c: remembers a host path that a rule or setting names. `where` and `text` (NULL: no memory) are borrowed. */
+/* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text` (NULL: no memory). */
 void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
 
-/* vars.c: what a path rule may hold. */
+/* parse/vars.c: what is allowed in a path. */
 enum vars_flag {
 	VARS_GLOB = 1 << 0,
-	VARS_DEEP = 1 << 1,    /* may begin with "**" and a slash */
+	VARS_DEEP = 1 << 1,    /* may begin with "**" and "/" */
 	VARS_SCRATCH = 1 << 2, /* may begin with @scratch */
 	VARS_WORKDIR = 1 << 3, /* may begin with @workdir */
 	VARS_MANY = 1 << 4,    /* may begin with @interpreter */
 };
 
-/* Replaces variables. Calls take for each path the text stands for; messages for what is wrong. */
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags,
-		 void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx);
-/* Replaces variables in an environment value: parts between ":" may begin with @workdir or @interpreter. */
+typedef void vars_take(struct compiler *compiler, void *ctx, const struct expanded *expanded);
+/* Expands the variables of a path. Calls take for each resulting path: @interpreter may give several, or none. */
+void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		 void *ctx);
+/*
+ * Expands the variables of an environment value: parts between ":" may begin with @workdir or @interpreter. NULL with
+ * a message, or no memory.
+ */
 const char *vars_value(struct compiler *compiler, const struct source_text *text);
 
-/* rules.c: sources to rules with expanded names. */
+/* parse/rules.c: policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
-/* canon.c: literal, alias, host and pattern of each rule. */
+/* paths/canon.c: literal, alias, host and pattern of each rule. */
 void compile_names(struct compiler *compiler);
 /*
- * index.c: the host's name of what a deny rule below the workdir means, when it is not its name in the view: another
- * grant may show the workdir by that name, too. NULL: there is none. Borrows.
+ * paths/index.c: the host path of what a deny rule below the workdir denies, when it differs from the path in the view:
+ * another grant may show it there, too. Else NULL. Borrowed.
  */
 const char *rule_outside(const struct rule *rule);
-/* index.c: the tree of names, before mounts. */
+/* paths/index.c: policy->tree, without mounts. */
 void compile_index(struct compiler *compiler);
 /* mounts.c: mounts and links; marks the remapped mounts in the tree. */
 void compile_mounts(struct compiler *compiler);
@@ -157,7 +163,7 @@ void compile_mounts(struct compiler *compiler);
 void compile_remaps(struct compiler *compiler);
 /* net-compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
-/* settings.c: environment, limits, audit. */
+/* parse/settings.c: environment, limits, audit log, user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 
 #endif

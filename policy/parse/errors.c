@@ -1,3 +1,4 @@
+/* The list of messages about one load. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,11 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 		return;
 	grown = realloc(errors->item, (errors->count + 1) * sizeof(*grown));
 	if (!grown)
-		return; /* the load fails all the same: its result does not rest on the list */
+		return; /* the load fails anyway: callers do not test the list */
 	errors->item = grown;
 	text = grown[errors->count++].text;
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(grown->text), format, args); /* a message that is cut is a message still */
+	(void)vsnprintf(text, sizeof(grown->text), format, args); /* cut when too long */
 	va_end(args);
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)

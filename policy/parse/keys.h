@@ -1,4 +1,4 @@
-/* Every key a policy may have: the one list behind the parser, its messages and the JSON Schema's test. */
+/* The table of all keys of a policy, for the parser, its messages, and the test that policy/schema.json is complete. */
 #ifndef CALLGATE_POLICY_PARSE_KEYS_H
 #define CALLGATE_POLICY_PARSE_KEYS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum key_type {
-	KEY_OBJECT,   /* a section: its members are the rows with this section's name */
+	KEY_OBJECT,   /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
 	KEY_STRING,
 	KEY_PATH,     /* a string: one path */
 	KEY_VERSION,  /* the number 1 */
@@ -17,27 +17,26 @@ enum key_type {
 	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_STRINGS,  /* a list of strings */
 	KEY_PATHS,    /* a list of strings: paths and globs */
-	KEY_OBJECTS,  /* a list of objects: their members are the rows with this section's name and "[]" */
-	KEY_TEXTS,    /* an object with any names and strings as values */
-	/* an object with paths as names; values are strings or objects (rows of section and name with "{}") */
-	KEY_PROVIDES,
+	KEY_OBJECTS,  /* a list of objects; their members are the rows of section NAME[] */
+	KEY_TEXTS,    /* an object of strings, with any names */
+	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
 	KEY_LAYERS,   /* a list of strings: names of policy/parse/layer-names.h */
-	KEY_NETWORK,  /* an object (rows of its name) or "none" */
+	KEY_NETWORK,  /* an object, as KEY_OBJECT, or "none" */
 	KEY_PORTS,    /* a port or a list of ports */
 	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
 	KEY_PROXY,    /* true, false or "env" */
-	KEY_SECRETS,  /* an object with variables as names and objects as values (rows of its name with "{}") */
-	KEY_PHASE,    /* an object: its members are rows of the top, those that policy_key_in_phase tells */
-	KEY_DEFAULT,  /* words, each a list of its own */
+	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
+	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_in_phase is true */
+	KEY_DEFAULT,  /* this and the next two: one of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
-	KEY_LATER,    /* known, but this version does not support it */
+	KEY_LATER,    /* not supported yet */
 	KEY_TYPE_MAX,
 };
 
 enum key_id {
-	KEY_ID_NONE, /* checked only */
+	KEY_ID_NONE, /* the type is checked; the value is not used, or read with its object */
 	KEY_ID_NAME,
 	KEY_ID_EXTENDS,
 	KEY_ID_WORKDIR,
@@ -51,7 +50,7 @@ enum key_id {
 	KEY_ID_EXEC_DENY,
 	KEY_ID_ENV_PASS,
 	KEY_ID_ENV_SET,
-	/* as enum policy_limit */
+	/* in the order of enum policy_limit */
 	KEY_ID_WALL,
 	KEY_ID_CPU,
 	KEY_ID_MEMORY,
@@ -69,7 +68,7 @@ enum key_id {
 	KEY_ID_AUDIT_FSTAT,
 	KEY_ID_REQUIRE,
 	KEY_ID_USER,
-	KEY_ID_NETWORK, /* parse-network.c, by type */
+	KEY_ID_NETWORK, /* read by its type, or with the rule or secret that it belongs to */
 	KEY_ID_PHASE_SETUP,
 	KEY_ID_PHASE_RUN,
 	KEY_ID_NET_EXTENDS,
@@ -86,7 +85,7 @@ struct policy_key {
 	const char *name;
 	enum key_type type;
 	enum key_id id;
-	const char *help;    /* LATER: what it will be */
+	const char *help;    /* one line; LATER: what it will be */
 };
 
 const struct policy_key *policy_keys(size_t *ret_count);
@@ -94,13 +93,13 @@ const struct policy_key *policy_keys(size_t *ret_count);
 /* The row of section and name, or NULL. */
 const struct policy_key *policy_key_find(const char *section, const char *name);
 
-/* Whether a row of the top may be in a phase as well. */
+/* True: a top row that is allowed in a phase, too. */
 bool policy_key_in_phase(const struct policy_key *key);
 
-/* For DEFAULT, PROTO and DNS: the words it may be, NULL-ended; NULL for all other types. */
+/* DEFAULT, PROTO and DNS: the allowed words, NULL-ended. NULL for all other types. */
 const char *const *policy_key_words(enum key_type type);
 
-/* What a value of this type must be, for messages: "a list of paths". */
+/* The values of a type, for messages: "a list of paths". */
 const char *policy_key_expects(enum key_type type);
 
 #endif

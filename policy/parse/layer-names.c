@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* The last one is no layer of its own. */
+/* [LAYER_MAX] stands for all namespaces. NULL-ended. */
 static const char *const names[LAYER_MAX + 2] = {
 	[LAYER_SECCOMP] = "seccomp_notify",
 	[LAYER_NO_NEW_PRIVS] = "no_new_privs",

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static enum policy_limit limit_of(const struct policy_key *key)
+static enum policy_limit parser_limit_of(const struct policy_key *key)
 {
 	return (enum policy_limit)(key->id - KEY_ID_WALL);
 }
@@ -14,7 +14,7 @@ static enum policy_limit limit_of(const struct policy_key *key)
 _Static_assert(KEY_ID_AUDIT_SIZE - KEY_ID_WALL == POLICY_LIMIT_AUDIT, "the two lists have the same order");
 
 /* False with a message. */
-static bool read_value(struct parser *parser, const struct policy_key *key, enum policy_limit which,
+static bool parser_limit_value(struct parser *parser, const struct policy_key *key, enum policy_limit which,
 		       const json_t *value, uint64_t *ret_value)
 {
 	const char *text = json_string_value(value);
@@ -36,10 +36,10 @@ static bool read_value(struct parser *parser, const struct policy_key *key, enum
 void parser_limit(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	struct source *source = parser->source;
-	enum policy_limit which = limit_of(key);
+	enum policy_limit which = parser_limit_of(key);
 	uint64_t read;
 
-	if (!read_value(parser, key, which, value, &read))
+	if (!parser_limit_value(parser, key, which, value, &read))
 		return;
 	*policy_limit_field(&source->limits, which) = read;
 	source->limits_given |= POLICY_LIMIT_BIT(which);
@@ -49,7 +49,7 @@ void parser_process_max(struct parser *parser, const struct policy_key *key, con
 {
 	struct source *source = parser->source;
 
-	if (!read_value(parser, key, POLICY_LIMIT_PIDS, value, &source->process_max))
+	if (!parser_limit_value(parser, key, POLICY_LIMIT_PIDS, value, &source->process_max))
 		return;
 	source->process_max_given = parser_keep_here(parser, "");
 }

@@ -13,7 +13,7 @@ static const enum rule_kind rule_kinds[KEY_ID_MAX] = {
 	[KEY_ID_REDIRECT] = RULE_REDIRECT, [KEY_ID_PROVIDE] = RULE_PROVIDE,
 };
 
-static struct source_rule *add_rule(struct parser *parser, enum key_id id, const char *path)
+static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id, const char *path)
 {
 	struct source_rule *rule;
 
@@ -33,7 +33,7 @@ static struct source_rule *add_rule(struct parser *parser, enum key_id id, const
 	return rule;
 }
 
-static void take_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
+static void lists_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *text;
@@ -41,13 +41,13 @@ static void take_paths(struct parser *parser, const struct policy_key *key, cons
 		parser_push_index(parser, i);
 		text = parser_text(parser, KEY_PATH, json_array_get(list, i));
 		if (text)
-			(void)add_rule(parser, key->id, text); /* no memory is remembered in the parser */
+			(void)lists_add_rule(parser, key->id, text); /* no memory is remembered in the parser */
 		parser_pop(parser);
 	}
 }
 
 /* A member that must be there. */
-static const json_t *require(struct parser *parser, const json_t *object, const char *name)
+static const json_t *lists_require(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
 
@@ -56,7 +56,7 @@ static const json_t *require(struct parser *parser, const json_t *object, const 
 	return value;
 }
 
-static void take_redirect(struct parser *parser, const json_t *object)
+static void lists_redirect(struct parser *parser, const json_t *object)
 {
 	const json_t *from, *to;
 	struct source_rule *rule;
@@ -66,11 +66,11 @@ static void take_redirect(struct parser *parser, const json_t *object)
 		return;
 	}
 	parser_members(parser, "filesystem.redirect[]", object);
-	from = require(parser, object, "from");
-	to = require(parser, object, "to");
+	from = lists_require(parser, object, "from");
+	to = lists_require(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
 		return; /* take_members has said so */
-	rule = add_rule(parser, KEY_ID_REDIRECT, json_string_value(from));
+	rule = lists_add_rule(parser, KEY_ID_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
 	parser_push_name(parser, "to");
@@ -78,17 +78,17 @@ static void take_redirect(struct parser *parser, const json_t *object)
 	parser_pop(parser);
 }
 
-static void take_redirects(struct parser *parser, const json_t *list)
+static void lists_redirects(struct parser *parser, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		parser_push_index(parser, i);
-		take_redirect(parser, json_array_get(list, i));
+		lists_redirect(parser, json_array_get(list, i));
 		parser_pop(parser);
 	}
 }
 
 /* {"from": "file:PATH"}: gives PATH; {"from": "account:passwd"}: gives that; or NULL with a message. */
-static const char *take_provided_file(struct parser *parser, const json_t *object)
+static const char *lists_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char scheme[] = "file:";
 	const json_t *from;
@@ -112,7 +112,7 @@ static const char *take_provided_file(struct parser *parser, const json_t *objec
 	return name + sizeof(scheme) - 1;
 }
 
-static void take_provide(struct parser *parser, const char *path, const json_t *value)
+static void lists_provide(struct parser *parser, const char *path, const json_t *value)
 {
 	bool file = json_is_object(value);
 	const char *content = json_string_value(value);
@@ -127,26 +127,26 @@ static void take_provide(struct parser *parser, const char *path, const json_t *
 		return;
 	}
 	if (file)
-		content = take_provided_file(parser, value);
-	rule = content ? add_rule(parser, KEY_ID_PROVIDE, path) : NULL;
+		content = lists_provided_file(parser, value);
+	rule = content ? lists_add_rule(parser, KEY_ID_PROVIDE, path) : NULL;
 	if (!rule)
 		return;
 	rule->to = (struct source_text){parser_keep(parser, content), rule->path.where};
 	rule->to_file = file;
 }
 
-static void take_provides(struct parser *parser, const json_t *object)
+static void lists_provides(struct parser *parser, const json_t *object)
 {
 	void *at = json_object_iter((json_t *)(uintptr_t)object);
 
 	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
 		parser_push_name(parser, json_object_iter_key(at));
-		take_provide(parser, json_object_iter_key(at), json_object_iter_value(at));
+		lists_provide(parser, json_object_iter_key(at), json_object_iter_value(at));
 		parser_pop(parser);
 	}
 }
 
-static void add_env(struct parser *parser, const char *name, const char *value)
+static void lists_add_env(struct parser *parser, const char *name, const char *value)
 {
 	const char *wrong = source_env_name_error(name, !value);
 	struct source_env *env;
@@ -165,7 +165,7 @@ static void add_env(struct parser *parser, const char *name, const char *value)
 		env->value = (struct source_text){parser_keep(parser, value), env->name.where};
 }
 
-static void take_env_set(struct parser *parser, const json_t *object)
+static void lists_env_set(struct parser *parser, const json_t *object)
 {
 	void *at = json_object_iter((json_t *)(uintptr_t)object);
 
@@ -174,14 +174,14 @@ static void take_env_set(struct parser *parser, const json_t *object)
 
 		parser_push_name(parser, json_object_iter_key(at));
 		if (json_is_string(value))
-			add_env(parser, json_object_iter_key(at), json_string_value(value));
+			lists_add_env(parser, json_object_iter_key(at), json_string_value(value));
 		else
 			parser_fail_type(parser, KEY_STRING, value);
 		parser_pop(parser);
 	}
 }
 
-static void add_name(struct parser *parser, struct source_text **list, size_t *count, const char *name)
+static void lists_add_name(struct parser *parser, struct source_text **list, size_t *count, const char *name)
 {
 	*list = arena_grow(parser->arena, *list, *count, sizeof(**list));
 	if (*list)
@@ -190,7 +190,7 @@ static void add_name(struct parser *parser, struct source_text **list, size_t *c
 		parser->no_memory = true;
 }
 
-static void take_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
+static void lists_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct source *source = parser->source;
 
@@ -200,11 +200,11 @@ static void take_strings(struct parser *parser, const struct policy_key *key, co
 		parser_push_index(parser, i);
 		text = parser_text(parser, KEY_STRING, json_array_get(list, i));
 		if (text && key->id == KEY_ID_ENV_PASS) {
-			add_env(parser, text, NULL);
+			lists_add_env(parser, text, NULL);
 		} else if (text && key->id == KEY_ID_NET_EXTENDS) {
-			add_name(parser, &source->net_extends, &source->net_extends_count, text);
+			lists_add_name(parser, &source->net_extends, &source->net_extends_count, text);
 		} else if (text) {
-			add_name(parser, &source->extends, &source->extends_count, text);
+			lists_add_name(parser, &source->extends, &source->extends_count, text);
 		}
 		parser_pop(parser);
 		if (parser->no_memory)
@@ -212,7 +212,7 @@ static void take_strings(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-static void take_layers(struct parser *parser, const json_t *list)
+static void lists_layers(struct parser *parser, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name, *nearest;
@@ -232,7 +232,7 @@ static void take_layers(struct parser *parser, const json_t *list)
 }
 
 /* A section's name is the path of keys to it. */
-static void take_section(struct parser *parser, const struct policy_key *key, const json_t *object)
+static void lists_section(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	char section[64];
 
@@ -252,19 +252,19 @@ void parser_container(struct parser *parser, const struct policy_key *key, const
 	if (key->id == KEY_ID_NETWORK)
 		return; /* a list of strings of parse-network.c's, which asks for it when it has the rest */
 	if (key->type == KEY_STRINGS)
-		take_strings(parser, key, value);
+		lists_strings(parser, key, value);
 	else if (key->type == KEY_PATHS)
-		take_paths(parser, key, value);
+		lists_paths(parser, key, value);
 	else if (key->type == KEY_OBJECTS && key->id != KEY_ID_REDIRECT)
-		parser_net_objects(parser, key, value);
+		parser_net_rules(parser, key, value);
 	else if (key->type == KEY_OBJECTS)
-		take_redirects(parser, value);
+		lists_redirects(parser, value);
 	else if (key->type == KEY_LAYERS)
-		take_layers(parser, value);
+		lists_layers(parser, value);
 	else if (key->type == KEY_TEXTS)
-		take_env_set(parser, value);
+		lists_env_set(parser, value);
 	else if (key->type == KEY_PROVIDES)
-		take_provides(parser, value);
+		lists_provides(parser, value);
 	else
-		take_section(parser, key, value);
+		lists_section(parser, key, value);
 }

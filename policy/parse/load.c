@@ -1,4 +1,4 @@
-/* Files and what they extend, composed with the command line and compiled. */
+/* Loads files with all that they extend, composes them with the command line, and compiles. Implements policy_load. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +19,17 @@ struct loader {
 	struct compiler compiler;
 	struct source **source; /* parents before children, each file once */
 	size_t count;
-	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded right now, to find circles */
+	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before, to find circles */
 	size_t depth;
-	bool network_only; /* of what is loaded right now; see source->partial */
-	bool peeking;      /* what it provides is not wanted yet: who "account:passwd" is for is not known */
+	bool network_only; /* loading for network.extends: see source.partial */
+	bool peeking;      /* load no provided files: "account:passwd" depends on the user, not known yet */
 };
 
 struct policy_draft {
 	struct loader loader;
 };
 
-static void fail_load(struct loader *loader, const char *where, const char *name, int error)
+static void load_fail(struct loader *loader, const char *where, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
 
@@ -46,7 +46,7 @@ static void fail_load(struct loader *loader, const char *where, const char *name
 		compiler_fail(compiler, where, "cannot read %s: %s", name, strerror(-error));
 }
 
-static void add_source(struct loader *loader, struct source *source)
+static void load_add_source(struct loader *loader, struct source *source)
 {
 	struct arena *arena = &loader->compiler.policy->arena;
 
@@ -57,8 +57,8 @@ static void add_source(struct loader *loader, struct source *source)
 		loader->compiler.no_memory = true;
 }
 
-/* A network that a "none" has made void since is there no more. */
-static bool is_loaded(const struct loader *loader, const char *path)
+/* When only the network is wanted, sources before the last network "none" do not count: it removed theirs. */
+static bool load_has(const struct loader *loader, const char *path)
 {
 	for (size_t i = loader->count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
@@ -71,8 +71,8 @@ static bool is_loaded(const struct loader *loader, const char *path)
 	return false;
 }
 
-/* What network.extends takes of a file: endpoints. Secrets are the whole policy's matter. */
-static void cut_to_network(struct source *source)
+/* network.extends takes only the network, without secrets. */
+static void load_keep_network(struct source *source)
 {
 	struct source_network network = source->network;
 
@@ -81,7 +81,7 @@ static void cut_to_network(struct source *source)
 	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
 }
 
-/* "file:PATH" of a provided file becomes its content. */
+/* Replaces "file:PATH" and "account:…" of provide rules by the content. */
 static void load_provided(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
@@ -100,7 +100,7 @@ static void load_provided(struct loader *loader, struct source *source)
 		}
 		ret = host->load(host->ctx, name, source->path, &text, &path);
 		if (ret < 0)
-			fail_load(loader, rule->to.where, name, ret);
+			load_fail(loader, rule->to.where, name, ret);
 		else if (!text_is_utf8(text, strlen(text)))
 			compiler_fail(&loader->compiler, rule->to.where,
 				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
@@ -127,8 +127,8 @@ static void load_networks(struct loader *loader, const struct source *source)
 	loader->network_only = before;
 }
 
-/* As struct policy_host has it. */
-static bool is_profile(const char *name)
+/* See policy_host.load. */
+static bool load_is_profile(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -147,16 +147,16 @@ static void load_text(struct loader *loader, const char *name, const char *path,
 		compiler->failed = true;
 		return;
 	}
-	source->profile = is_profile(name);
+	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
 	load_parents(loader, source);
 	load_networks(loader, source);
 	loader->depth--;
 	if (loader->network_only)
-		cut_to_network(source);
+		load_keep_network(source);
 	if (!loader->peeking)
 		load_provided(loader, source);
-	add_source(loader, source);
+	load_add_source(loader, source);
 }
 
 static void load_name(struct loader *loader, const char *where, const char *name, const char *from)
@@ -166,7 +166,7 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	int ret = host->load(host->ctx, name, from, &text, &path);
 
 	if (ret < 0) {
-		fail_load(loader, where, name, ret);
+		load_fail(loader, where, name, ret);
 		return;
 	}
 	for (size_t i = 0; i < loader->depth; i++) {
@@ -178,13 +178,13 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	}
 	if (loader->depth == EXTENDS_DEPTH_MAX)
 		compiler_fail(&loader->compiler, where, "more than %d files extend one another", EXTENDS_DEPTH_MAX);
-	else if (!is_loaded(loader, path))
+	else if (!load_has(loader, path))
 		load_text(loader, name, path, text);
 }
 
-/* ---- the workdir's two names ---- */
+/* ---- workdir ---- */
 
-static void take_workdir(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void load_take_workdir(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
 
@@ -195,7 +195,7 @@ static void take_workdir(struct compiler *compiler, void *ctx, const struct expa
 	compiler->policy->workdir = expanded->path;
 }
 
-static void set_workdir(struct loader *loader)
+static void load_set_workdir(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
 	const struct policy_host *host = compiler->host;
@@ -206,18 +206,20 @@ static void set_workdir(struct loader *loader)
 		if (loader->source[i]->workdir.text)
 			named = &loader->source[i]->workdir;
 	compiler->policy->workdir_host = compiler_keep(compiler, host->workdir);
-	vars_expand(compiler, named ? named : &fixed, 0, take_workdir, (void *)(uintptr_t)(named ? named : &fixed));
+	if (!named)
+		named = &fixed;
+	vars_expand(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
 }
 
-/* ---- all of it ---- */
+/* ---- phases, loading ---- */
 
-static void compile(struct loader *loader)
+static void load_compile(struct loader *loader)
 {
 	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
 							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
-	set_workdir(loader);
+	load_set_workdir(loader);
 	if (compiler->failed || compiler->no_memory)
 		return;
 	compile_rules(compiler, loader->source, loader->count);
@@ -230,8 +232,8 @@ static void compile(struct loader *loader)
 }
 
 /*
- * A phase is one more file behind all others. Where it says "none", that is the last word: what the command line allows
- * is for the other phase then, or --allow-host would undo the ratchet for whoever needs it to set up.
+ * Adds the sources of a phase after all files. True: its network is "none". The command line's rules then count for the
+ * other phase only: otherwise --allow-host, given for the setup, would open the network for the program, too.
  */
 static bool load_phase(struct loader *loader, enum policy_phase phase)
 {
@@ -251,30 +253,30 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 		load_provided(loader, source);
 		if (source->network.said != NET_UNSAID)
 			closed = source->network.said == NET_NOTHING;
-		add_source(loader, source);
+		load_add_source(loader, source);
 	}
 	return closed;
 }
 
-static void close_network(struct source *source)
+static void load_drop_network(struct source *source)
 {
 	const struct source_network said = source->network;
 
 	source->network = (struct source_network){.secret = said.secret, .secrets = said.secrets};
 }
 
-/* The last file's name; the command line has none. */
-static const char *name_of(const struct loader *loader)
+/* policy_name() */
+static const char *load_policy_name(const struct loader *loader)
 {
 	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
 
 	return !last ? "command line" : last->name ? last->name : last->label;
 }
 
-/* In the order of the files either way. */
+/* The sources' order is the same whether policy_peek parsed the files or not. */
 static void load_names(struct loader *loader, const char *const *names)
 {
-	if (loader->peeking) { /* they are loaded but for this */
+	if (loader->peeking) { /* parsed by policy_peek: only provided files are missing */
 		loader->peeking = false;
 		for (size_t i = 0; i < loader->count; i++)
 			load_provided(loader, loader->source[i]);
@@ -292,7 +294,7 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 	int ret;
 
 	load_names(loader, names);
-	compiler->policy->name = name_of(loader);
+	compiler->policy->name = load_policy_name(loader);
 	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli || compiler->no_memory)
 		return;
@@ -302,9 +304,9 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 	else if (ret < 0)
 		compiler->failed = true;
 	else if (closed)
-		close_network(source);
+		load_drop_network(source);
 	if (ret == 0)
-		add_source(loader, source);
+		load_add_source(loader, source);
 }
 
 int policy_seal(struct policy *policy)
@@ -317,8 +319,8 @@ int policy_seal(struct policy *policy)
 	return 0;
 }
 
-/* What was peeked at, when that is good; its mistakes are found again, and told, by whoever loads. */
-static struct policy_draft *keep_draft(const struct loader *loader)
+/* NULL when there were errors: policy_load parses again and reports them. */
+static struct policy_draft *load_keep_draft(const struct loader *loader)
 {
 	struct policy_draft *draft =
 		loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
@@ -346,7 +348,7 @@ struct policy_draft *policy_peek(const char *const *names, const struct policy_h
 		user = loader.source[i - 1]->user ? strdup(loader.source[i - 1]->user) : NULL;
 	policy_errors_done(&errors);
 	*ret_user = user;
-	return keep_draft(&loader);
+	return load_keep_draft(&loader);
 }
 
 void policy_draft_free(struct policy_draft *draft)
@@ -357,8 +359,8 @@ void policy_draft_free(struct policy_draft *draft)
 	free(draft);
 }
 
-/* Takes what the draft holds, or begins with nothing. False: no memory. */
-static bool begin(struct loader *loader, struct policy_draft *draft)
+/* Takes the loader out of the draft, or starts an empty one. False: no memory. */
+static bool load_begin(struct loader *loader, struct policy_draft *draft)
 {
 	if (draft && draft->loader.compiler.policy) {
 		*loader = draft->loader;
@@ -375,13 +377,13 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	struct loader loader = {0};
 	int ret = -ENOMEM;
 
-	if (!begin(&loader, cli ? cli->draft : NULL))
+	if (!load_begin(&loader, cli ? cli->draft : NULL))
 		return -ENOMEM;
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
 	load_all(&loader, names, cli);
 	if (!loader.compiler.failed && !loader.compiler.no_memory)
-		compile(&loader);
+		load_compile(&loader);
 	if (loader.compiler.failed && !loader.compiler.no_memory)
 		ret = -EINVAL;
 	else if (!loader.compiler.no_memory)

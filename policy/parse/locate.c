@@ -1,4 +1,4 @@
-/* A scanner for JSON that jansson has accepted already: it only has to find its way, not to judge. */
+/* A scanner for JSON that jansson has accepted: it only finds positions and checks nothing. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,14 +12,14 @@ struct cursor {
 	unsigned line;
 };
 
-static void skip_space(struct cursor *cursor)
+static void locate_skip_space(struct cursor *cursor)
 {
 	for (; *cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r' || *cursor->at == '\n'; cursor->at++)
 		if (*cursor->at == '\n')
 			cursor->line++;
 }
 
-static unsigned hex4(const char *text)
+static unsigned locate_hex4(const char *text)
 {
 	unsigned value = 0;
 
@@ -32,7 +32,7 @@ static unsigned hex4(const char *text)
 }
 
 /* Appends a code point as UTF-8 while it fits. */
-static size_t put_utf8(char *out, size_t len, size_t cap, uint32_t point)
+static size_t locate_put_utf8(char *out, size_t len, size_t cap, uint32_t point)
 {
 	unsigned char byte[4];
 	size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
@@ -48,8 +48,8 @@ static size_t put_utf8(char *out, size_t len, size_t cap, uint32_t point)
 	return len;
 }
 
-/* Moves past an escape (the cursor is on the backslash) and appends what it means. */
-static size_t take_escape(struct cursor *cursor, char *out, size_t len, size_t cap)
+/* Moves past an escape sequence (the cursor is on the backslash) and appends the character. */
+static size_t locate_take_escape(struct cursor *cursor, char *out, size_t len, size_t cap)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	char c = *++cursor->at;
@@ -61,28 +61,28 @@ static size_t take_escape(struct cursor *cursor, char *out, size_t len, size_t c
 	cursor->at++;
 	if (c != 'u') {
 		known = strchr(from, c);
-		return put_utf8(out, len, cap, known ? (unsigned char)to[known - from] : (unsigned char)c);
+		return locate_put_utf8(out, len, cap, known ? (unsigned char)to[known - from] : (unsigned char)c);
 	}
 	if (strlen(cursor->at) < 4)
 		return len;
-	point = hex4(cursor->at);
+	point = locate_hex4(cursor->at);
 	cursor->at += 4;
 	if (point >= 0xd800 && point < 0xdc00 && cursor->at[0] == '\\' && cursor->at[1] == 'u' &&
 	    strlen(cursor->at) >= 6) {
-		point = 0x10000 + ((point - 0xd800) << 10) + (hex4(cursor->at + 2) - 0xdc00);
+		point = 0x10000 + ((point - 0xd800) << 10) + (locate_hex4(cursor->at + 2) - 0xdc00);
 		cursor->at += 6;
 	}
-	return put_utf8(out, len, cap, point & 0x1fffff);
+	return locate_put_utf8(out, len, cap, point & 0x1fffff);
 }
 
-/* Reads a string (the cursor is on its quote); out gets what fits. */
-static void take_string(struct cursor *cursor, char *out, size_t cap)
+/* Moves past a string (the cursor is on its quote) and copies it, cut to `cap` bytes. */
+static void locate_take_string(struct cursor *cursor, char *out, size_t cap)
 {
 	size_t len = 0;
 
 	for (cursor->at++; *cursor->at && *cursor->at != '"';) {
 		if (*cursor->at == '\\') {
-			len = take_escape(cursor, out, len, cap);
+			len = locate_take_escape(cursor, out, len, cap);
 			continue;
 		}
 		if (len + 1 < cap)
@@ -94,8 +94,8 @@ static void take_string(struct cursor *cursor, char *out, size_t cap)
 	out[len] = '\0';
 }
 
-/* Moves past a string: to the quote before which there is an even number of backslashes. */
-static void skip_string(struct cursor *cursor)
+/* Moves past a string. The closing quote is the one after an even number of backslashes. */
+static void locate_skip_string(struct cursor *cursor)
 {
 	const char *begin = cursor->at + 1, *end = begin, *before;
 
@@ -107,18 +107,18 @@ static void skip_string(struct cursor *cursor)
 	cursor->at = *end ? end + 1 : end;
 }
 
-/* Moves past one value, however deep, without recursion. */
-static void skip_value(struct cursor *cursor)
+/* Moves past one value of any depth, without recursion. */
+static void locate_skip_value(struct cursor *cursor)
 {
 	size_t depth = 0;
 
-	skip_space(cursor);
+	locate_skip_space(cursor);
 	do {
 		switch (*cursor->at) {
 		case '\0':
 			return;
 		case '"':
-			skip_string(cursor);
+			locate_skip_string(cursor);
 			break;
 		case '{':
 		case '[':
@@ -134,21 +134,22 @@ static void skip_value(struct cursor *cursor)
 			cursor->at++;
 			break;
 		}
-		/* a number or a word ends where the next mark begins */
+		/* numbers, true, false and null end before a delimiter */
 		if (depth == 0 && (!*cursor->at || strchr(",]} \t\r\n", *cursor->at) || cursor->at[-1] == '"' ||
 				   cursor->at[-1] == '}' || cursor->at[-1] == ']'))
 			return;
-		skip_space(cursor);
+		locate_skip_space(cursor);
 	} while (true);
 }
 
-/* Goes on from the item at `index` of a container to the wanted one's value; memo gets where that begins. */
-static bool find_item(struct cursor *cursor, const struct locate_step *step, size_t index, struct locate_memo *memo)
+/* Moves from the item at `index` of a container to the value of the wanted one, and remembers that in memo. */
+static bool locate_find_item(struct cursor *cursor, const struct locate_step *step, size_t index,
+			     struct locate_memo *memo)
 {
 	char name[512];
 
 	for (;; index++) {
-		skip_space(cursor);
+		locate_skip_space(cursor);
 		if (!*cursor->at || *cursor->at == '}' || *cursor->at == ']')
 			return false;
 		memo->at = cursor->at;
@@ -157,31 +158,31 @@ static bool find_item(struct cursor *cursor, const struct locate_step *step, siz
 		if (step->name) {
 			if (*cursor->at != '"')
 				return false;
-			take_string(cursor, name, sizeof(name));
-			skip_space(cursor);
+			locate_take_string(cursor, name, sizeof(name));
+			locate_skip_space(cursor);
 			if (*cursor->at == ':')
 				cursor->at++;
-			skip_space(cursor);
+			locate_skip_space(cursor);
 		}
 		if (step->name ? strncmp(step->name, name, sizeof(name) - 1) == 0 : index == step->index)
 			return true;
-		skip_value(cursor);
-		skip_space(cursor);
+		locate_skip_value(cursor);
+		locate_skip_space(cursor);
 		if (*cursor->at == ',')
 			cursor->at++;
 	}
 }
 
-/* Moves into a container (the cursor is on its bracket) up to the wanted member's or item's value. */
-static bool enter(struct cursor *cursor, const struct locate_step *step, struct locate_memo *memo)
+/* Moves into a container (the cursor is on its bracket), to the value of the wanted member or item. */
+static bool locate_enter(struct cursor *cursor, const struct locate_step *step, struct locate_memo *memo)
 {
 	if (*cursor->at != (step->name ? '{' : '['))
 		return false;
 	cursor->at++;
-	return find_item(cursor, step, 0, memo);
+	return locate_find_item(cursor, step, 0, memo);
 }
 
-static bool same_parent(const struct locate_path *path, const struct locate_path *parent)
+static bool locate_same_parent(const struct locate_path *path, const struct locate_path *parent)
 {
 	if (path->depth != parent->depth + 1)
 		return false;
@@ -191,14 +192,14 @@ static bool same_parent(const struct locate_path *path, const struct locate_path
 	return true;
 }
 
-/* From where the last search ended, when that is in the same container and not behind. */
-static bool find_next(const struct locate_path *path, struct locate_memo *memo)
+/* Continues the last search when that was in the same container and did not pass the wanted item. */
+static bool locate_find_next(const struct locate_path *path, struct locate_memo *memo)
 {
 	const struct locate_step *step = &path->step[path->depth - 1];
 	struct cursor cursor = {memo->at, memo->line};
 
-	return memo->at && same_parent(path, &memo->parent) && (step->name || step->index >= memo->index) &&
-	       find_item(&cursor, step, memo->index, memo);
+	return memo->at && locate_same_parent(path, &memo->parent) && (step->name || step->index >= memo->index) &&
+	       locate_find_item(&cursor, step, memo->index, memo);
 }
 
 unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
@@ -206,13 +207,13 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
 	struct cursor cursor = {text, 1};
 	unsigned found;
 
-	if (path->depth > 0 && find_next(path, memo))
+	if (path->depth > 0 && locate_find_next(path, memo))
 		return memo->line;
-	skip_space(&cursor);
+	locate_skip_space(&cursor);
 	found = cursor.line;
 	memo->at = NULL;
 	for (size_t i = 0; i < path->depth; i++) {
-		if (!enter(&cursor, &path->step[i], memo)) {
+		if (!locate_enter(&cursor, &path->step[i], memo)) {
 			memo->at = NULL;
 			return found;
 		}
@@ -224,7 +225,7 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
 	return found;
 }
 
-static bool is_plain(const char *name)
+static bool locate_is_plain(const char *name)
 {
 	if (!*name)
 		return false;
@@ -267,7 +268,7 @@ size_t locate_print(const struct locate_path *path, char *out, size_t cap)
 			used = locate_put(out, used, cap, "[");
 			used = locate_put_number(out, used, cap, step->index);
 			used = locate_put(out, used, cap, "]");
-		} else if (is_plain(step->name)) {
+		} else if (locate_is_plain(step->name)) {
 			used = locate_put(out, used, cap, i ? "." : "");
 			used = locate_put(out, used, cap, step->name);
 		} else {

@@ -1,14 +1,14 @@
-/* Where in a JSON text a key stands: jansson keeps no line numbers. */
+/* Finds the line of a key in a JSON text, for messages: jansson keeps no line numbers. Pure. */
 #ifndef CALLGATE_POLICY_PARSE_LOCATE_H
 #define CALLGATE_POLICY_PARSE_LOCATE_H
 
 #include <stddef.h>
 
-/* Deeper than any key of a policy. */
+/* No key of a policy is nested deeper. */
 #define LOCATE_DEPTH_MAX 8
 
 struct locate_step {
-	const char *name; /* of an object's member; NULL: an array's item */
+	const char *name; /* of a member of an object; NULL: an item of an array */
 	size_t index;     /* of the item */
 };
 
@@ -17,30 +17,30 @@ struct locate_path {
 	size_t depth;
 };
 
-/* Where the last search ended, for the next one in the same container: items are asked for one after the other. */
+/*
+ * Where the last search ended. The next one in the same container continues there: items are looked up in order. Starts
+ * zero-initialised.
+ */
 struct locate_memo {
 	struct locate_path parent;
 	size_t index;
 	unsigned line;
-	const char *at; /* of the item; NULL: nothing was found yet */
+	const char *at; /* start of the item; NULL: nothing found yet */
 };
 
 /*
- * The line (from 1) of the member or item the path leads to; of the deepest step that exists when it does not lead to
- * the end. The text must be valid JSON, and the same with the same memo; so must what the names of the steps point to.
+ * The line, from 1, of a member or item; when that does not exist, of the deepest step that does. The text must be
+ * valid JSON. One memo is for one text; the names of earlier paths must still be allocated.
  */
 unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
 /*
- * Writes the path as messages show it: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut when it does not fit.
+ * Writes the path as in messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with the NUL.
  * Returns its length.
  */
 size_t locate_print(const struct locate_path *path, char *out, size_t cap);
 
-/*
- * Write behind the `used` bytes of out what fits there beside a NUL, which is the caller's, and return how many there
- * are.
- */
+/* Append to the `used` bytes of out what fits in cap - 1 bytes; write no NUL. Return the new length. */
 size_t locate_put(char *out, size_t used, size_t cap, const char *text);
 size_t locate_put_number(char *out, size_t used, size_t cap, size_t number);
 

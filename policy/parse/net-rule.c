@@ -1,35 +1,81 @@
-/* One rule of network.allow: its members are checked by their keys already, here they get their meaning. */
+/* The lists network.allow and network.deny. parser_members has checked the types of a rule's members. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/parse/net.h"
+#include "policy/parse/parser.h"
 
 #include "base/banned.h"
 
-const char *parser_label(struct parser *parser, const char *detail)
-{
-	char key[PARSER_WHERE_MAX];
-	const char *label;
+/* ---- host and port ---- */
 
-	(void)locate_print(&parser->at, key, sizeof(key));
-	label = arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
-			     detail ? detail : "");
-	if (!label)
+/* The host pattern in the arena; NULL: missing or wrong, with a message. */
+static const char *net_rule_host(struct parser *parser, const json_t *object)
+{
+	const json_t *value = json_object_get(object, "host");
+	const char *text = json_string_value(value), *why, *kept = NULL;
+	char pattern[NET_HOST_MAX];
+
+	if (!value)
+		parser_fail(parser, "lacks \"host\"; write {\"host\": \"api.example.com\"}");
+	if (!text || !*text)
+		return NULL; /* there was a message */
+	parser_push_name(parser, "host");
+	if (net_pattern_parse(text, pattern, &why) < 0)
+		parser_fail(parser, "\"%s\" %s", text, why);
+	else
+		kept = parser_keep(parser, pattern);
+	parser_pop(parser);
+	return kept;
+}
+
+static bool net_rule_port(struct parser *parser, const json_t *value, uint16_t *ret_port)
+{
+	json_int_t number = json_integer_value(value);
+
+	if (json_is_integer(value) && number >= 1 && number <= 65535) {
+		*ret_port = (uint16_t)number;
+		return true;
+	}
+	parser_fail(parser, "must be a port from 1 to 65535, or a list of them");
+	return false;
+}
+
+/* A port or a list of ports. False with a message, and *ret_count is 0. */
+static bool net_rule_ports(struct parser *parser, const json_t *value, const uint16_t **ret_port, size_t *ret_count)
+{
+	size_t count = json_is_array(value) ? json_array_size(value) : 1;
+	uint16_t *port = arena_alloc(parser->arena, (count ? count : 1) * sizeof(*port));
+	bool good = count > 0 && count <= NET_PORTS_MAX;
+
+	if (!port) {
 		parser->no_memory = true;
-	return label;
+		return false;
+	}
+	if (!good)
+		parser_fail(parser, "must be a port or a list of 1 to %d ports", NET_PORTS_MAX);
+	for (size_t i = 0; good && i < count; i++) {
+		if (json_is_array(value))
+			parser_push_index(parser, i);
+		good = net_rule_port(parser, json_is_array(value) ? json_array_get(value, i) : value, &port[i]);
+		if (json_is_array(value))
+			parser_pop(parser);
+	}
+	*ret_port = port;
+	*ret_count = good ? count : 0;
+	return good;
 }
 
 /* ---- protocol and ports ---- */
 
-static bool is_said(const json_t *object, const char *name)
+static bool net_rule_has(const json_t *object, const char *name)
 {
 	return json_object_get(object, name) != NULL;
 }
 
-static enum net_proto proto_of(const char *name)
+static enum net_proto net_rule_proto(const char *name)
 {
 	enum net_proto proto = 0;
 
@@ -39,7 +85,7 @@ static enum net_proto proto_of(const char *name)
 }
 
 /* Which protocol the ports usually have, all of them. */
-static bool guess_proto(struct parser *parser, struct net_rule *rule)
+static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_port_proto(rule->port[0]);
 	for (size_t i = 1; i < rule->ports; i++) {
@@ -54,15 +100,15 @@ static bool guess_proto(struct parser *parser, struct net_rule *rule)
 	return true;
 }
 
-static bool take_ports(struct parser *parser, const json_t *object, struct net_rule *rule)
+static bool net_rule_endpoint(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	static const uint16_t usual[NET_PROTO_MAX] = {[NET_HTTPS] = 443, [NET_HTTP] = 80};
-	enum net_proto proto = proto_of(json_string_value(json_object_get(object, "proto")));
+	enum net_proto proto = net_rule_proto(json_string_value(json_object_get(object, "proto")));
 	bool good;
 
-	if (is_said(object, "proto") && proto == NET_PROTO_MAX)
+	if (net_rule_has(object, "proto") && proto == NET_PROTO_MAX)
 		return false; /* a message is there */
-	if (!is_said(object, "port")) {
+	if (!net_rule_has(object, "port")) {
 		rule->proto = proto == NET_PROTO_MAX ? NET_HTTPS : proto;
 		rule->port = &usual[rule->proto];
 		rule->ports = 1;
@@ -73,17 +119,17 @@ static bool take_ports(struct parser *parser, const json_t *object, struct net_r
 		return false;
 	}
 	parser_push_name(parser, "port");
-	good = parser_ports(parser, json_object_get(object, "port"), &rule->port, &rule->ports);
+	good = net_rule_ports(parser, json_object_get(object, "port"), &rule->port, &rule->ports);
 	parser_pop(parser);
 	if (!good)
 		return false;
 	rule->proto = proto;
-	return proto != NET_PROTO_MAX || guess_proto(parser, rule);
+	return proto != NET_PROTO_MAX || net_rule_guess_proto(parser, rule);
 }
 
 /* ---- http, credential ---- */
 
-static void take_http(struct parser *parser, const json_t *list, struct net_rule *rule)
+static void net_rule_http(struct parser *parser, const json_t *list, struct net_rule *rule)
 {
 	size_t count = json_array_size(list);
 	struct net_http_rule *http;
@@ -115,7 +161,7 @@ static void take_http(struct parser *parser, const json_t *list, struct net_rule
 	rule->http_count = http ? count : 0;
 }
 
-static void take_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
+static void net_rule_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *header = json_string_value(json_object_get(object, "header"));
 	const char *value = json_string_value(json_object_get(object, "value"));
@@ -123,9 +169,9 @@ static void take_credential(struct parser *parser, const json_t *object, struct 
 
 	if (!json_is_object(object))
 		return;
-	if (!is_said(object, "header") || !is_said(object, "value")) {
+	if (!net_rule_has(object, "header") || !net_rule_has(object, "value")) {
 		parser_fail(parser, "lacks \"%s\"; write {\"header\": \"Authorization\", \"value\": \"Bearer {NAME}\"}",
-			    is_said(object, "header") ? "value" : "header");
+			    net_rule_has(object, "header") ? "value" : "header");
 		return;
 	}
 	if (!header || !value || !*header || !*value)
@@ -141,7 +187,7 @@ static void take_credential(struct parser *parser, const json_t *object, struct 
 
 /* ---- budget ---- */
 
-static bool parse_amount(const json_t *value, bool bytes, uint64_t *ret)
+static bool net_rule_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
 	const char *text = json_string_value(value);
 	char number[32];
@@ -158,7 +204,7 @@ static bool parse_amount(const json_t *value, bool bytes, uint64_t *ret)
 	       *ret <= UINT64_C(1) << 60;
 }
 
-static void take_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
+static void net_rule_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
 {
 	const struct {
 		const char *name;
@@ -176,7 +222,7 @@ static void take_budget(struct parser *parser, const json_t *object, struct net_
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
 		const json_t *value = json_object_get(object, amounts[i].name);
 
-		if (!value || parse_amount(value, amounts[i].bytes, amounts[i].field))
+		if (!value || net_rule_amount(value, amounts[i].bytes, amounts[i].field))
 			continue;
 		parser_push_name(parser, amounts[i].name);
 		parser_fail(parser, "must be %s", policy_key_expects(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
@@ -186,22 +232,22 @@ static void take_budget(struct parser *parser, const json_t *object, struct net_
 
 /* ---- all of it ---- */
 
-static void take_members(struct parser *parser, const json_t *object, struct net_rule *rule)
+static void net_rule_members(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 	const char *dns = json_string_value(json_object_get(object, "dns"));
 
-	if (is_said(object, "http")) {
+	if (net_rule_has(object, "http")) {
 		parser_push_name(parser, "http");
-		take_http(parser, json_object_get(object, "http"), rule);
+		net_rule_http(parser, json_object_get(object, "http"), rule);
 		parser_pop(parser);
 	}
-	if (is_said(object, "credential")) {
+	if (net_rule_has(object, "credential")) {
 		parser_push_name(parser, "credential");
-		take_credential(parser, json_object_get(object, "credential"), rule);
+		net_rule_credential(parser, json_object_get(object, "credential"), rule);
 		parser_pop(parser);
 	}
-	take_budget(parser, object, &rule->budget);
+	net_rule_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;
 	rule->any_body = json_is_true(json_object_get(object, "any_body"));
@@ -209,15 +255,15 @@ static void take_members(struct parser *parser, const json_t *object, struct net
 		rule->reason = parser_keep(parser, reason);
 }
 
-void parser_net_rule(struct parser *parser, const json_t *object)
+static void net_rule_allow(struct parser *parser, const json_t *object)
 {
 	struct source_network *network = &parser->source->network;
-	struct net_rule rule = {.host = parser_pattern(parser, object, "host")};
-	bool good = take_ports(parser, object, &rule), failed = parser->failed;
+	struct net_rule rule = {.host = net_rule_host(parser, object)};
+	bool good = net_rule_endpoint(parser, object, &rule), failed = parser->failed;
 	char why[256], detail[NET_HOST_MAX + 8];
 
 	parser->failed = false;
-	take_members(parser, object, &rule);
+	net_rule_members(parser, object, &rule);
 	good = good && !parser->failed;
 	parser->failed |= failed;
 	if (!rule.host || !good || parser->no_memory)
@@ -232,4 +278,54 @@ void parser_net_rule(struct parser *parser, const json_t *object)
 		parser->no_memory = true;
 	else
 		network->rule[network->rules++] = (struct net_written_rule){rule, parser_keep_here(parser, "").where};
+}
+
+/* ---- deny ---- */
+
+static void net_rule_deny(struct parser *parser, const json_t *object)
+{
+	struct source_network *network = &parser->source->network;
+	const json_t *port = json_object_get(object, "port");
+	struct net_deny deny = {.host = net_rule_host(parser, object)};
+	const char *reason = json_string_value(json_object_get(object, "reason"));
+
+	if (port) {
+		parser_push_name(parser, "port");
+		(void)net_rule_ports(parser, port, &deny.port, &deny.ports); /* the parser remembers a failure */
+		parser_pop(parser);
+	}
+	if (reason)
+		deny.reason = parser_keep(parser, reason);
+	if (!deny.host)
+		return;
+	deny.label = parser_label(parser, deny.host);
+	network->deny = arena_grow(parser->arena, network->deny, network->denies, sizeof(*network->deny));
+	if (network->deny)
+		network->deny[network->denies++] = deny;
+	else
+		parser->no_memory = true;
+}
+
+/* ---- the lists ---- */
+
+void parser_net_rules(struct parser *parser, const struct policy_key *key, const json_t *list)
+{
+	bool allow = key->id == KEY_ID_NET_ALLOW;
+
+	for (size_t i = 0; i < json_array_size(list) && !parser->no_memory; i++) {
+		const json_t *object = json_array_get(list, i);
+
+		parser_push_index(parser, i);
+		if (i == NET_RULES_MAX)
+			parser_fail(parser, "more than %d rules in one list; use wildcards", NET_RULES_MAX);
+		else if (!json_is_object(object))
+			parser_fail_type(parser, KEY_OBJECT, object);
+		else
+			parser_members(parser, allow ? "network.allow[]" : "network.deny[]", object);
+		if (i < NET_RULES_MAX && json_is_object(object))
+			(allow ? net_rule_allow : net_rule_deny)(parser, object);
+		parser_pop(parser);
+		if (i == NET_RULES_MAX)
+			return;
+	}
 }

@@ -1,11 +1,15 @@
+/* Position, messages and copies of one parser; members of objects against the table of keys. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
 #include "base/banned.h"
+
+#define NAMES_MAX 64
 
 void parser_push_name(struct parser *parser, const char *name)
 {
@@ -23,7 +27,7 @@ void parser_pop(struct parser *parser)
 }
 
 /* "file:line: key", or "file:line" at the top. Returns its length. */
-static size_t print_where(struct parser *parser, char *out, size_t cap)
+static size_t parser_print_where(struct parser *parser, char *out, size_t cap)
 {
 	size_t used = locate_put(out, 0, cap, parser->source->path);
 
@@ -48,7 +52,7 @@ void parser_fail(struct parser *parser, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	(void)print_where(parser, where, sizeof(where));
+	(void)parser_print_where(parser, where, sizeof(where));
 	policy_errors_add(parser->errors, "%s: %s", where, message);
 	parser->failed = true;
 }
@@ -76,7 +80,7 @@ const char *parser_keep(struct parser *parser, const char *text)
 struct source_text parser_keep_here(struct parser *parser, const char *text)
 {
 	char where[2 * PARSER_WHERE_MAX];
-	size_t len = print_where(parser, where, sizeof(where));
+	size_t len = parser_print_where(parser, where, sizeof(where));
 	struct source_text here = {parser_keep(parser, text), arena_dupn(parser->arena, where, len)};
 
 	if (!here.where)
@@ -109,4 +113,53 @@ const char *parser_text(struct parser *parser, enum key_type type, const json_t 
 		return NULL;
 	}
 	return json_string_value(value);
+}
+
+const char *parser_label(struct parser *parser, const char *detail)
+{
+	char key[PARSER_WHERE_MAX];
+	const char *label;
+
+	(void)locate_print(&parser->at, key, sizeof(key));
+	label = arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
+			     detail ? detail : "");
+	if (!label)
+		parser->no_memory = true;
+	return label;
+}
+
+static void parser_fail_unknown(struct parser *parser, const char *section, const char *name)
+{
+	const char *names[NAMES_MAX + 1] = {NULL}, *nearest;
+	size_t count, used = 0;
+	const struct policy_key *keys = policy_keys(&count);
+
+	for (size_t i = 0; i < count && used < NAMES_MAX; i++)
+		if (strcmp(keys[i].section, section) == 0)
+			names[used++] = keys[i].name;
+	nearest = text_nearest(name, names);
+	if (nearest)
+		parser_fail(parser, "unknown key; did you mean \"%s\"?", nearest);
+	else
+		parser_fail(parser, "unknown key; see callgate-policy(5) for the keys known here");
+}
+
+void parser_members(struct parser *parser, const char *section, const json_t *object)
+{
+	void *at = json_object_iter((json_t *)(uintptr_t)object); /* reads only: jansson lacks a const iterator */
+
+	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+		const char *name = json_object_iter_key(at);
+		const struct policy_key *key = policy_key_find(section, name);
+
+		parser_push_name(parser, name);
+		if (!key)
+			parser_fail_unknown(parser, section, name);
+		else if (parser->in_phase && !*section && !policy_key_in_phase(key))
+			parser_fail(parser, "is for the whole policy; a phase has filesystem, exec, env, limits, "
+					    "process, network and require");
+		else
+			parser->take_value(parser, key, json_object_iter_value(at));
+		parser_pop(parser);
+	}
 }

@@ -1,11 +1,11 @@
 /* The section "secrets": what they are taken from, and the hosts that may get them. */
 #include <string.h>
 
-#include "policy/parse/net.h"
+#include "policy/parse/parser.h"
 
 #include "base/banned.h"
 
-static const char *const *take_hosts(struct parser *parser, const json_t *list)
+static const char *const *secrets_hosts(struct parser *parser, const json_t *list)
 {
 	size_t count = json_array_size(list);
 	const char **host = arena_alloc(parser->arena, (count + 1) * sizeof(*host)), *why;
@@ -27,7 +27,7 @@ static const char *const *take_hosts(struct parser *parser, const json_t *list)
 	return host;
 }
 
-static void take_secret(struct parser *parser, const char *name, const json_t *object)
+static void secrets_add(struct parser *parser, const char *name, const json_t *object)
 {
 	struct source_network *network = &parser->source->network;
 	const char *from = json_string_value(json_object_get(object, "from")), *why;
@@ -48,7 +48,7 @@ static void take_secret(struct parser *parser, const char *name, const json_t *o
 	secret.secret.name = parser_keep(parser, name);
 	secret.secret.from = parser_keep(parser, from);
 	parser_push_name(parser, "hosts");
-	secret.secret.hosts = take_hosts(parser, hosts);
+	secret.secret.hosts = secrets_hosts(parser, hosts);
 	parser_pop(parser);
 	network->secret = arena_grow(parser->arena, network->secret, network->secrets, sizeof(*network->secret));
 	if (network->secret)
@@ -61,13 +61,15 @@ void parser_secrets(struct parser *parser, const json_t *object)
 {
 	void *at = json_object_iter((json_t *)(uintptr_t)object);
 
+	if (!json_is_object(object))
+		parser_fail_type(parser, KEY_SECRETS, object);
 	for (; at && !parser->no_memory; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
 		const json_t *value = json_object_iter_value(at);
 
 		parser_push_name(parser, json_object_iter_key(at));
 		if (json_is_object(value)) {
 			parser_members(parser, "secrets{}", value);
-			take_secret(parser, json_object_iter_key(at), value);
+			secrets_add(parser, json_object_iter_key(at), value);
 		} else {
 			parser_fail_type(parser, KEY_OBJECT, value);
 		}

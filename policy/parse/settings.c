@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static struct policy_env *find_env(struct policy *policy, const char *name)
+static struct policy_env *settings_find_env(struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->env_count; i++)
 		if (strcmp(policy->env[i].name, name) == 0)
@@ -15,10 +15,10 @@ static struct policy_env *find_env(struct policy *policy, const char *name)
 	return NULL;
 }
 
-static void take_env(struct compiler *compiler, const struct source_env *from)
+static void settings_env(struct compiler *compiler, const struct source_env *from)
 {
 	struct policy *policy = compiler->policy;
-	struct policy_env *env = find_env(policy, from->name.text);
+	struct policy_env *env = settings_find_env(policy, from->name.text);
 	const char *value = from->value.text;
 
 	if (value && !from->literal) {
@@ -38,14 +38,14 @@ static void take_env(struct compiler *compiler, const struct source_env *from)
 	*env = (struct policy_env){from->name.text, value};
 }
 
-static void take_limits(struct policy_limits *limits, struct source *source)
+static void settings_limits(struct policy_limits *limits, struct source *source)
 {
 	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
 		if (source->limits_given & POLICY_LIMIT_BIT(which))
 			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
 }
 
-static void take_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void settings_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
 
@@ -65,8 +65,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 	policy->audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
-			take_env(compiler, &sources[i]->env[j]);
-		take_limits(&policy->limits, sources[i]);
+			settings_env(compiler, &sources[i]->env[j]);
+		settings_limits(&policy->limits, sources[i]);
 		policy->required |= sources[i]->required;
 		if (sources[i]->has_audit_allowed)
 			policy->audit_allowed = sources[i]->audit_allowed;
@@ -80,5 +80,5 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			file = &sources[i]->audit_file;
 	}
 	if (file)
-		vars_expand(compiler, file, 0, take_audit_file, (void *)(uintptr_t)file);
+		vars_expand(compiler, file, 0, settings_audit_file, (void *)(uintptr_t)file);
 }

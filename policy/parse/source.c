@@ -1,4 +1,4 @@
-/* Building and checking a source; the command line as one. */
+/* Builds and checks sources; makes one of the command line. */
 #include <errno.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ const char *source_env_name_error(const char *name, bool pass)
 
 /* ---- the command line ---- */
 
-static int add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
+static int source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
 		      const char *const *paths, struct policy_errors *errors)
 {
 	int ret = 0;
@@ -67,8 +67,9 @@ static int add_grants(struct arena *arena, struct source *source, enum rule_kind
 	return ret;
 }
 
-/* NAME or NAME=VALUE; the last one for a name holds. */
-static int add_env(struct arena *arena, struct source *source, const char *text, struct policy_errors *errors)
+/* NAME or NAME=VALUE; the last one of a name is used. */
+static int source_add_cli_env(struct arena *arena, struct source *source, const char *text,
+			      struct policy_errors *errors)
 {
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
@@ -105,13 +106,13 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 	} lists[] = {{RULE_READ, "-r", cli->read}, {RULE_WRITE, "-W", cli->write}, {RULE_EXEC, "-x", cli->exec}};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		ret = add_grants(arena, source, lists[i].kind, lists[i].option, lists[i].paths, errors);
+		ret = source_add_grants(arena, source, lists[i].kind, lists[i].option, lists[i].paths, errors);
 		if (ret == -ENOMEM)
 			return ret;
 		bad |= ret;
 	}
 	for (const char *const *env = cli->env; env && *env; env++) {
-		ret = add_env(arena, source, *env, errors);
+		ret = source_add_cli_env(arena, source, *env, errors);
 		if (ret == -ENOMEM)
 			return ret;
 		bad |= ret;
@@ -147,8 +148,8 @@ const char *policy_user_error(const char *text)
 
 /* ---- contradictions ---- */
 
-/* Equal but for slashes that say nothing. */
-static bool same_path(const char *a, const char *b)
+/* Equal, apart from redundant slashes. */
+static bool source_same_path(const char *a, const char *b)
 {
 	for (;; a++, b++) {
 		while (a[0] == '/' && (a[1] == '/' || !a[1]))
@@ -166,8 +167,8 @@ static bool same_path(const char *a, const char *b)
 #define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC))
 #define MADE (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
 
-/* What two rules of one file on the same path contradict each other in; NULL when they go together. */
-static const char *contradiction(enum rule_kind a, enum rule_kind b)
+/* Why one file may not have rules of both kinds for the same path; NULL when it may. */
+static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 {
 	unsigned both = BIT(a) | BIT(b);
 
@@ -182,24 +183,24 @@ static const char *contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
-/* With which kinds a rule can contradict itself: most pairs of rules are of two that go together. */
-static unsigned contradicted_by(enum rule_kind kind)
+/* The kinds that contradict `kind`: with them most pairs of rules need no comparing of paths. */
+static unsigned source_contradicted_by(enum rule_kind kind)
 {
 	unsigned kinds = 0;
 
 	for (enum rule_kind other = 0; other < RULE_MAX; other++)
-		if (contradiction(other, kind))
+		if (source_contradiction(other, kind))
 			kinds |= BIT(other);
 	return kinds;
 }
 
-static bool check_rules(const struct source *source, struct policy_errors *errors)
+static bool source_check_rules(const struct source *source, struct policy_errors *errors)
 {
-	unsigned against[RULE_MAX], before = 0; /* kinds of the rules before */
+	unsigned against[RULE_MAX], before = 0; /* bits of the kinds of earlier rules */
 	bool good = true;
 
 	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
-		against[kind] = contradicted_by(kind);
+		against[kind] = source_contradicted_by(kind);
 	for (size_t i = 0; i < source->rule_count; i++) {
 		const struct source_rule *b = &source->rule[i];
 		bool some = against[b->kind] & before;
@@ -209,9 +210,9 @@ static bool check_rules(const struct source *source, struct policy_errors *error
 			const struct source_rule *a = &source->rule[j];
 			const char *what;
 
-			if (!(against[b->kind] & BIT(a->kind)) || !same_path(a->path.text, b->path.text))
+			if (!(against[b->kind] & BIT(a->kind)) || !source_same_path(a->path.text, b->path.text))
 				continue;
-			what = contradiction(a->kind, b->kind);
+			what = source_contradiction(a->kind, b->kind);
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
 			good = false;
@@ -220,7 +221,7 @@ static bool check_rules(const struct source *source, struct policy_errors *error
 	return good;
 }
 
-static bool check_env(const struct source *source, struct policy_errors *errors)
+static bool source_check_env(const struct source *source, struct policy_errors *errors)
 {
 	bool good = true;
 
@@ -240,7 +241,7 @@ static bool check_env(const struct source *source, struct policy_errors *errors)
 
 bool source_check(const struct source *source, struct policy_errors *errors)
 {
-	bool rules = check_rules(source, errors);
+	bool rules = source_check_rules(source, errors);
 
-	return check_env(source, errors) && rules;
+	return source_check_env(source, errors) && rules;
 }

@@ -1,4 +1,7 @@
-/* One policy file as it was written: read by parse.c, composed by load.c. Everything lives in the policy's arena. */
+/*
+ * The content of one policy file or of the command line, before composing: variables are not expanded, paths are not
+ * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena.
+ */
 #ifndef CALLGATE_POLICY_PARSE_SOURCE_H
 #define CALLGATE_POLICY_PARSE_SOURCE_H
 
@@ -10,7 +13,7 @@
 #include "policy/network/network.h"
 #include "policy/policy.h"
 
-/* Comparing every rule with every other must stay quick. */
+/* Per file: rules are compared in pairs. */
 #define SOURCE_RULES_MAX 4096
 
 enum rule_kind {
@@ -25,7 +28,7 @@ enum rule_kind {
 	RULE_MAX,
 };
 
-/* A piece of text with the place it stands at: "file:line: key". */
+/* A text and its position for messages: "file:line: key". */
 struct source_text {
 	const char *text;
 	const char *where;
@@ -34,31 +37,31 @@ struct source_text {
 struct source_rule {
 	enum rule_kind kind;
 	struct source_text path; /* REDIRECT: "from" */
-	struct source_text to;   /* REDIRECT: "to"; PROVIDE: the content, or with `to_file` the name of a file */
+	struct source_text to;   /* REDIRECT: "to"; PROVIDE: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
 	const char *key;         /* "filesystem.read[1]" */
 };
 
 struct source_env {
 	struct source_text name;
-	struct source_text value; /* text NULL: pass */
-	bool literal;             /* from the command line, where the shell replaced variables already */
+	struct source_text value; /* text NULL: pass the user's value */
+	bool literal;             /* of the command line: the shell has expanded variables */
 };
 
 struct source {
 	const char *path;  /* for messages */
-	const char *label; /* for rule texts: the last component of path */
-	const char *name;  /* NULL: not said */
+	const char *label; /* of its rules in records: the last component of path */
+	const char *name;  /* NULL: not set */
 	struct source_text workdir;
 	struct source_text audit_file;
-	const char *user; /* NULL: not said */
+	const char *user; /* NULL: not set */
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
-	bool profile;                    /* named as one, so not the user's own words */
-	bool partial;                    /* of the file only the network is here */
-	struct source *phase[POLICY_PHASE_MAX]; /* NULL: says nothing of it */
+	bool profile;                    /* a profile, not a file of the user */
+	bool partial;                    /* loaded for network.extends: only the network is kept */
+	struct source *phase[POLICY_PHASE_MAX]; /* members of "phases"; NULL: not there */
 	struct source_rule *rule;
 	size_t rule_count;
 	struct source_env *env;
@@ -67,35 +70,35 @@ struct source {
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
 	uint64_t process_max;
-	struct source_text process_max_given; /* where NULL: it was not */
+	struct source_text process_max_given; /* where NULL: it was not given */
 	bool audit_allowed, audit_compact, audit_fstat;
 	unsigned required; /* LAYER_BITs */
 	struct source_network network;
 };
 
 /*
- * Reads a policy's text. Every mistake becomes a message. 0 with a source in the arena, -EINVAL with messages, -ENOMEM.
- * The text is not needed afterwards.
+ * Parses a policy's text, which is not needed afterwards. 0 with a source in the arena, -EINVAL with a message for each
+ * error, -ENOMEM. Not thread-safe: see parse_malloc.
  */
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source);
 
-/* The command line as a source named "command line". 0, -EINVAL with messages, -ENOMEM. */
+/* The same for the command line, as a source named "command line". */
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
 
-/* net-cli.c: what the command line says of the network, into its source. 0, -EINVAL with messages, -ENOMEM. */
+/* network/cli.c: adds the command line's network rules and secrets. 0, -EINVAL with messages, -ENOMEM. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 			    struct source *source);
 
-/* Shared by both: append to the source's lists. NULL when memory ran out. */
+/* Append to the source's lists. NULL when memory ran out. */
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);
 struct source_env *source_add_env(struct arena *arena, struct source *source);
 
-/* What is wrong with an environment variable's name, or NULL. `pass` permits a trailing "*". */
+/* A message about an environment variable's name, static; NULL: it is correct. `pass`: a trailing "*" is allowed. */
 const char *source_env_name_error(const char *name, bool pass);
 
-/* Contradictions within one source: a message for each. True when there is none. */
+/* False, with messages, when rules or variables of one source contradict each other. */
 bool source_check(const struct source *source, struct policy_errors *errors);
 
 #endif

@@ -1,4 +1,4 @@
-/* Variables in rule texts: @workdir @scratch @interpreter ~ ${NAME}; and the checks on what they give. */
+/* Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,17 +11,17 @@
 
 #include "base/banned.h"
 
-#define NAME_BYTES_MAX 255 /* NAME_MAX of every file system there is */
+#define NAME_BYTES_MAX 255 /* NAME_MAX of all file systems */
 
-/* What JSON, and with it `callgate show`, can hold. */
-static bool is_utf8(const char *text)
+/* JSON, and so `callgate show`, can only hold UTF-8. */
+static bool vars_is_utf8(const char *text)
 {
 	return text_is_utf8(text, strlen(text));
 }
 
 /* ---- ${NAME} ---- */
 
-static const char *variable(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
+static const char *vars_lookup(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
 {
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
@@ -30,15 +30,15 @@ static const char *variable(struct compiler *compiler, const struct source_text 
 	else if (path && strchr(value, '*'))
 		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\" in it, which would be a glob",
 			      name);
-	else if (!is_utf8(value))
+	else if (!vars_is_utf8(value))
 		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
 	else
 		return value;
 	return NULL;
 }
 
-/* Replaces every ${NAME}. NULL with a message when one cannot be. */
-static char *replace_env(struct compiler *compiler, const struct source_text *text, const char *from, bool path)
+/* Replaces every ${NAME}. Owned by the caller; NULL with a message when one has no value. */
+static char *vars_replace_env(struct compiler *compiler, const struct source_text *text, const char *from, bool path)
 {
 	_cleanup_buf_ struct buf out = {0};
 	const char *open, *close;
@@ -48,7 +48,7 @@ static char *replace_env(struct compiler *compiler, const struct source_text *te
 		const char *value;
 		char name[128];
 
-		if (open > from && open[-1] == '$') { /* "$${" stands for "${" itself */
+		if (open > from && open[-1] == '$') { /* "$${" is an escaped "${" */
 			buf_add(&out, from, (size_t)(open - 1 - from));
 			buf_puts(&out, "${");
 			from = open + 2;
@@ -60,7 +60,7 @@ static char *replace_env(struct compiler *compiler, const struct source_text *te
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
-		value = variable(compiler, text, name, path);
+		value = vars_lookup(compiler, text, name, path);
 		if (!value)
 			return NULL;
 		buf_add(&out, from, (size_t)(open - from));
@@ -74,10 +74,10 @@ static char *replace_env(struct compiler *compiler, const struct source_text *te
 	return done;
 }
 
-/* ---- the path itself ---- */
+/* ---- paths ---- */
 
-static bool check_component(struct compiler *compiler, const struct source_text *text, const char *name, size_t len,
-			    unsigned flags)
+static bool vars_check_component(struct compiler *compiler, const struct source_text *text, const char *name,
+				 size_t len, unsigned flags)
 {
 	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
 		compiler_fail(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without", text->text,
@@ -96,16 +96,16 @@ static bool check_component(struct compiler *compiler, const struct source_text 
 	return false;
 }
 
-/* Adds an absolute path without empty components; the root adds nothing. False with a message. */
-static bool add_components(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
-			   char out[PATH_MAX], size_t *ret_len)
+/* Appends a path's components, each after one "/", except empty ones. False with a message. */
+static bool vars_add_components(struct compiler *compiler, const struct source_text *text, const char *path,
+				unsigned flags, char out[PATH_MAX], size_t *ret_len)
 {
 	size_t len = *ret_len;
 
 	while (*path) {
 		size_t size = (size_t)(strchrnul(path, '/') - path);
 
-		if (size && !check_component(compiler, text, path, size, flags))
+		if (size && !vars_check_component(compiler, text, path, size, flags))
 			return false;
 		if (size && len + 1 + size >= PATH_MAX) {
 			compiler_fail(compiler, text->where, "is longer than %d bytes, as no path can be",
@@ -125,16 +125,16 @@ static bool add_components(struct compiler *compiler, const struct source_text *
 	return true;
 }
 
-/* What a text begins with, and what follows. */
-struct head {
+/* A path split into the variable it begins with, if any, and the rest. */
+struct vars_prefix {
 	enum rule_place place;
 	bool many;         /* @interpreter */
-	const char *base;  /* the path it stands for; NULL: the rest is the whole path */
-	const char *shown; /* how it is shown; NULL: as base */
+	const char *base;  /* value of the variable; NULL: none, rest is the whole path */
+	const char *shown; /* for `callgate show`; NULL: base */
 	const char *rest;
 };
 
-static bool fail_head(struct compiler *compiler, const struct source_text *text, const char *path)
+static bool vars_fail_prefix(struct compiler *compiler, const struct source_text *text, const char *path)
 {
 	static const char *const known[] = {"@workdir", "@scratch", "@interpreter", NULL};
 	char name[64];
@@ -155,7 +155,7 @@ static bool fail_head(struct compiler *compiler, const struct source_text *text,
 	return false;
 }
 
-static bool is_word(const char *path, const char *word, const char **ret_rest)
+static bool vars_has_prefix(const char *path, const char *word, const char **ret_rest)
 {
 	size_t len = strlen(word);
 
@@ -165,29 +165,30 @@ static bool is_word(const char *path, const char *word, const char **ret_rest)
 	return true;
 }
 
-static bool take_head(struct compiler *compiler, const struct source_text *text, const char *path, unsigned flags,
-		      struct head *head)
+static bool vars_parse_prefix(struct compiler *compiler, const struct source_text *text, const char *path,
+			      unsigned flags, struct vars_prefix *prefix)
 {
 	const struct policy_host *host = compiler->host;
+	const char *workdir = compiler->policy->workdir;
 
-	*head = (struct head){.place = PLACE_HOST, .rest = path};
-	if (flags & VARS_WORKDIR && is_word(path, "@workdir", &head->rest)) {
-		*head = (struct head){PLACE_WORKDIR, false, compiler->policy->workdir, "@workdir", head->rest};
+	*prefix = (struct vars_prefix){.place = PLACE_HOST, .rest = path};
+	if (flags & VARS_WORKDIR && vars_has_prefix(path, "@workdir", &prefix->rest)) {
+		*prefix = (struct vars_prefix){PLACE_WORKDIR, false, workdir, "@workdir", prefix->rest};
 		return true;
 	}
-	if (flags & VARS_SCRATCH && is_word(path, "@scratch", &head->rest)) {
-		*head = (struct head){PLACE_SCRATCH, false, host->scratch, "@scratch", head->rest};
+	if (flags & VARS_SCRATCH && vars_has_prefix(path, "@scratch", &prefix->rest)) {
+		*prefix = (struct vars_prefix){PLACE_SCRATCH, false, host->scratch, "@scratch", prefix->rest};
 		return true;
 	}
-	if (flags & VARS_MANY && is_word(path, "@interpreter", &head->rest)) {
-		head->many = true;
+	if (flags & VARS_MANY && vars_has_prefix(path, "@interpreter", &prefix->rest)) {
+		prefix->many = true;
 		return true;
 	}
 	if (path[0] == '@')
-		return fail_head(compiler, text, path);
-	if (is_word(path, "~", &head->rest)) {
-		head->base = host->home;
-		if (host->home && !strchr(host->home, '*') && is_utf8(host->home))
+		return vars_fail_prefix(compiler, text, path);
+	if (vars_has_prefix(path, "~", &prefix->rest)) {
+		prefix->base = host->home;
+		if (host->home && !strchr(host->home, '*') && vars_is_utf8(host->home))
 			return true;
 		compiler_fail(compiler, text->where, "\"~\" has no home directory to stand for; set HOME");
 		return false;
@@ -201,65 +202,65 @@ static bool take_head(struct compiler *compiler, const struct source_text *text,
 	return false;
 }
 
-/* One path: base and rest joined, checked, handed over. */
-static void finish(struct compiler *compiler, const struct source_text *text, const struct head *head, unsigned flags,
-		   void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
+/* Joins base and rest, checks the path, and calls take with it. */
+static void vars_finish(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
+			unsigned flags, vars_take *take, void *ctx)
 {
 	struct arena *arena = &compiler->policy->arena;
-	const char *base = head->base ? head->base : "";
-	struct expanded done = {.place = head->place, .interpreter = head->many};
+	const char *base = prefix->base ? prefix->base : "";
+	struct expanded done = {.place = prefix->place, .interpreter = prefix->many};
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
-	if (!is_utf8(base) || !is_utf8(head->rest)) {
+	if (!vars_is_utf8(base) || !vars_is_utf8(prefix->rest)) {
 		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
-	if (!add_components(compiler, text, base, flags, path, &len))
+	if (!vars_add_components(compiler, text, base, flags, path, &len))
 		return;
 	base_len = len;
-	if (!add_components(compiler, text, head->rest, flags, path, &len))
+	if (!vars_add_components(compiler, text, prefix->rest, flags, path, &len))
 		return;
 	if (len == 0)
 		done.path = arena_dupn(arena, "/", 1);
-	else if ((*base ? *base : *head->rest) != '/') /* a leading "**" keeps no slash before it */
+	else if ((*base ? *base : *prefix->rest) != '/') /* a leading "**" has no slash before it */
 		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
 		done.path = arena_dupn(arena, path, len);
 	done.shown = done.path;
-	if (head->shown)
-		done.shown = arena_cat(arena, head->shown, path + base_len, (char *)NULL);
+	if (prefix->shown)
+		done.shown = arena_cat(arena, prefix->shown, path + base_len, (char *)NULL);
 	if (!done.path || !done.shown)
 		compiler->no_memory = true;
 	else
 		take(compiler, ctx, &done);
 }
 
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags,
-		 void (*take)(struct compiler *compiler, void *ctx, const struct expanded *expanded), void *ctx)
+void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		 void *ctx)
 {
 	bool plain = !strchr(text->text, '$');
-	_cleanup_free_ char *replaced = plain ? NULL : replace_env(compiler, text, text->text, true);
+	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, true);
 	const char *path = plain ? text->text : replaced;
 	const char *const *roots;
-	struct head head;
+	struct vars_prefix prefix;
 
-	if (!path || !take_head(compiler, text, path, flags, &head))
+	if (!path || !vars_parse_prefix(compiler, text, path, flags, &prefix))
 		return;
-	if (!head.many) {
-		finish(compiler, text, &head, flags, take, ctx);
+	if (!prefix.many) {
+		vars_finish(compiler, text, &prefix, flags, take, ctx);
 		return;
 	}
 	roots = compiler->host->interpreter ? compiler->host->interpreter(compiler->host->ctx) : NULL;
 	for (; roots && *roots; roots++) {
-		head.base = *roots;
-		finish(compiler, text, &head, flags, take, ctx);
+		prefix.base = *roots;
+		vars_finish(compiler, text, &prefix, flags, take, ctx);
 	}
 }
 
 /* ---- environment values ---- */
 
-static void add_part(struct buf *out, const char *base, const char *rest, size_t rest_len)
+static void vars_add_part(struct buf *out, const char *base, const char *rest, size_t rest_len)
 {
 	if (out->len)
 		buf_puts(out, ":");
@@ -267,8 +268,8 @@ static void add_part(struct buf *out, const char *base, const char *rest, size_t
 	buf_add(out, rest, rest_len);
 }
 
-/* The interpreters' directories that exist, say their bin. */
-static void add_interpreters(struct compiler *compiler, struct buf *out, const char *rest, size_t rest_len)
+/* ROOT/rest for each installation root of the interpreter where that exists, such as ROOT/bin. */
+static void vars_add_interpreters(struct compiler *compiler, struct buf *out, const char *rest, size_t rest_len)
 {
 	const struct policy_host *host = compiler->host;
 	const char *const *roots = host->interpreter ? host->interpreter(host->ctx) : NULL;
@@ -281,14 +282,14 @@ static void add_interpreters(struct compiler *compiler, struct buf *out, const c
 		buf_add(&name, rest, rest_len);
 		real = name.data && host->realpath ? host->realpath(host->ctx, name.data) : NULL;
 		if (real)
-			add_part(out, *roots, rest, rest_len);
+			vars_add_part(out, *roots, rest, rest_len);
 	}
 }
 
 const char *vars_value(struct compiler *compiler, const struct source_text *text)
 {
 	bool plain = !strchr(text->text, '$');
-	_cleanup_free_ char *replaced = plain ? NULL : replace_env(compiler, text, text->text, false);
+	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, false);
 	const char *value = plain ? text->text : replaced;
 	_cleanup_buf_ struct buf out = {0};
 	const char *part, *rest, *end;
@@ -301,12 +302,12 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
 		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
-			add_part(&out, compiler->policy->workdir, rest, (size_t)(end - rest));
+			vars_add_part(&out, compiler->policy->workdir, rest, (size_t)(end - rest));
 		else if ((size_t)(rest - part) == strlen("@interpreter") &&
 			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
-			add_interpreters(compiler, &out, rest, (size_t)(end - rest));
+			vars_add_interpreters(compiler, &out, rest, (size_t)(end - rest));
 		else
-			add_part(&out, "", part, (size_t)(end - part));
+			vars_add_part(&out, "", part, (size_t)(end - part));
 		if (!*end)
 			break;
 	}
