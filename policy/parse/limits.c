@@ -1,6 +1,4 @@
-/* Values of the section "limits", and of process.max, which is limits.pids by another name. */
-#include <stdio.h>
-
+/* Values of the section "limits", and process.max, another name of limits.pids. */
 #include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
@@ -17,13 +15,9 @@ _Static_assert(KEY_ID_AUDIT_SIZE - KEY_ID_WALL == POLICY_LIMIT_AUDIT, "the two l
 static bool parser_limit_value(struct parser *parser, const struct policy_key *key, enum policy_limit which,
 		       const json_t *value, uint64_t *ret_value)
 {
-	const char *text = json_string_value(value);
 	char number[32], why[160];
+	const char *text = parser_amount(value, number);
 
-	if (json_is_integer(value)) {
-		(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-		text = number;
-	}
 	if (!text)
 		parser_fail_type(parser, key->type, value);
 	else if (policy_limit_parse(which, text, ret_value, why, sizeof(why)) < 0)

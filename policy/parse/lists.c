@@ -1,4 +1,4 @@
-/* Lists and objects of a policy: rules, files, variables. */
+/* Values that contain others: sections, rules of the file system, environment variables, names of files and layers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id,
 	struct source_rule *rule;
 
 	if (parser->source->rule_count >= SOURCE_RULES_MAX) {
-		if (parser->source->rule_count++ == SOURCE_RULES_MAX) /* said once */
+		if (parser->source->rule_count++ == SOURCE_RULES_MAX) /* one message is enough */
 			parser_fail(parser, "more than %d rules in one file; use globs or whole directories",
 				    SOURCE_RULES_MAX);
 		return NULL;
@@ -35,18 +35,18 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id,
 
 static void lists_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	for (size_t i = 0; i < json_array_size(list) && !parser->no_memory; i++) {
 		const char *text;
 
 		parser_push_index(parser, i);
 		text = parser_text(parser, KEY_PATH, json_array_get(list, i));
 		if (text)
-			(void)lists_add_rule(parser, key->id, text); /* no memory is remembered in the parser */
+			(void)lists_add_rule(parser, key->id, text); /* the parser remembers a failure */
 		parser_pop(parser);
 	}
 }
 
-/* A member that must be there. */
+/* A required member of a redirect. */
 static const json_t *lists_require(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
@@ -69,7 +69,7 @@ static void lists_redirect(struct parser *parser, const json_t *object)
 	from = lists_require(parser, object, "from");
 	to = lists_require(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
-		return; /* take_members has said so */
+		return; /* there was a message */
 	rule = lists_add_rule(parser, KEY_ID_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
@@ -80,14 +80,14 @@ static void lists_redirect(struct parser *parser, const json_t *object)
 
 static void lists_redirects(struct parser *parser, const json_t *list)
 {
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	for (size_t i = 0; i < json_array_size(list) && !parser->no_memory; i++) {
 		parser_push_index(parser, i);
 		lists_redirect(parser, json_array_get(list, i));
 		parser_pop(parser);
 	}
 }
 
-/* {"from": "file:PATH"}: gives PATH; {"from": "account:passwd"}: gives that; or NULL with a message. */
+/* {"from": "file:PATH"}: returns PATH; {"from": "account:NAME"}: returns account:NAME. Else NULL with a message. */
 static const char *lists_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char scheme[] = "file:";
@@ -137,9 +137,7 @@ static void lists_provide(struct parser *parser, const char *path, const json_t 
 
 static void lists_provides(struct parser *parser, const json_t *object)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)object);
-
-	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+	PARSER_EACH (parser, object, at) {
 		parser_push_name(parser, json_object_iter_key(at));
 		lists_provide(parser, json_object_iter_key(at), json_object_iter_value(at));
 		parser_pop(parser);
@@ -167,9 +165,7 @@ static void lists_add_env(struct parser *parser, const char *name, const char *v
 
 static void lists_env_set(struct parser *parser, const json_t *object)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)object);
-
-	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+	PARSER_EACH (parser, object, at) {
 		const json_t *value = json_object_iter_value(at);
 
 		parser_push_name(parser, json_object_iter_key(at));
@@ -181,34 +177,23 @@ static void lists_env_set(struct parser *parser, const json_t *object)
 	}
 }
 
-static void lists_add_name(struct parser *parser, struct source_text **list, size_t *count, const char *name)
-{
-	*list = arena_grow(parser->arena, *list, *count, sizeof(**list));
-	if (*list)
-		(*list)[(*count)++] = parser_keep_here(parser, name);
-	else
-		parser->no_memory = true;
-}
-
 static void lists_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct source *source = parser->source;
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	for (size_t i = 0; i < json_array_size(list) && !parser->no_memory; i++) {
 		const char *text;
 
 		parser_push_index(parser, i);
 		text = parser_text(parser, KEY_STRING, json_array_get(list, i));
-		if (text && key->id == KEY_ID_ENV_PASS) {
+		if (text && key->id == KEY_ID_ENV_PASS)
 			lists_add_env(parser, text, NULL);
-		} else if (text && key->id == KEY_ID_NET_EXTENDS) {
-			lists_add_name(parser, &source->net_extends, &source->net_extends_count, text);
-		} else if (text) {
-			lists_add_name(parser, &source->extends, &source->extends_count, text);
-		}
+		else if (text && key->id == KEY_ID_NET_EXTENDS)
+			PARSER_APPEND(parser, source->net_extends, source->net_extends_count,
+				      parser_keep_here(parser, text));
+		else if (text)
+			PARSER_APPEND(parser, source->extends, source->extends_count, parser_keep_here(parser, text));
 		parser_pop(parser);
-		if (parser->no_memory)
-			return;
 	}
 }
 
@@ -231,7 +216,7 @@ static void lists_layers(struct parser *parser, const json_t *list)
 	}
 }
 
-/* A section's name is the path of keys to it. */
+/* The name of a section is the path of keys to it. */
 static void lists_section(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	char section[64];
@@ -250,7 +235,7 @@ void parser_container(struct parser *parser, const struct policy_key *key, const
 		return;
 	}
 	if (key->id == KEY_ID_NETWORK)
-		return; /* a list of strings of parse-network.c's, which asks for it when it has the rest */
+		return; /* strings of a rule or secret, which are read with it */
 	if (key->type == KEY_STRINGS)
 		lists_strings(parser, key, value);
 	else if (key->type == KEY_PATHS)

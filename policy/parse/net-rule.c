@@ -84,7 +84,7 @@ static enum net_proto net_rule_proto(const char *name)
 	return proto;
 }
 
-/* Which protocol the ports usually have, all of them. */
+/* Without "proto": the usual protocol of the ports, which must be the same for all. */
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_port_proto(rule->port[0]);
@@ -107,7 +107,7 @@ static bool net_rule_endpoint(struct parser *parser, const json_t *object, struc
 	bool good;
 
 	if (net_rule_has(object, "proto") && proto == NET_PROTO_MAX)
-		return false; /* a message is there */
+		return false; /* there was a message */
 	if (!net_rule_has(object, "port")) {
 		rule->proto = proto == NET_PROTO_MAX ? NET_HTTPS : proto;
 		rule->port = &usual[rule->proto];
@@ -189,13 +189,9 @@ static void net_rule_credential(struct parser *parser, const json_t *object, str
 
 static bool net_rule_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
-	const char *text = json_string_value(value);
 	char number[32];
+	const char *text = parser_amount(value, number);
 
-	if (json_is_integer(value)) {
-		(void)snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-		text = number;
-	}
 	if (text && strcmp(text, "none") == 0) {
 		*ret = 0;
 		return true;
@@ -230,7 +226,7 @@ static void net_rule_budget(struct parser *parser, const json_t *object, struct 
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- allow ---- */
 
 static void net_rule_members(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
@@ -260,6 +256,7 @@ static void net_rule_allow(struct parser *parser, const json_t *object)
 	struct source_network *network = &parser->source->network;
 	struct net_rule rule = {.host = net_rule_host(parser, object)};
 	bool good = net_rule_endpoint(parser, object, &rule), failed = parser->failed;
+	struct net_written_rule written;
 	char why[256], detail[NET_HOST_MAX + 8];
 
 	parser->failed = false;
@@ -273,11 +270,8 @@ static void net_rule_allow(struct parser *parser, const json_t *object)
 		parser_fail(parser, "%s", why);
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_label(parser, detail);
-	network->rule = arena_grow(parser->arena, network->rule, network->rules, sizeof(*network->rule));
-	if (!network->rule)
-		parser->no_memory = true;
-	else
-		network->rule[network->rules++] = (struct net_written_rule){rule, parser_keep_here(parser, "").where};
+	written = (struct net_written_rule){rule, parser_keep_here(parser, "").where};
+	PARSER_APPEND(parser, network->rule, network->rules, written);
 }
 
 /* ---- deny ---- */
@@ -299,11 +293,7 @@ static void net_rule_deny(struct parser *parser, const json_t *object)
 	if (!deny.host)
 		return;
 	deny.label = parser_label(parser, deny.host);
-	network->deny = arena_grow(parser->arena, network->deny, network->denies, sizeof(*network->deny));
-	if (network->deny)
-		network->deny[network->denies++] = deny;
-	else
-		parser->no_memory = true;
+	PARSER_APPEND(parser, network->deny, network->denies, deny);
 }
 
 /* ---- the lists ---- */

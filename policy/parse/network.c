@@ -48,12 +48,7 @@ static void network_listen(struct parser *parser, const json_t *list)
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
 					    "chooses) or \"*\"");
 		range.label = parser_label(parser, NULL);
-		network->listen =
-			arena_grow(parser->arena, network->listen, network->listens, sizeof(*network->listen));
-		if (network->listen)
-			network->listen[network->listens++] = range;
-		else
-			parser->no_memory = true;
+		PARSER_APPEND(parser, network->listen, network->listens, range);
 		parser_pop(parser);
 	}
 }
@@ -101,19 +96,14 @@ static void network_fixed(struct parser *parser, const char *name, const json_t 
 	for (size_t i = 0; i < count; i++)
 		network_address(parser, json_is_array(value) ? json_array_get(value, i) : value, &fixed);
 	fixed.host = parser_keep(parser, host);
-	network->fixed = arena_grow(parser->arena, network->fixed, network->fixeds, sizeof(*network->fixed));
-	if (network->fixed)
-		network->fixed[network->fixeds++] = fixed;
-	else
-		parser->no_memory = true;
+	PARSER_APPEND(parser, network->fixed, network->fixeds, fixed);
 }
 
 static void network_resolve(struct parser *parser, const json_t *object)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)object);
 	size_t count = 0;
 
-	for (; at && !parser->no_memory; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+	PARSER_EACH (parser, object, at) {
 		parser_push_name(parser, json_object_iter_key(at));
 		if (count++ == NET_RULES_MAX)
 			parser_fail(parser, "more than %d names", NET_RULES_MAX);

@@ -1,4 +1,4 @@
-/* JSON to struct source: the only reader of policy JSON. Strict: what is not understood is an error, never ignored. */
+/* Parses the JSON of a policy into a struct source. Strict: unknown keys and unexpected values are errors. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* ---- values that hold no others ---- */
+/* ---- values by type ---- */
 
 static void parse_user(struct parser *parser, const char *text)
 {
@@ -74,7 +74,7 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 		parser_limit(parser, key, value);
 }
 
-/* A source of its own, of the same file. */
+/* A phase is read into a source of its own. */
 static void parse_phase(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	enum policy_phase phase = key->id == KEY_ID_PHASE_SETUP ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
@@ -135,7 +135,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 	case KEY_PHASE:
 		parse_phase(parser, key, value);
 		return;
-	case KEY_PORTS: /* of a rule, which takes them */
+	case KEY_PORTS: /* read with their rule */
 		return;
 	case KEY_LATER:
 		parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
@@ -153,7 +153,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 	parser_container(parser, key, value);
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 {
@@ -171,9 +171,8 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 }
 
 /*
- * jansson's memory while it reads: of the policy's arena, which is given back as a whole. Of the thousand pieces of a
- * text none is freed by itself. jansson knows but one allocator, so nobody else may use it meanwhile: a policy is read
- * before there are threads.
+ * While it parses, jansson allocates in the policy's arena, so that its many small values need no freeing. jansson's
+ * allocator is global: policies are loaded before there are other threads.
  */
 static struct arena *parse_arena;
 
@@ -187,7 +186,7 @@ static void parse_free(void *memory)
 	(void)memory;
 }
 
-/* The text as values that live as long as the arena, and are not for json_decref. NULL with *ret_error. */
+/* The values are in the arena and must not be passed to json_decref. NULL with *ret_error. */
 static json_t *parse_json(struct arena *arena, const char *text, json_error_t *ret_error)
 {
 	json_malloc_t before_malloc;

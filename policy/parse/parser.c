@@ -97,11 +97,18 @@ const char *parser_key_of(struct parser *parser, const char *where)
 	mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
 	if (mark)
 		return mark + 2;
-	(void)locate_print(&parser->at, key, sizeof(key)); /* a place that was cut */
+	(void)locate_print(&parser->at, key, sizeof(key)); /* `where` was cut */
 	return parser_keep(parser, key);
 }
 
-/* The string's text, or NULL with a message. */
+const char *parser_amount(const json_t *value, char number[32])
+{
+	if (!json_is_integer(value))
+		return json_string_value(value);
+	(void)snprintf(number, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); /* at most 20 characters */
+	return number;
+}
+
 const char *parser_text(struct parser *parser, enum key_type type, const json_t *value)
 {
 	if (!json_is_string(value)) {
@@ -146,9 +153,7 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 
 void parser_members(struct parser *parser, const char *section, const json_t *object)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)object); /* reads only: jansson lacks a const iterator */
-
-	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+	PARSER_EACH (parser, object, at) {
 		const char *name = json_object_iter_key(at);
 		const struct policy_key *key = policy_key_find(section, name);
 

@@ -31,6 +31,16 @@ struct parser {
 	bool failed;   /* there was an error; `errors` is capped and may not have it */
 };
 
+/* Iterates over the members of an object; `at` is a jansson iterator, which cannot be const: hence the casts. */
+#define PARSER_EACH(parser, object, at)                                                                  \
+	for (void *at = json_object_iter((json_t *)(uintptr_t)(object)); at && !(parser)->no_memory;     \
+	     at = json_object_iter_next((json_t *)(uintptr_t)(object), at))
+
+/* Appends an item to an array in the arena. */
+#define PARSER_APPEND(parser, list, count, item)                                               \
+	((list) = arena_grow((parser)->arena, (list), (count), sizeof(*(list))),               \
+	 (list) ? (void)((list)[(count)++] = (item)) : (void)((parser)->no_memory = true))
+
 /* Move the position to a member or an item of the current value, and back. */
 void parser_push_name(struct parser *parser, const char *name);
 void parser_push_index(struct parser *parser, size_t index);
@@ -48,6 +58,8 @@ const char *parser_key_of(struct parser *parser, const char *where);
 /* "data.json: network.allow[0] api.github.com:443"; `detail`: what follows the key, or NULL. In the arena. */
 const char *parser_label(struct parser *parser, const char *detail);
 
+/* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
+const char *parser_amount(const json_t *value, char number[32]);
 /* A string that must not be empty, or NULL with a message. Borrowed from value. */
 const char *parser_text(struct parser *parser, enum key_type type, const json_t *value);
 

@@ -1,4 +1,4 @@
-/* The section "secrets": what they are taken from, and the hosts that may get them. */
+/* The section "secrets": where each secret is read from, and the hosts that it may be sent to. */
 #include <string.h>
 
 #include "policy/parse/parser.h"
@@ -50,20 +50,14 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	parser_push_name(parser, "hosts");
 	secret.secret.hosts = secrets_hosts(parser, hosts);
 	parser_pop(parser);
-	network->secret = arena_grow(parser->arena, network->secret, network->secrets, sizeof(*network->secret));
-	if (network->secret)
-		network->secret[network->secrets++] = secret;
-	else
-		parser->no_memory = true;
+	PARSER_APPEND(parser, network->secret, network->secrets, secret);
 }
 
 void parser_secrets(struct parser *parser, const json_t *object)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)object);
-
 	if (!json_is_object(object))
 		parser_fail_type(parser, KEY_SECRETS, object);
-	for (; at && !parser->no_memory; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+	PARSER_EACH (parser, object, at) {
 		const json_t *value = json_object_iter_value(at);
 
 		parser_push_name(parser, json_object_iter_key(at));

@@ -1,4 +1,4 @@
-/* Environment, limits, audit: later files replace what earlier ones said. */
+/* Compiles environment, limits, required layers, user and audit log. Settings of later files replace earlier ones. */
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
