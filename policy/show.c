@@ -1,4 +1,5 @@
 /* The effective policy (composed, variables expanded) as JSON that policy_load accepts. */
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/sha256.h"
 #include "policy/model.h"
 #include "policy/parse/layer-names.h"
 
@@ -185,4 +187,14 @@ char *policy_show(const struct policy *policy)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(2));
 	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
+}
+
+int policy_seal(struct policy *policy)
+{
+	_cleanup_free_ char *text = policy_show(policy);
+
+	if (!text)
+		return -ENOMEM;
+	sha256_bytes(text, strlen(text), policy->sha256);
+	return 0;
 }

@@ -5,14 +5,13 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "policy/model.h"
 #include "policy/parse/errors.h"
 
 #include "base/banned.h"
 
-/* A chain of `extends` longer than this is a mistake. */
+/* Longest chain of `extends`. */
 #define EXTENDS_DEPTH_MAX 16
 
 struct loader {
@@ -37,9 +36,9 @@ static void load_fail(struct loader *loader, const char *where, const char *name
 		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
 			      name);
 	else if (error == -EILSEQ)
-		compiler_fail(compiler, where, "%s has a NUL byte in it; it is no text", name);
+		compiler_fail(compiler, where, "%s has a NUL byte; only text can be loaded", name);
 	else if (error == -EFBIG)
-		compiler_fail(compiler, where, "%s is too large to be meant", name);
+		compiler_fail(compiler, where, "%s is too large for a policy", name);
 	else if (error == -ENOMEM)
 		compiler->no_memory = true;
 	else
@@ -177,7 +176,8 @@ static void load_name(struct loader *loader, const char *where, const char *name
 		}
 	}
 	if (loader->depth == EXTENDS_DEPTH_MAX)
-		compiler_fail(&loader->compiler, where, "more than %d files extend one another", EXTENDS_DEPTH_MAX);
+		compiler_fail(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
+			      EXTENDS_DEPTH_MAX);
 	else if (!load_has(loader, path))
 		load_text(loader, name, path, text);
 }
@@ -190,7 +190,7 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 
 	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") ||
 	    path_below(expanded->path, "/dev"))
-		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, say \"/work\"",
+		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, such as \"/work\"",
 			      expanded->path);
 	compiler->policy->workdir = expanded->path;
 }
@@ -309,16 +309,6 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 		load_add_source(loader, source);
 }
 
-int policy_seal(struct policy *policy)
-{
-	_cleanup_free_ char *text = policy_show(policy);
-
-	if (!text)
-		return -ENOMEM;
-	sha256_bytes(text, strlen(text), policy->sha256);
-	return 0;
-}
-
 /* NULL when there were errors: policy_load parses again and reports them. */
 static struct policy_draft *load_keep_draft(const struct loader *loader)
 {
@@ -375,7 +365,6 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 		struct policy **ret_policy, struct policy_errors *errors)
 {
 	struct loader loader = {0};
-	int ret = -ENOMEM;
 
 	if (!load_begin(&loader, cli ? cli->draft : NULL))
 		return -ENOMEM;
@@ -384,13 +373,9 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	load_all(&loader, names, cli);
 	if (!loader.compiler.failed && !loader.compiler.no_memory)
 		load_compile(&loader);
-	if (loader.compiler.failed && !loader.compiler.no_memory)
-		ret = -EINVAL;
-	else if (!loader.compiler.no_memory)
-		ret = 0;
-	if (ret < 0) {
+	if (loader.compiler.failed || loader.compiler.no_memory) {
 		policy_free(loader.compiler.policy);
-		return ret;
+		return loader.compiler.no_memory ? -ENOMEM : -EINVAL;
 	}
 	*ret_policy = loader.compiler.policy;
 	return 0;

@@ -86,7 +86,7 @@ static void network_fixed(struct parser *parser, const char *name, const json_t 
 		return;
 	}
 	if (net_is_address(host)) {
-		parser_fail(parser, "is an address already; \"resolve\" gives names addresses");
+		parser_fail(parser, "is an address already; \"resolve\" is for names");
 		return;
 	}
 	if (json_is_array(value) && (count == 0 || count > NET_ADDRESSES_MAX)) {

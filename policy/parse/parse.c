@@ -107,7 +107,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		return;
 	case KEY_VERSION:
 		if (!json_is_integer(value) || json_integer_value(value) != 1)
-			parser_fail(parser, "must be 1, the only version of the format there is");
+			parser_fail(parser, "must be 1, the only version of the format");
 		return;
 	case KEY_BOOL:
 		parse_bool(parser, key, value);
@@ -163,7 +163,7 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 		policy_errors_add(parser->errors, "%s:%d: %s; keep one of them", path, error->line, error->text);
 	else if (json_error_code(error) == json_error_null_character ||
 		 json_error_code(error) == json_error_null_byte_in_key)
-		policy_errors_add(parser->errors, "%s:%d: a string has a NUL character in it; no path or text can",
+		policy_errors_add(parser->errors, "%s:%d: a string has a NUL character; remove it",
 				  path, error->line);
 	else
 		policy_errors_add(parser->errors, "%s:%d:%d: not valid JSON: %s", path, error->line, error->column,

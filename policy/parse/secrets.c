@@ -35,7 +35,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	struct net_written_secret secret = {.where = parser_keep_here(parser, "").where};
 
 	if (!net_is_secret_name(name, strlen(name)))
-		parser_fail(parser, "\"%s\" is no variable's name, by which the program would know the secret", name);
+		parser_fail(parser, "\"%s\" is no variable's name; the program reads the placeholder from it", name);
 	if (!json_object_get(object, "from") || json_array_size(hosts) == 0)
 		parser_fail(parser, "lacks \"%s\"; write {\"from\": \"env:NAME\", \"hosts\": [\"api.example.com\"]}",
 			    json_object_get(object, "from") ? "hosts" : "from");

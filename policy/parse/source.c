@@ -30,13 +30,13 @@ const char *source_env_name_error(const char *name, bool pass)
 	const char *star = strchr(name, '*');
 
 	if (!*name)
-		return "a variable needs a name";
+		return "needs a name";
 	if (strchr(name, '='))
-		return "a variable's name has no \"=\"; values belong into env.set (or -e NAME=VALUE)";
+		return "a variable's name has no \"=\"; write the value in env.set (or -e NAME=VALUE)";
 	if (star && !pass)
 		return "a variable with a value has no \"*\" in its name";
 	if (star && (star[1] || star == name))
-		return "\"*\" is for the end of a name only, as in LC_*; list the other names one by one";
+		return "\"*\" is for the end of a name only, as in LC_*; list other names one by one";
 	return NULL;
 }
 
@@ -136,7 +136,7 @@ const char *policy_user_error(const char *text)
 	const char *colon = strchr(text, ':');
 
 	if (text[strcspn(text, "\n")] || strlen(text) > 256)
-		return "is no user";
+		return "is not a user";
 	if (!*text || colon == text)
 		return "names no user";
 	if (!colon)

@@ -28,7 +28,7 @@ static const char *vars_lookup(struct compiler *compiler, const struct source_te
 	if (!value || !*value)
 		compiler_fail(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
 	else if (path && strchr(value, '*'))
-		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\" in it, which would be a glob",
+		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
 			      name);
 	else if (!vars_is_utf8(value))
 		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
@@ -80,10 +80,10 @@ static bool vars_check_component(struct compiler *compiler, const struct source_
 				 size_t len, unsigned flags)
 {
 	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
-		compiler_fail(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without", text->text,
-			      (int)len, name);
+		compiler_fail(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without it",
+			      text->text, (int)len, name);
 	else if (len > NAME_BYTES_MAX)
-		compiler_fail(compiler, text->where, "a name in it is longer than %d bytes; no file can have it",
+		compiler_fail(compiler, text->where, "has a name longer than %d bytes, which no file can have",
 			      NAME_BYTES_MAX);
 	else if (!(flags & VARS_GLOB) && glob_is_wild(name, len))
 		compiler_fail(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
@@ -108,7 +108,7 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 		if (size && !vars_check_component(compiler, text, path, size, flags))
 			return false;
 		if (size && len + 1 + size >= PATH_MAX) {
-			compiler_fail(compiler, text->where, "is longer than %d bytes, as no path can be",
+			compiler_fail(compiler, text->where, "is longer than %d bytes, the maximum of a path",
 				      PATH_MAX - 1);
 			return false;
 		}
@@ -190,7 +190,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		prefix->base = host->home;
 		if (host->home && !strchr(host->home, '*') && vars_is_utf8(host->home))
 			return true;
-		compiler_fail(compiler, text->where, "\"~\" has no home directory to stand for; set HOME");
+		compiler_fail(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
 		return false;
 	}
 	if (path[0] == '/')
