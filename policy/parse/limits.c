@@ -4,12 +4,7 @@
 
 #include "base/banned.h"
 
-static enum policy_limit parser_limit_of(const struct policy_key *key)
-{
-	return (enum policy_limit)(key->id - KEY_ID_WALL);
-}
-
-_Static_assert(KEY_ID_AUDIT_SIZE - KEY_ID_WALL == POLICY_LIMIT_AUDIT, "the two lists have the same order");
+_Static_assert(KEY_ID_AUDIT_SIZE - KEY_ID_WALL == POLICY_LIMIT_AUDIT, "the two enums have the same order");
 
 /* False with a message. */
 static bool parser_limit_value(struct parser *parser, const struct policy_key *key, enum policy_limit which,
@@ -30,7 +25,7 @@ static bool parser_limit_value(struct parser *parser, const struct policy_key *k
 void parser_limit(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	struct source *source = parser->source;
-	enum policy_limit which = parser_limit_of(key);
+	enum policy_limit which = (enum policy_limit)(key->id - KEY_ID_WALL);
 	uint64_t read;
 
 	if (!parser_limit_value(parser, key, which, value, &read))

@@ -137,15 +137,15 @@ static bool rules_overrides(const struct rule *later, const struct rule *rule)
 static void rules_override_earlier(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
-		struct rule *made = &policy->rule[i];
+		struct rule *rule = &policy->rule[i];
 
-		for (size_t j = 0; rules_is_substitute(made->kind) && j < policy->rule_count; j++) {
+		for (size_t j = 0; rules_is_substitute(rule->kind) && j < policy->rule_count; j++) {
 			struct rule *other = &policy->rule[j];
 
-			if (rules_overrides(made, other))
+			if (rules_overrides(rule, other))
 				other->overridden = true;
-			if (rules_overrides(other, made))
-				made->overridden = true;
+			if (rules_overrides(other, rule))
+				rule->overridden = true;
 		}
 	}
 }

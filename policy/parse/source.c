@@ -42,17 +42,16 @@ const char *source_env_name_error(const char *name, bool pass)
 
 /* ---- the command line ---- */
 
+/* The two for options: -ENOMEM, or 0; *bad becomes true with a message. */
 static int source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
-		      const char *const *paths, struct policy_errors *errors)
+			     const char *const *paths, struct policy_errors *errors, bool *bad)
 {
-	int ret = 0;
-
 	for (; paths && *paths; paths++) {
 		struct source_rule *rule;
 
 		if (!**paths) {
 			policy_errors_add(errors, "command line: %s: must not be empty; write a path", option);
-			ret = -EINVAL;
+			*bad = true;
 			continue;
 		}
 		rule = source_add_rule(arena, source, kind);
@@ -64,12 +63,12 @@ static int source_add_grants(struct arena *arena, struct source *source, enum ru
 		if (!rule->path.text || !rule->path.where)
 			return -ENOMEM;
 	}
-	return ret;
+	return 0;
 }
 
 /* NAME or NAME=VALUE; the last one of a name is used. */
 static int source_add_cli_env(struct arena *arena, struct source *source, const char *text,
-			      struct policy_errors *errors)
+			      struct policy_errors *errors, bool *bad)
 {
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
@@ -81,7 +80,8 @@ static int source_add_cli_env(struct arena *arena, struct source *source, const 
 	wrong = source_env_name_error(name, !equals);
 	if (wrong) {
 		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
-		return -EINVAL;
+		*bad = true;
+		return 0;
 	}
 	env->name = (struct source_text){name, "command line: -e"};
 	env->literal = true;
@@ -94,38 +94,27 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 		    struct source **ret_source)
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
-	int ret, bad = 0;
+	bool bad = false;
+	int ret;
 
 	if (!source)
 		return -ENOMEM;
 	source->path = source->label = "command line";
-	const struct {
-		enum rule_kind kind;
-		const char *option;
-		const char *const *paths;
-	} lists[] = {{RULE_READ, "-r", cli->read}, {RULE_WRITE, "-W", cli->write}, {RULE_EXEC, "-x", cli->exec}};
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		ret = source_add_grants(arena, source, lists[i].kind, lists[i].option, lists[i].paths, errors);
-		if (ret == -ENOMEM)
-			return ret;
-		bad |= ret;
-	}
-	for (const char *const *env = cli->env; env && *env; env++) {
-		ret = source_add_cli_env(arena, source, *env, errors);
-		if (ret == -ENOMEM)
-			return ret;
-		bad |= ret;
-	}
+	if (source_add_grants(arena, source, RULE_READ, "-r", cli->read, errors, &bad) < 0 ||
+	    source_add_grants(arena, source, RULE_WRITE, "-W", cli->write, errors, &bad) < 0 ||
+	    source_add_grants(arena, source, RULE_EXEC, "-x", cli->exec, errors, &bad) < 0)
+		return -ENOMEM;
+	for (const char *const *env = cli->env; env && *env; env++)
+		if (source_add_cli_env(arena, source, *env, errors, &bad) < 0)
+			return -ENOMEM;
 	ret = source_network_from_cli(arena, cli, errors, source);
 	if (ret == -ENOMEM)
 		return ret;
-	bad |= ret;
 	source->limits = cli->limits;
 	source->limits_given = cli->limits_given;
 	source->required = cli->required;
 	source->user = cli->user;
-	if (bad)
+	if (bad || ret < 0)
 		return -EINVAL;
 	*ret_source = source;
 	return 0;
@@ -165,16 +154,16 @@ static bool source_same_path(const char *a, const char *b)
 
 #define BIT(kind) (1u << (kind))
 #define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC))
-#define MADE (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
+#define SUBSTITUTES (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
 
 /* Why one file may not have rules of both kinds for the same path; NULL when it may. */
 static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 {
 	unsigned both = BIT(a) | BIT(b);
 
-	if (both & BIT(RULE_DENY) && both & (GRANTS | MADE))
+	if (both & BIT(RULE_DENY) && both & (GRANTS | SUBSTITUTES))
 		return "is denied as well, and a deny beats everything";
-	if (BIT(a) & MADE && BIT(b) & MADE)
+	if (BIT(a) & SUBSTITUTES && BIT(b) & SUBSTITUTES)
 		return "is redirected or provided twice";
 	if (both & BIT(RULE_REDIRECT) && both & (BIT(RULE_READ) | BIT(RULE_WRITE)))
 		return "is redirected, which already lets it be read and written there";
