@@ -73,7 +73,7 @@ struct policy {
 	const char *workdir;      /* virtual */
 	const char *workdir_host;
 	struct rule *rule;
-	size_t rule_count, rule_room;
+	size_t rule_count;
 	struct tree tree;
 	struct policy_mount *mount; /* allocated with one item for each rule */
 	size_t mount_count;

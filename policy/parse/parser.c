@@ -26,7 +26,7 @@ void parser_pop(struct parser *parser)
 	parser->at.depth--;
 }
 
-/* "file:line: key", or "file:line" at the top. Returns its length. */
+/* Writes "file:line: key", or "file:line" at the top. Returns the length. */
 static size_t parser_print_where(struct parser *parser, char *out, size_t cap)
 {
 	size_t used = locate_put(out, 0, cap, parser->source->path);

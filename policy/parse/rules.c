@@ -7,9 +7,6 @@
 
 #include "base/banned.h"
 
-/* Spare room for rules that @interpreter multiplies; with more, the array is reallocated. */
-#define INTERPRETER_RULES 32
-
 static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
 	[RULE_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
@@ -34,7 +31,7 @@ static bool rules_is_substitute(enum rule_kind kind)
 	return kind == RULE_REDIRECT || kind == RULE_PROVIDE || kind == RULE_DECOY;
 }
 
-/* False with a message: a path of the view that a rule cannot change. */
+/* False with a message: /proc, /dev, "/" and the workdir cannot be changed by rules of this kind. */
 static bool rules_check_path(struct compiler *compiler, const struct source_rule *from, const char *path)
 {
 	bool deny = from->kind == RULE_DENY || from->kind == RULE_EXEC_DENY;
@@ -45,7 +42,7 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");
 	else if (rules_is_substitute(from->kind) && strcmp(path, "/") == 0)
 		compiler_fail(compiler, from->path.where,
-			      "\"/\" cannot be redirected or provided; name something below");
+			      "\"/\" cannot be redirected or provided; name a path below it");
 	else if (rules_is_substitute(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
 		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
@@ -62,23 +59,6 @@ static void rules_take_target(struct compiler *compiler, void *ctx, const struct
 	rule->to = *expanded;
 }
 
-static bool rules_make_room(struct policy *policy, size_t rules)
-{
-	struct rule *rule;
-	size_t bytes;
-
-	if (__builtin_mul_overflow(rules, sizeof(*rule), &bytes))
-		return false;
-	rule = arena_alloc(&policy->arena, bytes);
-	if (!rule)
-		return false;
-	if (policy->rule_count)
-		memcpy(rule, policy->rule, policy->rule_count * sizeof(*rule));
-	policy->rule = rule;
-	policy->rule_room = rules;
-	return true;
-}
-
 static void rules_take_path(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct rules_pending *pending = ctx;
@@ -88,11 +68,13 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 
 	if (!rules_check_path(compiler, from, expanded->path))
 		return;
-	if (policy->rule_count == policy->rule_room && !rules_make_room(policy, policy->rule_room * 2)) {
+	rule = arena_grow(&policy->arena, policy->rule, policy->rule_count, sizeof(*rule));
+	if (!rule) {
 		compiler->no_memory = true;
 		return;
 	}
-	rule = &policy->rule[policy->rule_count++];
+	policy->rule = rule;
+	rule += policy->rule_count++;
 	*rule = (struct rule){.kind = from->kind,
 			      .source = pending->index,
 			      .profile = pending->source->profile,
@@ -152,14 +134,6 @@ static void rules_override_earlier(struct policy *policy)
 
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count)
 {
-	size_t rules = INTERPRETER_RULES;
-
-	for (size_t i = 0; i < count; i++)
-		rules += sources[i]->rule_count;
-	if (!rules_make_room(compiler->policy, rules)) {
-		compiler->no_memory = true;
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count && !compiler->no_memory; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
