@@ -28,6 +28,11 @@ struct policy_draft {
 	struct loader loader;
 };
 
+static bool load_succeeded(const struct compiler *compiler)
+{
+	return !compiler->failed && !compiler->no_memory;
+}
+
 static void load_fail(struct loader *loader, const char *where, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -110,19 +115,15 @@ static void load_provided(struct loader *loader, struct source *source)
 
 static void load_name(struct loader *loader, const char *where, const char *name, const char *from);
 
-static void load_parents(struct loader *loader, const struct source *source)
-{
-	for (size_t i = 0; i < source->extends_count && !loader->compiler.no_memory; i++)
-		load_name(loader, source->extends[i].where, source->extends[i].text, source->path);
-}
-
-static void load_networks(struct loader *loader, const struct source *source)
+/* Loads the files of a list in `source`: "extends", or "network.extends" with network_only. */
+static void load_list(struct loader *loader, const struct source *source, const struct source_text *list, size_t count,
+		      bool network_only)
 {
 	bool before = loader->network_only;
 
-	loader->network_only = true;
-	for (size_t i = 0; i < source->net_extends_count && !loader->compiler.no_memory; i++)
-		load_name(loader, source->net_extends[i].where, source->net_extends[i].text, source->path);
+	loader->network_only = before || network_only;
+	for (size_t i = 0; i < count && !loader->compiler.no_memory; i++)
+		load_name(loader, list[i].where, list[i].text, source->path);
 	loader->network_only = before;
 }
 
@@ -148,8 +149,8 @@ static void load_text(struct loader *loader, const char *name, const char *path,
 	}
 	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
-	load_parents(loader, source);
-	load_networks(loader, source);
+	load_list(loader, source, source->extends, source->extends_count, false);
+	load_list(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->network_only)
 		load_keep_network(source);
@@ -220,12 +221,12 @@ static void load_compile(struct loader *loader)
 	struct compiler *compiler = &loader->compiler;
 
 	load_set_workdir(loader);
-	if (compiler->failed || compiler->no_memory)
+	if (!load_succeeded(compiler))
 		return;
 	compile_rules(compiler, loader->source, loader->count);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !compiler->failed && !compiler->no_memory; i++)
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && load_succeeded(compiler); i++)
 		steps[i](compiler);
-	if (!compiler->failed && !compiler->no_memory)
+	if (load_succeeded(compiler))
 		compile_settings(compiler, loader->source, loader->count);
 	if (!compiler->no_memory)
 		compile_network(compiler, loader->source, loader->count);
@@ -249,7 +250,7 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 
 		if (!source)
 			continue;
-		load_networks(loader, source);
+		load_list(loader, source, source->net_extends, source->net_extends_count, true);
 		load_provided(loader, source);
 		if (source->network.said != NET_UNSAID)
 			closed = source->network.said == NET_NOTHING;
@@ -312,8 +313,7 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 /* NULL when there were errors: policy_load parses again and reports them. */
 static struct policy_draft *load_keep_draft(const struct loader *loader)
 {
-	struct policy_draft *draft =
-		loader->compiler.failed || loader->compiler.no_memory ? NULL : malloc(sizeof(*draft));
+	struct policy_draft *draft = load_succeeded(&loader->compiler) ? malloc(sizeof(*draft)) : NULL;
 
 	if (draft)
 		*draft = (struct policy_draft){*loader};
@@ -371,9 +371,9 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
 	load_all(&loader, names, cli);
-	if (!loader.compiler.failed && !loader.compiler.no_memory)
+	if (load_succeeded(&loader.compiler))
 		load_compile(&loader);
-	if (loader.compiler.failed || loader.compiler.no_memory) {
+	if (!load_succeeded(&loader.compiler)) {
 		policy_free(loader.compiler.policy);
 		return loader.compiler.no_memory ? -ENOMEM : -EINVAL;
 	}
