@@ -8,7 +8,7 @@ _Static_assert(KEY_ID_AUDIT_SIZE - KEY_ID_WALL == POLICY_LIMIT_AUDIT, "the two e
 
 /* False with a message. */
 static bool parser_limit_value(struct parser *parser, const struct policy_key *key, enum policy_limit which,
-		       const json_t *value, uint64_t *ret_value)
+			       const json_t *value, uint64_t *ret_value)
 {
 	char number[32], why[160];
 	const char *text = parser_amount(value, number);

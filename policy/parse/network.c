@@ -117,7 +117,7 @@ static void network_resolve(struct parser *parser, const json_t *object)
 
 /* "198.18.0.0/15": a prefix of `least` to `most` bits, the other bits 0, of addresses that are not public. */
 static bool network_parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,
-			 unsigned *ret_bits)
+				 unsigned *ret_bits)
 {
 	struct sockaddr_storage base = {.ss_family = (sa_family_t)family};
 	struct sockaddr *address = (struct sockaddr *)&base;
