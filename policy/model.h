@@ -95,7 +95,7 @@ struct policy {
 	char sha256[SHA256_HEX_SIZE];
 };
 
-/* The rules that match a path; see paths/decide.c. */
+/* What the rules say about one path; see decide.c. */
 struct finding {
 	unsigned rights;
 	const struct rule *grant[3];   /* the rules that grant READ, WRITE, EXEC */

@@ -1,4 +1,4 @@
-/* A policy_host for tests, with invented files and links: nothing of the real machine is read. */
+/* A made-up machine for policy tests: no file of the real one is looked at. */
 #ifndef CALLGATE_TESTS_POLICY_RIG_H
 #define CALLGATE_TESTS_POLICY_RIG_H
 
@@ -16,18 +16,18 @@ struct rig {
 	const struct rig_file *files;
 	const char *workdir_virt_default; /* NULL: "/work" */
 	const char *workdir;              /* NULL: "/scratch/run/work" */
-	unsigned reads;                   /* number of files read */
+	unsigned reads;                   /* of files, so far */
 	struct policy_errors errors;
 };
 
 /*
- * All paths exist, except those with "missing" in them. Links: /lib, /lib64, /bin lead to /usr/...; /home/u/link to
+ * Everything exists but paths with "missing" in them. Links: /lib, /lib64, /bin lead to /usr/...; /home/u/link to
  * /srv/target; /home/u/.ssh to /vault/keys; /scratch/run/work/out and /home/u/proj/out to /etc. HOME is /home/u, SET is
  * "/srv/set", STAR "/a*b", "@interpreter" is /opt/py and /opt/venv. The default set of files is { "p.json": text }.
  */
 int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, struct policy **ret_policy);
 int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy);
-/* policy_peek for the names. */
+/* policy_peek of them. */
 struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user);
 void rig_done(struct rig *rig);
 

@@ -1,4 +1,4 @@
-/* Composing files and the command line: which settings override which, the resulting mounts, policy_show. */
+/* Files on files and the command line: what overrides what, what the view gets, what show prints. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_limits(policy)->stderr_bytes, 7);
 	ck_assert(!policy_audit_allowed(policy));
 	ck_assert(policy_audit_compact(policy) && policy_audit_fstat(policy));
-	/* the union of all files */
+	/* all that any file asks for */
 	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_audit_file(policy), "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
@@ -113,7 +113,7 @@ START_TEST(test_extends)
 }
 END_TEST
 
-/* A later file sets another value, or "none"; limits that it does not mention are kept. */
+/* A later file says something else, or "none"; what it does not mention stays. */
 START_TEST(test_limits)
 {
 	const struct policy_limits all = {.wall_ns = 90000000000,
@@ -185,13 +185,13 @@ START_TEST(test_command_line)
 	ck_assert(!mount_at(policy, "/tmp")->redirect);
 	ck_assert_str_eq(decide(policy, "/usr/bin/sh", POLICY_EXEC).rule, "command line: -x /bin/sh");
 	ck_assert_str_eq(decide(policy, "/tmp/x", POLICY_WRITE).rule, "command line: -W /tmp");
-	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell expands the command line's variables */
+	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell has had its turn */
 	ck_assert_str_eq(env_of(policy, "Q")->value, "");
 	ck_assert(policy_env_passes(policy, "TERM"));
 	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 5);
 	ck_assert_uint_eq(policy_limits(policy)->stdout_bytes, 9);
 	ck_assert_uint_eq(policy_limits(policy)->pids, 7);
-	ck_assert_uint_eq(policy_limits(policy)->memory_bytes, 0); /* not in limits_given */
+	ck_assert_uint_eq(policy_limits(policy)->memory_bytes, 0); /* not among those given */
 	ck_assert_uint_eq(policy_required(policy), LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
 	ck_assert_str_eq(policy_name(policy), "base");
 	policy_free(policy);
@@ -238,7 +238,7 @@ START_TEST(test_bad_files)
 }
 END_TEST
 
-/* The output of policy_show, loaded and shown again, has the same text and digest. */
+/* Shown, read, shown again: the same text, the same digest. */
 START_TEST(test_show_is_a_fixed_point)
 {
 	static const char *const names[] = {"top.json", "mid.json", "base"};
@@ -390,7 +390,7 @@ START_TEST(test_lines)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct locate_memo memo = {.at = NULL};
 
-		/* the result does not depend on the search before */
+		/* whatever was looked for before */
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {
 			ck_assert_uint_eq(locate_line(text, &cases[i], &memo), lines[i]);
 			ck_assert_uint_eq(locate_line(text, &cases[j], &memo), lines[j]);
@@ -405,7 +405,7 @@ START_TEST(test_lines)
 }
 END_TEST
 
-/* 40 rules, a path of six components: about 50 ns on an idle machine. The bound is generous, for busy ones. */
+/* 40 rules, a path six names deep: generous, because the machine that tests is busy; alone it takes some 50 ns. */
 START_TEST(test_quick)
 {
 	char text[8192] = "{\"filesystem\": {\"read\": [\"/usr/lib\"";

@@ -1,4 +1,4 @@
-/* Wrong policies: each kind of error has a message with file, line, key and the way to correct it. */
+/* Bad policies: each kind of mistake has one message that names file, line and key and says what to do. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 struct mistake {
 	const char *text;
-	const char *message; /* part of one of the messages */
+	const char *message; /* a part of some message */
 };
 
 /* clang-format off */
@@ -274,7 +274,7 @@ START_TEST(test_too_many_rules)
 END_TEST
 
 /*
- * A valid policy, truncated or changed at every byte, is loaded or refused, without a crash (run with sanitizers, too).
+ * A good policy cut at, or damaged in, every place is a policy or an error, never a crash (run under sanitizers, too).
  */
 START_TEST(test_damaged)
 {
@@ -293,7 +293,7 @@ START_TEST(test_damaged)
 			int ret;
 
 			memcpy(text, good, sizeof(good));
-			text[i] = bytes[j]; /* the last one truncates */
+			text[i] = bytes[j]; /* the last one cuts */
 			ret = rig_load(&rig, text, NULL, &policy);
 			ck_assert(ret == 0 ? policy != NULL : ret == -EINVAL && rig.errors.count > 0);
 			policy_free(policy);

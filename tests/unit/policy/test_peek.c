@@ -1,4 +1,4 @@
-/* policy_peek finds the user; policy_load gives the same policy with its draft as without. */
+/* A look into a policy for its user, and that the policy made of what was read then is the one made of the files. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const struct rig_file files[] = {
 };
 static const char *const over[] = {"over.json", NULL};
 
-/* The effective policy's text. */
+/* What the policy comes to. */
 static char *load(struct rig *rig, struct policy_draft *draft, enum policy_phase phase)
 {
 	const struct policy_cli cli = {.phase = phase, .draft = draft};
@@ -47,10 +47,10 @@ START_TEST(test_same_policy)
 
 	ck_assert_ptr_nonnull(draft);
 	ck_assert_str_eq(user, "nobody:nogroup");
-	ck_assert_uint_eq(peeked, 2); /* no provided files: they depend on the user */
+	ck_assert_uint_eq(peeked, 2); /* nothing of what is provided: for whom is not known yet */
 	made = load(&rig, draft, phases[_i]);
 	in_full = rig.reads;
-	again = load(&rig, draft, phases[_i]); /* the draft is empty now: reads the files */
+	again = load(&rig, draft, phases[_i]); /* it is used up: from the files */
 	ck_assert_uint_eq(rig.reads - in_full, in_full);
 	expected = load(&rig, NULL, phases[_i]);
 	ck_assert_str_eq(made, expected);
@@ -65,7 +65,7 @@ START_TEST(test_same_policy)
 }
 END_TEST
 
-/* An error is reported once, by policy_load. */
+/* The mistake is told once, by whoever loads. */
 START_TEST(test_mistake)
 {
 	static const char *const wrong[] = {"wrong.json", NULL};

@@ -1,4 +1,4 @@
-/* Phases: each adds its rules to the policy; "none" cannot be undone by the command line. And network.extends. */
+/* Phases: what each adds to the policy, that "none" closes for good, and network.extends. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ START_TEST(test_setup)
 	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 600000000000u);
 	ck_assert(rights(policy, "/work/x") & POLICY_WRITE);
 	ck_assert(rights(policy, "/usr/share/x") & POLICY_READ);
-	/* network.extends takes only endpoints: no files, no limits, no secrets, no phases */
+	/* of what network.extends names nothing but the endpoints: no files, no limits, no secrets, no phases */
 	ck_assert_uint_eq(rights(policy, "/srv/x"), 0);
 	ck_assert(!reaches(policy, "never.example"));
 	size_t secrets, count;
@@ -98,7 +98,7 @@ START_TEST(test_run)
 	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 10000000000u);
 	ck_assert_uint_eq(rights(policy, "/work/x"), 0);
 	ck_assert_uint_eq(rights(policy, "/usr/share/x"), 0);
-	/* the variable of a secret is not passed in this phase, either */
+	/* also here the caller's secret is none of the program's */
 	ck_assert(policy_env_passes(policy, "LANG") && !policy_env_passes(policy, "TOKEN"));
 	ck_assert_str_eq(policy_sha256(policy), policy_sha256(usual));
 	policy_free(usual);
@@ -111,7 +111,7 @@ START_TEST(test_over_all_files)
 	struct policy *setup = load("over.json", POLICY_PHASE_SETUP), *run = load("over.json", POLICY_PHASE_RUN);
 
 	ck_assert(reaches(setup, "open.example") && reaches(setup, "over.example") && reaches(setup, "index.example"));
-	/* base.json's "none" is a phase's, so it is applied after over.json's allow */
+	/* base.json's "none" comes behind over.json's allow: it is a phase's */
 	ck_assert(!policy_net_enabled(run));
 	policy_free(setup);
 	policy_free(run);
@@ -136,7 +136,7 @@ START_TEST(test_command_line)
 	policy = load_cli("base.json", &cli);
 	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "extra.example"));
 	ck_assert_uint_eq(policy_limits(policy)->wall_ns, 7);
-	/* the secret is kept, so -e does not pass its variable */
+	/* it stays a secret, which the program asked for by -e would not be */
 	ck_assert(!policy_env_passes(policy, "T") && policy_env_passes(policy, "U"));
 	policy_free(policy);
 	policy = load_cli("whole.json", &cli);
@@ -159,7 +159,7 @@ START_TEST(test_network_extends)
 	struct policy *policy = load("whole.json", POLICY_PHASE_RUN);
 	char *text = policy_show(policy);
 
-	/* loaded once, although named twice; with "extends" all of it counts */
+	/* once, though it is named twice; extended as a whole it is all of it */
 	ck_assert_uint_eq(times(text, "\"index.example\",\n        \"port\""), 1);
 	ck_assert(rights(policy, "/srv/x") & POLICY_READ);
 	ck_assert(reaches(policy, "never.example"));
@@ -171,7 +171,7 @@ START_TEST(test_network_extends)
 }
 END_TEST
 
-/* policy_show prints one phase; loading that gives the same policy. */
+/* What is shown is the one phase, and yields it again. */
 START_TEST(test_show)
 {
 	struct policy *policy = load("base.json", POLICY_PHASE_SETUP), *again = NULL;

@@ -1,4 +1,4 @@
-/* policy/schema.json and the parser's key table have the same keys, types, words and descriptions. */
+/* policy/schema.json says what the parser's key table says: the same keys with the same types and the same words. */
 #include <check.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy", [KEY_PHASE] = "#/$defs/phase",
 };
 
-/* The allowed words are the parser's. */
+/* The words are the parser's. */
 static void check_words(enum key_type type, json_t *words)
 {
 	const char *const *known = policy_key_words(type);
@@ -146,7 +146,7 @@ START_TEST(test_every_property_is_a_key)
 }
 END_TEST
 
-/* A phase has the top rows that the parser accepts there, with the same schema. */
+/* A phase has the rows of the top that the parser takes there, as they are at the top. */
 START_TEST(test_phase)
 {
 	json_t *phase = at(at(schema, "$defs", "phase"), "properties", NULL);
@@ -168,7 +168,7 @@ START_TEST(test_phase)
 }
 END_TEST
 
-/* The names that an editor offers are those that the parser accepts. */
+/* The names an editor offers are those the parser takes. */
 START_TEST(test_layers)
 {
 	json_t *names = at(at(at(schema, "$defs", "layers"), "items", NULL), "enum", NULL), *name;
