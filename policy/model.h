@@ -157,11 +157,11 @@ void compile_names(struct compiler *compiler);
 const char *rule_outside(const struct rule *rule);
 /* paths/index.c: policy->tree, without mounts. */
 void compile_index(struct compiler *compiler);
-/* mounts.c: mounts and links; marks the remapped mounts in the tree. */
+/* paths/mounts.c: mounts and links; marks the remapped mounts in the tree. */
 void compile_mounts(struct compiler *compiler);
-/* remaps.c: rights and aliases of remapped mounts. */
+/* paths/remaps.c: rights and aliases of remapped mounts. */
 void compile_remaps(struct compiler *compiler);
-/* net-compile.c: the network and its secrets. */
+/* network/compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
 /* parse/settings.c: environment, limits, audit log, user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);

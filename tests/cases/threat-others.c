@@ -65,7 +65,7 @@ static void memory_of(pid_t pid)
 	threat_refused("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), EPERM);
 	threat_refused("ptrace attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL), EPERM);
 	threat_refused("ptrace seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL), EPERM);
-	threat_refused("kcmp", syscall(SYS_kcmp, pid, getpid(), 0, 0, 0), EPERM);
+	threat_refused("kcmp", syscall(SYS_kcmp, pid, getpid(), 0, 0, 0), 0);
 	threat_refused("migrate_pages", syscall(SYS_migrate_pages, pid, 0, NULL, NULL), EPERM);
 	threat_refused("pidfd_getfd", syscall(SYS_pidfd_getfd, 0, 0, 0), EPERM);
 	threat_refused("process_madvise", syscall(SYS_process_madvise, 0, &here, 1, 0, 0), ENOSYS);
