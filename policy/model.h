@@ -107,7 +107,7 @@ struct finding policy_find(const struct policy *policy, const char *path, size_t
 
 struct json_t;
 /* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
-int show_network(struct json_t *root, const struct policy_network *network);
+int policy_show_network(struct json_t *root, const struct policy_network *network);
 
 /* ---- compiling: one step each, in this order ---- */
 

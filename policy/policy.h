@@ -181,7 +181,7 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want);
 
 /* True when a glob may grant something at or below this directory, which must then be visible. */
-bool policy_may_hold(const struct policy *policy, const char *path, size_t len);
+bool policy_may_contain(const struct policy *policy, const char *path, size_t len);
 
 /* ---- what the view is built from ---- */
 

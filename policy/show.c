@@ -182,7 +182,7 @@ char *policy_show(const struct policy *policy)
 	ret |= show_limits(root, policy->limits);
 	ret |= show_audit(root, policy);
 	ret |= show_required(root, policy->required);
-	ret |= show_network(root, &policy->network);
+	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(2));

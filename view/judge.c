@@ -65,7 +65,7 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 	/* A path that no rule mentions may still be an ancestor of one that is granted. */
 	if (policy_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
-	if (mount->flags & MOUNT_SKELETON || policy_may_hold(view->policy, place->virt, place->virt_len)) {
+	if (mount->flags & MOUNT_SKELETON || policy_may_contain(view->policy, place->virt, place->virt_len)) {
 		if (want & POLICY_EXEC)
 			return judge_deny(EACCES, "not_executable");
 		if (want & POLICY_WRITE)

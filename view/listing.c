@@ -68,7 +68,7 @@ static bool listing_shows(const struct listing *listing, const char *name, mode_
 		return false;
 	if (policy_rights(listing->view->policy, path, (size_t)len) != 0)
 		return true;
-	return type == S_IFDIR && policy_may_hold(listing->view->policy, path, (size_t)len);
+	return type == S_IFDIR && policy_may_contain(listing->view->policy, path, (size_t)len);
 }
 
 static void listing_add_host(const struct listing *listing, int host_fd, const char *name)

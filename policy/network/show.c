@@ -164,7 +164,7 @@ static int net_show_secrets(json_t *root, const struct policy_network *network)
 	return object ? json_object_set_new(root, "secrets", object) | ret : 0;
 }
 
-int show_network(struct json_t *root, const struct policy_network *network)
+int policy_show_network(struct json_t *root, const struct policy_network *network)
 {
 	json_t *object;
 	int ret = net_show_secrets(root, network);

@@ -183,7 +183,7 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 	return false;
 }
 
-bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
+bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
 {
 	const struct tree *tree = &policy->tree;
 	struct finding finding = policy_find(policy, path, len);

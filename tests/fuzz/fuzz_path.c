@@ -29,7 +29,7 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 	return POLICY_READ | POLICY_WRITE | POLICY_EXEC;
 }
 
-bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
+bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	(void)path;

@@ -21,7 +21,8 @@ for line in open(sys.argv[2]):
     if "syscall" in record:
         seen.setdefault(record["syscall"], []).append(record)
 sources = "".join(open(path).read()
-                  for path in glob.glob(sys.argv[3] + "/**/*.c", recursive=True) + glob.glob(sys.argv[3] + "/cases/*.py"))
+                  for path in glob.glob(sys.argv[3] + "/**/*.c", recursive=True) +
+                  glob.glob(sys.argv[3] + "/cases/*.py"))
 for kind, number, name in rows:
     if kind == "private" and private:
         # Native in an ipc namespace of the run's own: not on record.

@@ -49,7 +49,7 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 	return path_below(path, "/globs") && len > 4 && strcmp(path + len - 4, ".csv") == 0 ? POLICY_READ : 0;
 }
 
-bool policy_may_hold(const struct policy *policy, const char *path, size_t len)
+bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	return path_below(path, "/globs") && !memchr(path, '.', len);
