@@ -35,7 +35,9 @@ struct pending_connect {
 	int fd; /* owned duplicate */
 	bool nonblocking;
 	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
+	bool started;   /* connect(2) to the listener was called here and has not failed */
 	bool mapped;    /* an IPv6 socket: the listener's address is IPv4-mapped */
+	uint16_t source_port; /* as announced to egress */
 	struct sockaddr_in listener;
 };
 
@@ -58,7 +60,38 @@ static uint64_t connect_timeout_ns(int fd)
 	return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_usec * 1000;
 }
 
-static int connect_socket(const struct pending_connect *pending)
+/* An IPv4 address, or one mapped to IPv6. */
+static struct sockaddr_in connect_v4(const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = v6->sin6_port};
+
+	if (from->ss_family == AF_INET)
+		return *(const struct sockaddr_in *)from;
+	memcpy(&v4.sin_addr, &v6->sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
+	return v4;
+}
+
+/* Whether it is connected to egress' listener from the announced port. */
+static bool connect_is_ours(const struct pending_connect *pending)
+{
+	struct sockaddr_storage own = {0}, peer = {0};
+	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+	struct sockaddr_in to;
+
+	if (getsockname(pending->fd, (struct sockaddr *)&own, &own_len) < 0 ||
+	    getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) < 0)
+		return false;
+	to = connect_v4(&peer);
+	return to.sin_port == pending->listener.sin_port && to.sin_addr.s_addr == pending->listener.sin_addr.s_addr &&
+	       ntohs(connect_v4(&own).sin_port) == pending->source_port;
+}
+
+/*
+ * connect(2) also succeeds, once, when it finds that a connect which another thread began has ended, and is -EALREADY
+ * while that is under way (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket goes elsewhere: -EISCONN.
+ */
+static int connect_socket(struct pending_connect *pending)
 {
 	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = pending->listener.sin_port};
 	const struct sockaddr *address = (const struct sockaddr *)&pending->listener;
@@ -70,7 +103,11 @@ static int connect_socket(const struct pending_connect *pending)
 		address = (const struct sockaddr *)&mapped;
 		len = sizeof(mapped);
 	}
-	return connect(pending->fd, address, len) < 0 ? -errno : 0;
+	if (connect(pending->fd, address, len) == 0)
+		return connect_is_ours(pending) ? 0 : -EISCONN;
+	if (errno == EINPROGRESS)
+		pending->started = true;
+	return errno == EALREADY && !pending->started ? -EISCONN : -errno;
 }
 
 /*
@@ -78,7 +115,7 @@ static int connect_socket(const struct pending_connect *pending)
  * the program shares, so it is reset right after. `times`: the first call starts the handshake and cannot see its end;
  * a second call, like the program's own later one, finds a handshake on loopback complete.
  */
-static int connect_socket_at_once(const struct pending_connect *pending, int times)
+static int connect_socket_at_once(struct pending_connect *pending, int times)
 {
 	int flags = fcntl(pending->fd, F_GETFL), r = 0;
 
@@ -170,6 +207,7 @@ int connects_add(struct egress_client *client, const struct call *call, int fd, 
 					    .fd = steal_fd(&owned),
 					    .nonblocking = what->nonblocking,
 					    .mapped = what->mapped,
+					    .source_port = what->request.source_port,
 					    .listener = what->listener};
 	client->connects.first = pending;
 	client->connects.count++;
