@@ -25,7 +25,9 @@ char *put_int(char *out, int64_t value);
 /* Exactly eight decimal digits of a value below 10^8. */
 char *put_8_digits(char *out, uint32_t value);
 
-/* The escaped text; put_quoted adds the closing quote. */
+/*
+ * Writes the text, escaped for JSON. The caller has written the opening quote; only put_quoted writes the closing one.
+ */
 char *put_text(char *out, const char *text, size_t len);
 char *put_quoted(char *out, const char *text, size_t len);
 

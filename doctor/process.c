@@ -60,7 +60,7 @@ void probe_memory(struct doctor *doctor)
 
 	if (pid < 0)
 		return;
-	/* Until the child is dumpable. */
+	/* Repeated until it works: the child cannot be read before it is dumpable. */
 	while (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 && ++tries < 100)
 		(void)usleep(500);
 	here++;

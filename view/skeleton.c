@@ -157,7 +157,10 @@ static int skeleton_make(const struct view *view, char *path)
 	return 0;
 }
 
-/* The same while the view is built, when no link can be on the way. -errno: use skeleton_make. */
+/*
+ * Makes the directories of a path while the view is built, when no symbolic link can be among them. 0 or -errno; then
+ * the caller tries skeleton_make(), which is slower.
+ */
 static int skeleton_make_new(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {

@@ -120,7 +120,10 @@ long tree_status(pid_t tid, const char *field, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-/* The virtual path of the image; the host's where the view has none; "" when it cannot be read. NULL: no memory. */
+/*
+ * The path of the executable that the thread runs: in the view, or the host's if the view does not show it, or "" if it
+ * cannot be read. Owned; NULL: no memory.
+ */
 static char *task_image(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];

@@ -85,7 +85,8 @@ static void udp_record_refusal(struct udp_relay *relay, const char *reason, cons
 	LINE_COPY(record.reason, reason);
 	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL); /* a failed line ends the process */
+	/* egress exits when this message to the supervisor fails */
+	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
 }
 
 static void flow_release(struct task_later *task)
@@ -157,8 +158,8 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 /* ---- datagrams ---- */
 
 /*
- * Charges a datagram to the budget; *ret_pass: it may pass, else it is lost. False: the cap is spent, the relay is
- * closed.
+ * Charges a datagram to its rule's budget (egress/budget.h). *ret_pass: whether it is forwarded; otherwise it is
+ * dropped. Returns false after closing the relay, because the rule's bytes for this direction are used up.
  */
 static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {

@@ -91,8 +91,9 @@ struct pending *pending_find(const struct tracer *tracer, pid_t tid);
 /* The kernel may be performing its exec. */
 bool pending_in_exec(const struct pending *pending);
 /*
- * Whether a notification under this entry's tid comes from another thread (pending may be NULL: false). The entry's own
- * thread stops before its next call, but it loses its tid when its exec succeeds, which is reported a little later.
+ * Whether a notification that has this entry's tid comes from another thread than the entry's. A thread whose exec
+ * succeeds takes over its process's pid as tid, and the kernel reports that a little later; the former tid may be used
+ * again meanwhile. pending may be NULL: false.
  */
 bool pending_is_stale(const struct pending *pending);
 /* Completes the call's record, once. */

@@ -228,8 +228,9 @@ static void map_shared(struct call *call)
 }
 
 /*
- * Notified only where memory is sampled, for shared anonymous memory, huge pages, and types that allow_mmap_sampled
- * does not know (MAP_DROPPABLE: private). MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
+ * mmap(2) is notified only in a run without control groups, whose memory is measured by sampling /proc. Then the calls
+ * for shared anonymous memory, for huge pages and for types that allow_mmap_sampled does not know are notified.
+ * MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
  */
 void sys_mmap(struct call *call)
 {

@@ -31,7 +31,7 @@ struct scope_walk {
 	char text[PATH_MAX * 2];
 };
 
-/* Goes to `path`, which is absolute and canonical or a name in the current directory. */
+/* Makes `path` the directory that the walk is at. It is absolute and canonical, or a name in that directory. */
 static int scope_go(struct scope_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
