@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 /* A failure to write to stderr is ignored: there is no other place to report it. */
-static void message_line(const char *format, va_list args)
+static void __attribute__((format(printf, 1, 0))) message_line(const char *format, va_list args)
 {
 	(void)text_vprintf(stderr, false, format, args);
 	(void)fputc('\n', stderr);

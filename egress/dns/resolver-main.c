@@ -26,13 +26,16 @@ static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
 }
 
 /*
- * A name with a dot is looked up as it is. The host's search list would make other names of it, which no rule approves,
- * and send them to the network. (glibc keeps this option per thread; res_init re-reads resolv.conf.)
+ * A name with a dot is looked up as it is. The host's search list would make other names of it, which no rule
+ * approves, and send them to the network. glibc keeps these options per thread. res_init re-reads resolv.conf;
+ * getaddrinfo does the same when it finds the file changed, and forgets them, but for RES_NORELOAD
+ * (resolv/resolv_context.c: maybe_init).
  */
 static bool set_search(const char *host)
 {
 	if (res_init() < 0)
 		return false;
+	_res.options |= RES_NORELOAD;
 	if (strchr(host, '.'))
 		_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
 	return true;
