@@ -113,7 +113,7 @@ enum arg_kind {
 	ARG_PID,
 	ARG_SIGNAL,
 	ARG_SIZE,
-	ARG_PTR, /* copied by the handler through decode.h, recorded as an address */
+	ARG_PTR, /* copied by the handler through decode.h, not recorded (exec: argv as text) */
 	ARG_KIND_MAX,
 };
 
