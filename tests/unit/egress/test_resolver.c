@@ -195,9 +195,11 @@ START_TEST(dies)
 {
 	unsigned left = 2;
 	struct asked asked[2] = {{.left = &left}, {.left = &left}};
+	int status;
 
 	(void)look_up("localhost");
 	ck_assert_int_eq(kill(child, SIGSTOP), 0);
+	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child); /* all its threads have stopped */
 	ck_assert_uint_ne(resolver_ask(resolver, "localhost", PATIENCE_MS, answered, &asked[0]), 0);
 	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &asked[1]), 0);
 	ck_assert_int_eq(kill(child, SIGKILL), 0);
