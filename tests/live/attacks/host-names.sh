@@ -3,6 +3,7 @@
 # concurrent run leaves in a writable place affect nothing outside of that place: no grant, no file that callgate reads
 # or writes, no command, no interpreter. Links that lead elsewhere in the host, or stay within that place, keep working.
 . "$(dirname "$0")/../lib.sh"
+unset PYENV_ROOT PYENV_VERSION PYENV_DIR # of who runs the tests
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 mkdir -p "$T/w" "$T/more" "$T/g" "$T/s" "$T/p" "$T/out/.ssh" "$T/out/bin" "$T/house/.local/bin" "$T/house/keys"
