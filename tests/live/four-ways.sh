@@ -76,7 +76,7 @@ export LIVE_TMP=$work
 LIVE_WITHOUT=namespaces,cgroups "$here/core.sh" >"$work/root.log" 2>&1
 "$here/as-user.sh" >"$work/user.log" 2>&1
 "$here/in-container.sh" >"$work/container.log" 2>&1
-LIVE_OPTIONS="--require namespaces,landlock,self_filter,cgroups" "$here/core.sh" >"$work/layers.log" 2>&1
+LIVE_REQUIRE=namespaces,landlock,self_filter,cgroups "$here/core.sh" >"$work/layers.log" 2>&1
 
 # result WAY TEST: as a word; of a skipped one why.
 result()

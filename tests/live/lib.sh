@@ -112,12 +112,16 @@ native()
 }
 
 # cg COMMAND…: callgate itself, with a deadline. LIVE_WITHOUT: layers that runs go without. LIVE_OPTIONS: of all runs.
+# LIVE_REQUIRE: layers without which no run starts, but for those from which the test takes layers itself.
 cg()
 {
 	local more
 	read -ra more <<<"${LIVE_OPTIONS:-}"
 	[ "${1:-}" != run ] || set -- run "${more[@]}" "${@:2}"
 	[ "${1:-}" != run ] || [ -z "${LIVE_WITHOUT:-}" ] || set -- run --without "$LIVE_WITHOUT" "${@:2}"
+	if [ "${1:-}" = run ] && [ -n "${LIVE_REQUIRE:-}" ] && [[ " $* " != *" --without "* ]]; then
+		set -- run --require "$LIVE_REQUIRE" "${@:2}"
+	fi
 	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" "$@" </dev/null
 }
 

@@ -156,7 +156,7 @@ END_TEST
 static void judge_command(const struct places *places, const char *pattern, bool good)
 {
 	struct places_why why = {""};
-	char command[PATH_MAX];
+	char command[PATH_MAX] = "";
 	size_t len = 0;
 
 	for (const char *at = pattern; *at; at++)
