@@ -22,12 +22,14 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 	return 0;
 }
 
-static int procstat_read_at(int dirfd, const char *path, struct procstat *ret_stat)
+int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat)
 {
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-	char text[768]; /* the first 20 fields fit */
+	char path[32], text[768]; /* the first 20 fields fit */
+	_cleanup_close_ int fd = -1;
 	ssize_t got;
 
+	(void)snprintf(path, sizeof(path), "%s%d/stat", proc_fd < 0 ? "/proc/" : "", pid); /* an int fits */
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (got <= 0)
 		return -ESRCH;
@@ -37,19 +39,7 @@ static int procstat_read_at(int dirfd, const char *path, struct procstat *ret_st
 
 int procstat_read(pid_t pid, struct procstat *ret_stat)
 {
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* an int fits */
-	return procstat_read_at(AT_FDCWD, path, ret_stat);
-}
-
-pid_t procstat_parent_at(int proc_fd, pid_t pid)
-{
-	struct procstat stat;
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "%d/stat", pid); /* an int fits */
-	return procstat_read_at(proc_fd, path, &stat) < 0 ? -ESRCH : stat.parent;
+	return procstat_read_at(-1, pid, ret_stat);
 }
 
 pid_t procstat_parent(pid_t pid)

@@ -16,9 +16,10 @@ int procstat_parse(const char *text, struct procstat *ret_stat);
 
 /* Reads it for a process or thread. 0, or -ESRCH. Pids are reused: the result may already be about another one. */
 int procstat_read(pid_t pid, struct procstat *ret_stat);
+/* The same in another procfs, whose pids are those of its pid namespace. proc_fd -1: /proc. */
+int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);
 
-/* The parent's pid, or -ESRCH. proc_fd: a procfs, in whose pid namespace both pids are. */
+/* The parent's pid, or -ESRCH. */
 pid_t procstat_parent(pid_t pid);
-pid_t procstat_parent_at(int proc_fd, pid_t pid);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
@@ -45,26 +44,25 @@ static int proctree_next_name(DIR *dir, const char **ret_name)
 	return -errno;
 }
 
-/* "." is opened anew: a procfs is held by an O_PATH descriptor, whose offset readdir(3) would share. */
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
-	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Opened anew: proc_fd is O_PATH. */
+	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const char *name = NULL;
 	int r = dir ? 0 : -errno;
 
-	if (!dir && fd >= 0)
-		(void)close(fd);
-
+	if (!dir)
+		cleanup_close(&fd);
 	*ret_tree = (struct proctree){0};
 	if (dir)
 		r = proctree_next_name(dir, &name);
 	while (r == 0 && name) {
 		pid_t pid = (pid_t)strtol(name, NULL, 10);
-		pid_t parent = pid > 0 ? procstat_parent_at(proc_fd, pid) : -ESRCH; /* not a process, or it has ended */
+		struct procstat stat;
 
-		if (parent >= 0)
-			r = proctree_add(ret_tree, pid, parent);
+		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else not a process, or it has ended */
+			r = proctree_add(ret_tree, pid, stat.parent);
 		if (r == 0)
 			r = proctree_next_name(dir, &name);
 	}
@@ -75,12 +73,7 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 
 int proctree_read(struct proctree *ret_tree)
 {
-	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (proc_fd >= 0)
-		return proctree_read_at(proc_fd, ret_tree);
-	*ret_tree = (struct proctree){0};
-	return -errno;
+	return proctree_read_at(-1, ret_tree);
 }
 
 struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid)

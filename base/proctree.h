@@ -24,8 +24,8 @@ struct proctree {
 };
 
 /*
- * Reads /proc, or the procfs of proc_fd with its pids. 0, or -errno with an incomplete *ret_tree, which a caller
- * without a better source may use. Release with proctree_done in both cases.
+ * Reads /proc, or with proc_fd another procfs, with its pids (-1: /proc). 0, or -errno with an incomplete *ret_tree,
+ * which a caller without a better source may use. Release with proctree_done in both cases.
  */
 int proctree_read(struct proctree *ret_tree);
 int proctree_read_at(int proc_fd, struct proctree *ret_tree);

@@ -70,19 +70,18 @@ void locks_init(struct locks *locks, int proc_fd)
 	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
 }
 
-bool locks_count(const char *name, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
+bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
 {
 	uint64_t of_processes = 0, of_files = 0, lines = 0;
-	int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
 	struct proctree tree;
 	char line[256];
 	bool whole;
 
-	if (!file && fd >= 0)
-		(void)close(fd);
-	if (!file)
+	if (!file) {
+		cleanup_close(&fd);
 		return false;
+	}
 	if (proctree_read_at(proc_fd, &tree) == 0)
 		proctree_mark(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
@@ -100,12 +99,11 @@ bool locks_count(const char *name, int proc_fd, pid_t root, uint64_t *ret_of_pro
 /* A file description may be in a message, so its owner is unknown: all count, up to what the run has added. */
 static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
-	_cleanup_close_ int own_fd = locks->proc_fd < 0 ? open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	int proc_fd = locks->proc_fd < 0 ? own_fd : locks->proc_fd;
+	int fd = openat(locks->proc_fd, locks->proc_fd < 0 ? "/proc/locks" : "locks", O_RDONLY | O_CLOEXEC);
 	uint64_t of_processes, of_files;
 
 	locks->counted_ns = now_ns;
-	if (!locks_count("locks", proc_fd, locks->root, &of_processes, &of_files))
+	if (!locks_count(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
 		return;
 	locks->held = of_processes + (of_files < locks->of_files ? of_files : locks->of_files);
 	locks->added = 0;

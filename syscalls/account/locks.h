@@ -35,10 +35,10 @@ bool locks_counts(uint64_t command);
 bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
- * Counts the locks in `name`, a file of that procfs ("locks") or an absolute path: in *ret_of_processes those of
- * root's descendants and of processes that are gone; in *ret_of_files those of all file descriptions. False: too many
- * lines, or unreadable.
+ * Counts the locks in a file like /proc/locks, whose pids are those of the procfs: in *ret_of_processes those of root's
+ * descendants and of processes that are gone; in *ret_of_files those of all file descriptions. Takes fd, which may be
+ * negative. False: too many lines, or unreadable.
  */
-bool locks_count(const char *name, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
+bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
 
 #endif

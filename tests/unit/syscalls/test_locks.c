@@ -14,7 +14,6 @@
 
 static char path[] = "/tmp/test_locks.XXXXXX";
 static pid_t child, gone;
-static int proc_fd;
 
 static pid_t start(void)
 {
@@ -38,8 +37,6 @@ static void setup(void)
 
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_ge(proc_fd, 0);
 	child = start();
 	gone = start();
 	end(gone);
@@ -49,7 +46,6 @@ static void teardown(void)
 {
 	end(child);
 	(void)unlink(path);
-	(void)close(proc_fd);
 }
 
 static void put(FILE *file, const char *before, const char *kind, pid_t pid)
@@ -75,7 +71,7 @@ START_TEST(those_of_the_run_count)
 	put(file, "8: ", "OFDLCK", -1);
 	put(file, "9: -> ", "OFDLCK", -1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(locks_count(path, proc_fd, getpid(), &of_processes, &of_files));
+	ck_assert(locks_count(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
 	ck_assert_uint_eq(of_processes, 4);
 	ck_assert_uint_eq(of_files, 2);
 }
@@ -90,8 +86,8 @@ START_TEST(what_cannot_be_read_is_not_counted)
 	for (unsigned i = 0; i < LOCKS_READ_MAX; i++)
 		put(file, "1: ", "POSIX ", 1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(!locks_count(path, proc_fd, getpid(), &of_processes, &of_files));
-	ck_assert(!locks_count("/nowhere", proc_fd, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count(-1, -1, getpid(), &of_processes, &of_files));
 }
 END_TEST
 
