@@ -36,9 +36,9 @@ struct pending_connect {
 	bool nonblocking;
 	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
 	bool started;   /* connect(2) to the listener was called here and has not failed */
-	bool mapped;    /* an IPv6 socket: the listener's address is IPv4-mapped */
 	uint16_t source_port; /* as announced to egress */
-	struct sockaddr_in listener;
+	int domain; /* of the socket */
+	struct inet_address listener;
 };
 
 static uint64_t connect_socket_cookie(int fd)
@@ -60,31 +60,17 @@ static uint64_t connect_timeout_ns(int fd)
 	return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_usec * 1000;
 }
 
-/* An IPv4 address, or one mapped to IPv6. */
-static struct sockaddr_in connect_v4(const struct sockaddr_storage *from)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
-	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = v6->sin6_port};
-
-	if (from->ss_family == AF_INET)
-		return *(const struct sockaddr_in *)from;
-	memcpy(&v4.sin_addr, &v6->sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
-	return v4;
-}
-
 /* Whether it is connected to egress' listener from the announced port. */
 static bool connect_is_ours(const struct pending_connect *pending)
 {
 	struct sockaddr_storage own = {0}, peer = {0};
 	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
-	struct sockaddr_in to;
+	struct inet_address from, to;
 
-	if (getsockname(pending->fd, (struct sockaddr *)&own, &own_len) < 0 ||
-	    getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) < 0)
-		return false;
-	to = connect_v4(&peer);
-	return to.sin_port == pending->listener.sin_port && to.sin_addr.s_addr == pending->listener.sin_addr.s_addr &&
-	       ntohs(connect_v4(&own).sin_port) == pending->source_port;
+	return getsockname(pending->fd, (struct sockaddr *)&own, &own_len) == 0 &&
+	       getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) == 0 && inet_read_told(&own, &from) &&
+	       inet_read_told(&peer, &to) && inet_same(&to, &pending->listener) && to.port == pending->listener.port &&
+	       from.port == pending->source_port;
 }
 
 /*
@@ -93,17 +79,10 @@ static bool connect_is_ours(const struct pending_connect *pending)
  */
 static int connect_socket(struct pending_connect *pending)
 {
-	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = pending->listener.sin_port};
-	const struct sockaddr *address = (const struct sockaddr *)&pending->listener;
-	socklen_t len = sizeof(pending->listener);
+	struct sockaddr_storage address;
+	socklen_t len = inet_write(pending->domain, &pending->listener, &address);
 
-	if (pending->mapped) {
-		mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
-		memcpy(&mapped.sin6_addr.s6_addr[12], &pending->listener.sin_addr, sizeof(pending->listener.sin_addr));
-		address = (const struct sockaddr *)&mapped;
-		len = sizeof(mapped);
-	}
-	if (connect(pending->fd, address, len) == 0)
+	if (connect(pending->fd, (const struct sockaddr *)&address, len) == 0)
 		return connect_is_ours(pending) ? 0 : -EISCONN;
 	if (errno == EINPROGRESS)
 		pending->started = true;
@@ -206,7 +185,7 @@ int connects_add(struct egress_client *client, const struct call *call, int fd, 
 					    .tid = call->tid,
 					    .fd = steal_fd(&owned),
 					    .nonblocking = what->nonblocking,
-					    .mapped = what->mapped,
+					    .domain = what->domain,
 					    .source_port = what->request.source_port,
 					    .listener = what->listener};
 	client->connects.first = pending;

@@ -61,10 +61,8 @@ static struct inet_dial *make_dial(const struct inet *inet, const struct inet_so
 	dial->request.port = to->port;
 	if (route->place == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
-	dial->listener = (struct sockaddr_in){.sin_family = AF_INET,
-					      .sin_port = htons(inet->options.listener_port),
-					      .sin_addr = inet->options.loopback};
-	dial->mapped = socket->kind.domain == AF_INET6;
+	dial->listener = inet_v4(inet->options.loopback, inet->options.listener_port);
+	dial->domain = socket->kind.domain;
 	dial->nonblocking = is_nonblocking(socket->fd);
 	(void)inet_write(to->family, to, &storage);
 	net_address_text((const struct sockaddr *)&storage, dial->address);

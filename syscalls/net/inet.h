@@ -14,6 +14,7 @@
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 #include "syscalls/call/call.h"
+#include "syscalls/net/inet-address.h"
 
 #define INET_TICK_MS 10 /* how late the end of a nonblocking connect is noticed */
 
@@ -59,8 +60,8 @@ bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct so
 /* OUTCOME_EGRESS. */
 struct inet_dial {
 	struct control_connect request;
-	struct sockaddr_in listener; /* the target's socket is connected to it when the upstream is connected */
-	bool mapped;                 /* AF_INET6 socket: use the IPv4-mapped form of `listener` */
+	struct inet_address listener; /* the target's socket is connected to it when the upstream is connected */
+	int domain;                   /* of the socket */
 	bool nonblocking;
 	char address[NET_ADDRESS_TEXT]; /* the address in the target's call, for the record */
 };

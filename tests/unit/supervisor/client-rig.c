@@ -169,8 +169,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&own, &len), 0);
 	*what = (struct inet_dial){.request = {.port = CLIENT_RIG_PORT, .source_port = ntohs(own.sin_port),
 					       .family = AF_INET, .host = CLIENT_RIG_HOST},
-				   .listener = {.sin_family = AF_INET, .sin_port = htons(rig->listener_port),
-						.sin_addr = {htonl(INADDR_LOOPBACK)}},
+				   .listener = inet_v4(own.sin_addr, rig->listener_port), .domain = AF_INET,
 				   .nonblocking = fcntl(fd, F_GETFL) & O_NONBLOCK, .address = "198.18.0.16"};
 	call->sandbox = &rig->sandbox;
 	call->id = notif->id;
