@@ -51,21 +51,6 @@ struct rule {
 	bool overridden;     /* a rule of a later file replaces this one */
 };
 
-static inline bool rule_is_deny(const struct rule *rule)
-{
-	return rule->kind == RULE_DENY || rule->kind == RULE_EXEC_DENY;
-}
-
-/* True when the policy itself decides what the name shows; false for grants and denies. */
-static inline bool rule_is_made(const struct rule *rule)
-{
-	return rule->kind == RULE_REDIRECT || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-}
-
-static inline bool rule_is_grant(const struct rule *rule)
-{
-	return rule->kind == RULE_READ || rule->kind == RULE_WRITE || rule->kind == RULE_EXEC;
-}
 
 struct policy {
 	struct arena arena;

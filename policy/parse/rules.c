@@ -25,25 +25,19 @@ struct rules_pending {
 	size_t index; /* of the source */
 };
 
-/* Rules that replace what the host has at a path. */
-static bool rules_is_substitute(enum rule_kind kind)
-{
-	return kind == RULE_REDIRECT || kind == RULE_PROVIDE || kind == RULE_DECOY;
-}
-
 /* False with a message: /proc, /dev, "/" and the workdir cannot be changed by rules of this kind. */
 static bool rules_check_path(struct compiler *compiler, const struct source_rule *from, const char *path)
 {
-	bool deny = from->kind == RULE_DENY || from->kind == RULE_EXEC_DENY;
+	bool deny = kind_is_deny(from->kind);
 
 	if (!deny && path_below(path, "/proc"))
 		compiler_fail(compiler, from->path.where, "%s: the program has its own /proc; remove the rule", path);
 	else if (!deny && strcmp(path, "/dev") == 0)
 		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");
-	else if (rules_is_substitute(from->kind) && strcmp(path, "/") == 0)
+	else if (kind_is_made(from->kind) && strcmp(path, "/") == 0)
 		compiler_fail(compiler, from->path.where,
 			      "\"/\" cannot be redirected or provided; name a path below it");
-	else if (rules_is_substitute(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
+	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
 		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
 	else
@@ -91,16 +85,6 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 		vars_expand(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
 }
 
-static bool rules_is_read_or_write(enum rule_kind kind)
-{
-	return kind == RULE_READ || kind == RULE_WRITE;
-}
-
-static bool rules_is_grant(enum rule_kind kind)
-{
-	return rules_is_read_or_write(kind) || kind == RULE_EXEC;
-}
-
 /*
  * A later redirect, provide or decoy replaces earlier grants and substitutes of the same path. A later read or write
  * replaces an earlier substitute by the host's file. Exec only adds a right.
@@ -109,8 +93,9 @@ static bool rules_overrides(const struct rule *later, const struct rule *rule)
 {
 	if (later->source <= rule->source)
 		return false;
-	if (rules_is_substitute(rule->kind) ? !rules_is_substitute(later->kind) && !rules_is_read_or_write(later->kind)
-					    : !rules_is_grant(rule->kind) || !rules_is_substitute(later->kind))
+	if (kind_is_made(rule->kind)
+		    ? !kind_is_made(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
+		    : !kind_is_grant(rule->kind) || !kind_is_made(later->kind))
 		return false;
 	return strcmp(later->name.path, rule->name.path) == 0;
 }
@@ -121,7 +106,7 @@ static void rules_override_earlier(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		for (size_t j = 0; rules_is_substitute(rule->kind) && j < policy->rule_count; j++) {
+		for (size_t j = 0; kind_is_made(rule->kind) && j < policy->rule_count; j++) {
 			struct rule *other = &policy->rule[j];
 
 			if (rules_overrides(rule, other))

@@ -28,6 +28,22 @@ enum rule_kind {
 	RULE_MAX,
 };
 
+static inline bool kind_is_deny(enum rule_kind kind)
+{
+	return kind == RULE_DENY || kind == RULE_EXEC_DENY;
+}
+
+/* True when the policy itself decides what the name shows; false for grants and denies. */
+static inline bool kind_is_made(enum rule_kind kind)
+{
+	return kind == RULE_REDIRECT || kind == RULE_PROVIDE || kind == RULE_DECOY;
+}
+
+static inline bool kind_is_grant(enum rule_kind kind)
+{
+	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
+}
+
 /* A text and its position for messages: "file:line: key". */
 struct source_text {
 	const char *text;

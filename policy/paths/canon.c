@@ -102,7 +102,7 @@ static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
 
 	if (!rule->pattern)
 		return;
-	ret = glob_compile(&compiler->policy->arena, rule->pattern, rule_is_deny(rule), &rule->glob);
+	ret = glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind), &rule->glob);
 	if (ret == -ENOMEM)
 		compiler->no_memory = true;
 	else if (ret < 0)
@@ -136,7 +136,7 @@ static const char *canon_workdir_virt(struct compiler *compiler, const struct ru
 /* The path whose links matter: a grant's own path; the parent directory of a redirected or provided name. */
 static const char *canon_way_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	const char *slash = rule_is_grant(rule) ? NULL : strrchr(path, '/');
+	const char *slash = kind_is_grant(rule->kind) ? NULL : strrchr(path, '/');
 
 	return !slash          ? path
 	       : slash == path ? "/"
@@ -147,7 +147,7 @@ static const char *canon_way_path(struct compiler *compiler, const struct rule *
 static void canon_add_way(struct compiler *compiler, const struct rule *rule, const char *path)
 {
 	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, canon_way_path(compiler, rule, path));
-	if ((rule->name.interpreter || rule->profile) && rule_is_grant(rule) && compiler->policy->ways)
+	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind) && compiler->policy->ways)
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
@@ -158,17 +158,17 @@ static bool canon_is_refused(const struct policy_host *host, const char *path)
 
 static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 {
-	bool deny = rule_is_deny(rule);
+	bool deny = kind_is_deny(rule->kind);
 	const char *written = rule->literal, *host = canon_workdir_host(compiler, written);
 
 	if (host && !deny)
 		canon_add_way(compiler, rule, host);
-	if (host && rule_is_grant(rule) && canon_is_refused(compiler->host, host)) {
+	if (host && kind_is_grant(rule->kind) && canon_is_refused(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
 	if (host)
-		host = rule_is_grant(rule) || deny ? canon_realpath_prefix(compiler, host)
+		host = kind_is_grant(rule->kind) || deny ? canon_realpath_prefix(compiler, host)
 						   : canon_realpath_parent(compiler, host);
 	if (!host)
 		return;
@@ -186,13 +186,13 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal;
 
-	if (!rule_is_deny(rule))
+	if (!kind_is_deny(rule->kind))
 		canon_add_way(compiler, rule, written);
-	if (rule_is_grant(rule)) {
+	if (kind_is_grant(rule->kind)) {
 		rule->host = canon_is_refused(compiler->host, written) ? NULL : canon_realpath(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
-	} else if (rule_is_deny(rule)) {
+	} else if (kind_is_deny(rule->kind)) {
 		rule->literal = canon_realpath_prefix(compiler, written);
 		if (rule->literal && strcmp(rule->literal, written) != 0)
 			rule->alias = written;
@@ -236,7 +236,7 @@ static bool canon_is_shown(const struct policy *policy, const char *host)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (rule_is_grant(rule) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
+		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
 		    rule->host && path_below(host, rule->host))
 			return true;
 	}
@@ -249,7 +249,7 @@ static void canon_limit_interpreters(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->name.interpreter && rule_is_grant(rule) && rule->host &&
+		if (rule->name.interpreter && kind_is_grant(rule->kind) && rule->host &&
 		    path_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}

@@ -54,7 +54,7 @@ static struct tree_node *index_add_at(struct compiler *compiler, const char *pat
 			return NULL;
 		}
 		node->glob[node->globs++] = rule;
-	} else if (rule_is_deny(rule)) {
+	} else if (kind_is_deny(rule->kind)) {
 		index_set_deny(node, rule);
 	} else {
 		index_add_grant(node, rule);
@@ -111,7 +111,7 @@ static size_t index_max_nodes(const struct policy *policy)
 
 const char *rule_outside(const struct rule *rule)
 {
-	bool other = rule_is_deny(rule) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
+	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
 
 	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
@@ -130,7 +130,7 @@ void compile_index(struct compiler *compiler)
 
 		if (rule->overridden)
 			continue;
-		if (rule_is_deny(rule)) {
+		if (kind_is_deny(rule->kind)) {
 			if (!rule->literal && !index_add_name(compiler, rule))
 				(void)index_add_at(compiler, "/", rule);
 			if (rule->literal)
@@ -139,8 +139,8 @@ void compile_index(struct compiler *compiler)
 				(void)index_add_at(compiler, rule->alias, rule);
 			if (rule_outside(rule))
 				(void)index_add_at(compiler, rule_outside(rule), rule);
-		} else if (rule->literal && (rule->host || rule_is_made(rule))) {
-			node = rule_is_made(rule) ? index_node(compiler, rule->literal)
+		} else if (rule->literal && (rule->host || kind_is_made(rule->kind))) {
+			node = kind_is_made(rule->kind) ? index_node(compiler, rule->literal)
 						  : index_add_at(compiler, rule->literal, rule);
 			index_mark_grant(compiler, node);
 			rule->node = node ? (uint32_t)(node - policy->tree.node) : TREE_NONE;

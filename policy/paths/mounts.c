@@ -53,7 +53,8 @@ static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, 
 {
 	struct policy_mount other = mounts_from_rule(rule, from);
 
-	if (rule_is_made(rule)) { /* redirected or provided in two files, by different names: the later rule wins */
+	/* Redirected or provided in two files, by different names: the later rule wins. */
+	if (kind_is_made(rule->kind)) {
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
 		compiler_fail(compiler, rule->where, "%s is provided by the policy (%s); keep one of the two rules",
@@ -214,7 +215,8 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
 
-		if (rule->overridden || rule_is_deny(rule) || !rule->literal || !content || rule_is_made(rule) != made)
+		if (rule->overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
+		    kind_is_made(rule->kind) != made)
 			continue;
 		from = mounts_written_name(compiler, rule);
 		if (!from)
