@@ -1,24 +1,26 @@
 #!/bin/bash
-# Lines of code and comments have at most 120 columns, with tabs of 8. (tests/layering.sh does the same for Markdown.)
+# Lines of code and comments have at most 120 columns, with tabs of 8; lines of Markdown have at most 100.
 # columns.sh [FILE…]: looks at these files only.
 set -u
 
-most=120
 export LC_ALL=C.UTF-8 # counts characters, not bytes
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
 
 # Source files, whether from git or from a release archive, without what a build adds.
 files()
 {
-	printf '%s\n' Makefile.am autogen.sh check configure.ac quickstart
-	find base policy audit egress view syscalls confine supervisor keeper doctor cli tests bench examples \
+	printf '%s\n' Makefile.am autogen.sh check configure.ac quickstart ./*.md
+	find base policy audit egress view syscalls confine supervisor keeper doctor cli tests bench examples doc \
 		-path tests/fuzz/corpus -prune -o -type f -print | sort
 }
 
-is_code()
+# limit FILE: sets most, the columns that its lines may have. False: it is not written by people, or holds data.
+limit()
 {
+	most=120
 	case ${1##*/} in
-	*.c | *.h | *.def | *.sh | *.py | *.mk | *.am | *.ac) true ;;
+	*.c | *.h | *.def | *.sh | *.py | *.mk | *.am | *.ac) ;;
+	*.md) most=100 ;;
 	*.*) false ;;
 	*) [[ $(head -c 2 "$1" | tr -d '\0') = '#!' ]] ;;
 	esac
@@ -30,7 +32,7 @@ if [ $# -eq 0 ]; then
 fi
 failed=0
 for file; do
-	is_code "$file" || continue
+	limit "$file" || continue
 	expand -t 8 "$file" | grep -nE "^.{$((most + 1))}" | sed "s|^\([0-9]*\):.*|$file:\1: more than $most columns|" |
 		grep . && failed=1
 done
