@@ -61,7 +61,8 @@ static int privs_drop_capabilities(void)
 	return 0;
 }
 
-void privs_lock(void)
+/* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
+static void privs_lock(void)
 {
 	privs_drop_bounding_set();
 	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */

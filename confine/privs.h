@@ -48,13 +48,12 @@ int privs_drop(void);
 bool privs_have(int cap);
 
 /*
- * privs_become(), but keeps these capabilities (`count` CAP_*) if held, until privs_drop(). lock: call privs_lock() as
- * well. 0 or -errno.
+ * privs_become(), but keeps these capabilities (`count` CAP_*) if held, until privs_drop(). lock: takes also what
+ * privs_drop() takes with CAP_SETPCAP. 0 or -errno.
  */
 int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock);
 
-/* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
-void privs_lock(void);
+/* The part of privs_drop() that a new user namespace resets. Takes CAP_SETPCAP. */
 void privs_drop_bounding_set(void);
 
 #endif

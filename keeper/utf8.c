@@ -23,7 +23,11 @@ static bool utf8_second_fits(unsigned char first, unsigned char second)
 	}
 }
 
-size_t utf8_step(const unsigned char *bytes, size_t len, size_t *ret_bad)
+/*
+ * The length of the well-formed sequence at `bytes` (1-4), or 0. *ret_bad: how many bytes one U+FFFD replaces, by the
+ * Unicode Standard, 3.9, "substitution of maximal subparts".
+ */
+static size_t utf8_step(const unsigned char *bytes, size_t len, size_t *ret_bad)
 {
 	size_t want, have = 1;
 

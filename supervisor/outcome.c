@@ -120,8 +120,7 @@ static bool outcome_start_egress(struct dispatch *dispatch)
 
 static void outcome_release_fd(struct outcome *outcome)
 {
-	cleanup_close(&outcome->fd);
-	outcome->fd = -1;
+	close_fd(&outcome->fd);
 }
 
 static void outcome_release_exec(struct outcome *outcome)
@@ -132,8 +131,7 @@ static void outcome_release_exec(struct outcome *outcome)
 static void outcome_release_connect(struct outcome *outcome)
 {
 	outcome_release_fd(outcome);
-	cleanup_close(&outcome->peer_fd);
-	outcome->peer_fd = -1;
+	close_fd(&outcome->peer_fd);
 }
 
 static void outcome_release_egress(struct outcome *outcome)

@@ -75,8 +75,7 @@ static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
 	struct mount *mount = piece->mount;
 
 	if (!attach_is_found(attach->view, mount)) {
-		cleanup_close(&mount->copy_fd);
-		mount->copy_fd = -1;
+		close_fd(&mount->copy_fd);
 		return 0;
 	}
 	piece->own = mount->flags & MOUNT_SKELETON_FILE;

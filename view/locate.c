@@ -65,8 +65,7 @@ void view_hold_by(struct mount *mount, int fd, struct held *held)
 	if (!mount->held) {
 		cleanup_close(&mount->fd);
 	} else if (--mount->held->users == 0) {
-		cleanup_close(&mount->held->fd);
-		mount->held->fd = -1;
+		close_fd(&mount->held->fd);
 	}
 	mount->held = held;
 	mount->fd = held ? held->fd : fd;

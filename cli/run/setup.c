@@ -71,8 +71,7 @@ static int setup_take_over(struct run *run, pid_t waiting)
 	run->log = steal_pointer(&run->setup_log);
 	free(run->audit);
 	run->audit = steal_pointer(&run->setup_audit);
-	cleanup_close(&run->output_fd);
-	run->output_fd = -1;
+	close_fd(&run->output_fd);
 	cleanup_close(&run->audit_fd);
 	run->audit_fd = steal_fd(&run->setup_audit_fd);
 	run->options.die_with_parent = true;
@@ -322,8 +321,7 @@ bool run_setup(struct run *run, int *ret_exit)
 	}
 	cleanup_close(&setup.pidfd);
 	cleanup_close(&setup.signal_fd);
-	cleanup_close(&run->result_fd);
-	run->result_fd = -1;
+	close_fd(&run->result_fd);
 	if (setup.dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
 	if (setup.signal_fd >= 0)

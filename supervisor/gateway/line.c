@@ -38,8 +38,7 @@ static void line_drop_first(struct egress_line *line)
 
 void egress_line_done(struct egress_line *line)
 {
-	cleanup_close(&line->fd); /* at which egress ends */
-	line->fd = -1;
+	close_fd(&line->fd); /* at which egress ends */
 	while (line->first)
 		line_drop_first(line);
 }

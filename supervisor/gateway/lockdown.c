@@ -33,8 +33,7 @@ int lockdown_prepare(unsigned role, bool self_filter, bool landlock, struct lock
 
 void lockdown_done(struct lockdown *lockdown)
 {
-	cleanup_close(&lockdown->landlock_fd);
-	lockdown->landlock_fd = -1;
+	close_fd(&lockdown->landlock_fd);
 }
 
 /* The terminal's signals go to the keeper only. A signal from outside ends the process, and so the run's network. */

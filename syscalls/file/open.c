@@ -114,8 +114,7 @@ static int open_pin_target(struct call *call, const struct open_request *request
 		parent = file_pin_target(call, 0, open_follow(request->flags), &name);
 	parent = file_unscope(call, &scope, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
-		cleanup_close(&parent);
-		parent = -1;
+		close_fd(&parent);
 		call_fail(call, -ENAMETOOLONG);
 	}
 	return parent;

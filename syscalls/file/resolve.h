@@ -75,9 +75,6 @@ int file_pin_fd(struct call *call, int fd, unsigned want);
 /* True when the program's descriptor fd is of the object pinned as `pin`, and was opened for writing. */
 bool file_held_for_writing(const struct call *call, int fd, int pin);
 
-/* The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe */
-int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX]);
-
 /* "/proc/self/fd/N" of our descriptor: for calls that take a path, on a pinned object (chmod, setxattr, open again). */
 struct file_link {
 	char path[32];
