@@ -75,7 +75,9 @@ bool file_held_for_writing(const struct call *call, int fd, int pin)
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
 
-/* The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe. */
+/*
+ * The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe.
+ */
 static int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
 {
 	const struct view *view = call->sandbox->view;
