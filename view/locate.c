@@ -19,15 +19,23 @@
 
 /* ---- mounts ---- */
 
+/*
+ * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
+ * (openat2(2)): a link of the host's may have one.
+ */
+#define OPENAT2_TRIES 128
+
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
-	int fd;
+	int fd, tries = 0;
 
-	fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	do
+		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -176,8 +176,15 @@ void diff_group_open(void)
 
 static void openat2(const char *name, const char *path, const struct how *how, long size, int dirfd)
 {
+	int tries = 0;
+	long fd;
+
 	diff_begin("openat2 %s %s", name, path);
-	diff_fd(RAW(__SNR_openat2, dirfd, P(path), P(how), size));
+	/* Natively EAGAIN when anything was renamed or mounted while ".." was resolved; the caller is to try again. */
+	do
+		fd = RAW(__SNR_openat2, dirfd, P(path), P(how), size);
+	while (fd == -EAGAIN && ++tries < 1000);
+	diff_fd(fd);
 	diff_end(true);
 }
 
