@@ -1,6 +1,7 @@
 /* callgate check: reports every mistake of a policy. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -8,14 +9,6 @@
 #include "cli/options.h"
 
 #include "base/banned.h"
-
-static const char help[] =
-	"Usage: callgate check POLICY...\n\n"
-	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
-	"and what is probably not intended as file:line: key: warning: message.\n"
-	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n"
-	CLI_COMMON_HELP
-	"\nExit status: 0 when all are good, 125 otherwise.\n";
 
 /* Both phases: a rule may conflict with the others in one of them only. */
 static int check_load(const char *name, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
@@ -75,14 +68,19 @@ static int check_policy(const char *name)
 
 int cli_check(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"help", no_argument, NULL, CLI_OPT_HELP}, {"version", no_argument, NULL, CLI_OPT_VERSION}, {0}};
-	int opt, status = CLI_OK;
+	static const struct cli_syntax syntax = {
+		.verb = "check",
+		.usage = "Usage: callgate check POLICY...\n\n"
+			 "Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
+			 "and what is probably not intended as file:line: key: warning: message.\n"
+			 "A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n",
+		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
+		.mixed = true,
+	};
+	int parsed = cli_parse(argc, argv, &syntax), status = CLI_OK;
 
-	if ((opt = cli_getopt(argc, argv, "", longs)) != -1)
-		return opt == CLI_OPT_HELP      ? cli_print("check", help)
-		       : opt == CLI_OPT_VERSION ? cli_version()
-						: cli_usage_error("check");
+	if (parsed != CLI_PARSED)
+		return parsed;
 	if (optind == argc) {
 		cli_error("check", "no policy given");
 		return cli_usage_error("check");

@@ -34,13 +34,6 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints that memory ran out. Returns CLI_ERROR. */
 int cli_no_memory(const char *verb);
 
-/*
- * getopt_long(3) with messages of its own, because those of the C library print argv unescaped. After '?' one line on
- * stderr, which begins with argv[0], has named the option.
- */
-struct option;
-int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs);
-
 /* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_policy_warnings(const char *verb, const struct policy *policy);

@@ -9,6 +9,7 @@ CALLGATE_SOURCES += \
 	cli/message.c \
 	cli/options.c \
 	cli/options.h \
+	cli/parse.c \
 	cli/show.c
 CALLGATE_SOURCES += \
 	cli/audit/audit.c \

@@ -1,6 +1,5 @@
 /* What callgate prints: messages on stderr, answers on stdout. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,40 +67,6 @@ void cli_policy_warnings(const char *verb, const struct policy *policy)
 
 	for (size_t i = 0; i < count; i++)
 		message_text(verb, text[i]);
-}
-
-/* Whether optopt was given by this word, "--name" or "--name=...", and not by its letter. */
-static bool message_is_long(const char *word, const struct option *longs)
-{
-	size_t len = strcspn(word, "=");
-
-	for (; longs->name; longs++)
-		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 &&
-		    strncmp(word + 2, longs->name, len - 2) == 0)
-			return true;
-	return false;
-}
-
-int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs)
-{
-	const char *known, *word;
-	int opt;
-
-	opterr = 0;
-	opt = getopt_long(argc, argv, shorts, longs, NULL);
-	if (opt != '?')
-		return opt;
-	word = argv[optind - 1];
-	if (optopt == 0)
-		cli_note("%s: unrecognized option '%s'", argv[0], word);
-	else if (message_is_long(word, longs))
-		cli_note("%s: option '%s' %s", argv[0], word,
-			 strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
-	else if ((known = strchr(shorts, optopt)) && known[1] == ':')
-		cli_note("%s: option requires an argument -- '%c'", argv[0], optopt);
-	else
-		cli_note("%s: invalid option -- '%c'", argv[0], optopt);
-	return opt;
 }
 
 int cli_usage_error(const char *verb)

@@ -1,7 +1,6 @@
 /* callgate doctor: what this machine offers a run, what a run here has, and how to get the rest. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@
 #define SCHEMA "callgate-doctor/1"
 #define DOCTOR_CANNOT 1 /* exit status: no run works here */
 
-enum doctor_opt { DOCTOR_JSON = CLI_OPT_VERB };
-
 struct diagnosis {
 	struct doctor *doctor;
 	struct doctor_run run;
@@ -32,18 +29,24 @@ struct diagnosis {
 	unsigned contradicted; /* LAYER_BITs in which the run and the trials differ */
 };
 
-static int doctor_help(void)
+static int doctor_parse(int argc, char **argv, bool *ret_json)
 {
-	_cleanup_buf_ struct buf text = {0};
+	static const struct cli_option table[] = {{"json", 0, NULL, "one JSON object", cli_set_flag, 0, 0}, {0}};
+	_cleanup_buf_ struct buf layers = {0};
+	struct cli_syntax syntax = {
+		.verb = "doctor",
+		.usage = "Usage: callgate doctor [--json]\n\n"
+			 "Tries every feature of the machine that callgate uses, and makes one run. Reports what\n"
+			 "works, which layers a run has here, and how to get the others. Leaves nothing behind.\n\n",
+		.table = {{NULL, table, ret_json}},
+	};
 
-	buf_puts(&text, "Usage: callgate doctor [--json]\n\n"
-			"Tries every feature of the machine that callgate uses, and makes one run. Reports what\n"
-			"works, which layers a run has here, and how to get the others. Leaves nothing behind.\n\n"
-			"      --json                one JSON object\n" CLI_COMMON_HELP "\nLayers:");
+	buf_puts(&layers, "\nLayers:");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		buf_printf(&text, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
-	buf_puts(&text, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
-	return cli_print_buf("doctor", &text);
+		buf_printf(&layers, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
+	buf_puts(&layers, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
+	syntax.epilogue = layers.data;
+	return cli_parse(argc, argv, &syntax);
 }
 
 /* ---- the diagnosis ---- */
@@ -228,25 +231,12 @@ static void doctor_fill_stdio(void)
 
 int cli_doctor(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, DOCTOR_JSON},
-					      {"help", no_argument, NULL, CLI_OPT_HELP},
-					      {"version", no_argument, NULL, CLI_OPT_VERSION},
-					      {0}};
-	static char name[] = "callgate doctor"; /* the prefix of cli_getopt's messages */
 	struct diagnosis diagnosis = {.doctor = NULL};
 	bool json = false;
-	int opt, error, status;
+	int error, status = doctor_parse(argc, argv, &json);
 
-	argv[0] = name;
-	while ((opt = cli_getopt(argc, argv, "+", longs)) != -1) {
-		if (opt == CLI_OPT_HELP)
-			return doctor_help();
-		if (opt == CLI_OPT_VERSION)
-			return cli_version();
-		if (opt != DOCTOR_JSON)
-			return cli_usage_error("doctor");
-		json = true;
-	}
+	if (status != CLI_PARSED)
+		return status;
 	if (optind < argc) {
 		cli_error("doctor", "%s: doctor takes no arguments", argv[optind]);
 		return cli_usage_error("doctor");

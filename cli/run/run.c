@@ -149,18 +149,18 @@ int cli_run(int argc, char **argv)
 {
 	struct run run = {
 		.parent = getppid(), .output_fd = -1, .audit_fd = -1, .setup_audit_fd = -1, .result_fd = -1};
-	int exit_code, parsed;
+	int exit_code;
 
 	if (run_list_inherited(&run) < 0)
 		return cli_no_memory("run");
-	parsed = run_options_parse(argc, argv, &run.options, &exit_code);
-	if (parsed < 0 && run.options.json) {
+	exit_code = run_options_parse(argc, argv, &run.options);
+	if (exit_code == CLI_ERROR && run.options.json) {
 		json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
 
 		(void)run_put_result(&run, result); /* the exit status is an error already */
 		json_decref(result);
 	}
-	if (parsed == 0)
+	if (exit_code == CLI_PARSED)
 		exit_code = run_begin(&run);
 	run_done(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */

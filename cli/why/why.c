@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -15,14 +16,6 @@
 #include "policy/paths/explain.h"
 
 #include "base/banned.h"
-
-enum why_opt {
-	WHY_OPEN = CLI_OPT_VERB,
-	WHY_EXEC,
-	WHY_CONNECT,
-	WHY_URL,
-	WHY_JSON,
-};
 
 /* The question about a path, and its answer. */
 struct question {
@@ -39,23 +32,7 @@ struct question {
 	char *suggest; /* owned */
 };
 
-static int why_help(void)
-{
-	_cleanup_buf_ struct buf text = {0};
-
-	buf_puts(&text, "Usage: callgate why [OPTION...] QUESTION [-- PROGRAM]\n\n"
-			"Explains whether a policy allows an access, by which rule, and what would allow it.\n\n"
-			"      --open PATH[:r|w|x]   reading (r, also without a letter), writing or executing PATH\n"
-			"      --exec PATH           executing PATH\n"
-			"      --connect HOST:PORT   connecting to it (HOST:PORT/udp: sending datagrams)\n"
-			"      --url 'METHOD URL'    making a request: 'GET https://HOST/PATH'\n"
-			"      --json                one JSON object\n");
-	buf_puts(&text, cli_policy_help());
-	buf_puts(&text, CLI_COMMON_HELP "\nExit status: 0 allowed, 1 refused, 125 error.\n");
-	return cli_print_buf("why", &text);
-}
-
-/* Prints a message when a question was given before. */
+/* Reports a second question. */
 static bool why_is_asked(const struct question *question)
 {
 	if (!question->path && !question->endpoint)
@@ -64,20 +41,28 @@ static bool why_is_asked(const struct question *question)
 	return true;
 }
 
-static int why_take_endpoint(struct question *question, const char *value, bool url)
+/* `which`: 1 for --url. */
+static int why_set_endpoint(const struct cli_given *given, void *all)
 {
+	struct question *question = all;
+
 	if (why_is_asked(question))
 		return -EINVAL;
-	question->endpoint = value;
-	question->url = url;
+	question->endpoint = given->value;
+	question->url = given->which;
 	return 0;
 }
 
-/* Splits "PATH:w" into PATH and POLICY_WRITE. A path that itself ends in ":r" needs another ":r" behind it. */
-static int why_take_path(struct question *question, char *value, unsigned want)
+/*
+ * `which`: the right asked for. --open splits "PATH:w" into PATH and POLICY_WRITE. A path that itself ends in ":r"
+ * needs another ":r" behind it.
+ */
+static int why_set_path(const struct cli_given *given, void *all)
 {
-	size_t len = strlen(value);
 	static const char letters[] = "rwx";
+	struct question *question = all;
+	char *value = given->value;
+	size_t len = strlen(value);
 	const char *letter = len > 2 && value[len - 2] == ':' ? strchr(letters, value[len - 1]) : NULL;
 
 	if (why_is_asked(question))
@@ -86,12 +71,12 @@ static int why_take_path(struct question *question, char *value, unsigned want)
 		cli_error("why", "an empty path names nothing; write a path");
 		return -EINVAL;
 	}
-	if (want != POLICY_EXEC && letter && value[len - 1]) {
-		want = 1u << (letter - letters);
+	question->want = given->which;
+	if (given->which != POLICY_EXEC && letter) {
+		question->want = 1u << (letter - letters);
 		value[len - 2] = '\0';
 	}
 	question->path = value;
-	question->want = want;
 	return 0;
 }
 
@@ -195,44 +180,31 @@ static int why_print_json(const struct question *question)
 	return cli_print_json("why", object);
 }
 
-/* 0 to continue, 1 when *ret_exit is set. */
-static int why_parse(int argc, char **argv, struct cli_policy_options *options, struct question *question,
-		     int *ret_exit)
+static int why_parse(int argc, char **argv, struct cli_policy_options *options, struct question *question)
 {
-	static const struct option longs[] = {CLI_POLICY_LONGS,
-					      {"open", required_argument, NULL, WHY_OPEN},
-					      {"exec", required_argument, NULL, WHY_EXEC},
-					      {"connect", required_argument, NULL, WHY_CONNECT},
-					      {"url", required_argument, NULL, WHY_URL},
-					      {"json", no_argument, NULL, WHY_JSON},
-					      {0}};
-	int opt, ret;
+	static const struct cli_option table[] = {
+		{"open", 0, "PATH[:r|w|x]", "reading (r, also without a letter), writing or executing PATH",
+		 why_set_path, 0, POLICY_READ},
+		{"exec", 0, "PATH", "executing PATH", why_set_path, 0, POLICY_EXEC},
+		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_endpoint, 0,
+		 0},
+		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_endpoint, 0, 1},
+		{"json", 0, NULL, "one JSON object", cli_set_flag, offsetof(struct question, json), 0},
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "why",
+		.usage = "Usage: callgate why [OPTION...] QUESTION [-- PROGRAM]\n\n"
+			 "Explains whether a policy allows an access, by which rule, and what would allow it.\n\n",
+		.epilogue = "\nExit status: 0 allowed, 1 refused, 125 error.\n",
+		.table = {{NULL, table, question}, {NULL, cli_policy_table(), options}},
+	};
+	int status = cli_parse(argc, argv, &syntax);
 
-	*ret_exit = CLI_ERROR;
-	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS, longs)) != -1) {
-		ret = cli_policy_option(options, "why", opt, optarg);
-		if (ret > 0)
-			continue;
-		if (ret == 0 && opt == WHY_JSON)
-			question->json = true;
-		else if (ret == 0 && (opt == WHY_OPEN || opt == WHY_EXEC))
-			ret = why_take_path(question, optarg, opt == WHY_EXEC ? POLICY_EXEC : POLICY_READ);
-		else if (ret == 0 && (opt == WHY_CONNECT || opt == WHY_URL))
-			ret = why_take_endpoint(question, optarg, opt == WHY_URL);
-		else if (ret == 0) {
-			*ret_exit = opt == CLI_OPT_HELP      ? why_help()
-				    : opt == CLI_OPT_VERSION ? cli_version()
-							     : cli_usage_error("why");
-			return 1;
-		}
-		if (ret < 0)
-			return 1;
-	}
-	if (question->path || question->endpoint)
-		return 0;
+	if (status != CLI_PARSED || question->path || question->endpoint)
+		return status;
 	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT or --url 'METHOD URL'");
-	*ret_exit = cli_usage_error("why");
-	return 1;
+	return cli_usage_error("why");
 }
 
 int cli_why(int argc, char **argv)
@@ -241,11 +213,11 @@ int cli_why(int argc, char **argv)
 	_cleanup_host_ struct cli_host host = {0};
 	struct question question = {0};
 	struct policy *policy;
-	int exit_code;
+	int exit_code = why_parse(argc, argv, &options, &question);
 
-	if (why_parse(argc, argv, &options, &question, &exit_code) != 0)
+	if (exit_code != CLI_PARSED)
 		return exit_code;
-	if (cli_policy_load_only(&options, "why", optind < argc ? argv[optind] : NULL, &host, &policy) != CLI_OK)
+	if (cli_policy_load_only(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	exit_code = CLI_ERROR;
 	if (question.endpoint)
