@@ -2,9 +2,9 @@
 #ifndef CALLGATE_CLI_HOST_REAL_H
 #define CALLGATE_CLI_HOST_REAL_H
 
-#include <stddef.h>
-
 #include "policy/arena.h"
+
+#define CLI_REAL_BUCKETS 512
 
 struct cli_real_name;
 
@@ -14,9 +14,7 @@ struct cli_real_name;
  */
 struct cli_real {
 	struct arena arena;
-	const struct cli_real_name **slot; /* a hash table */
-	size_t slots;
-	size_t names; /* used slots */
+	struct cli_real_name *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
 };
 
 /* As realpath(path, NULL); NULL: nothing there. Owned. */
