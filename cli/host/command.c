@@ -5,18 +5,17 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/format.h"
 #include "cli/host/places.h"
+#include "cli/host/program.h"
 
 #include "base/banned.h"
 
@@ -28,8 +27,7 @@
 /* What ends a word of a command inside quotes. Variables have been expanded before. */
 #define BREAKS OPERATORS "{}\"'$\\"
 
-#define SCRIPTS_MAX 4   /* depth of scripts run by scripts; the kernel follows five */
-#define SCRIPT_LINE 256 /* as much as the kernel reads (BINPRM_BUF_SIZE) */
+#define SCRIPTS_MAX 4 /* depth of scripts run by scripts; the kernel follows five */
 
 struct command {
 	const struct places *places;
@@ -49,16 +47,12 @@ static int command_word(const struct command *command, const char *word);
 /* Judges each word of a script's first line, because env(1) can use any of them. */
 static int command_script(const struct command *command, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char line[SCRIPT_LINE + 1], *save = NULL;
+	char line[PROGRAM_SCRIPT_LINE + 1], *save = NULL;
 	struct command inner = {command->places, command->why, command->scripts + 1};
-	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE, 0);
 	int ret = 0;
 
-	if (len < 2 || line[0] != '#' || line[1] != '!' || command->scripts == SCRIPTS_MAX)
+	if (command->scripts == SCRIPTS_MAX || !program_script_line(path, line))
 		return 0;
-	line[len] = '\0';
-	line[strcspn(line, "\n")] = '\0';
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))
 		ret = command_word(&inner, word);
@@ -78,14 +72,9 @@ static int command_file(const struct command *command, const char *path)
 /* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
 static char *command_path_dir(unsigned number)
 {
-	const char *path = getenv("PATH"), *end;
+	_cleanup_free_ char *dir = program_path_dir(number);
 
-	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (number-- == 0)
-			return cli_format("%s%.*s", *path == '/' ? "" : "/", (int)(end - path), path);
-	}
-	return NULL;
+	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
 
 static int command_in_path(const struct command *command, const char *name)

@@ -15,7 +15,6 @@
 #include "base/banned.h"
 
 #define VERSION_FILE_BYTES 65536
-#define SCRIPT_LINE_MAX 256 /* what the kernel reads of a "#!" line (BINPRM_BUF_SIZE) */
 
 bool program_is_file(const char *path)
 {
@@ -193,26 +192,14 @@ static char *shim_target(const char *path, const char *name)
 
 /* ---- PATH ---- */
 
-/* The n-th file of this name in PATH. Owned; NULL: no more. */
-static char *program_candidate(const char *name, unsigned number)
+char *program_path_dir(unsigned number)
 {
 	const char *path = getenv("PATH"), *end;
-	size_t name_len = strlen(name);
-	char tried[PATH_MAX];
 
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
-		const char *dir = *path == ':' ? "." : path;
-		size_t len;
-
 		end = strchrnul(path, ':');
-		len = end == path ? 1 : (size_t)(end - path);
-		if (len + name_len + 2 > sizeof(tried))
-			continue; /* no file has such a name */
-		memcpy(tried, dir, len);
-		tried[len] = '/';
-		memcpy(tried + len + 1, name, name_len + 1);
-		if (program_is_file(tried) && number-- == 0)
-			return strdup(tried);
+		if (number-- == 0)
+			return strndup(path, (size_t)(end - path));
 	}
 	return NULL;
 }
@@ -224,10 +211,15 @@ char *program_find(const char *name)
 	if (strchr(name, '/'))
 		return program_is_file(name) ? strdup(name) : NULL;
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *path = program_candidate(name, i);
+		_cleanup_free_ char *dir = program_path_dir(i);
+		_cleanup_free_ char *path = dir ? cli_format("%s/%s", *dir ? dir : ".", name) : NULL;
 		char *target;
 
-		if (!path || !program_is_shim(path))
+		if (!dir)
+			return NULL;
+		if (!path || !program_is_file(path))
+			continue;
+		if (!program_is_shim(path))
 			return steal_pointer(&path);
 		target = shim_target(path, name);
 		if (target)
@@ -316,21 +308,26 @@ static const char *env_program(char *text)
 	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
 }
 
-char *program_script_interpreter(const char *path, bool *ret_unknown)
+bool program_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1])
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char line[SCRIPT_LINE_MAX + 1], *word, *rest;
-	const char *name, *slash;
-	ssize_t len;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t len = fd < 0 ? -1 : pread(fd, line, PROGRAM_SCRIPT_LINE, 0);
 
-	if (fd < 0)
-		return NULL;
-	len = pread(fd, line, SCRIPT_LINE_MAX, 0);
-	if (len < 3 || line[0] != '#' || line[1] != '!')
-		return NULL;
+	if (len < 2 || line[0] != '#' || line[1] != '!')
+		return false;
 	line[len] = '\0';
 	line[strcspn(line, "\n")] = '\0';
-	for (len = (ssize_t)strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
+	return true;
+}
+
+char *program_script_interpreter(const char *path, bool *ret_unknown)
+{
+	char line[PROGRAM_SCRIPT_LINE + 1], *word, *rest;
+	const char *name, *slash;
+
+	if (!program_script_line(path, line))
+		return NULL;
+	for (size_t len = strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
 		line[len - 1] = '\0';
 	word = line + 2 + strspn(line + 2, " \t");
 	rest = word + strcspn(word, " \t");
