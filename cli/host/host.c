@@ -28,21 +28,9 @@
 
 struct cli_host_note {
 	struct cli_host_note *next;
-	char *path, *text;
+	const char *path, *text;
 	bool told; /* of a void grant: it was reported */
 };
-
-static void host_free_notes(struct cli_host_note *note)
-{
-	while (note) {
-		struct cli_host_note *next = note->next;
-
-		free(note->path);
-		free(note->text);
-		free(note);
-		note = next;
-	}
-}
 
 /* Borrowed; NULL: there is none for this path. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
@@ -52,18 +40,14 @@ static const struct cli_host_note *host_find_note(const struct cli_host_note *no
 	return note;
 }
 
-static int host_add_note(struct cli_host_note **list, const char *path, const char *text)
+static int host_add_note(struct cli_host *host, struct cli_host_note **list, const char *path, const char *text)
 {
-	struct cli_host_note *note = calloc(1, sizeof(*note));
+	struct cli_host_note *note = arena_alloc(&host->arena, sizeof(*note));
 
-	if (!note)
+	if (note)
+		*note = (struct cli_host_note){*list, arena_dup(&host->arena, path), arena_dup(&host->arena, text), false};
+	if (!note || !note->path || !note->text)
 		return -ENOMEM;
-	*note = (struct cli_host_note){.path = strdup(path), .text = strdup(text)};
-	if (!note->path || !note->text) {
-		host_free_notes(note);
-		return -ENOMEM;
-	}
-	note->next = *list;
 	*list = note;
 	return 0;
 }
@@ -131,7 +115,7 @@ static int host_read(struct cli_host *host, const char *path, char **ret_text, c
 	if (!known) {
 		ret = host_read_text(host, path, &text, &len);
 		if (ret == 0)
-			ret = strlen(text) == len ? host_add_note(&host->files, path, text) : -EILSEQ;
+			ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
 	} else if (!(text = strdup(known->text))) {
 		ret = -ENOMEM;
 	}
@@ -205,7 +189,7 @@ static const char *host_login(struct cli_host *host)
 	const struct account *user = host->login ? NULL : account_of_uid(host->uid);
 
 	if (!host->login)
-		host->login = strdup(user && host_is_plain_name(user->name) ? user->name : "user");
+		host->login = arena_dup(&host->arena, user && host_is_plain_name(user->name) ? user->name : "user");
 	return host->login;
 }
 
@@ -266,14 +250,15 @@ static const char *host_env(void *ctx, const char *name)
 const char *cli_host_program(struct cli_host *host)
 {
 	const char *program = host->program;
-	_cleanup_free_ char *inside = NULL;
+	_cleanup_free_ char *inside = NULL, *found = NULL;
 
 	if (host->found || !program)
 		return host->found;
 	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir)
 		inside = cli_format("%s/%s", host->workdir, program);
-	host->found = program_find(inside ? inside : program);
+	found = program_find(inside ? inside : program);
+	host->found = found ? arena_dup(&host->arena, found) : NULL;
 	return host->found;
 }
 
@@ -281,11 +266,10 @@ static const char *const *host_interpreter(void *ctx)
 {
 	struct cli_host *host = ctx;
 
-	const struct interpreter_places places = {.home = host->home, .workdir = host->workdir};
-
 	if (!host->interpreter)
-		host->interpreter = interpreter_find(cli_host_program(host), &places);
-	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
+		host->interpreter =
+			interpreter_find(&host->arena, cli_host_program(host), host->policy.home, host->workdir);
+	return host->interpreter ? host->interpreter->root : NULL;
 }
 
 static bool host_refused(void *ctx, const char *path)
@@ -299,12 +283,12 @@ int cli_host_refuse(struct cli_host *host, const char *path, const char *why)
 {
 	if (host_find_note(host->refused, path))
 		return 0;
-	return host_add_note(&host->refused, path, why) < 0 ? -ENOMEM : 1;
+	return host_add_note(host, &host->refused, path, why) < 0 ? -ENOMEM : 1;
 }
 
 void cli_host_tell(struct cli_host *host)
 {
-	const char *note = host->interpreter && !host->told ? interpreter_note(host->interpreter) : NULL;
+	const char *note = host->interpreter && !host->told ? host->interpreter->note : NULL;
 
 	if (note)
 		cli_note("callgate: %s", note);
@@ -317,36 +301,33 @@ void cli_host_tell(struct cli_host *host)
 }
 
 /* HOME, else the account's home directory, else "/". */
-static char *host_find_home(void)
+static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
 	const struct account *user = home && *home == '/' ? NULL : account_of_uid(getuid());
 
 	if (user)
 		home = user->home;
-	return strdup(home && *home == '/' ? home : "/");
+	return home && *home == '/' ? home : "/";
 }
 
 int cli_host_init(struct cli_host *host, const char *program)
 {
-	*host = (struct cli_host){.uid = geteuid(),
-				  .gid = getegid(),
-				  .home = host_find_home(),
-				  .program = program ? strdup(program) : NULL};
-	if (!host->home || (program && !host->program)) {
-		cli_host_done(host);
-		return -ENOMEM;
-	}
-	host->policy = (struct policy_host){
-		.ctx = host,
-		.load = host_load,
-		.realpath = host_realpath,
-		.refused = host_refused,
-		.interpreter = host_interpreter,
-		.env = host_env,
-		.home = host->home,
+	*host = (struct cli_host){
+		.uid = geteuid(),
+		.gid = getegid(),
+		.program = program,
+		.policy = {
+			.ctx = host,
+			.load = host_load,
+			.realpath = host_realpath,
+			.refused = host_refused,
+			.interpreter = host_interpreter,
+			.env = host_env,
+		},
 	};
-	return 0;
+	host->policy.home = arena_dup(&host->arena, host_find_home());
+	return host->policy.home ? 0 : -ENOMEM;
 }
 
 int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
@@ -354,31 +335,18 @@ int cli_host_place(struct cli_host *host, const char *workdir, const char *scrat
 	cli_real_done(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);
 	host->other = NULL;
-	free(host->scratch);
-	free(host->workdir);
-	scratch = scratch ? scratch : "/callgate-scratch";
-	host->scratch = strdup(scratch);
-	host->workdir = workdir ? strdup(workdir) : cli_format("%s/work", scratch);
-	if (!host->scratch || !host->workdir)
-		return -ENOMEM;
-	host->policy.scratch = host->scratch;
+	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
+	host->workdir = workdir ? arena_dup(&host->arena, workdir)
+				: arena_printf(&host->arena, "%s/work", host->policy.scratch);
 	host->policy.workdir = host->workdir;
 	host->policy.workdir_virt_default = workdir ? host->workdir : "/work";
-	return 0;
+	return host->policy.scratch && host->workdir ? 0 : -ENOMEM;
 }
 
 void cli_host_done(struct cli_host *host)
 {
-	interpreter_free(host->interpreter);
-	host_free_notes(host->files);
-	host_free_notes(host->refused);
 	policy_free(host->other);
 	cli_real_done(&host->real);
-	free(host->login);
-	free(host->program);
-	free(host->found);
-	free(host->home);
-	free(host->workdir);
-	free(host->scratch);
+	arena_done(&host->arena);
 	*host = (struct cli_host){0};
 }

@@ -8,30 +8,31 @@
 
 #include "cli/host/places.h"
 #include "cli/host/real.h"
+#include "policy/arena.h"
 #include "policy/policy.h"
 
 struct cli_interpreter;
 struct cli_host_note;
 
+/* Zero-initialise. */
 struct cli_host {
+	struct arena arena;        /* holds all texts, notes and the interpreter */
 	struct policy_host policy; /* for policy_load */
-	struct cli_interpreter *interpreter; /* found at first use; owned */
-	struct cli_host_note *files;   /* the files that were read: path and text, each read once in a run; owned */
-	struct cli_host_note *refused; /* grants that are void: path and reason; owned */
+	struct cli_interpreter *interpreter; /* found at first use */
+	struct cli_host_note *files;   /* the files that were read: path and text, each read once in a run */
+	struct cli_host_note *refused; /* grants that are void: path and reason */
 	struct cli_real real;          /* for one policy; cli_host_place clears it */
 	uid_t uid;                     /* of account:passwd and account:group: callgate's own, until the run sets it */
 	gid_t gid;
-	char *login;          /* the account name of uid; NULL: not looked up yet */
-	char *program;        /* argv[0] of what is to run; NULL: none */
-	char *found;          /* its path; NULL: not looked for yet, or not found */
-	char *home, *workdir, *scratch;
+	const char *login;    /* the account name of uid; NULL: not looked up yet */
+	const char *program;  /* argv[0] of what is to run, in main's argv; NULL: none */
+	const char *found;    /* its path; NULL: not looked for yet, or not found */
+	const char *workdir;
 	bool told;            /* the note on @interpreter was printed */
 	struct policy *other; /* the other phase of the policy loaded last; NULL: the policy has no phases; owned */
 };
 
-/*
- * `program` is the program of the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM.
- */
+/* `program` is the program of the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM. */
 int cli_host_init(struct cli_host *host, const char *program);
 void cli_host_done(struct cli_host *host);
 #define _cleanup_host_ __attribute__((cleanup(cli_host_done)))

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +14,7 @@
 
 #include "base/banned.h"
 
-#define ROOTS_MAX 64
 #define BASES_MAX 4 /* a virtual environment on a virtual environment on ... */
-
-struct cli_interpreter {
-	char *root[ROOTS_MAX + 1]; /* owned */
-	char *place[ROOTS_MAX];    /* see interpreter_place(); owned */
-	size_t count;
-	char *home, *workdir; /* canonical, owned; NULL: none */
-	char *note;           /* the first one; owned */
-};
 
 struct family {
 	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
@@ -73,44 +63,33 @@ static const struct family *interpreter_family_of(const char *path)
 	return NULL;
 }
 
-/* Takes `of`, the place by which it was found (NULL: none). */
-static void interpreter_add_root(struct cli_interpreter *found, const char *path, char *of)
+/* `place`: the version manager's directory by which it was found; NULL: none. */
+static void interpreter_add_root(struct cli_interpreter *found, const char *path, const char *place)
 {
-	_cleanup_free_ char *place = of;
-
-	if (found->count == ROOTS_MAX || access(path, F_OK) != 0)
+	if (found->count == INTERPRETER_ROOTS_MAX || access(path, F_OK) != 0)
 		return;
 	for (size_t i = 0; i < found->count; i++)
 		if (strcmp(found->root[i], path) == 0)
 			return;
-	found->root[found->count] = strdup(path);
+	found->place[found->count] = place ? arena_dup(found->arena, place) : NULL;
+	found->root[found->count] = arena_dup(found->arena, path);
 	if (found->root[found->count])
-		found->place[found->count++] = steal_pointer(&place);
+		found->count++;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void interpreter_set_note(struct cli_interpreter *found, const char *format, ...)
-{
-	va_list arguments;
-
-	if (found->note)
-		return;
-	va_start(arguments, format);
-	if (vasprintf(&found->note, format, arguments) < 0)
-		found->note = NULL; /* undefined after a failure */
-	va_end(arguments);
-}
+/* Only the first note counts. */
+#define INTERPRETER_NOTE(found, ...) \
+	((found)->note = (found)->note ? (found)->note : arena_printf((found)->arena, __VA_ARGS__))
 
 /* Adds a root outside of the system's prefixes: where interpreters are installed, or in the workdir. */
 static void interpreter_add_found(struct cli_interpreter *found, const char *path)
 {
-	_cleanup_free_ char *real = realpath(path, NULL);
-	char *place;
+	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
 	if (real && managers_may_grant(real, found->home, found->workdir, &place))
 		interpreter_add_root(found, path, place);
 	else
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter does not stand for %s, which is no place of the system's or of a "
 				     "known version manager; if it is the intended interpreter, grant it by its name "
 				     "(-r, -x)",
@@ -186,7 +165,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
 				     "known here",
 				     real, program);
@@ -198,20 +177,10 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 		interpreter_add_found(found, prefix);
 }
 
-static struct cli_interpreter *interpreter_create(const struct interpreter_places *places)
+struct cli_interpreter *interpreter_find(struct arena *arena, const char *program, const char *home,
+					 const char *workdir)
 {
-	struct cli_interpreter *found = calloc(1, sizeof(*found));
-
-	if (!found)
-		return NULL;
-	found->home = places->home ? realpath(places->home, NULL) : NULL;
-	found->workdir = places->workdir ? realpath(places->workdir, NULL) : NULL;
-	return found;
-}
-
-struct cli_interpreter *interpreter_find(const char *program, const struct interpreter_places *places)
-{
-	struct cli_interpreter *found = interpreter_create(places);
+	struct cli_interpreter *found = arena_alloc(arena, sizeof(*found));
 	const struct family *family = program ? interpreter_family_of(program) : NULL;
 	bool unknown = false;
 	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program, &unknown) : NULL;
@@ -219,8 +188,11 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 
 	if (!found)
 		return NULL;
+	found->arena = arena;
+	found->home = home;
+	found->workdir = workdir;
 	if (unknown) {
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that "
 				     "are not understood; name the interpreter there",
 				     program);
@@ -246,34 +218,10 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 	return found;
 }
 
-void interpreter_free(struct cli_interpreter *interpreter)
-{
-	if (!interpreter)
-		return;
-	for (size_t i = 0; i < interpreter->count; i++) {
-		free(interpreter->root[i]);
-		free(interpreter->place[i]);
-	}
-	free(interpreter->home);
-	free(interpreter->workdir);
-	free(interpreter->note);
-	free(interpreter);
-}
-
-const char *const *interpreter_roots(const struct cli_interpreter *interpreter)
-{
-	return (const char *const *)interpreter->root;
-}
-
 const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
 		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
 			return interpreter->place[i];
 	return NULL;
-}
-
-const char *interpreter_note(const struct cli_interpreter *interpreter)
-{
-	return interpreter->note;
 }

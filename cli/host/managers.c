@@ -108,8 +108,10 @@ static bool managers_is_at(const struct manager_place *place, const char *home, 
 	return path && managers_holds(path, place, prefix, ret_place);
 }
 
-bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place)
+bool managers_may_grant(const char *prefix, const char *named_home, const char *named_workdir, char **ret_place)
 {
+	_cleanup_free_ char *home = named_home ? realpath(named_home, NULL) : NULL;
+	_cleanup_free_ char *workdir = named_workdir ? realpath(named_workdir, NULL) : NULL;
 	_cleanup_free_ char *local_path = home ? cli_format("%s/.local", home) : NULL;
 	_cleanup_free_ char *local = local_path ? realpath(local_path, NULL) : NULL;
 

@@ -323,7 +323,6 @@ int run_prepare(struct run *run)
 
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_no_memory(run);
-	run->host_ready = true;
 	if (prepare_find_user(run) != 0 || prepare_as_user(run, &workdir_fd) != 0)
 		return CLI_ERROR;
 	/* Before the policy is loaded: its rules may name the copies (-x @workdir/tool). */

@@ -22,7 +22,6 @@ struct run {
 	struct run_options options;
 	struct privs_user user;
 	struct cli_host host;
-	bool host_ready;
 	struct scratch scratch;
 	bool scratch_dirs_pending; /* see struct keeper_options */
 	bool scratch_ready;

@@ -47,8 +47,7 @@ static void run_done(struct run *run)
 	free(run->setup_audit);
 	free(run->setup_log);
 	free(run->log);
-	if (run->host_ready)
-		cli_host_done(&run->host);
+	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
 	cleanup_close(&run->audit_fd);
 	free(run->audit);
