@@ -153,27 +153,18 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	struct policy_errors errors = {0};
 	struct cli_list exec = {0};
 	struct policy *policy = NULL;
-	struct policy_cli cli;
+	struct policy_cli cli = options->cli;
 	int ret = cli_host_place(host, options->workdir, scratch);
 
 	if (ret == 0)
 		ret = load_exec(options, host, &exec);
-	cli = (struct policy_cli){
-		.read = (const char *const *)options->read.item,
-		.write = (const char *const *)options->write.item,
-		.exec = (const char *const *)exec.item,
-		.env = (const char *const *)options->env.item,
-		.limits = options->limits,
-		.limits_given = options->limits_given,
-		.required = options->required,
-		.user = options->user,
-		.allow_host = (const char *const *)options->allow_host.item,
-		.allow_request = (const char *const *)options->allow.item,
-		.secret = (const char *const *)options->secret.item,
-		.no_net = options->no_net,
-		.phase = options->phase,
-		.draft = options->draft,
-	};
+	cli.read = (const char *const *)options->read.item;
+	cli.write = (const char *const *)options->write.item;
+	cli.exec = (const char *const *)exec.item;
+	cli.env = (const char *const *)options->env.item;
+	cli.allow_host = (const char *const *)options->allow_host.item;
+	cli.allow_request = (const char *const *)options->allow_request.item;
+	cli.secret = (const char *const *)options->secret.item;
 	if (ret == 0)
 		ret = load_phases(names, &cli, host, &policy, &errors);
 	while (ret == 0 && (ret = load_void_grants(options, host, policy)) > 0) {

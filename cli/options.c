@@ -43,7 +43,7 @@ void cli_list_done(struct cli_list *list)
 void cli_policy_options_done(struct cli_policy_options *options)
 {
 	struct cli_list *const lists[] = {&options->names, &options->read,       &options->write, &options->exec,
-					  &options->env,   &options->allow_host, &options->allow, &options->secret};
+					  &options->env,   &options->allow_host, &options->allow_request, &options->secret};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		cli_list_done(lists[i]);
@@ -127,8 +127,8 @@ static int options_set_limit(const struct cli_given *given, void *all)
 	if (policy_limit_parse(given->which, given->value, &amount, why, sizeof(why)) < 0)
 		return cli_refuse_value(given, "%s", why);
 	for (enum policy_limit limit = given->which; limit <= last; limit++) {
-		*policy_limit_field(&options->limits, limit) = amount;
-		options->limits_given |= POLICY_LIMIT_BIT(limit);
+		*policy_limit_field(&options->cli.limits, limit) = amount;
+		options->cli.limits_given |= POLICY_LIMIT_BIT(limit);
 	}
 	return 0;
 }
@@ -172,7 +172,7 @@ static int options_set_phase(const struct cli_given *given, void *all)
 		phase++;
 	if (phase == POLICY_PHASE_MAX)
 		return cli_refuse_value(given, "must be setup or run");
-	options->phase = phase;
+	options->cli.phase = phase;
 	options->phase_given = true;
 	return 0;
 }
@@ -199,8 +199,8 @@ const struct cli_option *cli_policy_table(void)
 		 "the program may connect to HOST, *.NAME or **.NAME; default port 443", cli_add_text, AT(allow_host),
 		 0},
 		{"allow", 0, "'METHOD,... HOST[:PORT]/PATH'", "... and make these requests there, no others",
-		 cli_add_text, AT(allow), 0},
-		{"no-net", 0, NULL, "no network, whatever the policy grants", cli_set_flag, AT(no_net), 0},
+		 cli_add_text, AT(allow_request), 0},
+		{"no-net", 0, NULL, "no network, whatever the policy grants", cli_set_flag, AT(cli.no_net), 0},
 		{"secret", 0, "NAME@HOST[,HOST...]",
 		 "these hosts get the variable's value, the program a placeholder", cli_add_text, AT(secret), 0},
 		{"env", 'e', "NAME[=VALUE]", "pass or set an environment variable", cli_add_text, AT(env), 0},
@@ -222,11 +222,11 @@ const struct cli_option *cli_policy_table(void)
 		{"audit-limit", 0, "SIZE", "end the run when its audit log is larger", options_set_limit, 0,
 		 POLICY_LIMIT_AUDIT},
 		{"require", 0, "LAYERS", "refuse to run without these layers: landlock,namespaces,...",
-		 options_add_layers, AT(required), ~0U},
+		 options_add_layers, AT(cli.required), ~0U},
 		{"phase", 0, "setup|run", "apply the policy's rules for this phase; default run", options_set_phase, 0,
 		 0},
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",
-		 options_set_user, AT(user), 0},
+		 options_set_user, AT(cli.user), 0},
 		{"without", 0, "LAYERS", "leave out these layers, to compare or to work around one",
 		 options_add_layers, AT(without), LAYERS_OPTIONAL},
 		{0},

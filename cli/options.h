@@ -69,22 +69,13 @@ const struct cli_option *cli_policy_table(void);
 
 /* What cli_policy_table fills. Zero-initialise; cli_policy_options_done releases. */
 struct cli_policy_options {
+	struct policy_cli cli; /* cli_policy_load() adds the lists below */
 	struct cli_list names; /* -p and --profile, in the order given */
-	struct cli_list read, write, exec, env;
-	struct cli_list allow_host; /* endpoints */
-	struct cli_list allow;      /* HTTP requests */
-	struct cli_list secret;
-	bool no_net;
-	enum policy_phase phase;
+	struct cli_list read, write, exec, env, allow_host, allow_request, secret;
 	bool phase_given;
-	struct policy_draft *draft;  /* what was already read of the policy; NULL: nothing; the caller's */
-	const char *workdir_named;   /* -w as it was written, in main's argv */
-	char *workdir;               /* -w: canonical host directory; NULL: not given; owned */
-	struct policy_limits limits; /* -t, -m, --cpu, … */
-	unsigned limits_given;       /* which of them: POLICY_LIMIT_BITs */
-	const char *user;            /* --user, in main's argv; NULL: not given */
-	unsigned required;           /* --require: LAYER_BITs */
-	unsigned without;            /* --without: LAYER_BITs; not part of the policy, used by run alone */
+	const char *workdir_named; /* -w as it was written, in main's argv */
+	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
+	unsigned without;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };
 
 void cli_policy_options_done(struct cli_policy_options *options);

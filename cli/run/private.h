@@ -15,6 +15,17 @@
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
 
+/* What --setup and the program have each of their own. */
+struct run_part {
+	struct policy *policy;
+	struct egress_read read; /* with --setup: what was read for the network before the setup began */
+	char *log;               /* --audit, by its directory's canonical path; NULL: none is kept */
+	int audit_fd;            /* the log, when it is open already */
+};
+#define RUN_PART_NONE (struct run_part){.audit_fd = -1}
+
+void run_part_done(struct run_part *part);
+
 /* Everything that one run owns, so that it is released wherever the run fails. */
 struct run {
 	int *inherited_fd; /* file descriptors beyond 0-2 that callgate was started with */
@@ -26,21 +37,15 @@ struct run {
 	bool scratch_dirs_pending; /* see struct keeper_options */
 	bool scratch_ready;
 	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
-	struct policy *policy;
-	struct policy *setup_policy;
-	struct egress_read read, setup_read; /* --setup: what both phases need, read before; secrets are in the first */
-	bool in_setup;                       /* this process is the setup's: run/setup.c */
-	int result_fd;                       /* where the setup's process leaves its result; -1: it does not */
-	json_t *setup_result;                /* that result */
-	char *log;                           /* --audit, by its directory's canonical path; NULL: none is kept */
-	char *setup_log;                     /* the setup's */
-	int setup_audit_fd;
-	char *setup_audit; /* its path, when it is open */
-	char *workdir;     /* host path */
+	struct run_part program;
+	struct run_part setup;       /* of --setup; its secrets are in the program's part */
+	bool in_setup;               /* this process is the setup's, whose part has become `program`: run/setup.c */
+	int result_fd;               /* where the setup's process leaves its result; -1: it does not */
+	json_t *setup_result;        /* that result */
+	char *workdir; /* host path */
+	int workdir_fd; /* while the run is prepared */
 	int output_fd;
 	struct custodian custodian;
-	int audit_fd;
-	char *audit; /* its path, when it is open */
 	struct layers *layers;
 	pid_t parent; /* when callgate was started */
 };

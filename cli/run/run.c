@@ -30,6 +30,15 @@ static void run_remove_scratch(struct run *run)
 			  path ? path : "", strerror(-error));
 }
 
+void run_part_done(struct run_part *part)
+{
+	egress_read_done(&part->read);
+	policy_free(part->policy);
+	cleanup_close(&part->audit_fd);
+	free(part->log);
+	*part = RUN_PART_NONE;
+}
+
 static void run_done(struct run *run)
 {
 	if (run->scratch_ready)
@@ -38,20 +47,13 @@ static void run_done(struct run *run)
 	if (!ending_is_tidy)
 		return;
 	policy_draft_free(run->draft);
-	egress_read_done(&run->read);
-	egress_read_done(&run->setup_read);
-	policy_free(run->policy);
-	policy_free(run->setup_policy);
+	run_part_done(&run->program);
+	run_part_done(&run->setup);
 	json_decref(run->setup_result);
-	cleanup_close(&run->setup_audit_fd);
-	free(run->setup_audit);
-	free(run->setup_log);
-	free(run->log);
 	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
-	cleanup_close(&run->audit_fd);
-	free(run->audit);
 	free(run->workdir);
+	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
 	free(run->inherited_fd);
 	run_options_done(&run->options);
@@ -115,8 +117,8 @@ static void run_close_inherited(const struct run *run)
 	for (size_t i = 0; i < run->inherited_count; i++) {
 		int fd = run->inherited_fd[i];
 
-		if (fd != run->options.status_fd && !run_has_secret(run->policy, fd) &&
-		    !run_has_secret(run->setup_policy, fd))
+		if (fd != run->options.status_fd && !run_has_secret(run->program.policy, fd) &&
+		    !run_has_secret(run->setup.policy, fd))
 			(void)close(fd);
 	}
 }
@@ -146,8 +148,8 @@ static int run_begin(struct run *run)
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {
-		.parent = getppid(), .output_fd = -1, .audit_fd = -1, .setup_audit_fd = -1, .result_fd = -1};
+	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .program = RUN_PART_NONE,
+			  .setup = RUN_PART_NONE};
 	int exit_code;
 
 	if (run_list_inherited(&run) < 0)

@@ -38,12 +38,12 @@ struct setup {
 	bool dumpable; /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Lets what was read ahead refer to this phase's policy, so that the other can be freed; frees it without a network. */
-static int setup_adopt(struct run *run, const struct policy *policy)
+/* Lets what was read ahead refer to this policy, so that the other can be freed. Frees it where there is no network. */
+static int setup_adopt(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
-		return secrets_adopt(run->read.secrets, policy);
-	egress_read_done(&run->read);
+		return secrets_adopt(read->secrets, policy);
+	egress_read_done(read);
 	return 0;
 }
 
@@ -57,23 +57,17 @@ static int setup_take_over(struct run *run, pid_t waiting)
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv, which is not written to */
-	if (setup_adopt(run, run->setup_policy) < 0)
+	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
+	if (setup_adopt(&run->setup.read, run->setup.policy) < 0)
 		return run_refuse(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	free(run->read.upstream_ca);
-	run->read.upstream_ca = steal_pointer(&run->setup_read.upstream_ca);
-	policy_free(run->policy);
-	run->policy = steal_pointer(&run->setup_policy);
+	run_part_done(&run->program); /* only now: adopting reads what the secrets referred to */
+	run->program = run->setup;
+	run->setup = RUN_PART_NONE;
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
 	run->options.output = NULL;
-	free(run->log);
-	run->log = steal_pointer(&run->setup_log);
-	free(run->audit);
-	run->audit = steal_pointer(&run->setup_audit);
 	close_fd(&run->output_fd);
-	cleanup_close(&run->audit_fd);
-	run->audit_fd = steal_fd(&run->setup_audit_fd);
 	run->options.die_with_parent = true;
 	run->parent = waiting;
 	if (!custodian)
@@ -233,17 +227,17 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 static int setup_reload(struct run *run)
 {
 	struct policy *policy = NULL;
-	int exit_code = run_load_policy(run, run->options.policy.phase, &policy);
+	int exit_code = run_load_policy(run, run->options.policy.cli.phase, &policy);
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_adopt(run, policy) < 0) {
+	if (setup_adopt(&run->program.read, policy) < 0) {
 		policy_free(policy);
 		return run_refuse(run, "policy_changed",
 				  "the policy's secrets have changed since they were read; try again");
 	}
-	policy_free(run->policy);
-	run->policy = policy;
+	policy_free(run->program.policy);
+	run->program.policy = policy;
 	return 0;
 }
 
@@ -254,18 +248,18 @@ static int setup_reload(struct run *run)
 static int setup_read_ahead(struct run *run)
 {
 	struct policy_error error = {""};
-	bool network = policy_net_enabled(run->policy);
+	bool network = policy_net_enabled(run->program.policy);
 	int r;
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read(run->policy, true, &run->read, &error);
+	r = egress_read(run->program.policy, true, &run->program.read, &error);
 	if (r == 0)
-		r = egress_read(run->setup_policy, !network, &run->setup_read, &error);
+		r = egress_read(run->setup.policy, !network, &run->setup.read, &error);
 	if (r < 0)
 		return run_refuse(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->read.secrets = steal_pointer(&run->setup_read.secrets);
+		run->program.read.secrets = steal_pointer(&run->setup.read.secrets);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	const struct output_options options = {
 		.directory = run->options.output,
 		.directory_fd = run->output_fd,
-		.workdir_virt = policy_workdir(run->policy),
+		.workdir_virt = policy_workdir(run->program.policy),
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact.item,
 		.glob_count = run->options.artifact.count,
@@ -186,29 +186,29 @@ static bool watch_wants_status_line(const struct run_options *options)
 
 int run_watch(struct run *run)
 {
-	const struct policy_limits *limits = policy_limits(run->policy);
+	const struct policy_limits *limits = policy_limits(run->program.policy);
 	const struct run_options *options = &run->options;
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
 	int exit_code;
 
 	account_end(); /* after a setup the policy was loaded again */
-	run->layers = layers_create(options->policy.without, policy_required(run->policy));
+	run->layers = layers_create(options->policy.without, policy_required(run->program.policy));
 	if (!run->layers)
 		return run_no_memory(run);
 	keeper = (struct keeper_options){
-		.policy = run->policy,
+		.policy = run->program.policy,
 		.scratch = &run->scratch,
 		.scratch_dirs_pending = run->scratch_dirs_pending,
 		.argv = options->argv,
 		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = run->audit ? run->audit : run->log,
-		.audit_fd = run->audit_fd,
-		.audit_earlier = run->in_setup ? NULL : run->setup_audit ? run->setup_audit : run->setup_log,
+		.audit_path = run->program.log,
+		.audit_fd = run->program.audit_fd,
+		.audit_earlier = run->setup.log,
 		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
-		.read = options->setup ? &run->read : NULL,
+		.read = options->setup ? &run->program.read : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.show = !options->json,
