@@ -20,22 +20,12 @@
 #define TRIAL_MS 2000
 #define KILL_MS 2000
 
-static const char *const names[PROBE_MAX] = {
-	[PROBE_KERNEL] = "kernel",         [PROBE_OUTER] = "outer_filter",
-	[PROBE_FILTER] = "seccomp_filter", [PROBE_LISTENER] = "seccomp_notify",
-	[PROBE_MEMORY] = "process_memory", [PROBE_TRACE] = "exec_tracing",
-	[PROBE_BENEATH] = "openat2",       [PROBE_LANDLOCK] = "landlock",
-	[PROBE_USERNS] = "userns",         [PROBE_MOUNTNS] = "mountns",
-	[PROBE_FRESHPROC] = "fresh_proc",  [PROBE_PIDNS] = "pidns",
-	[PROBE_IPCNS] = "ipcns",           [PROBE_UTSNS] = "utsns",
-	[PROBE_NETNS] = "netns",           [PROBE_CGROUPNS] = "cgroupns",
-	[PROBE_CGROUPS] = "cgroups",       [PROBE_PROC] = "proc",
-	[PROBE_SCRATCH] = "scratch",       [PROBE_CORE] = "core_pattern",
-	[PROBE_LIBRARIES] = "libraries",
-};
+#define PROBE_TEXT(name, text) text,
 
 const char *probe_name(enum probe probe)
 {
+	static const char *const names[PROBE_MAX] = {PROBES(PROBE_TEXT)};
+
 	return names[probe];
 }
 
