@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/host/host.h"
 #include "cli/options.h"
 

@@ -2,10 +2,11 @@
 #ifndef CALLGATE_CLI_OPTIONS_H
 #define CALLGATE_CLI_OPTIONS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/policy.h"
+#include "cli/cli.h"
 
 /* An option that was given. */
 struct cli_given {
@@ -32,7 +33,8 @@ int cli_set_text(const struct cli_given *given, void *field); /* const char *, i
 int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list */
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
-__attribute__((format(printf, 2, 3))) int cli_refuse_value(const struct cli_given *given, const char *format, ...);
+#define cli_refuse_value(given, format, ...) \
+	(cli_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), -EINVAL)
 
 /* The command line of a verb. --help and --version belong to every verb. */
 struct cli_syntax {

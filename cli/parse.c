@@ -1,13 +1,10 @@
 /* Parses the options of a verb by their tables, and prints --help from the same tables. */
 #include <assert.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/cli.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
@@ -156,18 +153,6 @@ int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
 }
 
 /* ---- setters ---- */
-
-int cli_refuse_value(const struct cli_given *given, const char *format, ...)
-{
-	char text[256];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments); /* a longer one is cut */
-	va_end(arguments);
-	cli_error(given->verb, "%s %s: %s", given->option, given->value, text);
-	return -EINVAL;
-}
 
 int cli_set_flag(const struct cli_given *given, void *field)
 {

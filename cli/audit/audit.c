@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "cli/audit/audit.h"
-#include "cli/cli.h"
 #include "cli/options.h"
 
 #include "base/banned.h"

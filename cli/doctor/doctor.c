@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/doctor/doctor.h"
 #include "cli/options.h"
 #include "config.h"

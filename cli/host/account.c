@@ -84,42 +84,24 @@ static const struct account_reply *account_ask_service(const char *database, enu
 	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
 }
 
-static const struct account *account_ask(enum account_kind kind, uid_t uid, const char *name)
-{
-	static struct account account;
-	const struct account_reply *reply = account_ask_service("passwd", kind, uid, name);
-
-	if (reply)
-		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
-	return reply ? &account : NULL;
-}
-
-/* The account of this name; with name NULL that of this uid. */
-static const struct account *account_in_file(const char *name, uid_t uid)
+const struct account *account_find(const char *name, uid_t uid)
 {
 	static struct account account;
 	_cleanup_fclose_ FILE *file = fopen("/etc/passwd", "re");
+	const struct account_reply *reply;
 	const struct passwd *found = NULL;
 
 	while (file && (found = fgetpwent(file)) && (name ? strcmp(found->pw_name, name) != 0 : found->pw_uid != uid))
 		;
-	if (found)
+	if (found) {
 		account = (struct account){found->pw_uid, found->pw_gid, found->pw_name, found->pw_dir};
-	return found ? &account : NULL;
-}
-
-const struct account *account_of_uid(uid_t uid)
-{
-	const struct account *account = account_in_file(NULL, uid);
-
-	return account ? account : account_ask(ACCOUNT_UID, uid, "");
-}
-
-const struct account *account_named(const char *name)
-{
-	const struct account *account = account_in_file(name, 0);
-
-	return account ? account : account_ask(ACCOUNT_USER, 0, name);
+		return &account;
+	}
+	reply = name ? account_ask_service("passwd", ACCOUNT_USER, 0, name)
+		     : account_ask_service("passwd", ACCOUNT_UID, uid, "");
+	if (reply)
+		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
+	return reply ? &account : NULL;
 }
 
 int account_group_named(const char *name, gid_t *ret_gid)

@@ -186,7 +186,7 @@ static bool host_is_plain_name(const char *name)
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
 static const char *host_login(struct cli_host *host)
 {
-	const struct account *user = host->login ? NULL : account_of_uid(host->uid);
+	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
 
 	if (!host->login)
 		host->login = arena_dup(&host->arena, user && host_is_plain_name(user->name) ? user->name : "user");
@@ -304,7 +304,7 @@ void cli_host_tell(struct cli_host *host)
 static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct account *user = home && *home == '/' ? NULL : account_of_uid(getuid());
+	const struct account *user = home && *home == '/' ? NULL : account_find(NULL, getuid());
 
 	if (user)
 		home = user->home;

@@ -1,9 +1,6 @@
 #include "cli/host/places.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,16 +92,6 @@ static void places_judge_link(void *ctx, const char *link)
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: cli_real has the same limit */
 }
 
-int places_refuse(struct places_why *ret_why, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(ret_why->text, sizeof(ret_why->text), format, arguments); /* a longer one is cut */
-	va_end(arguments);
-	return -EPERM;
-}
-
 int places_judge(const struct places *places, enum places_use use, const char *path, char **ret_path,
 		 struct places_why *ret_why)
 {
@@ -125,13 +112,13 @@ int places_judge(const struct places *places, enum places_use use, const char *p
 	if (judging.link[0] && use == PLACES_GRANT)
 		return places_refuse(
 			ret_why,
-			"leads to %s by the symbolic link %s, which a run may have made; name that path instead, or "
+			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path instead, or "
 			"remove the link",
 			host, judging.link);
 	if (judging.link[0])
 		return places_refuse(
 			ret_why,
-			"is reached by the symbolic link %s, which a run may have made; name %s instead, or remove the "
+			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or remove the "
 			"link",
 			judging.link, host);
 	if (use == PLACES_CONTENT && places_is_writable(places, host))

@@ -70,7 +70,7 @@ int run_watch(struct run *run);
 bool run_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
-int run_put_result(const struct run *run, const json_t *result);
+int run_put_result(const struct run *run, json_t *result);
 
 /* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_refuse. */
 int run_start_status(struct run *run);

@@ -17,15 +17,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/run/private.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
-
-#define RESULT_MAX_BYTES (UINT64_C(1) << 30)
 
 /* The setup's process, as its parent sees it. */
 struct setup {
@@ -162,32 +159,21 @@ static void setup_wait(struct setup *setup)
 	setup_take_signals(setup);       /* a signal that came meanwhile ends the run, too */
 }
 
-/* Owned; NULL: the process left no result. */
-static json_t *setup_read_result(const struct run *run)
+static const char *setup_status(const struct run *run)
 {
-	_cleanup_free_ char *text = NULL;
-	json_t *result;
-	size_t len;
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
 
-	if (lseek(run->result_fd, 0, SEEK_SET) < 0 || io_read_fd(run->result_fd, RESULT_MAX_BYTES, &text, &len) < 0)
-		return NULL;
-	result = json_loadb(text, len, 0, NULL);
-	if (json_is_object(result))
-		return result;
-	json_decref(result);
-	return NULL;
+	return status ? status : "failed";
 }
 
 static bool setup_succeeded(const struct run *run, const struct setup *setup)
 {
-	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
-
-	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 && status &&
-	       strcmp(status, "ok") == 0;
+	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
+	       strcmp(setup_status(run), "ok") == 0;
 }
 
 /* The result of a run whose setup failed, with the setup's own result in it. */
-static json_t *setup_whole_result(const struct run *run, int exit_code, const char *message)
+static json_t *setup_whole_result(const struct run *run, const struct setup *setup, int exit_code, const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
 	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
@@ -196,26 +182,25 @@ static json_t *setup_whole_result(const struct run *run, int exit_code, const ch
 		if (json_object_get(run->setup_result, fields[i]))
 			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
 	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
+	if (strcmp(setup_status(run), "ok") == 0)
+		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
 	return result;
 }
 
 static int setup_report_failure(struct run *run, const struct setup *setup)
 {
-	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+	const char *status = setup_status(run);
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than the exit status does */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
 	json_t *result;
-	bool plain;
 
 	if (exit_code == 0) /* it had ended when the signal came */
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
-	plain = !status || strcmp(status, "failed") == 0 || strcmp(status, "ok") == 0;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
-		       plain ? "" : " (", plain ? "" : status, plain ? "" : ")");
+		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_error("run", "%s", message);
-	result = setup_whole_result(run, exit_code, message);
-	if (status && strcmp(status, "ok") == 0)
-		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
+	result = setup_whole_result(run, setup, exit_code, message);
 	if (run->options.json && run_put_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
 	run_put_status(run, result);
@@ -308,7 +293,8 @@ bool run_setup(struct run *run, int *ret_exit)
 		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
 	} else {
 		setup_wait(&setup);
-		run->setup_result = setup_read_result(run);
+		if (lseek(run->result_fd, 0, SEEK_SET) == 0)
+			run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
 		good = setup_succeeded(run, &setup);
 		*ret_exit = good ? setup_reload(run) : setup_report_failure(run, &setup);
 		good = good && *ret_exit == 0;

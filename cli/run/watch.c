@@ -22,16 +22,11 @@
 
 /* ---- reporting ---- */
 
-int run_put_result(const struct run *run, const json_t *json)
+int run_put_result(const struct run *run, json_t *result)
 {
-	_cleanup_free_ char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	_cleanup_free_ char *line = text ? cli_format("%s\n", text) : NULL;
-
-	if (!line)
-		return cli_no_memory("run");
 	if (!run->in_setup)
-		return cli_print("run", line);
-	return io_write_full(run->result_fd, line, strlen(line)) == 0 ? CLI_OK : CLI_ERROR;
+		return cli_print_json("run", json_incref(result));
+	return json_dumpfd(result, run->result_fd, 0) == 0 ? CLI_OK : CLI_ERROR;
 }
 
 void run_put_status(const struct run *run, json_t *result)
