@@ -45,7 +45,7 @@ static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 /* One policy. Its messages have no prefix: editors jump to "file:line:". */
 static int check_policy(const char *name)
 {
-	struct policy_errors errors = {0};
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_host_ struct cli_host host = {0};
 	struct policy *policies[POLICY_PHASE_MAX] = {NULL};
 	int ret = cli_host_init(&host, NULL);
@@ -59,7 +59,6 @@ static int check_policy(const char *name)
 	cli_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory("check");
-	policy_errors_done(&errors);
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
 		policy_free(policies[i]);
 	return ret;

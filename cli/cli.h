@@ -3,8 +3,18 @@
 #define CALLGATE_CLI_CLI_H
 
 #include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "policy/policy.h"
+
+#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+#define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_done)))
+#define _cleanup_policy_ __attribute__((cleanup(cli_policy_freep)))
+static inline void cli_policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
 
 /* Exit statuses of callgate's own; otherwise the program's own status is passed on (128+n for a signal). */
 enum cli_exit {
@@ -37,6 +47,19 @@ int cli_no_memory(const char *verb);
 /* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_policy_warnings(const char *verb, const struct policy *policy);
+
+/* As asprintf(3), but NULL when memory runs out. Owned by the caller. */
+__attribute__((format(printf, 1, 2))) static inline char *cli_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	return len < 0 ? NULL : text;
+}
 
 /* Points at --help, after the message that says what is wrong. Returns CLI_ERROR. */
 int cli_usage_error(const char *verb);

@@ -4,9 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/interpreter.h"
 #include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
@@ -150,9 +149,9 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
 	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
-	struct policy_errors errors = {0};
-	struct cli_list exec = {0};
-	struct policy *policy = NULL;
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_list_ struct cli_list exec = {0};
+	_cleanup_policy_ struct policy *policy = NULL;
 	struct policy_cli cli = options->cli;
 	int ret = cli_host_place(host, options->workdir, scratch);
 
@@ -175,14 +174,10 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	if (ret == 0)
 		ret = load_judge(options, host, policy, &errors);
 	if (ret == 0)
-		*ret_policy = policy;
-	else
-		policy_free(policy);
+		*ret_policy = steal_pointer(&policy);
 	cli_policy_errors(verb, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory(verb);
-	policy_errors_done(&errors);
-	cli_list_done(&exec);
 	return ret;
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/format.h"
 #include "cli/host/real.h"
 #include "policy/parse/layer-names.h"
 

@@ -65,6 +65,7 @@ struct cli_list {
 /* Adds text, which it takes also on failure. NULL stands for no memory. 0 or -ENOMEM. */
 int cli_list_take(struct cli_list *list, char *text);
 void cli_list_done(struct cli_list *list);
+#define _cleanup_list_ __attribute__((cleanup(cli_list_done)))
 
 /* The options that say what is allowed. run, show and why share them, so that all three compose the same policy. */
 const struct cli_option *cli_policy_table(void);

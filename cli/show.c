@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/load.h"
 
 #include "base/banned.h"
@@ -19,7 +18,7 @@ int cli_show(int argc, char **argv)
 			 "-p accepts. PROGRAM decides what @interpreter stands for.\n\n",
 		.table = {{NULL, cli_policy_table(), &options}},
 	};
-	struct policy *policy;
+	_cleanup_policy_ struct policy *policy = NULL;
 	int status = cli_parse(argc, argv, &syntax);
 
 	if (status != CLI_PARSED)
@@ -27,6 +26,5 @@ int cli_show(int argc, char **argv)
 	if (cli_policy_load_only(&options, "show", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	text = policy_show(policy);
-	policy_free(policy);
 	return cli_print("show", text);
 }

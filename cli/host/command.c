@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 

@@ -13,7 +13,6 @@
 #include "base/path.h"
 #include "cli/host/account.h"
 #include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/host.h"
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"

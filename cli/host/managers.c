@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "cli/host/program.h"
 
 #include "base/banned.h"

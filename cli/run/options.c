@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/cli.h"
 
 #include "base/banned.h"
 

@@ -54,6 +54,13 @@ struct run {
 __attribute__((format(printf, 3, 4))) int run_refuse(struct run *run, const char *code, const char *format, ...);
 int run_no_memory(struct run *run);
 
+/*
+ * Looks up "UID[:GID]", each a number or a name. Without a GID it is the account's group, or the UID where there is no
+ * account. *ret_user is not `set` when it is callgate's own user. 0, or -errno with a message that begins with
+ * `option`.
+ */
+int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
+
 /* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_refuse. */
 int run_prepare(struct run *run);
 

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/ending.h"
-#include "cli/cli.h"
 #include "cli/run/private.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
@@ -156,10 +155,9 @@ int cli_run(int argc, char **argv)
 		return cli_no_memory("run");
 	exit_code = run_options_parse(argc, argv, &run.options);
 	if (exit_code == CLI_ERROR && run.options.json) {
-		json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
+		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
 
 		(void)run_put_result(&run, result); /* the exit status is an error already */
-		json_decref(result);
 	}
 	if (exit_code == CLI_PARSED)
 		exit_code = run_begin(&run);

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/run/private.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
@@ -193,7 +192,7 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than the exit status does */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
-	json_t *result;
+	_cleanup_json_ json_t *result = NULL;
 
 	if (exit_code == 0) /* it had ended when the signal came */
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
@@ -204,7 +203,6 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 	if (run->options.json && run_put_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
 	run_put_status(run, result);
-	json_decref(result);
 	return exit_code;
 }
 

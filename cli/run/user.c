@@ -1,5 +1,4 @@
-#include "cli/run/user.h"
-
+/* The user that the program runs as: --user, or the policy's "user". */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/host/account.h"
+#include "cli/run/private.h"
 
 #include "base/banned.h"
 

@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/account.h"
 #include "cli/run/private.h"
 #include "keeper/run.h"
@@ -50,7 +48,7 @@ int run_refuse(struct run *run, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;
-	json_t *result;
+	_cleanup_json_ json_t *result = NULL;
 
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
@@ -61,7 +59,6 @@ int run_refuse(struct run *run, const char *code, const char *format, ...)
 		(void)run_put_result(run, result); /* the exit status is an error already */
 	if (run->options.status_fd >= 0)
 		(void)result_status_end(run->options.status_fd, result); /* likewise */
-	json_decref(result);
 	return CLI_ERROR;
 }
 
@@ -136,7 +133,7 @@ static void watch_report_limit(const json_t *result)
 
 static int watch_finish(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
-	json_t *result = result_json(keeper, outcome);
+	_cleanup_json_ json_t *result = result_json(keeper, outcome);
 	int exit_code;
 
 	if (outcome->error_code)
@@ -158,7 +155,6 @@ static int watch_finish(struct run *run, const struct keeper_options *keeper, st
 	if (!run->options.json)
 		summary_print(stderr, result, run->options.events);
 	run_put_status(run, result);
-	json_decref(result);
 	return exit_code;
 }
 

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/why/net.h"
 #include "policy/network/net.h"
 

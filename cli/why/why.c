@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/why/net.h"
 #include "policy/paths/explain.h"
@@ -212,7 +211,7 @@ int cli_why(int argc, char **argv)
 	_cleanup_policy_options_ struct cli_policy_options options = {0};
 	_cleanup_host_ struct cli_host host = {0};
 	struct question question = {0};
-	struct policy *policy;
+	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = why_parse(argc, argv, &options, &question);
 
 	if (exit_code != CLI_PARSED)
@@ -227,6 +226,5 @@ int cli_why(int argc, char **argv)
 	if (exit_code == CLI_OK && question.path && question.decision.verdict == VERDICT_DENY)
 		exit_code = 1;
 	free(question.suggest);
-	policy_free(policy);
 	return exit_code;
 }
