@@ -38,52 +38,45 @@ static void show_outcome(const json_t *line)
 		(void)text_printf(stdout, " = ?"); /* the writer died before the call returned */
 }
 
+/* Prints " key=value", if there is such a field. */
+static void show_field(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (value)
+		(void)text_printf(stdout, " %s=", key);
+	if (json_is_integer(value))
+		(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
+	else
+		show_text(object, "", key);
+}
+
 static void show_args(const json_t *line)
 {
-	const json_t *args = json_object_get(line, "args");
+	json_t *args = json_object_get(line, "args");
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
-		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
-			continue; /* not a name that callgate writes: the log was edited */
-		(void)text_printf(stdout, " %s=", key);
-		if (json_is_integer(value))
-			(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
-		else
-			show_text(args, "", key);
-	}
-}
-
-/* Prints an integer field, if there is one. key is one of callgate's own names. */
-static void show_number(const json_t *line, const char *before, const char *key)
-{
-	if (json_is_integer(json_object_get(line, key)))
-		(void)text_printf(stdout, "%s%lld", before, audit_number(line, key));
+	json_object_foreach(args, key, value)
+		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0')
+			show_field(args, key); /* other names callgate does not write: the log was edited */
 }
 
 /* A record about a connection: endpoint, request, then details. */
 static void show_net(const json_t *line)
 {
-	static const char *const texts[] = {"proto", "address", "real",       "dropped",
-					    "sni",   "alpn",    "credential", "cause"};
-	static const char *const numbers[] = {"conn", "status", "count", "bytes_up", "bytes_down"};
-	char before[32];
+	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",
+					   "credential", "cause",   "conn", "status",  "count", "bytes_up", "bytes_down"};
 
 	show_text(line, " ", "host");
-	show_number(line, ":", "port");
+	if (json_is_integer(json_object_get(line, "port")))
+		(void)text_printf(stdout, ":%lld", audit_number(line, "port"));
 	show_text(line, " ", "method");
 	show_text(line, " ", "path");
 	if (json_is_true(json_object_get(line, "truncated")))
 		(void)text_printf(stdout, "...");
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		(void)snprintf(before, sizeof(before), " %s=", texts[i]);
-		show_text(line, before, texts[i]);
-	}
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		(void)snprintf(before, sizeof(before), " %s=", numbers[i]);
-		show_number(line, before, numbers[i]);
-	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		show_field(line, keys[i]);
 }
 
 static void show_paths(const json_t *line)

@@ -140,8 +140,9 @@ static struct row *stats_sort(json_t *counters, size_t *ret_count)
 	if (!rows)
 		return NULL;
 	json_object_foreach(counters, name, value) {
-		const json_t *counter = json_is_object(value) ? json_object_get(value, "count") : value;
+		const json_t *counter = json_object_get(value, "count"), *hosts = json_object_get(value, "connections");
 
+		counter = counter ? counter : hosts ? hosts : value;
 		rows[at++] = (struct row){.name = name, .value = value, .count = json_integer_value(counter)};
 	}
 	qsort(rows, at, sizeof(*rows), stats_compare);
@@ -149,60 +150,38 @@ static struct row *stats_sort(json_t *counters, size_t *ret_count)
 	return rows;
 }
 
-static void stats_print_counts(const char *title, json_t *counters)
+static void stats_print_table(const char *heading, json_t *counters, size_t most, void (*print)(const struct row *row))
 {
-	_cleanup_free_ struct row *rows = NULL;
 	size_t found = 0;
+	_cleanup_free_ struct row *rows = stats_sort(counters, &found);
 
-	rows = stats_sort(counters, &found);
 	if (!rows || found == 0)
 		return;
-	(void)text_printf(stdout, "\n%s\n", title);
-	for (size_t i = 0; i < found && i < TOP_MAX; i++)
-		(void)text_printf(stdout, "%9lld  %s\n", (long long)rows[i].count, rows[i].name);
-	if (found > TOP_MAX)
-		(void)text_printf(stdout, "           and %zu more\n", found - TOP_MAX);
+	(void)text_printf(stdout, "\n%s\n", heading);
+	for (size_t i = 0; i < found && i < most; i++)
+		print(&rows[i]);
+	if (found > most)
+		(void)text_printf(stdout, "           and %zu more\n", found - most);
 }
 
-static void stats_print_calls(const char *title, json_t *counters)
+static void stats_print_count(const struct row *row)
 {
-	_cleanup_free_ struct row *rows = NULL;
-	size_t found = 0;
-
-	rows = stats_sort(counters, &found);
-	if (!rows || found == 0)
-		return;
-	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n",
-			  strcmp(title, "event") == 0 ? "count" : "calls", title);
-	for (size_t i = 0; i < found; i++) {
-		double total = (double)audit_number(rows[i].value, "ns_total");
-
-		(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
-				  audit_number(rows[i].value, "denied"),
-				  total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
-				  (double)audit_number(rows[i].value, "ns_max") / 1000.0,
-				  rows[i].name);
-	}
+	(void)text_printf(stdout, "%9lld  %s\n", (long long)row->count, row->name);
 }
 
-static void stats_print_hosts(json_t *hosts)
+static void stats_print_call(const struct row *row)
 {
-	const char *name;
-	json_t *entry;
-	size_t shown = 0;
+	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
+			  audit_number(row->value, "denied"),
+			  (double)audit_number(row->value, "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
+			  (double)audit_number(row->value, "ns_max") / 1000.0, row->name);
+}
 
-	json_object_foreach(hosts, name, entry) {
-		if (shown++ == 0)
-			(void)text_printf(stdout, "\n    conns requests   denied     bytes up   bytes down  host\n");
-		if (shown <= TOP_MAX)
-			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n",
-					  audit_number(entry, "connections"),
-					  audit_number(entry, "requests"), audit_number(entry, "denied"),
-					  audit_number(entry, "bytes_up"),
-					  audit_number(entry, "bytes_down"), name);
-	}
-	if (shown > TOP_MAX)
-		(void)text_printf(stdout, "           and %zu more\n", shown - TOP_MAX);
+static void stats_print_host(const struct row *row)
+{
+	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
+			  audit_number(row->value, "requests"), audit_number(row->value, "denied"),
+			  audit_number(row->value, "bytes_up"), audit_number(row->value, "bytes_down"), row->name);
 }
 
 static void stats_print(const struct stats *stats)
@@ -216,12 +195,15 @@ static void stats_print(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)text_printf(stdout, "\n");
-	stats_print_calls("system call", stats->table[STATS_SYSCALL]);
-	stats_print_calls("event", stats->table[STATS_EVENT]);
-	stats_print_hosts(stats->table[STATS_HOST]);
-	stats_print_counts("verdicts", stats->table[STATS_VERDICT]);
-	stats_print_counts("reasons of denials", stats->table[STATS_REASON]);
-	stats_print_counts("programs", stats->table[STATS_EXE]);
+	stats_print_table("    calls   denied    mean us     max us  system call", stats->table[STATS_SYSCALL], SIZE_MAX,
+			  stats_print_call);
+	stats_print_table("    count   denied    mean us     max us  event", stats->table[STATS_EVENT], SIZE_MAX,
+			  stats_print_call);
+	stats_print_table("    conns requests   denied     bytes up   bytes down  host", stats->table[STATS_HOST],
+			  TOP_MAX, stats_print_host);
+	stats_print_table("verdicts", stats->table[STATS_VERDICT], TOP_MAX, stats_print_count);
+	stats_print_table("reasons of denials", stats->table[STATS_REASON], TOP_MAX, stats_print_count);
+	stats_print_table("programs", stats->table[STATS_EXE], TOP_MAX, stats_print_count);
 }
 
 static void stats_print_json(const struct stats *stats)

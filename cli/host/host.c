@@ -97,58 +97,51 @@ static int host_open(struct cli_host *host, const char *path)
 	return host_open_as_written(path); /* or its errno */
 }
 
-static int host_read_text(struct cli_host *host, const char *path, char **ret_text, size_t *ret_len)
+/* *ret_file: the file with its text, which is read once. */
+static int host_read(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
 {
-	_cleanup_close_ int fd = host_open(host, path);
-
-	return fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, ret_text, ret_len);
-}
-
-static int host_read(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
-{
-	const struct cli_host_note *known = host_find_note(host->files, path);
-	_cleanup_free_ char *text = NULL, *copy = strdup(path);
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
 	size_t len;
-	int ret = 0;
+	int ret;
 
-	if (!known) {
-		ret = host_read_text(host, path, &text, &len);
-		if (ret == 0)
-			ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
-	} else if (!(text = strdup(known->text))) {
-		ret = -ENOMEM;
-	}
-	if (ret < 0 || !copy)
-		return ret < 0 ? ret : -ENOMEM;
-	*ret_text = steal_pointer(&text);
-	*ret_path = steal_pointer(&copy);
-	return 0;
+	*ret_file = host_find_note(host->files, path);
+	if (*ret_file)
+		return 0;
+	fd = host_open(host, path);
+	ret = fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, &text, &len);
+	if (ret == 0)
+		ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
+	*ret_file = host->files;
+	return ret;
 }
 
-static int host_load_in(struct cli_host *host, const char *dir, const char *name, char **ret_text, char **ret_path)
+static int host_load_in(struct cli_host *host, const char *dir, const char *name,
+			const struct cli_host_note **ret_file)
 {
 	char path[PATH_MAX];
 
 	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
 		return -ENOENT;
-	return host_read(host, path, ret_text, ret_path);
+	return host_read(host, path, ret_file);
 }
 
 /* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
-static int host_load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
-	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_text, ret_path);
+	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_file);
 
 	if (ret == -ENOENT)
-		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
+		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_file);
 	if (ret == -ENOENT && installed_sibling("policy/profiles", tree)) /* configure links it to the source tree */
-		ret = host_load_in(host, tree, name, ret_text, ret_path);
+		ret = host_load_in(host, tree, name, ret_file);
 	return ret;
 }
 
 /* A relative name is relative to the directory of the file that names it (`from`). */
-static int host_load_file(struct cli_host *host, const char *name, const char *from, char **ret_text, char **ret_path)
+static int host_load_file(struct cli_host *host, const char *name, const char *from,
+			  const struct cli_host_note **ret_file)
 {
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
@@ -156,7 +149,7 @@ static int host_load_file(struct cli_host *host, const char *name, const char *f
 	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return host_read(host, path, ret_text, ret_path);
+	return host_read(host, path, ret_file);
 }
 
 int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
@@ -192,11 +185,11 @@ static const char *host_login(struct cli_host *host)
 	return host->login;
 }
 
-static int host_make_account(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+static int host_make_account(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	const char *login = host->uid != 0 ? host_login(host) : NULL;
-	_cleanup_free_ char *path = strdup(name);
 	_cleanup_buf_ struct buf text = {0};
+	int ret;
 
 	if (host->uid != 0 && !login)
 		return -ENOMEM;
@@ -213,11 +206,9 @@ static int host_make_account(struct cli_host *host, const char *name, char **ret
 	} else {
 		return -ENOENT;
 	}
-	*ret_text = buf_take(&text);
-	if (!*ret_text || !path)
-		return -ENOMEM;
-	*ret_path = steal_pointer(&path);
-	return 0;
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
+	*ret_file = host->accounts;
+	return ret;
 }
 
 /* ---- struct policy_host ---- */
@@ -225,12 +216,25 @@ static int host_make_account(struct cli_host *host, const char *name, char **ret
 static int host_load(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	size_t len = strlen(name);
+	const struct cli_host_note *file = NULL;
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	int ret;
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
-		return host_make_account(ctx, name, ret_text, ret_path);
-	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
-		return host_load_file(ctx, name, from, ret_text, ret_path);
-	return host_load_profile(ctx, name, ret_text, ret_path);
+		ret = host_make_account(ctx, name, &file);
+	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
+		ret = host_load_file(ctx, name, from, &file);
+	else
+		ret = host_load_profile(ctx, name, &file);
+	if (ret < 0)
+		return ret;
+	text = strdup(file->text);
+	path = strdup(file->path);
+	if (!text || !path)
+		return -ENOMEM;
+	*ret_text = steal_pointer(&text);
+	*ret_path = steal_pointer(&path);
+	return 0;
 }
 
 static char *host_realpath(void *ctx, const char *path)

@@ -20,6 +20,7 @@ struct cli_host {
 	struct policy_host policy; /* for policy_load */
 	struct cli_interpreter *interpreter; /* found at first use */
 	struct cli_host_note *files;   /* the files that were read: path and text, each read once in a run */
+	struct cli_host_note *accounts; /* account:passwd and account:group as they were made */
 	struct cli_host_note *refused; /* grants that are void: path and reason */
 	struct cli_real real;          /* for one policy; cli_host_place clears it */
 	uid_t uid;                     /* of account:passwd and account:group: callgate's own, until the run sets it */

@@ -22,9 +22,12 @@
 
 int run_put_result(const struct run *run, json_t *result)
 {
+	_cleanup_free_ char *text = NULL;
+
 	if (!run->in_setup)
 		return cli_print_json("run", json_incref(result));
-	return json_dumpfd(result, run->result_fd, 0) == 0 ? CLI_OK : CLI_ERROR;
+	text = json_dumps(result, JSON_COMPACT);
+	return text && io_write_full(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
 }
 
 void run_put_status(const struct run *run, json_t *result)

@@ -26,6 +26,7 @@ struct net_question {
 	const struct policy *policy;
 	char host[NET_HOST_MAX];
 	unsigned port;
+	char endpoint[NET_HOST_MAX + 16]; /* host:port, with brackets around an IPv6 address */
 	bool udp;
 	bool request, upgrade, tls; /* of a URL */
 	char method[NET_METHOD_MAX];
@@ -66,9 +67,11 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 	if (port == 0)
 		return net_bad_question(text, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
-	if (net_host_canonical(authority, host_len, asked->host) == 0)
-		return 0;
-	return net_bad_question(text, "names no host that a program could ask for");
+	if (net_host_canonical(authority, host_len, asked->host) < 0)
+		return net_bad_question(text, "names no host that a program could ask for");
+	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
+		       asked->host, asked->port);
+	return 0;
 }
 
 static int why_parse_connect(struct net_question *asked, const char *text)
@@ -156,24 +159,13 @@ static const char *why_proto_name(const struct net_question *asked)
 	return asked->udp ? "udp" : "tcp";
 }
 
-/* "host:port", with brackets around an IPv6 address. */
-static void why_endpoint(const struct net_question *asked, char out[NET_HOST_MAX + 16])
-{
-	bool v6 = strchr(asked->host, ':');
-
-	(void)snprintf(out, NET_HOST_MAX + 16, "%s%s%s:%u", v6 ? "[" : "", asked->host, v6 ? "]" : "", asked->port);
-}
-
 /* "GET https://host:port/path" or "host:port". Owned. */
 static char *why_subject(const struct net_question *asked)
 {
-	char endpoint[NET_HOST_MAX + 16];
-
-	why_endpoint(asked, endpoint);
 	if (asked->request)
 		return cli_format("%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
-				  asked->tls ? "s" : "", endpoint, asked->path);
-	return cli_format("%s%s", endpoint, asked->udp ? "/udp" : "");
+				  asked->tls ? "s" : "", asked->endpoint, asked->path);
+	return cli_format("%s%s", asked->endpoint, asked->udp ? "/udp" : "");
 }
 
 static const char *why_opened_text(const struct net_question *asked)
@@ -248,9 +240,6 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 /* Owned; NULL: it is allowed. */
 static char *why_suggest(const struct net_question *asked)
 {
-	char endpoint[NET_HOST_MAX + 16];
-
-	why_endpoint(asked, endpoint);
 	if (asked->verdict.allow)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
@@ -261,14 +250,14 @@ static char *why_suggest(const struct net_question *asked)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
 	if (asked->request)
 		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
-				  asked->tls ? "https" : "http", endpoint, asked->path);
+				  asked->tls ? "https" : "http", asked->endpoint, asked->path);
 	if (asked->udp)
 		return cli_format("in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, "
 				  "\"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
 	return cli_format("--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
 			  "\"port\": %u}]}}",
-			  endpoint, asked->host, asked->port);
+			  asked->endpoint, asked->host, asked->port);
 }
 
 static int why_print_text(const struct net_question *asked)
