@@ -1,4 +1,4 @@
-/* Trials of the host: kernel, libraries, /proc, scratch space, core_pattern. */
+/* Trials of the host: kernel, libraries, /proc, scratch space, core_pattern, control groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -18,6 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "confine/cgroup.h"
+#include "confine/layers.h"
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
@@ -136,51 +137,52 @@ void probe_proc(struct doctor *doctor)
 
 /* ---- scratch space ---- */
 
-static const char *probe_filesystem_name(long type)
+struct filesystem {
+	long type;
+	const char *name;
+	bool slow;
+};
+
+static struct filesystem probe_filesystem(long type)
 {
-	static const struct {
-		long type;
-		const char *name;
-	} known[] = {
-		{0x01021994, "tmpfs"},   {0xef53, "ext4"},     {0x58465342, "xfs"}, {0x9123683e, "btrfs"},
-		{0x794c7630, "overlay"}, {0x2fc12fc1, "zfs"},  {0x6969, "NFS"},     {0x65735546, "FUSE"},
-		{0x01021997, "9p"},      {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"}, {0xf2f52010, "f2fs"},
+	static const struct filesystem known[] = {
+		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
+		{0x9123683e, "btrfs", false}, {0x794c7630, "overlay", false}, {0x2fc12fc1, "zfs", false},
+		{0xf2f52010, "f2fs", false},  {0xff534d42, "CIFS", false},   {0xfe534d42, "SMB", false},
+		{0x6969, "NFS", true},        {0x65735546, "FUSE", true},    {0x01021997, "9p", true},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == type)
-			return known[i].name;
-	return "another file system";
+			return known[i];
+	return (struct filesystem){type, "another file system", false};
 }
 
 void probe_scratch(struct doctor *doctor)
 {
 	struct policy_error error = {""};
+	struct filesystem kind;
 	struct scratch scratch;
-	struct statvfs room;
-	struct statfs fs;
-	int ret = scratch_create(&scratch, &error), removed;
+	struct statfs fs = {0};
+	int ret = scratch_create(&scratch, &error);
 	uint64_t bytes;
-	bool slow;
+	bool little;
 
 	if (ret < 0) {
 		probe_found(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
-	if (fstatfs(scratch.fd, &fs) < 0 || fstatvfs(scratch.fd, &room) < 0) {
-		fs = (struct statfs){0};
-		room = (struct statvfs){0};
-	}
-	bytes = (uint64_t)room.f_bavail * room.f_frsize;
-	slow = fs.f_type == 0x6969 || fs.f_type == 0x65735546 || fs.f_type == 0x01021997;
-	probe_found(doctor, PROBE_SCRATCH,
-		    bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
-		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base,
-		    probe_filesystem_name(fs.f_type), (unsigned long long)(bytes >> 20),
-		    bytes < LITTLE_BYTES ? ": little" : "", slow ? ": slow, a local TMPDIR is better" : "");
-	removed = scratch_remove(&scratch);
-	if (removed < 0)
-		probe_lacks(doctor, PROBE_SCRATCH, -removed, "a scratch directory can be made but not removed");
+	(void)fstatfs(scratch.fd, &fs); /* on failure nothing is free */
+	kind = probe_filesystem(fs.f_type);
+	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
+	little = bytes < LITTLE_BYTES;
+	probe_found(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
+		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
+		    kind.slow ? ": slow, a local TMPDIR is better" : "");
+	ret = scratch_remove(&scratch);
+	if (ret < 0)
+		probe_lacks(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }
 
 /*
@@ -205,4 +207,30 @@ void probe_core(struct doctor *doctor)
 			    "\"%.80s\" is not started by crashes of the program: its core limit is 1", pattern + 1);
 	else
 		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+}
+
+/* Makes, limits, reads and removes the control group that a run would. */
+void probe_cgroups(struct doctor *doctor)
+{
+	/* High limits: the question is whether they can be set. */
+	const struct policy_limits limits = {
+		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
+	struct layers *layers = layers_create(0, 0);
+	char id[32];
+	struct cgroup_options options;
+	struct cgroup *cgroup;
+
+	if (!layers)
+		return;
+	(void)snprintf(id, sizeof(id), "doctor-%d", (int)getpid());
+	options = (struct cgroup_options){
+		.run_id = id, .uid = geteuid(), .gid = getegid(), .limits = &limits, .layers = layers};
+	cgroup = cgroup_create(&options);
+	if (!layers->layer[LAYER_CGROUPS].active)
+		probe_found(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
+	else
+		probe_found(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
+			    layers->layer[LAYER_CGROUPS].why);
+	cgroup_destroy(cgroup);
+	layers_free(layers);
 }

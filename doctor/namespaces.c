@@ -96,11 +96,11 @@ static int probe_raise_loopback(void)
 	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? errno : 0;
 }
 
-/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. */
-static int probe_make_tree(struct page *page, int *ret_tmpfs)
+/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs, or -errno as in the page. */
+static int probe_make_tree(struct page *page)
 {
-	_cleanup_close_ int tmpfs = mounts_make("tmpfs", NULL, 0), copy = -1;
-	int r;
+	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_make("tmpfs", NULL, 0);
 
 	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
 	if (tmpfs < 0)
@@ -112,17 +112,7 @@ static int probe_make_tree(struct page *page, int *ret_tmpfs)
 	if (r == 0)
 		r = mounts_attach(copy, tmpfs, "copy");
 	page->error[STEP_BIND] = -r;
-	*ret_tmpfs = steal_fd(&tmpfs);
-	return r;
-}
-
-static void probe_mounts(struct page *page, int *ret_tmpfs)
-{
-	page->error[STEP_TMPFS] = 0;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		page->error[STEP_TMPFS] = errno;
-	else
-		(void)probe_make_tree(page, ret_tmpfs); /* the error is in the page */
+	return steal_fd(&tmpfs);
 }
 
 /* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
@@ -186,7 +176,7 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 	page->error[STEP_CGROUP] = probe_unshare(page, CLONE_NEWCGROUP);
 	page->error[STEP_MOUNT] = probe_unshare(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
-		probe_mounts(page, &tmpfs);
+		tmpfs = probe_make_tree(page);
 	probe_pidns(page, tmpfs);
 	if (page->error[STEP_BIND] == 0)
 		page->error[STEP_ROOT] = probe_change_root(tmpfs);
@@ -282,18 +272,6 @@ static void probe_report_namespaces(struct doctor *doctor, const struct page *pa
 	}
 }
 
-/* Forks into the namespaces. -1: failed. */
-static pid_t probe_clone_all(struct page *page)
-{
-	pid_t pid;
-
-	page->cloned = true;
-	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
-	if (pid < 0)
-		page->cloned = false;
-	return pid;
-}
-
 void probe_namespaces(struct doctor *doctor)
 {
 	struct page *page = probe_share(sizeof(*page));
@@ -305,9 +283,12 @@ void probe_namespaces(struct doctor *doctor)
 	for (enum step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
-	pid = probe_clone_all(page);
-	if (pid < 0)
+	page->cloned = true;
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid < 0) {
+		page->cloned = false;
 		pid = fork();
+	}
 	if (pid == 0)
 		probe_namespaces_child(page);
 	if (pid < 0)

@@ -153,20 +153,6 @@ static const char *probe_respond(struct listener_page *page, int fd, pid_t pid, 
 	return page->injected ? NULL : "the descriptor did not arrive";
 }
 
-static void probe_report_listener(struct doctor *doctor, const struct listener_page *page, const char *failed,
-				  int error)
-{
-	if (failed)
-		probe_lacks(doctor, PROBE_LISTENER, -error, failed);
-	else
-		probe_found(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
-			    0, "a call was received, answered, and given a descriptor%s%s",
-			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-			    page->extras & KILLABLE
-				    ? ""
-				    : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may interrupt calls");
-}
-
 /* callgate returns EOPNOTSUPP from name_to_handle_at even for a missing path; the kernel returns ENOENT. */
 static bool probe_is_callgate(void)
 {
@@ -217,36 +203,31 @@ void probe_listener(struct doctor *doctor)
 		return;
 	}
 	failed = probe_respond(page, fd, (pid_t)pid, &error);
-	probe_report_listener(doctor, page, failed, error);
+	if (failed)
+		probe_lacks(doctor, PROBE_LISTENER, -error, failed);
+	else
+		probe_found(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
+			    0, "a call was received, answered, and given a descriptor%s%s",
+			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+			    page->extras & KILLABLE ? "" : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+							   "interrupt calls");
 }
 
 /* ---- filters on this process ---- */
 
-static bool probe_pidfd_getfd(void)
-{
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
-
-	return copy >= 0;
-}
-
-static bool probe_unshare_files(void)
-{
-	return unshare(CLONE_FILES) == 0;
-}
-
-static bool probe_read_memory(void)
+/* Tries what a container's profile may refuse. `refused`: the names of the calls that failed. */
+static void probe_try_calls(char *refused, size_t size)
 {
 	char from = 1, to = 0;
 	const struct iovec local = {&to, 1}, remote = {&from, 1};
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
+	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
+	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
+	/* Last: afterwards signals stop this process. */
+	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
-}
-
-/* Called last: afterwards signals stop this process. */
-static bool probe_ptrace(void)
-{
-	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
+	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
 /* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
@@ -267,13 +248,6 @@ static int probe_count_filters(void)
 
 void probe_outer(struct doctor *doctor)
 {
-	static const struct {
-		const char *name;
-		bool (*works)(void);
-	} calls[] = {{"pidfd_getfd", probe_pidfd_getfd},
-		     {"unshare", probe_unshare_files},
-		     {"process_vm_readv", probe_read_memory},
-		     {"ptrace", probe_ptrace}};
 	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
 	char refused[120] = "";
 	int filters = probe_count_filters();
@@ -285,17 +259,12 @@ void probe_outer(struct doctor *doctor)
 		return;
 	}
 	doctor->traits |= TRAIT_FILTERED;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		size_t used = strlen(refused);
-
-		if (!calls[i].works())
-			(void)snprintf(refused + used, sizeof(refused) - used, "%s%s", used ? ", " : "", calls[i].name);
-	}
+	probe_try_calls(refused, sizeof(refused));
 	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
 	probe_found(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
 		    callgate ? "the filter of a callgate run is on this process"
 		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
 			     : "a seccomp filter is on this process: a container's profile",
-		    *refused ? "; it refuses " : "", refused,
+		    *refused ? "; it refuses " : "", *refused ? refused + strlen(", ") : "",
 		    doctor->refused_pidfd_getfd && !taken ? " (without pidfd_getfd there is no inotify)" : "");
 }
