@@ -27,10 +27,13 @@ struct cli_option {
 	unsigned which;       /* for a `set` of several options: which of them */
 };
 
-/* The setters of most options. Each names the field's type. */
+/* The setters of most options, and their rows. Each names the field's type. */
 int cli_set_flag(const struct cli_given *given, void *field); /* bool */
 int cli_set_text(const struct cli_given *given, void *field); /* const char *, in main's argv */
 int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list */
+#define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
+#define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}
+#define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
 #define cli_refuse_value(given, format, ...) \

@@ -52,18 +52,18 @@ static int audit_set_event(const struct cli_given *given, void *event)
 static int audit_parse(int argc, char **argv, struct audit_options *options)
 {
 	static const struct cli_option table[] = {
-		{"denied", 0, NULL, "only what was denied", cli_set_flag, AT(filter.denied), 0},
-		{"syscall", 0, "NAME", "only this system call", cli_set_text, AT(filter.syscall), 0},
+		CLI_FLAG("denied", 0, "only what was denied", AT(filter.denied)),
+		CLI_TEXT("syscall", "NAME", "only this system call", AT(filter.syscall)),
 		{"event", 0, "NAME", "only this network event: open, request, close, dns or any", audit_set_event,
 		 AT(filter.event), 0},
-		{"host", 0, "NAME", "only records about this host; *.NAME one label before it, **.NAME any number",
-		 cli_set_text, AT(filter.host), 0},
+		CLI_TEXT("host", "NAME", "only records about this host; *.NAME one label before it, **.NAME any number",
+			 AT(filter.host)),
 		{"path", 0, "GLOB",
 		 "only records about a matching path; * within a name, ** across;\n"
 		 "without a leading / at any depth",
 		 audit_set_path, AT(filter), 0},
 		{"pid", 0, "PID", "only this process", audit_set_pid, AT(filter.pid), 0},
-		{"json", 0, NULL, "the log's own lines (show), one object (stats)", cli_set_flag, AT(json), 0},
+		CLI_FLAG("json", 0, "the log's own lines (show), one object (stats)", AT(json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {

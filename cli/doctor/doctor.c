@@ -30,7 +30,7 @@ struct diagnosis {
 
 static int doctor_parse(int argc, char **argv, bool *ret_json)
 {
-	static const struct cli_option table[] = {{"json", 0, NULL, "one JSON object", cli_set_flag, 0, 0}, {0}};
+	static const struct cli_option table[] = {CLI_FLAG("json", 0, "one JSON object", 0), {0}};
 	_cleanup_buf_ struct buf layers = {0};
 	struct cli_syntax syntax = {
 		.verb = "doctor",

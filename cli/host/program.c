@@ -43,17 +43,14 @@ static const struct shim_manager {
 
 bool program_prefix(const char *path, const char *below, char out[PATH_MAX])
 {
-	char *slash = NULL;
+	const char *name = strrchr(path, '/');
+	size_t below_len = strlen(below), len = name ? (size_t)(name - path) : 0;
 
-	if ((size_t)snprintf(out, PATH_MAX, "%s", path) < PATH_MAX)
-		slash = strrchr(out, '/');
-	if (!slash)
+	if (len <= below_len || len >= PATH_MAX || path[len - below_len - 1] != '/' ||
+	    memcmp(path + len - below_len, below, below_len) != 0)
 		return false;
-	*slash = '\0';
-	slash = strrchr(out, '/');
-	if (!slash || strcmp(slash + 1, below) != 0)
-		return false;
-	*slash = '\0';
+	memcpy(out, path, len - below_len - 1);
+	out[len - below_len - 1] = '\0';
 	return true;
 }
 
@@ -71,14 +68,6 @@ static const struct shim_manager *shim_manager_of(const char *root)
 		if (shim_root_has(root, shim_managers[i].marker))
 			return &shim_managers[i];
 	return NULL;
-}
-
-/* A file in the directory "shims" of one of these managers, or of asdf, which has "installs". */
-static bool program_is_shim(const char *path)
-{
-	char root[PATH_MAX];
-
-	return program_prefix(path, "shims", root) && (shim_manager_of(root) || shim_root_has(root, "installs"));
 }
 
 static char *shim_read(const char *dir, const char *name)
@@ -178,16 +167,22 @@ static char *shim_listed(const char *path, const char *root, const char *name)
 	return NULL;
 }
 
-/* The program that a shim starts for this name from the current directory. Owned; NULL: "system", or not installed. */
-static char *shim_target(const char *path, const char *name)
+/*
+ * False: the file is not in the directory "shims" of one of these managers, or of asdf, which has "installs". *ret_target:
+ * the program that the shim starts for this name from the current directory. Owned; NULL: "system", or not installed.
+ */
+static bool shim_follow(const char *path, const char *name, char **ret_target)
 {
 	const struct shim_manager *manager;
 	char root[PATH_MAX];
 
 	if (!program_prefix(path, "shims", root))
-		return NULL;
+		return false;
 	manager = shim_manager_of(root);
-	return manager ? shim_managed(manager, root, name) : shim_listed(path, root, name);
+	if (!manager && !shim_root_has(root, "installs"))
+		return false;
+	*ret_target = manager ? shim_managed(manager, root, name) : shim_listed(path, root, name);
+	return true;
 }
 
 /* ---- PATH ---- */
@@ -219,9 +214,8 @@ char *program_find(const char *name)
 			return NULL;
 		if (!path || !program_is_file(path))
 			continue;
-		if (!program_is_shim(path))
+		if (!shim_follow(path, name, &target))
 			return steal_pointer(&path);
-		target = shim_target(path, name);
 		if (target)
 			return target;
 		/* the manager says "system" or has no version: the next file of PATH counts */

@@ -28,8 +28,6 @@ void run_part_done(struct run_part *part);
 
 /* Everything that one run owns, so that it is released wherever the run fails. */
 struct run {
-	int *inherited_fd; /* file descriptors beyond 0-2 that callgate was started with */
-	size_t inherited_count;
 	struct run_options options;
 	struct privs_user user;
 	struct cli_host host;

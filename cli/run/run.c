@@ -54,7 +54,6 @@ static void run_done(struct run *run)
 	free(run->workdir);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
-	free(run->inherited_fd);
 	run_options_done(&run->options);
 }
 
@@ -77,27 +76,6 @@ static int run_check_stdio(struct run *run)
 	return 0;
 }
 
-/* Lists what is open beyond 0-2, before callgate opens anything. 0, -ENOMEM; without /proc nothing is found. */
-static int run_list_inherited(struct run *run)
-{
-	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
-		int *more;
-
-		if (fd <= 2 || fd == dirfd(dir))
-			continue;
-		more = reallocarray(run->inherited_fd, run->inherited_count + 1, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		more[run->inherited_count++] = fd;
-		run->inherited_fd = more;
-	}
-	return 0;
-}
-
 /* Whether a secret is still to be read from this descriptor; secrets_load closes it then. */
 static bool run_has_secret(const struct policy *policy, int fd)
 {
@@ -110,14 +88,20 @@ static bool run_has_secret(const struct policy *policy, int fd)
 	return false;
 }
 
-/* Closes the inherited descriptors, except for those that the run still needs. */
+/*
+ * Closes what callgate was started with beyond 0-2, except for what the run still needs. Those descriptors have no
+ * FD_CLOEXEC, else they would not be here. All of callgate's own have it. Without /proc nothing is found.
+ */
 static void run_close_inherited(const struct run *run)
 {
-	for (size_t i = 0; i < run->inherited_count; i++) {
-		int fd = run->inherited_fd[i];
+	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
 
-		if (fd != run->options.status_fd && !run_has_secret(run->program.policy, fd) &&
-		    !run_has_secret(run->setup.policy, fd))
+	while (dir && (entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
+
+		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd &&
+		    !run_has_secret(run->program.policy, fd) && !run_has_secret(run->setup.policy, fd))
 			(void)close(fd);
 	}
 }
@@ -149,11 +133,8 @@ int cli_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .program = RUN_PART_NONE,
 			  .setup = RUN_PART_NONE};
-	int exit_code;
+	int exit_code = run_options_parse(argc, argv, &run.options);
 
-	if (run_list_inherited(&run) < 0)
-		return cli_no_memory("run");
-	exit_code = run_options_parse(argc, argv, &run.options);
 	if (exit_code == CLI_ERROR && run.options.json) {
 		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
 

@@ -188,7 +188,7 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_endpoint, 0,
 		 0},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_endpoint, 0, 1},
-		{"json", 0, NULL, "one JSON object", cli_set_flag, offsetof(struct question, json), 0},
+		CLI_FLAG("json", 0, "one JSON object", offsetof(struct question, json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
