@@ -64,14 +64,17 @@ static int check_policy(const char *name)
 	return ret;
 }
 
+static const char usage[] =
+	"Usage: callgate check POLICY...\n\n"
+	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
+	"and what is probably not intended as file:line: key: warning: message.\n"
+	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n";
+
 int cli_check(int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
 		.verb = "check",
-		.usage = "Usage: callgate check POLICY...\n\n"
-			 "Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
-			 "and what is probably not intended as file:line: key: warning: message.\n"
-			 "A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n",
+		.usage = usage,
 		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
 		.mixed = true,
 	};

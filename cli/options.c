@@ -40,8 +40,10 @@ void cli_list_done(struct cli_list *list)
 
 void cli_policy_options_done(struct cli_policy_options *options)
 {
-	struct cli_list *const lists[] = {&options->names, &options->read,       &options->write, &options->exec,
-					  &options->env,   &options->allow_host, &options->allow_request, &options->secret};
+	struct cli_list *const lists[] = {
+		&options->names, &options->read,       &options->write,         &options->exec,
+		&options->env,   &options->allow_host, &options->allow_request, &options->secret,
+	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		cli_list_done(lists[i]);

@@ -37,7 +37,8 @@ int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
 #define cli_refuse_value(given, format, ...) \
-	(cli_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), -EINVAL)
+	(cli_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), \
+	 -EINVAL)
 
 /* The command line of a verb. --help and --version belong to every verb. */
 struct cli_syntax {

@@ -9,6 +9,10 @@
 
 #include "base/banned.h"
 
+static const char usage[] =
+	"Usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
+	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n\n";
+
 struct audit_options {
 	struct audit_filter filter;
 	bool json;
@@ -68,8 +72,7 @@ static int audit_parse(int argc, char **argv, struct audit_options *options)
 	};
 	const struct cli_syntax syntax = {
 		.verb = "audit",
-		.usage = "Usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
-			 "       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n\n",
+		.usage = usage,
 		.epilogue = "\nThe format is described in callgate-audit(5).\n",
 		.mixed = true,
 		.table = {{NULL, table, options}},

@@ -66,7 +66,8 @@ static void show_args(const json_t *line)
 static void show_net(const json_t *line)
 {
 	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",
-					   "credential", "cause",   "conn", "status",  "count", "bytes_up", "bytes_down"};
+					   "credential", "cause",   "conn", "status",  "count", "bytes_up",
+					   "bytes_down"};
 
 	show_text(line, " ", "host");
 	if (json_is_integer(json_object_get(line, "port")))

@@ -195,8 +195,8 @@ static void stats_print(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)text_printf(stdout, "\n");
-	stats_print_table("    calls   denied    mean us     max us  system call", stats->table[STATS_SYSCALL], SIZE_MAX,
-			  stats_print_call);
+	stats_print_table("    calls   denied    mean us     max us  system call", stats->table[STATS_SYSCALL],
+			  SIZE_MAX, stats_print_call);
 	stats_print_table("    count   denied    mean us     max us  event", stats->table[STATS_EVENT], SIZE_MAX,
 			  stats_print_call);
 	stats_print_table("    conns requests   denied     bytes up   bytes down  host", stats->table[STATS_HOST],

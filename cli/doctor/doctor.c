@@ -70,7 +70,7 @@ static int doctor_diagnose(struct diagnosis *diagnosis)
 static void doctor_diagnosis_done(struct diagnosis *diagnosis)
 {
 	doctor_free(diagnosis->doctor);
-	doctor_run_done(&diagnosis->run);
+	json_decref(diagnosis->run.result);
 	json_decref(diagnosis->advice);
 }
 

@@ -125,12 +125,6 @@ void doctor_run(struct doctor_run *ret_run)
 	doctor_judge(ret_run, &output);
 }
 
-void doctor_run_done(struct doctor_run *run)
-{
-	json_decref(run->result);
-	run->result = NULL;
-}
-
 const char *doctor_run_why(const struct doctor_run *run, enum layer layer)
 {
 	json_t *enforcement = json_object_get(run->result, "enforcement");

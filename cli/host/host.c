@@ -44,7 +44,8 @@ static int host_add_note(struct cli_host *host, struct cli_host_note **list, con
 	struct cli_host_note *note = arena_alloc(&host->arena, sizeof(*note));
 
 	if (note)
-		*note = (struct cli_host_note){*list, arena_dup(&host->arena, path), arena_dup(&host->arena, text), false};
+		*note = (struct cli_host_note){
+			*list, arena_dup(&host->arena, path), arena_dup(&host->arena, text), false};
 	if (!note || !note->path || !note->text)
 		return -ENOMEM;
 	*list = note;

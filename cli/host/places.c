@@ -112,14 +112,14 @@ int places_judge(const struct places *places, enum places_use use, const char *p
 	if (judging.link[0] && use == PLACES_GRANT)
 		return places_refuse(
 			ret_why,
-			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path instead, or "
-			"remove the link",
+			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path "
+			"instead, or remove the link",
 			host, judging.link);
 	if (judging.link[0])
 		return places_refuse(
 			ret_why,
-			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or remove the "
-			"link",
+			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or "
+			"remove the link",
 			judging.link, host);
 	if (use == PLACES_CONTENT && places_is_writable(places, host))
 		return places_refuse(

@@ -168,8 +168,9 @@ static char *shim_listed(const char *path, const char *root, const char *name)
 }
 
 /*
- * False: the file is not in the directory "shims" of one of these managers, or of asdf, which has "installs". *ret_target:
- * the program that the shim starts for this name from the current directory. Owned; NULL: "system", or not installed.
+ * False: the file is not in the directory "shims" of one of these managers, or of asdf, which has "installs".
+ * *ret_target: the program that the shim starts for this name from the current directory. Owned; NULL: "system", or not
+ * installed.
  */
 static bool shim_follow(const char *path, const char *name, char **ret_target)
 {

@@ -82,8 +82,9 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 		.verb = "run",
 		.usage = "Usage: callgate run [OPTION...] [--] PROGRAM [ARG...]\n\n"
 			 "Runs PROGRAM; every file, process and network call it makes is judged by the policy.\n\n",
-		.epilogue = "\nExit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
-			    "callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n",
+		.epilogue =
+			"\nExit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
+			"callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n",
 		.table = {{"What is allowed:\n", cli_policy_table(), &options->policy},
 			  {"\nThe run:\n", run_table, options}},
 	};

@@ -74,21 +74,28 @@ static int prepare_as_user(struct run *run, int (*prepare)(struct run *run))
 	return exit_code;
 }
 
+/* `text`: --user, else the policy's "user"; NULL: none, and *ret_user is untouched. 0, or an exit status. */
+static int prepare_look_up_user(struct run *run, const char *text, struct privs_user *ret_user)
+{
+	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
+	struct policy_error error = {""};
+
+	if (text && run_user_find(option, text, ret_user, &error) < 0)
+		return run_refuse(run, "user_failed", "%s", error.text);
+	return 0;
+}
+
 /* --user, else the policy's "user", which has to be known before the scratch directory is made. */
 static int prepare_find_user(struct run *run)
 {
 	const struct cli_policy_options *options = &run->options.policy;
 	_cleanup_free_ char *named = NULL;
-	const char *text = options->cli.user;
-	struct policy_error error = {""};
 
 	/* Only root can change its user. For all others prepare_confirm_user() refuses it later. */
-	if (!text && options->names.count > 0 && geteuid() == 0)
+	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
 		run->draft = policy_peek((const char *const *)options->names.item, &run->host.policy, &named);
-	if (!text)
-		text = named;
-	if (text && run_user_find(named ? "the policy's user" : "--user", text, &run->user, &error) < 0)
-		return run_refuse(run, "user_failed", "%s", error.text);
+	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
+		return CLI_ERROR;
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
@@ -99,12 +106,10 @@ static int prepare_find_user(struct run *run)
 /* Whether the compiled policy names the user that the run was prepared for. Without a name: the caller. */
 static int prepare_confirm_user(struct run *run)
 {
-	const char *text = policy_user(run->program.policy);
 	struct privs_user user = {.set = false};
-	struct policy_error error = {""};
 
-	if (text && run_user_find(run->options.policy.cli.user ? "--user" : "the policy's user", text, &user, &error) < 0)
-		return run_refuse(run, "user_failed", "%s", error.text);
+	if (prepare_look_up_user(run, policy_user(run->program.policy), &user) != 0)
+		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_refuse(run, "user_failed",
 				  "the policy's user has changed since it was first read; try again");

@@ -131,12 +131,13 @@ static int run_begin(struct run *run)
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .program = RUN_PART_NONE,
-			  .setup = RUN_PART_NONE};
+	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
+			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
 	int exit_code = run_options_parse(argc, argv, &run.options);
 
 	if (exit_code == CLI_ERROR && run.options.json) {
-		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
+		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage",
+							      "bad usage: see the message on standard error");
 
 		(void)run_put_result(&run, result); /* the exit status is an error already */
 	}
