@@ -4,15 +4,12 @@
  * have ended when the second begins, so that nothing which the setup was allowed can be regained.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,12 +23,11 @@
 /* The setup's process, as its parent sees it. */
 struct setup {
 	pid_t pid;
-	int pidfd;
-	int signal_fd;
-	sigset_t mask; /* before the setup */
-	int signal;    /* the last signal that was to end the run; 0: none */
-	int status;    /* of waitpid(2) */
-	bool dumpable; /* PR_GET_DUMPABLE before the setup */
+	sigset_t awaited; /* blocked meanwhile: SIGCHLD, and what ends or stops a run */
+	sigset_t mask;    /* before the setup */
+	int signal;       /* the last signal that was to end the run; 0: none */
+	int status;       /* of waitpid(2) */
+	bool dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
 /* Lets what was read ahead refer to this policy, so that the other can be freed. Frees it where there is no network. */
@@ -96,22 +92,18 @@ static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t 
 
 /* ---- in the parent ---- */
 
-/* Blocks the signals that end or stop a run, unless callgate was started with them ignored. */
-static int setup_open_signals(struct setup *setup)
+/* Blocks SIGCHLD and the signals that end or stop a run, unless callgate was started with them ignored. */
+static void setup_block_signals(struct setup *setup)
 {
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
-	sigset_t set;
 
-	(void)sigemptyset(&set);
+	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
+	(void)sigemptyset(&setup->awaited);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			(void)sigaddset(&set, wanted[i]);
-	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
-	if (sigprocmask(SIG_BLOCK, &set, &setup->mask) < 0)
-		return -errno;
-	setup->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return setup->signal_fd < 0 ? -errno : 0;
+			(void)sigaddset(&setup->awaited, wanted[i]);
+	(void)sigprocmask(SIG_BLOCK, &setup->awaited, &setup->mask); /* cannot fail */
 }
 
 /* SIGTSTP stops both processes; both continue together. */
@@ -128,34 +120,27 @@ static void setup_stop(const struct setup *setup)
 	(void)kill(setup->pid, SIGCONT);
 }
 
-static void setup_take_signals(struct setup *setup)
+static void setup_take_signal(struct setup *setup, int number)
 {
-	struct signalfd_siginfo info;
-
-	while (read(setup->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP) {
-			setup_stop(setup);
-			continue;
-		}
-		setup->signal = (int)info.ssi_signo;
-		(void)kill(setup->pid, setup->signal); /* ESRCH: it has just ended */
+	if (number == SIGTSTP) {
+		setup_stop(setup);
+	} else if (number != SIGCHLD) {
+		setup->signal = number;
+		(void)kill(setup->pid, number); /* ESRCH: it has just ended */
 	}
 }
 
 static void setup_wait(struct setup *setup)
 {
-	struct pollfd poll_set[2] = {{.fd = setup->pidfd, .events = POLLIN},
-				     {.fd = setup->signal_fd, .events = POLLIN}};
+	const struct timespec at_once = {0};
+	int number;
 
-	while (!poll_set[0].revents) {
-		if (poll(poll_set, 2, -1) < 0 && errno != EINTR)
-			break; /* cannot happen with two valid descriptors; waitpid waits as well */
-		if (poll_set[1].revents)
-			setup_take_signals(setup);
-	}
-	if (waitpid(setup->pid, &setup->status, 0) != setup->pid)
-		setup->status = SIGKILL; /* cannot happen; treated as its death */
-	setup_take_signals(setup);       /* a signal that came meanwhile ends the run, too */
+	setup->status = SIGKILL; /* if waitpid failed, which cannot happen: treated as its death */
+	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
+		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
+			setup_take_signal(setup, number);
+	while ((number = sigtimedwait(&setup->awaited, NULL, &at_once)) > 0)
+		setup_take_signal(setup, number); /* a signal that came meanwhile ends the run, too */
 }
 
 static const char *setup_status(const struct run *run)
@@ -209,18 +194,16 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 /* Loads the program's policy again, for files that the setup made. What @interpreter stands for does not change. */
 static int setup_reload(struct run *run)
 {
-	struct policy *policy = NULL;
+	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = run_load_policy(run, run->options.policy.cli.phase, &policy);
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_adopt(&run->program.read, policy) < 0) {
-		policy_free(policy);
+	if (setup_adopt(&run->program.read, policy) < 0)
 		return run_refuse(run, "policy_changed",
 				  "the policy's secrets have changed since they were read; try again");
-	}
 	policy_free(run->program.policy);
-	run->program.policy = policy;
+	run->program.policy = steal_pointer(&policy);
 	return 0;
 }
 
@@ -246,39 +229,38 @@ static int setup_read_ahead(struct run *run)
 	return 0;
 }
 
+/* Forks the setup's process. 0 or -errno. */
 static int setup_start(struct run *run, struct setup *setup)
 {
 	pid_t waiting = getpid();
-	int error;
 
 	run->result_fd = memfd_create("callgate-setup", MFD_CLOEXEC);
-	error = run->result_fd < 0 ? -errno : setup_open_signals(setup);
-	if (error < 0)
-		return error;
+	if (run->result_fd < 0)
+		return -errno;
 	if (run->options.die_with_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
 		return -EOWNERDEAD;
 	(void)fflush(NULL);
 	setup->pid = fork();
-	if (setup->pid < 0)
-		return -errno;
-	if (setup->pid == 0) {
-		if (setup->dumpable)
-			(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
-		setup_main(run, waiting, &setup->mask);
-	}
-	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
-	if (setup->pidfd >= 0)
-		return 0;
-	error = -errno;
-	(void)kill(setup->pid, SIGKILL); /* its whole process tree dies with it: keeper.h */
-	(void)waitpid(setup->pid, NULL, 0);
-	return error;
+	if (setup->pid != 0)
+		return setup->pid < 0 ? -errno : 0;
+	if (setup->dumpable)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
+	setup_main(run, waiting, &setup->mask);
+}
+
+/* Waits for the setup's end, and prepares the program or reports why it is not run. 0, or the exit status. */
+static int setup_finish(struct run *run, struct setup *setup)
+{
+	setup_wait(setup);
+	if (lseek(run->result_fd, 0, SEEK_SET) == 0)
+		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
+	close_fd(&run->result_fd);
+	return setup_succeeded(run, setup) ? setup_reload(run) : setup_report_failure(run, setup);
 }
 
 bool run_setup(struct run *run, int *ret_exit)
 {
-	struct setup setup = {.pidfd = -1, .signal_fd = -1, .dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
-	bool good = false;
+	struct setup setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;
 
 	*ret_exit = run_start_status(run);
@@ -286,23 +268,12 @@ bool run_setup(struct run *run, int *ret_exit)
 		*ret_exit = setup_read_ahead(run);
 	if (*ret_exit != 0)
 		return false;
+	setup_block_signals(&setup);
 	error = setup_start(run, &setup);
-	if (error < 0) {
-		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
-	} else {
-		setup_wait(&setup);
-		if (lseek(run->result_fd, 0, SEEK_SET) == 0)
-			run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
-		good = setup_succeeded(run, &setup);
-		*ret_exit = good ? setup_reload(run) : setup_report_failure(run, &setup);
-		good = good && *ret_exit == 0;
-	}
-	cleanup_close(&setup.pidfd);
-	cleanup_close(&setup.signal_fd);
-	close_fd(&run->result_fd);
+	*ret_exit = error < 0 ? run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
+			      : setup_finish(run, &setup);
 	if (setup.dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
-	if (setup.signal_fd >= 0)
-		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
-	return good;
+	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
+	return *ret_exit == 0;
 }
