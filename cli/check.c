@@ -9,21 +9,6 @@
 
 #include "base/banned.h"
 
-/* Both phases: a rule may conflict with the others in one of them only. */
-static int check_load(const char *name, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
-		      struct policy_errors *errors)
-{
-	const char *const names[] = {name, NULL};
-	int ret = 0;
-
-	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++) {
-		const struct policy_cli cli = {.phase = phase};
-
-		ret = policy_load(names, &cli, host, &policies[phase], errors);
-	}
-	return ret;
-}
-
 /* A warning that both phases cause is printed once. */
 static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
@@ -47,13 +32,15 @@ static int check_policy(const char *name)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_host_ struct cli_host host = {0};
+	const char *const names[] = {name, NULL};
 	struct policy *policies[POLICY_PHASE_MAX] = {NULL};
 	int ret = cli_host_init(&host, NULL);
 
 	if (ret == 0)
 		ret = cli_host_place(&host, NULL, NULL);
-	if (ret == 0)
-		ret = check_load(name, &host.policy, policies, &errors);
+	/* Both phases: a rule may conflict with the others in one of them only. */
+	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++)
+		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
 	if (ret == 0)
 		check_warnings(policies);
 	cli_policy_errors(NULL, &errors);

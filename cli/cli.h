@@ -33,13 +33,11 @@ int cli_audit(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 
 /*
- * One line on stderr: "callgate VERB: message". Every function here escapes control characters and invisible
- * characters (text_show).
+ * One line on stderr: "callgate VERB: message", with verb NULL the message alone. Every function here escapes control
+ * characters and invisible characters (text_show).
  */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* One line on stderr, without a prefix. */
-void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_note(...) cli_error(NULL, __VA_ARGS__)
 
 /* Prints that memory ran out. Returns CLI_ERROR. */
 int cli_no_memory(const char *verb);

@@ -14,30 +14,17 @@
 
 #include "base/banned.h"
 
-/* A failure to write to stderr is ignored: there is no other place to report it. */
-static void __attribute__((format(printf, 1, 0))) message_line(const char *format, va_list args)
-{
-	(void)text_vprintf(stderr, false, format, args);
-	(void)fputc('\n', stderr);
-}
-
 void cli_error(const char *verb, const char *format, ...)
 {
 	va_list args;
 
-	(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb);
+	/* A failure to write to stderr is ignored: there is no other place to report it. */
+	if (verb)
+		(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb);
 	va_start(args, format);
-	message_line(format, args);
+	(void)text_vprintf(stderr, false, format, args);
 	va_end(args);
-}
-
-void cli_note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message_line(format, args);
-	va_end(args);
+	(void)fputc('\n', stderr);
 }
 
 int cli_no_memory(const char *verb)
@@ -46,18 +33,10 @@ int cli_no_memory(const char *verb)
 	return CLI_ERROR;
 }
 
-static void message_text(const char *verb, const char *text)
-{
-	if (verb)
-		cli_error(verb, "%s", text);
-	else
-		cli_note("%s", text);
-}
-
 void cli_policy_errors(const char *verb, const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < errors->count; i++)
-		message_text(verb, errors->item[i].text);
+		cli_error(verb, "%s", errors->item[i].text);
 }
 
 void cli_policy_warnings(const char *verb, const struct policy *policy)
@@ -66,7 +45,7 @@ void cli_policy_warnings(const char *verb, const struct policy *policy)
 	const char *const *text = policy_warnings(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		message_text(verb, text[i]);
+		cli_error(verb, "%s", text[i]);
 }
 
 int cli_usage_error(const char *verb)

@@ -13,11 +13,6 @@
 
 enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
 
-static const char *const stats_names[STATS_MAX] = {
-	[STATS_SYSCALL] = "by_syscall", [STATS_EVENT] = "by_event",   [STATS_HOST] = "by_host",
-	[STATS_VERDICT] = "by_verdict", [STATS_REASON] = "by_reason", [STATS_EXE] = "by_exe",
-};
-
 struct stats {
 	const struct audit_filter *filter;
 	json_t *table[STATS_MAX]; /* owned; counters by name */
@@ -150,20 +145,6 @@ static struct row *stats_sort(json_t *counters, size_t *ret_count)
 	return rows;
 }
 
-static void stats_print_table(const char *heading, json_t *counters, size_t most, void (*print)(const struct row *row))
-{
-	size_t found = 0;
-	_cleanup_free_ struct row *rows = stats_sort(counters, &found);
-
-	if (!rows || found == 0)
-		return;
-	(void)text_printf(stdout, "\n%s\n", heading);
-	for (size_t i = 0; i < found && i < most; i++)
-		print(&rows[i]);
-	if (found > most)
-		(void)text_printf(stdout, "           and %zu more\n", found - most);
-}
-
 static void stats_print_count(const struct row *row)
 {
 	(void)text_printf(stdout, "%9lld  %s\n", (long long)row->count, row->name);
@@ -184,6 +165,36 @@ static void stats_print_host(const struct row *row)
 			  audit_number(row->value, "bytes_up"), audit_number(row->value, "bytes_down"), row->name);
 }
 
+static const struct table {
+	const char *name; /* in --json */
+	const char *heading;
+	size_t most; /* rows */
+	void (*print)(const struct row *row);
+} stats_tables[STATS_MAX] = {
+	[STATS_SYSCALL] = {"by_syscall", "    calls   denied    mean us     max us  system call", SIZE_MAX,
+			   stats_print_call},
+	[STATS_EVENT] = {"by_event", "    count   denied    mean us     max us  event", SIZE_MAX, stats_print_call},
+	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", TOP_MAX,
+			stats_print_host},
+	[STATS_VERDICT] = {"by_verdict", "verdicts", TOP_MAX, stats_print_count},
+	[STATS_REASON] = {"by_reason", "reasons of denials", TOP_MAX, stats_print_count},
+	[STATS_EXE] = {"by_exe", "programs", TOP_MAX, stats_print_count},
+};
+
+static void stats_print_table(const struct table *table, json_t *counters)
+{
+	size_t found = 0;
+	_cleanup_free_ struct row *rows = stats_sort(counters, &found);
+
+	if (!rows || found == 0)
+		return;
+	(void)text_printf(stdout, "\n%s\n", table->heading);
+	for (size_t i = 0; i < found && i < table->most; i++)
+		table->print(&rows[i]);
+	if (found > table->most)
+		(void)text_printf(stdout, "           and %zu more\n", found - table->most);
+}
+
 static void stats_print(const struct stats *stats)
 {
 	_cleanup_free_ char *run = audit_printable(stats->header, "run");
@@ -195,15 +206,8 @@ static void stats_print(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)text_printf(stdout, "\n");
-	stats_print_table("    calls   denied    mean us     max us  system call", stats->table[STATS_SYSCALL],
-			  SIZE_MAX, stats_print_call);
-	stats_print_table("    count   denied    mean us     max us  event", stats->table[STATS_EVENT], SIZE_MAX,
-			  stats_print_call);
-	stats_print_table("    conns requests   denied     bytes up   bytes down  host", stats->table[STATS_HOST],
-			  TOP_MAX, stats_print_host);
-	stats_print_table("verdicts", stats->table[STATS_VERDICT], TOP_MAX, stats_print_count);
-	stats_print_table("reasons of denials", stats->table[STATS_REASON], TOP_MAX, stats_print_count);
-	stats_print_table("programs", stats->table[STATS_EXE], TOP_MAX, stats_print_count);
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		stats_print_table(&stats_tables[i], stats->table[i]);
 }
 
 static void stats_print_json(const struct stats *stats)
@@ -214,7 +218,7 @@ static void stats_print_json(const struct stats *stats)
 	_cleanup_free_ char *text = NULL;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		(void)json_object_set(all, stats_names[i], stats->table[i]);
+		(void)json_object_set(all, stats_tables[i].name, stats->table[i]);
 	text = json_dumps(all, JSON_COMPACT);
 	if (text && text_print(stdout, text, false) == 0)
 		(void)putchar('\n');
