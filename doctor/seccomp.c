@@ -1,7 +1,6 @@
 /* Trials of seccomp: filters on this process, a filter of our own, a listener and its features. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>

@@ -1,6 +1,5 @@
 /* callgate audit show: one line a record, or the log's own lines. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -2,13 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "cli/doctor/doctor.h"
 #include "cli/options.h"
 #include "config.h"

@@ -1,7 +1,6 @@
 #include "cli/host/places.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "cli/host/host.h"

@@ -1,6 +1,5 @@
 /* callgate run: from the command line to the exit status. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,14 +16,15 @@
 
 #include "base/banned.h"
 
-/* The question about a path, and its answer. */
+enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_URL };
+
+/* A question, and the answer to one about a path. */
 struct question {
+	char *text; /* of the option; NULL: nothing asked */
+	enum why_kind kind;
 	char asked[PATH_MAX];    /* the path made absolute */
 	char resolved[PATH_MAX]; /* canonical name in the view */
 	char host[PATH_MAX];     /* "": not a file of the host */
-	const char *path;        /* of --open or --exec; NULL: not given */
-	const char *endpoint;    /* of --connect or --url; NULL: not given */
-	bool url;                /* the endpoint is of --url */
 	unsigned want;
 	bool json;
 	struct policy_decision decision;
@@ -31,52 +32,36 @@ struct question {
 	char *suggest; /* owned */
 };
 
-/* Reports a second question. */
-static bool why_is_asked(const struct question *question)
-{
-	if (!question->path && !question->endpoint)
-		return false;
-	cli_error("why", "more than one question; ask with one --open, --exec, --connect or --url");
-	return true;
-}
-
-/* `which`: 1 for --url. */
-static int why_set_endpoint(const struct cli_given *given, void *all)
+/* `which`: the kind. */
+static int why_set_question(const struct cli_given *given, void *all)
 {
 	struct question *question = all;
+	const char *wrong = NULL;
 
-	if (why_is_asked(question))
-		return -EINVAL;
-	question->endpoint = given->value;
-	question->url = given->which;
-	return 0;
+	if (question->text)
+		wrong = "more than one question; ask with one --open, --exec, --connect or --url";
+	else if (!*given->value && (given->which == WHY_OPEN || given->which == WHY_EXEC))
+		wrong = "an empty path names nothing; write a path";
+	if (wrong)
+		cli_error("why", "%s", wrong);
+	question->text = given->value;
+	question->kind = given->which;
+	return wrong ? -EINVAL : 0;
 }
 
-/*
- * `which`: the right asked for. --open splits "PATH:w" into PATH and POLICY_WRITE. A path that itself ends in ":r"
- * needs another ":r" behind it.
- */
-static int why_set_path(const struct cli_given *given, void *all)
+/* Splits "PATH:w" of --open into PATH and POLICY_WRITE. A path that itself ends in ":r" needs another ":r". */
+static void why_split_path(struct question *question)
 {
 	static const char letters[] = "rwx";
-	struct question *question = all;
-	char *value = given->value;
-	size_t len = strlen(value);
-	const char *letter = len > 2 && value[len - 2] == ':' ? strchr(letters, value[len - 1]) : NULL;
+	size_t len = strlen(question->text);
+	const char *colon = len > 2 ? question->text + len - 2 : "";
+	const char *letter = *colon == ':' ? strchr(letters, colon[1]) : NULL;
 
-	if (why_is_asked(question))
-		return -EINVAL;
-	if (!*value) {
-		cli_error("why", "an empty path names nothing; write a path");
-		return -EINVAL;
-	}
-	question->want = given->which;
-	if (given->which != POLICY_EXEC && letter) {
-		question->want = 1u << (letter - letters);
-		value[len - 2] = '\0';
-	}
-	question->path = value;
-	return 0;
+	question->want = question->kind == WHY_EXEC ? POLICY_EXEC : POLICY_READ;
+	if (question->kind == WHY_EXEC || !letter)
+		return;
+	question->want = 1u << (letter - letters);
+	question->text[len - 2] = '\0';
 }
 
 /* Follows the host's symbolic links, and maps where they lead back into the view by the innermost mount. */
@@ -109,12 +94,14 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 static int why_answer(const struct policy *policy, struct question *question)
 {
 	bool lexical;
-	int len = path_join(policy_workdir(policy), question->path, question->asked, PATH_MAX, &lexical);
+	int len;
 
+	why_split_path(question);
+	len = path_join(policy_workdir(policy), question->text, question->asked, PATH_MAX, &lexical);
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);
 	if (len < 0) {
-		cli_error("why", "%s: %s", question->path, strerror(-len));
+		cli_error("why", "%s: %s", question->text, strerror(-len));
 		return len;
 	}
 	why_follow_host(policy, question);
@@ -183,11 +170,11 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 {
 	static const struct cli_option table[] = {
 		{"open", 0, "PATH[:r|w|x]", "reading (r, also without a letter), writing or executing PATH",
-		 why_set_path, 0, POLICY_READ},
-		{"exec", 0, "PATH", "executing PATH", why_set_path, 0, POLICY_EXEC},
-		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_endpoint, 0,
-		 0},
-		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_endpoint, 0, 1},
+		 why_set_question, 0, WHY_OPEN},
+		{"exec", 0, "PATH", "executing PATH", why_set_question, 0, WHY_EXEC},
+		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_question, 0,
+		 WHY_CONNECT},
+		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct question, json)),
 		{0},
 	};
@@ -200,7 +187,7 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 	};
 	int status = cli_parse(argc, argv, &syntax);
 
-	if (status != CLI_PARSED || question->path || question->endpoint)
+	if (status != CLI_PARSED || question->text)
 		return status;
 	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT or --url 'METHOD URL'");
 	return cli_usage_error("why");
@@ -218,13 +205,11 @@ int cli_why(int argc, char **argv)
 		return exit_code;
 	if (cli_policy_load_only(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	exit_code = CLI_ERROR;
-	if (question.endpoint)
-		exit_code = why_net(policy, question.endpoint, question.url, question.json);
-	else if (why_answer(policy, &question) == 0)
-		exit_code = question.json ? why_print_json(&question) : why_print_text(&question);
-	if (exit_code == CLI_OK && question.path && question.decision.verdict == VERDICT_DENY)
-		exit_code = 1;
+	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
+		return why_net(policy, question.text, question.kind == WHY_URL, question.json);
+	if (why_answer(policy, &question) < 0)
+		return CLI_ERROR;
+	exit_code = question.json ? why_print_json(&question) : why_print_text(&question);
 	free(question.suggest);
-	return exit_code;
+	return exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
 }
