@@ -54,8 +54,6 @@ int namespaces_own_pidns(unsigned wanted);
 /* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
 unsigned namespaces_wanted(struct namespaces *namespaces);
 
-/* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else only our own. */
-int namespaces_map(pid_t pid);
 /* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_map. */
 int namespaces_map_one(const char *process, uid_t uid, gid_t gid);
 
@@ -65,9 +63,7 @@ unsigned long namespaces_flags(unsigned layers);
 /* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
 void namespaces_set_made(struct namespaces *namespaces, unsigned made);
 
-/* Brings the loopback interface up, through any socket of the network namespace. 0 or -errno. */
-int namespaces_raise_loopback(int socket_fd);
-/* The same in this process's network namespace, which is then marked as made. */
+/* Raises the loopback interface of this process's network namespace, which is then marked as made. */
 void namespaces_raise_own(struct namespaces *namespaces);
 /* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
 void namespaces_set_network(struct namespaces *namespaces, int loopback);

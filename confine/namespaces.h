@@ -85,4 +85,10 @@ void namespaces_report_ready(struct namespaces *namespaces);
 
 void namespaces_done(struct namespaces *namespaces);
 
+/* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else our own. 0 or -errno. */
+int namespaces_map(pid_t pid);
+
+/* Brings the loopback interface up, through any socket of the network namespace. 0 or -errno. */
+int namespaces_raise_loopback(int socket_fd);
+
 #endif

@@ -6,13 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/mounts.h"
+#include "confine/namespaces.h"
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
@@ -88,12 +85,8 @@ static int probe_unshare(const struct page *page, int flag)
 static int probe_raise_loopback(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = {.ifr_name = "lo"};
 
-	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		return errno;
-	request.ifr_flags |= IFF_UP;
-	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? errno : 0;
+	return -namespaces_raise_loopback(fd);
 }
 
 /* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs, or -errno as in the page. */
@@ -185,34 +178,6 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 
 /* ---- in the parent ---- */
 
-static int probe_put(pid_t pid, const char *name, const char *text)
-{
-	char path[64];
-	_cleanup_close_ int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
-}
-
-/* As root all ids are mapped to themselves, else only our own. */
-static int probe_map_ids(pid_t pid)
-{
-	char users[64] = "0 0 4294967295", groups[64] = "0 0 4294967295";
-	int error = 0;
-
-	if (geteuid() != 0) {
-		(void)snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
-		(void)snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
-		error = probe_put(pid, "setgroups", "deny");
-	}
-	if (error == 0)
-		error = probe_put(pid, "uid_map", users);
-	if (error == 0)
-		error = probe_put(pid, "gid_map", groups);
-	return -error;
-}
-
 static void probe_find_userns_traits(struct doctor *doctor)
 {
 	if (probe_number("/proc/sys/user/max_user_namespaces") == 0)
@@ -294,7 +259,7 @@ void probe_namespaces(struct doctor *doctor)
 	if (pid < 0)
 		return;
 	if (probe_await(&page->unshared, 0, STEP_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = probe_map_ids(pid);
+		page->error[STEP_MAP] = -namespaces_map(pid);
 	page->mapped = 1;
 	if (probe_wait(pid, STEP_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
