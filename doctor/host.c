@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <linux/openat2.h>
+#include <mntent.h>
 #include <nettle/version.h>
 #include <openssl/opensslv.h>
 #include <stdio.h>
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "confine/cgroup.h"
 #include "confine/layers.h"
 #include "doctor/probe.h"
@@ -86,30 +86,20 @@ void probe_beneath(struct doctor *doctor)
 
 /* ---- /proc ---- */
 
-/*
- * The options of the file system at a mount point, from mountinfo: "rw,hidepid=invisible". 0, -ENOENT when nothing is
- * mounted there, another -errno when mountinfo cannot be read.
- */
+/* The options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
 static int probe_mount_options(const char *point, char *out, size_t size)
 {
-	_cleanup_free_ char *text = NULL;
-	char *line, *state = NULL;
-	size_t len;
-	int error = io_read_file(AT_FDCWD, "/proc/self/mountinfo", 16 << 20, &text, &len);
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	int error = mounts ? -ENOENT : -ENOSYS;
+	const struct mntent *entry;
 
-	if (error < 0)
-		return error == -ENOENT ? -ENOSYS : error; /* no /proc */
-	error = -ENOENT;
-	for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		char *options = strrchr(line, ' '), *field = line;
-
-		for (int i = 0; i < 4 && field; i++)
-			field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL;
-		if (!field || !options || strncmp(field, point, strlen(point)) != 0 || field[strlen(point)] != ' ')
-			continue;
-		(void)snprintf(out, size, "%s", options + 1); /* truncated if longer; the last mount is on top */
-		error = 0;
-	}
+	while (mounts && (entry = getmntent(mounts)))
+		if (strcmp(entry->mnt_dir, point) == 0) {
+			(void)snprintf(out, size, "%s", entry->mnt_opts); /* truncated if longer */
+			error = 0;
+		}
+	if (mounts)
+		(void)endmntent(mounts);
 	return error;
 }
 
