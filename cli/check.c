@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* A warning that both phases cause is printed once. */
-static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
+static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
 	size_t count, others;
 	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
@@ -36,12 +36,12 @@ static int check_policy(const char *name)
 	int ret = cli_host_init(&host, NULL);
 
 	if (ret == 0)
-		ret = cli_host_place(&host, NULL, NULL);
+		ret = cli_host_set_places(&host, NULL, NULL);
 	/* Both phases: a rule may conflict with the others in one of them only. */
 	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++)
 		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
 	if (ret == 0)
-		check_warnings(policies);
+		check_print_warnings(policies);
 	cli_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory("check");

@@ -56,7 +56,7 @@ void cli_policy_options_done(struct cli_policy_options *options)
  * Whether the text without ".." leads to the same file as the value does. The links on the way are judged later, when
  * it is known which of them a program could have made (cli/host/places.h).
  */
-static bool options_same_path(const char *value, const char *text)
+static bool options_paths_are_same(const char *value, const char *text)
 {
 	struct cli_real real = {0};
 	_cleanup_free_ char *resolved = cli_real_path(&real, value), *found = cli_real_path(&real, text);
@@ -82,7 +82,7 @@ static int options_add_path(const struct cli_given *given, void *list)
 		return cli_refuse_value(given, "the current directory has no name (%s); write an absolute path",
 				      strerror(errno));
 	ret = path_join(cwd, value, path, sizeof(path), &lexical);
-	if (ret > 0 && (lexical || options_same_path(value, path)))
+	if (ret > 0 && (lexical || options_paths_are_same(value, path)))
 		return cli_list_take(list, strdup(path));
 	if (ret > 0 && access(value, F_OK) == 0)
 		return cli_refuse_value(given, "has a \"..\" behind a symbolic link; write the path without");

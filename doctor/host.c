@@ -39,8 +39,10 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_KUBERNETES;
 	if (strcasestr(kernel->release, "microsoft"))
 		doctor->traits |= TRAIT_WSL;
-	if (probe_read("/proc/version", text, sizeof(text)) && strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
-		doctor->traits |= TRAIT_GVISOR; /* a constant of gVisor */
+	/* a constant of gVisor */
+	if (probe_read_first_line("/proc/version", text, sizeof(text)) &&
+	    strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
+		doctor->traits |= TRAIT_GVISOR;
 	if (access("/run/systemd/system", F_OK) == 0)
 		doctor->traits |= TRAIT_SYSTEMD;
 }
@@ -52,14 +54,14 @@ void probe_kernel(struct doctor *doctor)
 	if (uname(&kernel) < 0)
 		return;
 	probe_find_host_traits(doctor, &kernel);
-	probe_found(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
+	finding_set(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
 		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
 		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
 }
 
 void probe_libraries(struct doctor *doctor)
 {
-	probe_found(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
+	finding_set(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
 		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
 		    OPENSSL_VERSION_TEXT);
 }
@@ -73,14 +75,14 @@ void probe_beneath(struct doctor *doctor)
 	_cleanup_close_ int outside = -1;
 
 	if (inside < 0) {
-		probe_lacks(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
+		probe_set_lacking(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
 		return;
 	}
 	outside = (int)syscall(SYS_openat2, root, "..", &how, sizeof(how));
 	if (outside >= 0 || errno != EXDEV)
-		probe_found(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
+		finding_set(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
 	else
-		probe_found(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
+		finding_set(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
 			    "opens beneath a directory and refuses to leave it");
 }
 
@@ -109,8 +111,8 @@ void probe_proc(struct doctor *doctor)
 
 	if (probe_mount_options("/", options, sizeof(options)) == -ENOENT)
 		doctor->traits |= TRAIT_CHROOT;
-	if (!probe_read("/proc/self/stat", stat, sizeof(stat))) {
-		probe_lacks(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
+	if (!probe_read_first_line("/proc/self/stat", stat, sizeof(stat))) {
+		probe_set_lacking(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;
 	}
 	options[0] = '\0';
@@ -119,10 +121,10 @@ void probe_proc(struct doctor *doctor)
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
 	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
-		probe_found(doctor, PROBE_PROC, FINDING_WARNS, 0,
+		finding_set(doctor, PROBE_PROC, FINDING_WARNS, 0,
 			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
-		probe_found(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
+		finding_set(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
 
 /* ---- scratch space ---- */
@@ -133,7 +135,7 @@ struct filesystem {
 	bool slow;
 };
 
-static struct filesystem probe_filesystem(long type)
+static struct filesystem probe_name_filesystem(long type)
 {
 	static const struct filesystem known[] = {
 		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
@@ -159,20 +161,20 @@ void probe_scratch(struct doctor *doctor)
 	bool little;
 
 	if (ret < 0) {
-		probe_found(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
+		finding_set(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
 	(void)fstatfs(scratch.fd, &fs); /* on failure nothing is free */
-	kind = probe_filesystem(fs.f_type);
+	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LITTLE_BYTES;
-	probe_found(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+	finding_set(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
 		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
 		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
 		    kind.slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove(&scratch);
 	if (ret < 0)
-		probe_lacks(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
+		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }
 
 /*
@@ -185,18 +187,19 @@ void probe_core(struct doctor *doctor)
 	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails if the hard limit is 0 */
 	char pattern[160];
 
-	if (!probe_read("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
-		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
+	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
+		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
-		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0,
-			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory for "
-			    "input",
+		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0,
+			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
+			    "for input",
 			    pattern + 1);
 	else if (pattern[0] == '|')
-		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0,
-			    "\"%.80s\" is not started by crashes of the program: its core limit is 1", pattern + 1);
+		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0,
+			    "\"%.80s\" is not started by crashes of the program: its core limit is 1",
+			    pattern + 1);
 	else
-		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
 }
 
 /* Makes, limits, reads and removes the control group that a run would. */
@@ -217,9 +220,9 @@ void probe_cgroups(struct doctor *doctor)
 		.run_id = id, .uid = geteuid(), .gid = getegid(), .limits = &limits, .layers = layers};
 	cgroup = cgroup_create(&options);
 	if (!layers->layer[LAYER_CGROUPS].active)
-		probe_found(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
+		finding_set(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
 	else
-		probe_found(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
+		finding_set(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
 			    layers->layer[LAYER_CGROUPS].why);
 	cgroup_destroy(cgroup);
 	layers_free(layers);

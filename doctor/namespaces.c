@@ -120,7 +120,7 @@ static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 	_exit(0);
 }
 
-static void probe_pidns(struct page *page, int tmpfs)
+static void probe_make_pidns(struct page *page, int tmpfs)
 {
 	pid_t pid;
 	int status;
@@ -134,7 +134,7 @@ static void probe_pidns(struct page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait(pid, STEP_MS, &status); /* the result is in the page */
+		(void)probe_wait_for_child(pid, STEP_MS, &status); /* the result is in the page */
 }
 
 /* Makes tmpfs the root and detaches the old one: pivot_root(2), section "pivot_root(".", ".")". */
@@ -146,20 +146,20 @@ static int probe_change_root(int tmpfs)
 }
 
 /* False when no other namespace can be made either. */
-static bool probe_userns(struct page *page)
+static bool probe_make_userns(struct page *page)
 {
 	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have(CAP_SYS_ADMIN);
-	return probe_await(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
+	return probe_await_change(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
 }
 
 static _Noreturn void probe_namespaces_child(struct page *page)
 {
 	int tmpfs = -1;
 
-	if (!probe_userns(page))
+	if (!probe_make_userns(page))
 		_exit(0);
 	page->error[STEP_IPC] = probe_unshare(page, CLONE_NEWIPC);
 	page->error[STEP_UTS] = probe_unshare(page, CLONE_NEWUTS);
@@ -170,7 +170,7 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 	page->error[STEP_MOUNT] = probe_unshare(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
 		tmpfs = probe_make_tree(page);
-	probe_pidns(page, tmpfs);
+	probe_make_pidns(page, tmpfs);
 	if (page->error[STEP_BIND] == 0)
 		page->error[STEP_ROOT] = probe_change_root(tmpfs);
 	_exit(0);
@@ -180,16 +180,16 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 
 static void probe_find_userns_traits(struct doctor *doctor)
 {
-	if (probe_number("/proc/sys/user/max_user_namespaces") == 0)
+	if (probe_read_number("/proc/sys/user/max_user_namespaces") == 0)
 		doctor->traits |= TRAIT_MAX_USERNS;
-	if (probe_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+	if (probe_read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		doctor->traits |= TRAIT_USERNS_CLONE;
-	if (probe_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
+	if (probe_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		doctor->traits |= TRAIT_APPARMOR;
 }
 
 /* The likeliest reason for this errno. */
-static const char *probe_reason(const struct doctor *doctor, enum step step, int error)
+static const char *probe_explain_errno(const struct doctor *doctor, enum step step, int error)
 {
 	unsigned traits = doctor->traits;
 
@@ -224,22 +224,22 @@ static void probe_report_namespaces(struct doctor *doctor, const struct page *pa
 		if (doctor->finding[probe].state != FINDING_NONE)
 			continue;
 		if (error > 0)
-			probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
-				    probe_reason(doctor, step, error), strerror(error));
+			finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
+				    probe_explain_errno(doctor, step, error), strerror(error));
 		else if (error < 0 && step != STEP_MAP)
-			probe_found(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
+			finding_set(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
 				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
 							      : "what comes before it failed");
 		else if (step == STEP_PROC && !page->proc_is_fresh)
-			probe_found(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
+			finding_set(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
 		else if (steps[step].works)
-			probe_found(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
+			finding_set(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
 	}
 }
 
 void probe_namespaces(struct doctor *doctor)
 {
-	struct page *page = probe_share(sizeof(*page));
+	struct page *page = probe_map_shared(sizeof(*page));
 	pid_t pid;
 	int status;
 
@@ -258,9 +258,9 @@ void probe_namespaces(struct doctor *doctor)
 		probe_namespaces_child(page);
 	if (pid < 0)
 		return;
-	if (probe_await(&page->unshared, 0, STEP_MS) && page->unshared == 1)
+	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)
 		page->error[STEP_MAP] = -namespaces_map(pid);
 	page->mapped = 1;
-	if (probe_wait(pid, STEP_MS, &status) == 0 && page->unshared)
+	if (probe_wait_for_child(pid, STEP_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
 }

@@ -81,7 +81,7 @@ static int audit_parse(int argc, char **argv, struct audit_options *options)
 	return cli_parse(argc, argv, &syntax);
 }
 
-static int audit_subverb(int argc, char **argv, const struct audit_options *options)
+static int audit_run_subverb(int argc, char **argv, const struct audit_options *options)
 {
 	const char *verb = optind < argc ? argv[optind] : NULL, *log = optind + 1 < argc ? argv[optind + 1] : NULL;
 	bool show = verb && strcmp(verb, "show") == 0;
@@ -95,8 +95,8 @@ static int audit_subverb(int argc, char **argv, const struct audit_options *opti
 		cli_error("audit", "%s takes one log; see callgate audit --help", verb);
 		return CLI_ERROR;
 	}
-	return show ? audit_show(log, &options->filter, options->json)
-		    : audit_stats(log, &options->filter, options->json);
+	return show ? audit_show_log(log, &options->filter, options->json)
+		    : audit_print_stats(log, &options->filter, options->json);
 }
 
 int cli_audit(int argc, char **argv)
@@ -105,7 +105,7 @@ int cli_audit(int argc, char **argv)
 	int status = audit_parse(argc, argv, &options);
 
 	if (status == CLI_PARSED)
-		status = audit_subverb(argc, argv, &options);
+		status = audit_run_subverb(argc, argv, &options);
 	arena_done(&options.filter.arena);
 	return status;
 }

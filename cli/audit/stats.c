@@ -21,7 +21,7 @@ struct stats {
 };
 
 /* Adds to a counter. Not checked: when memory runs out, the count is too low. */
-static void stats_add(json_t *counters, const char *name, int64_t by)
+static void stats_add_to_counter(json_t *counters, const char *name, int64_t by)
 {
 	json_t *counter = json_object_get(counters, name);
 
@@ -32,7 +32,7 @@ static void stats_add(json_t *counters, const char *name, int64_t by)
 }
 
 /* The counters of a name, made at first use; NULL: no name or no memory. */
-static json_t *stats_entry(json_t *counters, const char *name)
+static json_t *stats_find_counters(json_t *counters, const char *name)
 {
 	json_t *entry = name ? json_object_get(counters, name) : NULL;
 
@@ -43,47 +43,47 @@ static json_t *stats_entry(json_t *counters, const char *name)
 }
 
 /* key: "syscall" or "event". */
-static void stats_call(json_t *counters, const json_t *line, const char *key)
+static void stats_count_call(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_printable(line, key);
-	json_t *entry = stats_entry(counters, name);
-	long long ns = audit_number(line, "ns"), more;
+	_cleanup_free_ char *name = audit_field_for_display(line, key);
+	json_t *entry = stats_find_counters(counters, name);
+	long long ns = audit_field_number(line, "ns"), more;
 
 	if (!entry)
 		return;
-	more = ns - audit_number(entry, "ns_max");
-	stats_add(entry, "count", 1);
-	stats_add(entry, "denied", audit_is_denied(line));
-	stats_add(entry, "ns_total", ns);
-	stats_add(entry, "ns_max", more > 0 ? more : 0);
+	more = ns - audit_field_number(entry, "ns_max");
+	stats_add_to_counter(entry, "count", 1);
+	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
+	stats_add_to_counter(entry, "ns_total", ns);
+	stats_add_to_counter(entry, "ns_max", more > 0 ? more : 0);
 }
 
 /* Traffic is counted by events of egress. Denials also by system calls, of which egress has no record. */
-static void stats_host(json_t *hosts, const json_t *line)
+static void stats_count_host(json_t *hosts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
 	bool has_host = event || json_object_get(line, "port");
-	_cleanup_free_ char *name = has_host ? audit_printable(line, "host") : NULL;
-	json_t *entry = stats_entry(hosts, name);
+	_cleanup_free_ char *name = has_host ? audit_field_for_display(line, "host") : NULL;
+	json_t *entry = stats_find_counters(hosts, name);
 
 	if (!entry)
 		return;
-	stats_add(entry, "connections", event && strcmp(event, "close") == 0);
-	stats_add(entry, "requests", event && strcmp(event, "request") == 0);
-	stats_add(entry, "denied", audit_is_denied(line));
-	stats_add(entry, "bytes_up", event ? audit_number(line, "bytes_up") : 0);
-	stats_add(entry, "bytes_down", event ? audit_number(line, "bytes_down") : 0);
+	stats_add_to_counter(entry, "connections", event && strcmp(event, "close") == 0);
+	stats_add_to_counter(entry, "requests", event && strcmp(event, "request") == 0);
+	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
+	stats_add_to_counter(entry, "bytes_up", event ? audit_field_number(line, "bytes_up") : 0);
+	stats_add_to_counter(entry, "bytes_down", event ? audit_field_number(line, "bytes_down") : 0);
 }
 
-static void stats_text(json_t *counters, const json_t *line, const char *key)
+static void stats_count_text(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_printable(line, key);
+	_cleanup_free_ char *name = audit_field_for_display(line, key);
 
 	if (name)
-		stats_add(counters, name, 1);
+		stats_add_to_counter(counters, name, 1);
 }
 
-static void stats_line(void *ctx, const struct audit_line *line)
+static void stats_count_line(void *ctx, const struct audit_line *line)
 {
 	struct stats *stats = ctx;
 	const char *type = audit_line_type(line->json);
@@ -98,15 +98,15 @@ static void stats_line(void *ctx, const struct audit_line *line)
 	if (!audit_filter_match(stats->filter, line->json))
 		return;
 	stats->records++;
-	stats->denied += audit_is_denied(line->json);
+	stats->denied += audit_record_is_denied(line->json);
 	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
-	stats_call(stats->table[STATS_SYSCALL], line->json, "syscall");
-	stats_call(stats->table[STATS_EVENT], line->json, "event");
-	stats_host(stats->table[STATS_HOST], line->json);
-	stats_text(stats->table[STATS_VERDICT], line->json, "verdict");
-	stats_text(stats->table[STATS_EXE], line->json, "exe");
-	if (audit_is_denied(line->json))
-		stats_text(stats->table[STATS_REASON], line->json, "reason");
+	stats_count_call(stats->table[STATS_SYSCALL], line->json, "syscall");
+	stats_count_call(stats->table[STATS_EVENT], line->json, "event");
+	stats_count_host(stats->table[STATS_HOST], line->json);
+	stats_count_text(stats->table[STATS_VERDICT], line->json, "verdict");
+	stats_count_text(stats->table[STATS_EXE], line->json, "exe");
+	if (audit_record_is_denied(line->json))
+		stats_count_text(stats->table[STATS_REASON], line->json, "reason");
 }
 
 struct row {
@@ -115,7 +115,7 @@ struct row {
 	int64_t count;
 };
 
-static int stats_compare(const void *a, const void *b)
+static int stats_compare_rows(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
 
@@ -125,7 +125,7 @@ static int stats_compare(const void *a, const void *b)
 }
 
 /* The counters, largest first. Owned by the caller; NULL: no memory. */
-static struct row *stats_sort(json_t *counters, size_t *ret_count)
+static struct row *stats_sort_counters(json_t *counters, size_t *ret_count)
 {
 	struct row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
 	size_t at = 0;
@@ -140,7 +140,7 @@ static struct row *stats_sort(json_t *counters, size_t *ret_count)
 		counter = counter ? counter : hosts ? hosts : value;
 		rows[at++] = (struct row){.name = name, .value = value, .count = json_integer_value(counter)};
 	}
-	qsort(rows, at, sizeof(*rows), stats_compare);
+	qsort(rows, at, sizeof(*rows), stats_compare_rows);
 	*ret_count = at;
 	return rows;
 }
@@ -153,16 +153,18 @@ static void stats_print_count(const struct row *row)
 static void stats_print_call(const struct row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
-			  audit_number(row->value, "denied"),
-			  (double)audit_number(row->value, "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
-			  (double)audit_number(row->value, "ns_max") / 1000.0, row->name);
+			  audit_field_number(row->value, "denied"),
+			  (double)audit_field_number(row->value,
+						     "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
+			  (double)audit_field_number(row->value, "ns_max") / 1000.0, row->name);
 }
 
 static void stats_print_host(const struct row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
-			  audit_number(row->value, "requests"), audit_number(row->value, "denied"),
-			  audit_number(row->value, "bytes_up"), audit_number(row->value, "bytes_down"), row->name);
+			  audit_field_number(row->value, "requests"), audit_field_number(row->value, "denied"),
+			  audit_field_number(row->value, "bytes_up"), audit_field_number(row->value, "bytes_down"),
+			  row->name);
 }
 
 static const struct table {
@@ -184,7 +186,7 @@ static const struct table {
 static void stats_print_table(const struct table *table, json_t *counters)
 {
 	size_t found = 0;
-	_cleanup_free_ struct row *rows = stats_sort(counters, &found);
+	_cleanup_free_ struct row *rows = stats_sort_counters(counters, &found);
 
 	if (!rows || found == 0)
 		return;
@@ -197,8 +199,8 @@ static void stats_print_table(const struct table *table, json_t *counters)
 
 static void stats_print(const struct stats *stats)
 {
-	_cleanup_free_ char *run = audit_printable(stats->header, "run");
-	_cleanup_free_ char *status = audit_printable(stats->trailer, "status");
+	_cleanup_free_ char *run = audit_field_for_display(stats->header, "run");
+	_cleanup_free_ char *status = audit_field_for_display(stats->trailer, "status");
 
 	(void)text_printf(stdout, "run %s: %s\n%llu records, %llu denied", run ? run : "?",
 		     status ? status : "no trailer: it still goes on, or its end was not recorded",
@@ -225,19 +227,19 @@ static void stats_print_json(const struct stats *stats)
 	json_decref(all);
 }
 
-int audit_stats(const char *path, const struct audit_filter *filter, bool json)
+int audit_print_stats(const char *path, const struct audit_filter *filter, bool json)
 {
 	struct stats stats = {.filter = filter};
 	int status;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
 		stats.table[i] = json_object();
-	status = audit_each_line(path, stats_line, &stats);
+	status = audit_read_lines(path, stats_count_line, &stats);
 	if (json)
 		stats_print_json(&stats);
 	else
 		stats_print(&stats);
-	status = audit_flush(status);
+	status = audit_flush_stdout(status);
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
 		json_decref(stats.table[i]);
 	json_decref(stats.header);

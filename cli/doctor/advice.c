@@ -23,16 +23,16 @@ struct advice {
 	const char *docker, *podman, *kubernetes; /* given for this runtime, and where the runtime is not known */
 };
 
-static bool advice_lacks(const struct doctor *doctor, enum probe probe)
+static bool advice_probe_lacks(const struct doctor *doctor, enum probe probe)
 {
 	return doctor->finding[probe].state == FINDING_LACKS;
 }
 
-static bool advice_is_refused(const struct doctor *doctor, enum probe probe)
+static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
 {
 	int error = doctor->finding[probe].error;
 
-	return advice_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
+	return advice_probe_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
 static bool advice_profile_refuses(const struct doctor *doctor)
@@ -40,7 +40,7 @@ static bool advice_profile_refuses(const struct doctor *doctor)
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
 
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
-		if (advice_is_refused(doctor, probes[i]))
+		if (advice_probe_is_refused(doctor, probes[i]))
 			return true;
 	return doctor->refused_pidfd_getfd;
 }
@@ -51,11 +51,11 @@ static void advice_write_profile(const struct doctor *doctor, struct buf *text)
 		       "(Docker: https://github.com/moby/profiles, seccomp/default.json; Podman:\n"
 		       "/usr/share/containers/seccomp.json), add this to its \"syscalls\", save it as callgate.json:\n"
 		       "  {\"action\": \"SCMP_ACT_ALLOW\", \"names\": [");
-	if (advice_is_refused(doctor, PROBE_USERNS))
+	if (advice_probe_is_refused(doctor, PROBE_USERNS))
 		buf_puts(text,
 			 "\"clone\", \"unshare\", \"mount\", \"umount2\", \"pivot_root\", \"chroot\",\n    \"fsopen\", "
 			 "\"fsconfig\", \"fsmount\", \"open_tree\", \"move_mount\", \"mount_setattr\",\n    ");
-	if (advice_is_refused(doctor, PROBE_LANDLOCK))
+	if (advice_probe_is_refused(doctor, PROBE_LANDLOCK))
 		buf_puts(text, "\"landlock_create_ruleset\", \"landlock_add_rule\", \"landlock_restrict_self\",\n    ");
 	buf_puts(text, "\"seccomp\", \"ptrace\", \"process_vm_readv\",\n    \"process_vm_writev\", \"pidfd_open\", "
 		       "\"pidfd_send_signal\", \"pidfd_getfd\"]}\n");
@@ -63,7 +63,7 @@ static void advice_write_profile(const struct doctor *doctor, struct buf *text)
 
 static bool advice_proc_is_masked(const struct doctor *doctor)
 {
-	return !advice_lacks(doctor, PROBE_MOUNTNS) && !advice_lacks(doctor, PROBE_PIDNS);
+	return !advice_probe_lacks(doctor, PROBE_MOUNTNS) && !advice_probe_lacks(doctor, PROBE_PIDNS);
 }
 
 static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
@@ -198,7 +198,7 @@ static void advice_put_runtime(const struct doctor *doctor, struct buf *text, en
 }
 
 /* The names of the findings of the advice that are not FINDING_WORKS. */
-static json_t *advice_reasons(const struct doctor *doctor, const struct advice *advice)
+static json_t *advice_missing_findings(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();
 
@@ -215,7 +215,7 @@ json_t *doctor_advice(const struct doctor *doctor)
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
 		const struct advice *advice = &advices[i];
-		json_t *names = advice_reasons(doctor, advice);
+		json_t *names = advice_missing_findings(doctor, advice);
 		_cleanup_buf_ struct buf text = {0};
 
 		if (json_array_size(names) == 0 || !advice_applies(doctor, advice)) {

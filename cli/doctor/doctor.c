@@ -55,7 +55,7 @@ static int doctor_diagnose(struct diagnosis *diagnosis)
 	diagnosis->doctor = doctor;
 	if (!doctor)
 		return -errno;
-	doctor_run(&diagnosis->run);
+	doctor_try_run(&diagnosis->run);
 	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
 	diagnosis->layers = diagnosis->run.works ? diagnosis->run.active : doctor->expected;
 	/* A run that failed stopped before all its layers were in place: that is no contradiction. */
@@ -73,15 +73,15 @@ static void doctor_diagnosis_done(struct diagnosis *diagnosis)
 }
 
 /* Why a layer is active or not: the run's reason, else the trial's. */
-static const char *doctor_why(const struct diagnosis *diagnosis, enum layer layer)
+static const char *doctor_layer_reason(const struct diagnosis *diagnosis, enum layer layer)
 {
-	const char *reason = diagnosis->run.works ? doctor_run_why(&diagnosis->run, layer) : NULL;
+	const char *reason = diagnosis->run.works ? doctor_run_layer_reason(&diagnosis->run, layer) : NULL;
 
 	return reason ? reason : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
 }
 
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
-static const char *doctor_obstacle(const struct diagnosis *diagnosis)
+static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
 	return diagnosis->works       ? NULL
 	       : diagnosis->run.tried ? diagnosis->run.message
@@ -107,7 +107,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 		if (diagnosis->contradicted & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
 				   "warns", diagnosis->run.active & LAYER_BIT(layer) ? "has" : "lacks",
-				   layer_name(layer), doctor_why(diagnosis, layer));
+				   layer_name(layer), doctor_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *text)
@@ -115,7 +115,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 	unsigned all = LAYER_BIT(LAYER_MAX) - 1;
 
 	if (!diagnosis->works) {
-		buf_printf(text, "\nNo run works here: %s\n", doctor_obstacle(diagnosis));
+		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
 	buf_printf(text, "\nA run here has%s", diagnosis->layers == all ? " every layer:" : ":");
@@ -127,7 +127,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 		buf_puts(text, "It lacks:\n");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (!(diagnosis->layers & LAYER_BIT(layer)))
-			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_why(diagnosis, layer));
+			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *text)
@@ -150,7 +150,7 @@ static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *t
 	}
 }
 
-static int doctor_show(const struct diagnosis *diagnosis)
+static int doctor_print_text(const struct diagnosis *diagnosis)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -187,7 +187,7 @@ static json_t *doctor_layers_json(const struct diagnosis *diagnosis)
 					  json_pack("{s:b, s:b, s:o}", "active",
 						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
 						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
-						    "why", report_text(doctor_why(diagnosis, layer))));
+						    "why", report_text(doctor_layer_reason(diagnosis, layer))));
 	return object;
 }
 
@@ -213,7 +213,8 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 		json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
 			  PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
 			  kernel.machine, "works", (int)diagnosis->works, "reason",
-			  report_text(doctor_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis), "layers",
+			  report_text(doctor_find_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis),
+			  "layers",
 			  doctor_layers_json(diagnosis), "run", doctor_run_json(diagnosis), "advice",
 			  diagnosis->advice));
 }
@@ -248,7 +249,7 @@ int cli_doctor(int argc, char **argv)
 		cli_error("doctor", "%s", strerror(-error));
 		status = CLI_ERROR;
 	} else {
-		status = json ? doctor_print_json(&diagnosis) : doctor_show(&diagnosis);
+		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
 		if (status == CLI_OK && !diagnosis.works)
 			status = DOCTOR_CANNOT;
 	}

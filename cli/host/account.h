@@ -21,6 +21,6 @@ const struct account *account_find(const char *name, uid_t uid);
 /* 0 or -ENOENT. */
 int account_group_named(const char *name, gid_t *ret_gid);
 /* Ends the process that asked the name service, if there is one. Before a run begins. */
-void account_end(void);
+void account_end_helper(void);
 
 #endif

@@ -54,7 +54,7 @@ static int host_add_note(struct cli_host *host, struct cli_host_note **list, con
 
 /* ---- files ---- */
 
-static void host_note_link(void *ctx, const char *link)
+static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
@@ -83,10 +83,10 @@ static int host_open_as_written(const char *path)
 }
 
 /* Opens a file by its canonical name, through no link; or a file descriptor ("-p /dev/fd/63"), which has no name. */
-static int host_open(struct cli_host *host, const char *path)
+static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
-	_cleanup_free_ char *real = cli_real_way(&host->real, path, host_note_link, &in_proc);
+	_cleanup_free_ char *real = cli_real_path_noting_links(&host->real, path, host_note_proc_link, &in_proc);
 	int fd;
 
 	if (real)
@@ -99,7 +99,7 @@ static int host_open(struct cli_host *host, const char *path)
 }
 
 /* *ret_file: the file with its text, which is read once. */
-static int host_read(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
+static int host_read_file(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
@@ -109,7 +109,7 @@ static int host_read(struct cli_host *host, const char *path, const struct cli_h
 	*ret_file = host_find_note(host->files, path);
 	if (*ret_file)
 		return 0;
-	fd = host_open(host, path);
+	fd = host_open_file(host, path);
 	ret = fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, &text, &len);
 	if (ret == 0)
 		ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
@@ -124,7 +124,7 @@ static int host_load_in(struct cli_host *host, const char *dir, const char *name
 
 	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
 		return -ENOENT;
-	return host_read(host, path, ret_file);
+	return host_read_file(host, path, ret_file);
 }
 
 /* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
@@ -150,7 +150,7 @@ static int host_load_file(struct cli_host *host, const char *name, const char *f
 	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return host_read(host, path, ret_file);
+	return host_read_file(host, path, ret_file);
 }
 
 int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
@@ -177,7 +177,7 @@ static bool host_is_plain_name(const char *name)
 }
 
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
-static const char *host_login(struct cli_host *host)
+static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
 
@@ -188,7 +188,7 @@ static const char *host_login(struct cli_host *host)
 
 static int host_make_account(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
-	const char *login = host->uid != 0 ? host_login(host) : NULL;
+	const char *login = host->uid != 0 ? host_find_login(host) : NULL;
 	_cleanup_buf_ struct buf text = {0};
 	int ret;
 
@@ -245,13 +245,13 @@ static char *host_realpath(void *ctx, const char *path)
 	return cli_real_path(&host->real, path);
 }
 
-static const char *host_env(void *ctx, const char *name)
+static const char *host_get_variable(void *ctx, const char *name)
 {
 	(void)ctx;
 	return getenv(name);
 }
 
-const char *cli_host_program(struct cli_host *host)
+const char *cli_host_find_program(struct cli_host *host)
 {
 	const char *program = host->program;
 	_cleanup_free_ char *inside = NULL, *found = NULL;
@@ -272,25 +272,25 @@ static const char *const *host_interpreter(void *ctx)
 
 	if (!host->interpreter)
 		host->interpreter =
-			interpreter_find(&host->arena, cli_host_program(host), host->policy.home, host->workdir);
+			interpreter_find(&host->arena, cli_host_find_program(host), host->policy.home, host->workdir);
 	return host->interpreter ? host->interpreter->root : NULL;
 }
 
-static bool host_refused(void *ctx, const char *path)
+static bool host_grant_is_void(void *ctx, const char *path)
 {
 	const struct cli_host *host = ctx;
 
 	return host_find_note(host->refused, path);
 }
 
-int cli_host_refuse(struct cli_host *host, const char *path, const char *why)
+int cli_host_void_grant(struct cli_host *host, const char *path, const char *why)
 {
 	if (host_find_note(host->refused, path))
 		return 0;
 	return host_add_note(host, &host->refused, path, why) < 0 ? -ENOMEM : 1;
 }
 
-void cli_host_tell(struct cli_host *host)
+void cli_host_report_void_grants(struct cli_host *host)
 {
 	const char *note = host->interpreter && !host->told ? host->interpreter->note : NULL;
 
@@ -325,16 +325,16 @@ int cli_host_init(struct cli_host *host, const char *program)
 			.ctx = host,
 			.load = host_load,
 			.realpath = host_realpath,
-			.refused = host_refused,
+			.refused = host_grant_is_void,
 			.interpreter = host_interpreter,
-			.env = host_env,
+			.env = host_get_variable,
 		},
 	};
 	host->policy.home = arena_dup(&host->arena, host_find_home());
 	return host->policy.home ? 0 : -ENOMEM;
 }
 
-int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
+int cli_host_set_places(struct cli_host *host, const char *workdir, const char *scratch)
 {
 	cli_real_done(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);

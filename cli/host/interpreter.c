@@ -86,7 +86,7 @@ static void interpreter_add_found(struct cli_interpreter *found, const char *pat
 {
 	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
-	if (real && managers_may_grant(real, found->home, found->workdir, &place))
+	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
 		interpreter_add_root(found, path, place);
 	else
 		INTERPRETER_NOTE(found,
@@ -120,7 +120,7 @@ static void interpreter_add_parts(struct cli_interpreter *found, const struct fa
 }
 
 /* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
-static bool interpreter_venv_home(const char *prefix, char out[PATH_MAX])
+static bool interpreter_read_venv_home(const char *prefix, char out[PATH_MAX])
 {
 	char path[PATH_MAX], line[PATH_MAX + 16];
 	_cleanup_fclose_ FILE *file = NULL;
@@ -141,7 +141,7 @@ static bool interpreter_venv_home(const char *prefix, char out[PATH_MAX])
 }
 
 /* The Python in a directory, by its usual names. */
-static bool interpreter_python_in(const char *dir, char out[PATH_MAX])
+static bool interpreter_find_python_in(const char *dir, char out[PATH_MAX])
 {
 	static const char *const names[] = {"python3", "python"};
 
@@ -159,9 +159,10 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 
 	if (!real)
 		return;
-	if (depth < BASES_MAX && program_prefix(program, "bin", prefix) && interpreter_venv_home(prefix, home)) {
+	if (depth < BASES_MAX && program_strip_directory(program, "bin", prefix) && interpreter_read_venv_home(prefix,
+													       home)) {
 		interpreter_add_found(found, prefix);
-		if (interpreter_python_in(home, base))
+		if (interpreter_find_python_in(home, base))
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
@@ -169,7 +170,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
 				     "known here",
 				     real, program);
-	else if (!program_prefix(real, "bin", prefix))
+	else if (!program_strip_directory(real, "bin", prefix))
 		interpreter_add_found(found, real); /* the file alone */
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
@@ -218,7 +219,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 	return found;
 }
 
-const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path)
+const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
 		if (interpreter->place[i] && path_below(path, interpreter->root[i]))

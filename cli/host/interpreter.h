@@ -12,7 +12,7 @@
 struct cli_interpreter {
 	/* Absolute paths that exist, NULL-ended. A virtual environment comes before what it is based on. */
 	const char *root[INTERPRETER_ROOTS_MAX + 1];
-	const char *place[INTERPRETER_ROOTS_MAX]; /* of each root: see interpreter_place() */
+	const char *place[INTERPRETER_ROOTS_MAX]; /* of each root: see interpreter_manager_of_root() */
 	size_t count;
 	const char *note; /* why something that was found is not a root, one line; NULL: there is nothing to report */
 	struct arena *arena;
@@ -34,6 +34,6 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
  * The version manager's directory, before links are resolved, by which the root of this path was found. NULL: no
  * manager's, or the path is below no root.
  */
-const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path);
+const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path);
 
 #endif

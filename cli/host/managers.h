@@ -12,6 +12,6 @@
  * *ret_place: the manager's directory before links are resolved, owned by the caller. A run may have made a link on the
  * way to it (~/.pyenv where the home directory may be written). NULL: the prefix is in the workdir, or no memory.
  */
-bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place);
+bool managers_may_grant_prefix(const char *prefix, const char *home, const char *workdir, char **ret_place);
 
 #endif

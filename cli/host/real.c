@@ -61,42 +61,42 @@ static const struct cli_real_name *real_name_at(struct cli_real *real, const str
 	return name;
 }
 
-static void real_truncate(struct way *way, size_t len)
+static void real_truncate_path(struct way *way, size_t len)
 {
 	way->len = len;
 	way->done[len] = '\0';
 }
 
 /* "..": `done` has no links, so the parent is its prefix. */
-static void real_leave(struct way *way)
+static void real_leave_directory(struct way *way)
 {
 	if (way->len)
-		real_truncate(way, (size_t)(strrchr(way->done, '/') - way->done));
+		real_truncate_path(way, (size_t)(strrchr(way->done, '/') - way->done));
 }
 
-static bool real_walk(struct cli_real *real, struct way *way, const char *path);
+static bool real_add_path(struct cli_real *real, struct way *way, const char *path);
 
 /* Continues with a link's target, from the directory that holds the link. */
-static bool real_follow(struct cli_real *real, struct way *way, const char *target)
+static bool real_follow_link(struct cli_real *real, struct way *way, const char *target)
 {
 	char rooted[PATH_MAX];
 
 	if (++way->links > LINKS_MAX)
 		return false;
 	if (target[0] == '/') {
-		real_truncate(way, 0);
-		return real_walk(real, way, target);
+		real_truncate_path(way, 0);
+		return real_add_path(real, way, target);
 	}
 	while (strncmp(target, "../", 3) == 0) { /* `done` is a directory: no lookup is needed */
-		real_leave(way);
+		real_leave_directory(way);
 		target += 3;
 	}
 	return (size_t)snprintf(rooted, sizeof(rooted), "/%s", target) < sizeof(rooted) &&
-	       real_walk(real, way, rooted);
+	       real_add_path(real, way, rooted);
 }
 
 /* "", "." and "..", which need a directory before them: "file/" and "file/.." do not exist. */
-static bool real_turn(struct way *way, const char *text, size_t len)
+static bool real_add_dot_component(struct way *way, const char *text, size_t len)
 {
 	char path[PATH_MAX + 2];
 
@@ -104,11 +104,11 @@ static bool real_turn(struct way *way, const char *text, size_t len)
 	if (way->len && access(path, F_OK) < 0 && errno != EACCES) /* EACCES: a directory without search permission */
 		return false;
 	if (len == 2 && text[0] == '.')
-		real_leave(way);
+		real_leave_directory(way);
 	return true;
 }
 
-static bool real_is_turn(const char *text, size_t len)
+static bool real_is_dot_component(const char *text, size_t len)
 {
 	return len == 0 || (text[0] == '.' && (len == 1 || (len == 2 && text[1] == '.')));
 }
@@ -123,18 +123,18 @@ static bool real_add_component(struct cli_real *real, struct way *way, const cha
 		return false;
 	way->done[before] = '/';
 	memcpy(way->done + before + 1, text, len);
-	real_truncate(way, before + 1 + len);
+	real_truncate_path(way, before + 1 + len);
 	name = real_name_at(real, way);
 	if (!name || !name->exists || !name->target)
 		return name && name->exists;
 	if (way->passed)
 		way->passed(way->ctx, way->done);
-	real_truncate(way, before);
-	return real_follow(real, way, name->target);
+	real_truncate_path(way, before);
+	return real_follow_link(real, way, name->target);
 }
 
 /* Adds the components of a path that begins with a slash. */
-static bool real_walk(struct cli_real *real, struct way *way, const char *path)
+static bool real_add_path(struct cli_real *real, struct way *way, const char *path)
 {
 	const char *end;
 
@@ -143,7 +143,8 @@ static bool real_walk(struct cli_real *real, struct way *way, const char *path)
 
 		end = strchrnul(++path, '/');
 		len = (size_t)(end - path);
-		if (!(real_is_turn(path, len) ? real_turn(way, path, len) : real_add_component(real, way, path, len)))
+		if (!(real_is_dot_component(path, len) ? real_add_dot_component(way, path, len)
+						       : real_add_component(real, way, path, len)))
 			return false;
 		path = end;
 	} while (*end);
@@ -151,27 +152,28 @@ static bool real_walk(struct cli_real *real, struct way *way, const char *path)
 }
 
 /* Begins at the current directory, whose name from getcwd(2) has no links. */
-static bool real_begin_here(struct cli_real *real, struct way *way)
+static bool real_begin_in_cwd(struct cli_real *real, struct way *way)
 {
 	char here[PATH_MAX];
 
-	return getcwd(here, sizeof(here)) && here[0] == '/' && real_walk(real, way, here);
+	return getcwd(here, sizeof(here)) && here[0] == '/' && real_add_path(real, way, here);
 }
 
-char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx)
+char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link),
+				 void *ctx)
 {
 	struct way way = {.passed = passed, .ctx = ctx};
 
-	if (!*path || (path[0] != '/' && !real_begin_here(real, &way)))
+	if (!*path || (path[0] != '/' && !real_begin_in_cwd(real, &way)))
 		return NULL;
-	if (!(path[0] == '/' ? real_walk(real, &way, path) : real_follow(real, &way, path)))
+	if (!(path[0] == '/' ? real_add_path(real, &way, path) : real_follow_link(real, &way, path)))
 		return NULL;
 	return strdup(way.len ? way.done : "/");
 }
 
 char *cli_real_path(struct cli_real *real, const char *path)
 {
-	return cli_real_way(real, path, NULL, NULL);
+	return cli_real_path_noting_links(real, path, NULL, NULL);
 }
 
 void cli_real_done(struct cli_real *real)

@@ -20,7 +20,8 @@ struct cli_real {
 /* As realpath(path, NULL); NULL: nothing there. Owned. */
 char *cli_real_path(struct cli_real *real, const char *path);
 /* The same. Calls `passed` with the canonical name of each symbolic link on the way, also of one that leads nowhere. */
-char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx);
+char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link),
+				 void *ctx);
 void cli_real_done(struct cli_real *real);
 
 #endif

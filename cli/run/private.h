@@ -48,8 +48,9 @@ struct run {
 };
 
 /* Reports that the run cannot begin, on stderr, as a result and to --status-fd. Returns the exit status. */
-__attribute__((format(printf, 3, 4))) int run_refuse(struct run *run, const char *code, const char *format, ...);
-int run_no_memory(struct run *run);
+__attribute__((format(printf, 3, 4))) int run_report_refusal(struct run *run, const char *code, const char *format,
+							     ...);
+int run_refuse_no_memory(struct run *run);
 
 /*
  * Looks up "UID[:GID]", each a number or a name. Without a GID it is the account's group, or the UID where there is no
@@ -58,27 +59,27 @@ int run_no_memory(struct run *run);
  */
 int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
 
-/* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_refuse. */
+/* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);
 
-/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status after run_refuse. */
+/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status with a report. */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
-/* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_refuse. */
+/* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_report_refusal. */
 int run_start_custodian(struct run *run);
 
 /* Runs the program from start to end, with all reports. Returns the exit status. */
-int run_watch(struct run *run);
+int run_program_to_end(struct run *run);
 
 /* --setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, after all reports. */
 bool run_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
-int run_put_result(const struct run *run, json_t *result);
+int run_print_result(const struct run *run, json_t *result);
 
-/* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_refuse. */
-int run_start_status(struct run *run);
+/* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_report_refusal. */
+int run_write_start_status(struct run *run);
 /* Writes the last line. Prints a failure. */
-void run_put_status(const struct run *run, json_t *result);
+void run_write_end_status(const struct run *run, json_t *result);
 
 #endif

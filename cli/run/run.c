@@ -65,18 +65,19 @@ static int run_check_stdio(struct run *run)
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		run->options.json = false; /* there is nowhere to print it */
-		return run_refuse(run, "output_closed",
-				  "standard output is closed; redirect it to a file or to /dev/null");
+		return run_report_refusal(run, "output_closed",
+					  "standard output is closed; redirect it to a file or to /dev/null");
 	}
 	for (fd = 0; fd <= 2; fd += 2)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return run_refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened",
+			return run_report_refusal(run, "setup_failed",
+						  "descriptor %d is closed and /dev/null cannot be opened",
 				      fd);
 	return 0;
 }
 
 /* Whether a secret is still to be read from this descriptor; secrets_load closes it then. */
-static bool run_has_secret(const struct policy *policy, int fd)
+static bool run_fd_has_secret(const struct policy *policy, int fd)
 {
 	size_t count = 0;
 	const struct net_secret *secret = policy ? policy_net_secrets(policy, &count) : NULL;
@@ -100,14 +101,14 @@ static void run_close_inherited(const struct run *run)
 		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
 
 		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd &&
-		    !run_has_secret(run->program.policy, fd) && !run_has_secret(run->setup.policy, fd))
+		    !run_fd_has_secret(run->program.policy, fd) && !run_fd_has_secret(run->setup.policy, fd))
 			(void)close(fd);
 	}
 }
 
 /* ---- the verb ---- */
 
-static int run_begin(struct run *run)
+static int run_prepare_and_watch(struct run *run)
 {
 	struct run_options *options = &run->options;
 	int exit_code;
@@ -124,7 +125,7 @@ static int run_begin(struct run *run)
 	/* Only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
 	run_close_inherited(run);
 	if (exit_code == 0 && (!options->setup || run_setup(run, &exit_code)))
-		exit_code = run_watch(run);
+		exit_code = run_program_to_end(run);
 	return exit_code;
 }
 
@@ -138,10 +139,10 @@ int cli_run(int argc, char **argv)
 		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");
 
-		(void)run_put_result(&run, result); /* the exit status is an error already */
+		(void)run_print_result(&run, result); /* the exit status is an error already */
 	}
 	if (exit_code == CLI_PARSED)
-		exit_code = run_begin(&run);
+		exit_code = run_prepare_and_watch(&run);
 	run_done(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */
 	ending(exit_code);

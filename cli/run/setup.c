@@ -31,7 +31,7 @@ struct setup {
 };
 
 /* Lets what was read ahead refer to this policy, so that the other can be freed. Frees it where there is no network. */
-static int setup_adopt(struct egress_read *read, const struct policy *policy)
+static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
 		return secrets_adopt(read->secrets, policy);
@@ -42,7 +42,7 @@ static int setup_adopt(struct egress_read *read, const struct policy *policy)
 /* ---- in the setup's process ---- */
 
 /* Turns the run into the setup's: its policy, its log, no input, and a custodian that ends with it. */
-static int setup_take_over(struct run *run, pid_t waiting)
+static int setup_become_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
@@ -50,8 +50,8 @@ static int setup_take_over(struct run *run, pid_t waiting)
 
 	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv, which is not written to */
 	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
-	if (setup_adopt(&run->setup.read, run->setup.policy) < 0)
-		return run_refuse(run, "setup_failed", "the secrets of the setup cannot be handed over");
+	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
+		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
 	run_part_done(&run->program); /* only now: adopting reads what the secrets referred to */
 	run->program = run->setup;
 	run->setup = RUN_PART_NONE;
@@ -70,7 +70,7 @@ static int setup_take_over(struct run *run, pid_t waiting)
 }
 
 /* The setup's output goes to stderr: standard output is the program's alone. */
-static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t *mask)
+static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigset_t *mask)
 {
 	int exit_code = CLI_ERROR, error;
 
@@ -79,8 +79,8 @@ static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t 
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	run->in_setup = true;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_take_over(run, waiting) == 0)
-		exit_code = run_watch(run);
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_become_setup(run, waiting) == 0)
+		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
 		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
@@ -107,7 +107,7 @@ static void setup_block_signals(struct setup *setup)
 }
 
 /* SIGTSTP stops both processes; both continue together. */
-static void setup_stop(const struct setup *setup)
+static void setup_stop_processes(const struct setup *setup)
 {
 	sigset_t set;
 
@@ -120,17 +120,17 @@ static void setup_stop(const struct setup *setup)
 	(void)kill(setup->pid, SIGCONT);
 }
 
-static void setup_take_signal(struct setup *setup, int number)
+static void setup_handle_signal(struct setup *setup, int number)
 {
 	if (number == SIGTSTP) {
-		setup_stop(setup);
+		setup_stop_processes(setup);
 	} else if (number != SIGCHLD) {
 		setup->signal = number;
 		(void)kill(setup->pid, number); /* ESRCH: it has just ended */
 	}
 }
 
-static void setup_wait(struct setup *setup)
+static void setup_wait_for_child(struct setup *setup)
 {
 	const struct timespec at_once = {0};
 	int number;
@@ -138,12 +138,12 @@ static void setup_wait(struct setup *setup)
 	setup->status = SIGKILL; /* if waitpid failed, which cannot happen: treated as its death */
 	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
 		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
-			setup_take_signal(setup, number);
+			setup_handle_signal(setup, number);
 	while ((number = sigtimedwait(&setup->awaited, NULL, &at_once)) > 0)
-		setup_take_signal(setup, number); /* a signal that came meanwhile ends the run, too */
+		setup_handle_signal(setup, number); /* a signal that came meanwhile ends the run, too */
 }
 
-static const char *setup_status(const struct run *run)
+static const char *setup_result_status(const struct run *run)
 {
 	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
 
@@ -153,11 +153,12 @@ static const char *setup_status(const struct run *run)
 static bool setup_succeeded(const struct run *run, const struct setup *setup)
 {
 	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
-	       strcmp(setup_status(run), "ok") == 0;
+	       strcmp(setup_result_status(run), "ok") == 0;
 }
 
 /* The result of a run whose setup failed, with the setup's own result in it. */
-static json_t *setup_whole_result(const struct run *run, const struct setup *setup, int exit_code, const char *message)
+static json_t *setup_make_failed_result(const struct run *run, const struct setup *setup, int exit_code,
+					const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
 	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
@@ -166,14 +167,14 @@ static json_t *setup_whole_result(const struct run *run, const struct setup *set
 		if (json_object_get(run->setup_result, fields[i]))
 			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
 	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
-	if (strcmp(setup_status(run), "ok") == 0)
+	if (strcmp(setup_result_status(run), "ok") == 0)
 		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
 	return result;
 }
 
 static int setup_report_failure(struct run *run, const struct setup *setup)
 {
-	const char *status = setup_status(run);
+	const char *status = setup_result_status(run);
 	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than the exit status does */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
@@ -184,24 +185,24 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_error("run", "%s", message);
-	result = setup_whole_result(run, setup, exit_code, message);
-	if (run->options.json && run_put_result(run, result) != CLI_OK)
+	result = setup_make_failed_result(run, setup, exit_code, message);
+	if (run->options.json && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
-	run_put_status(run, result);
+	run_write_end_status(run, result);
 	return exit_code;
 }
 
 /* Loads the program's policy again, for files that the setup made. What @interpreter stands for does not change. */
-static int setup_reload(struct run *run)
+static int setup_reload_policy(struct run *run)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = run_load_policy(run, run->options.policy.cli.phase, &policy);
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_adopt(&run->program.read, policy) < 0)
-		return run_refuse(run, "policy_changed",
-				  "the policy's secrets have changed since they were read; try again");
+	if (setup_adopt_secrets(&run->program.read, policy) < 0)
+		return run_report_refusal(run, "policy_changed",
+					  "the policy's secrets have changed since they were read; try again");
 	policy_free(run->program.policy);
 	run->program.policy = steal_pointer(&policy);
 	return 0;
@@ -211,7 +212,7 @@ static int setup_reload(struct run *run)
  * Reads what both phases need from the host: before the setup, which could change what is read, and only once, because
  * a secret's file descriptor can be read only once. Both phases have the same secrets.
  */
-static int setup_read_ahead(struct run *run)
+static int setup_read_host_ahead(struct run *run)
 {
 	struct policy_error error = {""};
 	bool network = policy_net_enabled(run->program.policy);
@@ -223,14 +224,14 @@ static int setup_read_ahead(struct run *run)
 	if (r == 0)
 		r = egress_read(run->setup.policy, !network, &run->setup.read, &error);
 	if (r < 0)
-		return run_refuse(run, "setup_failed", "%s", error.text);
+		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
 		run->program.read.secrets = steal_pointer(&run->setup.read.secrets);
 	return 0;
 }
 
 /* Forks the setup's process. 0 or -errno. */
-static int setup_start(struct run *run, struct setup *setup)
+static int setup_fork_child(struct run *run, struct setup *setup)
 {
 	pid_t waiting = getpid();
 
@@ -245,17 +246,17 @@ static int setup_start(struct run *run, struct setup *setup)
 		return setup->pid < 0 ? -errno : 0;
 	if (setup->dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
-	setup_main(run, waiting, &setup->mask);
+	setup_run_child(run, waiting, &setup->mask);
 }
 
 /* Waits for the setup's end, and prepares the program or reports why it is not run. 0, or the exit status. */
-static int setup_finish(struct run *run, struct setup *setup)
+static int setup_await_result(struct run *run, struct setup *setup)
 {
-	setup_wait(setup);
+	setup_wait_for_child(setup);
 	if (lseek(run->result_fd, 0, SEEK_SET) == 0)
 		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
 	close_fd(&run->result_fd);
-	return setup_succeeded(run, setup) ? setup_reload(run) : setup_report_failure(run, setup);
+	return setup_succeeded(run, setup) ? setup_reload_policy(run) : setup_report_failure(run, setup);
 }
 
 bool run_setup(struct run *run, int *ret_exit)
@@ -263,15 +264,15 @@ bool run_setup(struct run *run, int *ret_exit)
 	struct setup setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;
 
-	*ret_exit = run_start_status(run);
+	*ret_exit = run_write_start_status(run);
 	if (*ret_exit == 0)
-		*ret_exit = setup_read_ahead(run);
+		*ret_exit = setup_read_host_ahead(run);
 	if (*ret_exit != 0)
 		return false;
 	setup_block_signals(&setup);
-	error = setup_start(run, &setup);
-	*ret_exit = error < 0 ? run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
-			      : setup_finish(run, &setup);
+	error = setup_fork_child(run, &setup);
+	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
+			      : setup_await_result(run, &setup);
 	if (setup.dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
 	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);

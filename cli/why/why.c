@@ -91,7 +91,7 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: decided by its host path */
 }
 
-static int why_answer(const struct policy *policy, struct question *question)
+static int why_answer_path(const struct policy *policy, struct question *question)
 {
 	bool lexical;
 	int len;
@@ -113,7 +113,7 @@ static int why_answer(const struct policy *policy, struct question *question)
 	return 0;
 }
 
-static const char *why_or_none(const char *text)
+static const char *why_text_or_none(const char *text)
 {
 	return text && *text ? text : "none";
 }
@@ -137,15 +137,15 @@ static int why_print_text(const struct question *question)
 	buf_printf(&text, "  reason    %s\n", decision->reason);
 	if (decision->error)
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
-	buf_printf(&text, "  mount     %s\n", why_or_none(question->mount ? question->mount->virt : NULL));
-	buf_printf(&text, "  host      %s\n", why_or_none(question->host));
+	buf_printf(&text, "  mount     %s\n", why_text_or_none(question->mount ? question->mount->virt : NULL));
+	buf_printf(&text, "  host      %s\n", why_text_or_none(question->host));
 	if (question->suggest)
 		buf_printf(&text, "  to allow  %s\n", question->suggest);
 	return cli_print_buf("why", &text);
 }
 
 /* A JSON string; null for no text and for bytes that are not UTF-8. */
-static json_t *why_string(const char *text)
+static json_t *why_json_string(const char *text)
 {
 	json_t *value = text && *text ? json_string(text) : NULL;
 
@@ -157,11 +157,12 @@ static int why_print_json(const struct question *question)
 	const struct policy_decision *decision = &question->decision;
 	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "verdict",
 				   verdict_name(decision->verdict), "op", why_want_name(question->want), "path",
-				   why_string(question->asked), "resolved", why_string(question->resolved), "rule",
-				   why_string(decision->rule), "reason", decision->reason, "errno",
-				   why_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
-				   why_string(question->mount ? question->mount->virt : NULL), "host",
-				   why_string(question->host), "suggest", why_string(question->suggest));
+				   why_json_string(question->asked), "resolved", why_json_string(question->resolved),
+				   "rule",
+				   why_json_string(decision->rule), "reason", decision->reason, "errno",
+				   why_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
+				   why_json_string(question->mount ? question->mount->virt : NULL), "host",
+				   why_json_string(question->host), "suggest", why_json_string(question->suggest));
 
 	return cli_print_json("why", object);
 }
@@ -207,7 +208,7 @@ int cli_why(int argc, char **argv)
 		return CLI_ERROR;
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
 		return why_net(policy, question.text, question.kind == WHY_URL, question.json);
-	if (why_answer(policy, &question) < 0)
+	if (why_answer_path(policy, &question) < 0)
 		return CLI_ERROR;
 	exit_code = question.json ? why_print_json(&question) : why_print_text(&question);
 	free(question.suggest);
