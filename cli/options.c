@@ -13,8 +13,6 @@
 
 #include "base/banned.h"
 
-/* ---- lists ---- */
-
 int cli_list_take(struct cli_list *list, char *text)
 {
 	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
@@ -49,8 +47,6 @@ void cli_policy_options_done(struct cli_policy_options *options)
 	free(options->workdir);
 	*options = (struct cli_policy_options){0};
 }
-
-/* ---- one option ---- */
 
 /*
  * Whether the text without ".." leads to the same file as the value does. The links on the way are judged later, when

@@ -152,8 +152,6 @@ int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
 	return status;
 }
 
-/* ---- setters ---- */
-
 int cli_set_flag(const struct cli_given *given, void *field)
 {
 	(void)given;

@@ -122,8 +122,6 @@ bool doctor_can_run(const struct doctor *doctor)
 	return true;
 }
 
-/* ---- the layers that a run would have ---- */
-
 enum probe doctor_probe_of(enum layer layer)
 {
 	static const enum probe probes[LAYER_MAX] = {

@@ -86,8 +86,6 @@ void probe_beneath(struct doctor *doctor)
 			    "opens beneath a directory and refuses to leave it");
 }
 
-/* ---- /proc ---- */
-
 /* The options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
 static int probe_mount_options(const char *point, char *out, size_t size)
 {
@@ -126,8 +124,6 @@ void probe_proc(struct doctor *doctor)
 	else
 		finding_set(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
-
-/* ---- scratch space ---- */
 
 struct filesystem {
 	long type;

@@ -46,8 +46,6 @@ static int doctor_parse(int argc, char **argv, bool *ret_json)
 	return cli_parse(argc, argv, &syntax);
 }
 
-/* ---- the diagnosis ---- */
-
 static int doctor_diagnose(struct diagnosis *diagnosis)
 {
 	struct doctor *doctor = doctor_examine();
@@ -87,8 +85,6 @@ static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 	       : diagnosis->run.tried ? diagnosis->run.message
 				      : "what every run needs is missing";
 }
-
-/* ---- as text ---- */
 
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
 {
@@ -160,8 +156,6 @@ static int doctor_print_text(const struct diagnosis *diagnosis)
 	doctor_write_advice(diagnosis, &text);
 	return cli_print_buf("doctor", &text);
 }
-
-/* ---- as JSON ---- */
 
 static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
 {

@@ -40,8 +40,6 @@ static int command_no_memory(const struct command *command)
 	return places_refuse(command->why, "cannot be judged: %s", strerror(ENOMEM));
 }
 
-/* ---- one word ---- */
-
 static int command_judge_word(const struct command *command, const char *word);
 
 /* Judges each word of a script's first line, because env(1) can use any of them. */
@@ -122,8 +120,6 @@ static int command_judge_word(const struct command *command, const char *word)
 		ret = command_judge_pattern(command, path);
 	return ret < 0 || strchr(word, '/') ? ret : command_judge_in_path(command, word);
 }
-
-/* ---- the words of a command ---- */
 
 /* Replaces "$NAME" and "${NAME}" by the environment's value. Owned; NULL: no memory. */
 static char *command_expand_variables(const char *command)

@@ -170,19 +170,14 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 
 /* ---- account:passwd and account:group ---- */
 
-/* False for names that would break the lines or fields of passwd(5). */
-static bool host_is_plain_name(const char *name)
-{
-	return *name && !strpbrk(name, ":\n");
-}
-
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
 static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break the fields of passwd(5) */
 
 	if (!host->login)
-		host->login = arena_dup(&host->arena, user && host_is_plain_name(user->name) ? user->name : "user");
+		host->login = arena_dup(&host->arena, plain ? user->name : "user");
 	return host->login;
 }
 

@@ -38,8 +38,6 @@ static bool places_link_gains_nothing(const struct places *places, const char *l
 	places_path_is_in_workdir(places, host);
 }
 
-/* ---- one path ---- */
-
 /* The canonical path of the part that exists, followed by the part that does not. NULL: no memory, or too long. */
 static char *places_resolve_path(const struct places *places, const char *path)
 {

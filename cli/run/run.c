@@ -56,8 +56,6 @@ static void run_done(struct run *run)
 	run_options_done(&run->options);
 }
 
-/* ---- file descriptors that callgate was started with ---- */
-
 /* The next file opened would get the number of a standard descriptor that is closed. */
 static int run_check_stdio(struct run *run)
 {
@@ -105,8 +103,6 @@ static void run_close_inherited(const struct run *run)
 			(void)close(fd);
 	}
 }
-
-/* ---- the verb ---- */
 
 static int run_prepare_and_watch(struct run *run)
 {

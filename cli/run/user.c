@@ -46,14 +46,6 @@ static int user_find_group(const char *name, gid_t *ret_gid)
 	return error == -ENOENT ? account_group_named(name, ret_gid) : error;
 }
 
-/* Tries it: root in a container may lack the capabilities. */
-static bool user_can_become(const struct privs_user *user)
-{
-	struct privs_before before;
-
-	return privs_borrow(user, &before) == 0 && privs_return(&before) == 0;
-}
-
 /* A longer text is cut. */
 #define user_fail(ret_error, ...) ((void)snprintf((ret_error)->text, sizeof((ret_error)->text), __VA_ARGS__), -EINVAL)
 
@@ -61,6 +53,7 @@ int run_user_find(const char *option, const char *text, struct privs_user *ret_u
 {
 	_cleanup_free_ char *name = strdup(text);
 	struct privs_user user = {.set = true};
+	struct privs_before before;
 	char *colon = name ? strchr(name, ':') : NULL;
 	int error;
 
@@ -77,7 +70,8 @@ int run_user_find(const char *option, const char *text, struct privs_user *ret_u
 		return user_fail(ret_error, "%s %s: %s; write a number or a name of group(5)", option, text,
 			    error == -ERANGE ? "no group has that number" : "no such group");
 	user.set = user.uid != geteuid() || user.gid != getegid();
-	if (user.set && !user_can_become(&user))
+	/* Tries it: root in a container may lack the capabilities. */
+	if (user.set && (privs_borrow(&user, &before) < 0 || privs_return(&before) < 0))
 		return user_fail(ret_error,
 			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
 			    "leave it out to run as yourself",

@@ -18,8 +18,6 @@
 
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
-/* ---- reporting ---- */
-
 int run_print_result(const struct run *run, json_t *result)
 {
 	_cleanup_free_ char *text = NULL;
@@ -69,8 +67,6 @@ int run_refuse_no_memory(struct run *run)
 {
 	return run_report_refusal(run, "out_of_memory", "out of memory");
 }
-
-/* ---- after the run ---- */
 
 static void watch_keep_artifacts(struct run *run, json_t *result)
 {
@@ -160,8 +156,6 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	run_write_end_status(run, result);
 	return exit_code;
 }
-
-/* ---- the run ---- */
 
 /* What --json keeps in memory is always bounded. Output that is passed through is bounded where a limit was set. */
 static uint64_t watch_capture_limit(const struct run *run, uint64_t limit)
