@@ -137,12 +137,9 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 
 	if (layers_parse(given->value, &named, bad, sizeof(bad)) < 0) {
 		nearest = layer_nearest(bad);
-		if (nearest)
-			cli_error(given->verb, "%s: there is no layer \"%s\"; did you mean \"%s\"?", given->option, bad,
-				  nearest);
-		else
-			cli_error(given->verb, "%s: there is no layer \"%s\"; callgate doctor lists them",
-				  given->option, bad);
+		cli_error(given->verb, "%s: there is no layer \"%s\"; %s%s%s", given->option, bad,
+			  nearest ? "did you mean \"" : "callgate doctor lists them", nearest ? nearest : "",
+			  nearest ? "\"?" : "");
 		return -EINVAL;
 	}
 	if (named & ~given->which)

@@ -28,7 +28,6 @@ static int prepare_scratch_directory(struct run *run)
 	made = run->scratch_dirs_pending ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
-	run->scratch_ready = true;
 	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
 						   : cli_format("%s/work", run->scratch.path);
 	return run->workdir ? 0 : run_refuse_no_memory(run);

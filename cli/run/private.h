@@ -32,7 +32,6 @@ struct run {
 	struct cli_host host;
 	struct scratch scratch;
 	bool scratch_dirs_pending; /* see struct keeper_options */
-	bool scratch_ready;
 	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
 	struct run_part program;
 	struct run_part setup;       /* of --setup; its secrets are in the program's part */

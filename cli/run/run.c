@@ -16,7 +16,7 @@
 
 static void run_remove_scratch(struct run *run)
 {
-	_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL; /* removing frees it */
+	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */
 	int error;
 
 	/* As its owner, also when the run never began, because the owner may still change what is in it. */
@@ -39,7 +39,7 @@ void run_part_done(struct run_part *part)
 
 static void run_done(struct run *run)
 {
-	if (run->scratch_ready)
+	if (run->scratch.path)
 		run_remove_scratch(run);
 	custodian_stop(&run->custodian);
 	if (!ending_is_tidy)

@@ -54,7 +54,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	result = result_error(run->scratch_ready ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	result = result_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* the exit status is an error already */
