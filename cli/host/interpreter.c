@@ -22,15 +22,9 @@ struct family {
 	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
 };
 
-static const char *const python_parts[] = {"bin/python",
-					   "bin/python3",
-					   "bin/python%s",
-					   "lib/python3",
-					   "lib/python%s",
-					   "share/python3",
-					   "/etc/python%s",
-					   "/usr/local/lib/python%s",
-					   NULL};
+static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",
+					   "lib/python3",    "lib/python%s",  "share/python3",
+					   "/etc/python%s",  "/usr/local/lib/python%s", NULL};
 static const char *const node_parts[] = {"bin/node",     "bin/nodejs",         "bin/npm",
 					 "bin/npx",      "lib/node_modules",   "lib/nodejs",
 					 "share/nodejs", "share/node_modules", NULL};
