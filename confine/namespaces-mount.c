@@ -1,11 +1,8 @@
 /* The supervisor's side: in the new namespaces, still with the capabilities for mounting. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mounts.h"

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "confine/cgroup-private.h"
 #include "confine/privs.h"
 #include "confine/selffilter.h"

@@ -1,6 +1,5 @@
 #include "keeper/scratch.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

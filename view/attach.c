@@ -512,9 +512,7 @@ bool view_is_root(const struct view *view)
 
 /* ---- what the kernel shows, compared with the view ---- */
 
-/*
- * A process outside of the run can uncover a covered name, by replacing the object that something empty is mounted on.
- */
+/* A process outside of the run can uncover a covered name, by replacing the object that is the mount point. */
 static bool attach_has_covered(const struct view *view)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)

@@ -133,9 +133,7 @@ struct node *view_node(const struct view *view, const char *virt, size_t len, ui
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
 /* The target of a link of the view itself (a policy's link, /proc/self, /proc/thread-self), or NULL. */
 const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
-/*
- * Sets mount and rest of a place by its virt: the mount with the longest path wins. 0, or -ENOTDIR below a single file.
- */
+/* Sets mount and rest of a place by its virt. The mount with the longest path wins. 0; -ENOTDIR below a single file. */
 int view_place(const struct view *view, struct place *place);
 /* True at or below a covered name: nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);

@@ -62,9 +62,7 @@ struct place {
 	char virt[PATH_MAX];
 };
 
-/*
- * To be called for a copy of `from` made by assignment: a rest that points into from->virt then points into copy->virt.
- */
+/* To be called for a copy made by assignment: a rest that points into from->virt then points into copy->virt. */
 void place_copied(struct place *copy, const struct place *from);
 
 enum view_flag {

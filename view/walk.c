@@ -137,9 +137,7 @@ static int walk_follow(struct walk *walk, int fd, const char *path)
 	return r < 0 ? r : walk_enter_link(walk, target);
 }
 
-/*
- * Looks at the object at the last component of place. 0: go on; 1: the walk ends at an object without a name; -errno.
- */
+/* Looks at the object at the end of the path so far. 0: go on; 1: it has no name, and the walk ends; -errno. */
 static int walk_look(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
