@@ -22,8 +22,8 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	json_t *report;
 	size_t len;
 
-	if (lseek(keeper->child.report_fd, 0, SEEK_SET) < 0 ||
-	    io_read_fd(keeper->child.report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
+	if (lseek(keeper->report_fd, 0, SEEK_SET) < 0 ||
+	    io_read_fd(keeper->report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
 		return NULL;
 	report = json_loadb(text, len, 0, NULL);
 	if (!json_is_object(report)) {
