@@ -67,7 +67,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 
 	memcpy(keep, own, sizeof(own));
 	descriptors_detach_stdio(true);
-	/* This closes the keeper's end of control_fd, too: else the supervisor would not see EOF when the keeper dies. */
+	/* Closes the keeper's end of control_fd, too: else the supervisor would not see EOF when the keeper dies. */
 	descriptors_keep_only(keep, count + cgroup_fds(keeper->cgroup, keep + count));
 	ending(process_main(&process)); /* stdio was flushed before the fork */
 }
