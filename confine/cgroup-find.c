@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mounts.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
@@ -23,51 +24,8 @@ static bool cgroup_is_listed(const char *list, const char *word)
 	return false;
 }
 
-/* Decodes in place: mountinfo has blanks, newlines and backslashes as \ and three octal digits. */
-static void cgroup_unescape(char *text)
-{
-	char *out = text;
-
-	for (const char *at = text; *at; at++) {
-		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' &&
-		    at[3] <= '7') {
-			*out++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 3;
-		} else {
-			*out++ = *at;
-		}
-	}
-	*out = '\0';
-}
-
-/* A line of mountinfo. root: the directory of the hierarchy that is mounted. */
-struct mount {
-	char *root, *point, *type, *options;
-};
-
-/* Splits the line in place. */
-static bool cgroup_parse_mount(char *line, struct mount *ret_mount)
-{
-	char *field[6] = {0}, *save = NULL, *rest = strstr(line, " - ");
-
-	if (!rest)
-		return false;
-	*rest = '\0';
-	for (size_t i = 0; i < 6; i++)
-		field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
-	if (!field[4])
-		return false;
-	*ret_mount = (struct mount){.root = field[3], .point = field[4]};
-	ret_mount->type = strtok_r(rest + 3, " ", &save);
-	(void)strtok_r(NULL, " ", &save); /* the source */
-	ret_mount->options = strtok_r(NULL, " ", &save);
-	cgroup_unescape(ret_mount->root);
-	cgroup_unescape(ret_mount->point);
-	return ret_mount->type && ret_mount->options;
-}
-
 /* The path of a group in a mount. False: it is not below the mount's root. */
-static bool cgroup_locate(const struct mount *mount, const char *group, char *out)
+static bool cgroup_locate(const struct mounts_line *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
@@ -100,7 +58,7 @@ static char *cgroup_own_group(const char *self, const char *controller)
 	return NULL;
 }
 
-static void cgroup_add_mount(const struct mount *mount, const char *self, struct cgroup_places *places)
+static void cgroup_add_mount(const struct mounts_line *mount, const char *self, struct cgroup_places *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;
 
@@ -126,9 +84,9 @@ void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *
 
 	memset(ret_places, 0, sizeof(*ret_places));
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-		struct mount mount;
+		struct mounts_line mount;
 
-		if (cgroup_parse_mount(line, &mount) &&
+		if (mounts_parse(line, &mount) &&
 		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
 			cgroup_add_mount(&mount, self, ret_places);
 	}

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mounts.h"
 #include "base/path.h"
 #include "view/private.h"
 
@@ -170,37 +171,6 @@ static int covered_add(struct view *view, const char *host)
 	return 0;
 }
 
-/* Replaces the octal escapes of proc_pid_mountinfo(5). */
-static void covered_unescape(char *text)
-{
-	char *out = text;
-	unsigned byte;
-
-	for (; *text; text++) {
-		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
-			*out++ = (char)byte;
-			text += 3;
-		} else {
-			*out++ = *text;
-		}
-	}
-	*out = '\0';
-}
-
-/* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS": the mount point of a procfs, or NULL. */
-static char *covered_procfs(char *line)
-{
-	char *type = strstr(line, " - "), *save = NULL, *field = NULL;
-
-	if (!type || strncmp(type, " - proc ", 8) != 0)
-		return NULL;
-	for (unsigned i = 0; i < 5; i++)
-		field = strtok_r(i == 0 ? line : NULL, " ", &save);
-	if (field)
-		covered_unescape(field);
-	return field;
-}
-
 int view_add_covered(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -211,10 +181,10 @@ int view_add_covered(struct view *view, const char *scratch_base)
 	if (!mounts)
 		return -errno;
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
-		const char *point = covered_procfs(line);
+		struct mounts_line mount;
 
-		if (point && !path_below(point, "/proc"))
-			r = covered_add(view, point);
+		if (mounts_parse(line, &mount) && strcmp(mount.type, "proc") == 0 && !path_below(mount.point, "/proc"))
+			r = covered_add(view, mount.point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;
 }
