@@ -2,11 +2,19 @@
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
+#include <linux/openat2.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Writes all of it, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_full(int fd, const void *bytes, size_t len);
+
+/* openat2(2): follow no symbolic links and stay below the directory. */
+#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 /*
  * Opens a canonical path (no symbolic link in any part of it). -ELOOP: one was put there since it was

@@ -58,7 +58,8 @@ static bool output_is_chosen(const struct output_options *options, const char *r
 /* 1: stored, 0: not a file to store, or -errno. */
 static int output_keep_one(const struct output_options *options, int workdir_fd, const char *rest)
 {
-	_cleanup_close_ int from = store_open_beneath(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int from =
+		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_STRICT);
 	struct stat st;
 	int error;
 

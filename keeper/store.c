@@ -2,26 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 
 #include "base/banned.h"
-
-int store_open_beneath(int dirfd, const char *path, int flags)
-{
-	const struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
-				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
 
 /*
  * Makes and opens the directory of the last component of `path`, which is cut in place, one component at a time and
@@ -38,7 +27,7 @@ static int store_make_parents(int dirfd, char *path)
 		*slash = '\0';
 		if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
 			return -errno;
-		next = store_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
+		next = openat2_call(dir, name, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
 		if (next < 0)
 			return next;
 		(void)close(dir);

@@ -4,9 +4,6 @@
 
 #include <sys/stat.h>
 
-/* Opens a path below dirfd without following symbolic links (openat2(2)). A CLOEXEC descriptor or -errno. */
-int store_open_beneath(int dirfd, const char *path, int flags);
-
 /*
  * Copies an open file to the path `rest` below the directory, with its permissions and times, and makes the directories
  * above it. No symbolic link is followed. The copy is made under another name and renamed, so that a reader of the

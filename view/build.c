@@ -157,8 +157,7 @@ static int build_hold_dir(const struct build *build, const char *host, const cha
 		return 0;
 	if (virt) {
 		build_dir_of(virt, dir);
-		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
-				  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
 	}

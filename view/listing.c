@@ -129,11 +129,10 @@ int view_refresh(const struct place *place)
 	if (r < 0)
 		return r;
 	fd = openat2_call(view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
-			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+			  RESOLVE_STRICT);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);

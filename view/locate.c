@@ -3,12 +3,9 @@
  * and the links of the view. Only openat2_call and closing make system calls; proc_is_* and policy_* are pure, too.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -18,26 +15,6 @@
 #include "base/banned.h"
 
 /* ---- mounts ---- */
-
-/*
- * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
- * (openat2(2)): a link of the host's may have one.
- */
-#define OPENAT2_TRIES 128
-
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
-{
-	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
-	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
-	struct open_how how = {
-		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
-	int fd, tries = 0;
-
-	do
-		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
-	return fd < 0 ? -errno : fd;
-}
 
 struct held *view_held(const struct view *view, const char *name)
 {

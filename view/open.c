@@ -172,8 +172,7 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 		return true;
 	if (!view->attached || !view_has_standin(&place))
 		return false;
-	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0, RESOLVE_STRICT);
 	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
 }
 

@@ -2,17 +2,14 @@
 #ifndef CALLGATE_VIEW_PRIVATE_H
 #define CALLGATE_VIEW_PRIVATE_H
 
-#include <linux/openat2.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "view/view.h"
 
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
-
-/* openat2(2): follow no symbolic links and stay below the directory. */
-#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* Names in the tmpfs of view_attach. The first becomes the program's root, from which the others cannot be reached. */
 #define VIEW_ROOT_NAME ".callgate-root"
@@ -141,9 +138,6 @@ bool view_is_covered(const struct place *place);
 bool view_in_host_tree(const struct view *view, const char *virt);
 
 /* ---- locate.c: mounts ---- */
-
-/* openat2(2) with O_CLOEXEC. A descriptor or -errno. */
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 /* Adds a mount at virt, unless there is one; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,

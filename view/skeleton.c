@@ -208,7 +208,7 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return 0;
 	}
 	memcpy(path, virt, len + 1);
-	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (fd >= 0)
 		(void)close(fd);
 	skeleton_note(view, virt, true);
