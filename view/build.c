@@ -443,19 +443,6 @@ static int build_all(struct build *build, const struct policy *policy)
 
 /* ---- the life of a view ---- */
 
-/* Directories are made under this umask. Returns the one to be set again. */
-static mode_t build_begin(struct view *view)
-{
-	view->building = true;
-	return umask(022);
-}
-
-static void build_end(struct view *view, mode_t old)
-{
-	view->building = false;
-	(void)umask(old);
-}
-
 int view_set_terminal(struct view *view, int terminal_fd)
 {
 	struct policy_error unused;
@@ -470,9 +457,9 @@ int view_set_terminal(struct view *view, int terminal_fd)
 	/* A terminal of another devpts instance has no name here: only ttyname(3) notices. */
 	if (strncmp(name, "/dev/pts/", 9) != 0)
 		return 0;
-	old = build_begin(view);
+	old = umask(022);
 	r = build_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
-	build_end(view, old);
+	(void)umask(old);
 	return r;
 }
 
@@ -491,9 +478,9 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	}
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
-	old = build_begin(view);
+	old = umask(022);
 	r = build_all(&build, policy);
-	build_end(view, old);
+	(void)umask(old);
 	if (r < 0) {
 		view_free(view);
 		return r;

@@ -54,7 +54,6 @@ struct view {
 	int standin_fd;           /* directory of the stand-in directories; before view_attach the skeleton */
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
-	bool building;            /* the umask is 022: no function needs to set it */
 	bool attached;            /* the kernel resolves virtual paths: see view_attach */
 	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */

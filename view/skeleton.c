@@ -21,7 +21,6 @@
 #include "base/banned.h"
 
 #define SHOWN_BUCKETS 256u
-#define HOST_FDS_MAX 16u
 #define HOST_ANSWERS 64u
 #define HOST_ANSWER_BYTES 232u /* answers about longer names are not kept */
 #define HOST_ANSWER_NS 10000000u
@@ -29,7 +28,6 @@
 struct shown_name {
 	struct shown_name *next;
 	bool directory;
-	int host_fd; /* the host's directory of this name, O_PATH; -1: not opened so far */
 	size_t len;
 	char virt[];
 };
@@ -45,7 +43,6 @@ struct host_answer {
 struct shown {
 	struct shown_name *bucket[SHOWN_BUCKETS];
 	struct host_answer *answer[HOST_ANSWERS]; /* allocated at first use: most runs need few */
-	unsigned host_fds;
 	bool lost; /* memory ran out: the names are not complete */
 };
 
@@ -67,7 +64,6 @@ static void shown_add(struct shown *shown, const char *virt, size_t len, uint32_
 			shown->lost = true;
 			return;
 		}
-		name->host_fd = -1;
 		name->len = len;
 		memcpy(name->virt, virt, len);
 		name->next = shown->bucket[hash % SHOWN_BUCKETS];
@@ -88,7 +84,6 @@ void view_shown_free(struct shown *shown)
 			struct shown_name *name = shown->bucket[i];
 
 			shown->bucket[i] = name->next;
-			cleanup_close(&name->host_fd);
 			free(name);
 		}
 	}
@@ -174,49 +169,36 @@ static int skeleton_make_new(const struct view *view, char *path)
 	}
 }
 
-/* While the program runs this thread has the umask of the task for which it last created a file. */
-static mode_t skeleton_umask(const struct view *view)
+/* Makes the directory, unless it is there. virt is not "/". */
+static int skeleton_make_missing(const struct view *view, const char *virt, char path[PATH_MAX])
 {
-	return view->building ? 022 : umask(022);
-}
+	_cleanup_close_ int fd = -1;
 
-static void skeleton_umask_back(const struct view *view, mode_t program)
-{
-	if (!view->building)
-		(void)umask(program);
+	memcpy(path, virt, strlen(virt) + 1);
+	if (!view->run_root && skeleton_make_new(view, path) == 0)
+		return 0;
+	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	if (fd >= 0)
+		return 0;
+	memcpy(path, virt, strlen(virt) + 1);
+	return skeleton_make(view, path);
 }
 
 int view_skeleton_mkdir(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	size_t len = strlen(virt);
-	mode_t program;
-	int fd, r;
+	mode_t old;
+	int r;
 
 	if (len >= sizeof(path))
 		return -ENAMETOOLONG;
-	if (len <= 1)
+	if (len <= 1 || (!view->run_root && view_skeleton_has_dir(view, virt, len)))
 		return 0;
-	if (!view->run_root && view_skeleton_has_dir(view, virt, len))
-		return 0;
-	memcpy(path, virt, len + 1);
-	program = skeleton_umask(view);
-	r = view->run_root ? -EEXIST : skeleton_make_new(view, path);
-	skeleton_umask_back(view, program);
-	if (r == 0) {
-		skeleton_note(view, virt, true);
-		return 0;
-	}
-	memcpy(path, virt, len + 1);
-	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
-	if (fd >= 0)
-		(void)close(fd);
+	old = umask(022); /* while the program runs: of the task for which this thread last created a file */
+	r = skeleton_make_missing(view, virt, path);
+	(void)umask(old);
 	skeleton_note(view, virt, true);
-	if (fd >= 0)
-		return 0;
-	program = skeleton_umask(view);
-	r = skeleton_make(view, path);
-	skeleton_umask_back(view, program);
 	return r;
 }
 
@@ -308,45 +290,32 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 
 /* ---- names that do not exist ---- */
 
-/* The deepest directory of the skeleton on the way, or NULL. *ret_next: offset of the first component that it lacks. */
-static struct shown_name *shown_deepest(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
+/* The offset of the first component that the skeleton lacks. 0: it has all of them, or one is no directory. */
+static size_t shown_find_lacking(const struct shown *shown, const char *virt, size_t len)
 {
 	struct view_prefix prefix = view_prefixes(virt, len);
-	struct shown_name *last = NULL;
 
 	while (view_longer(&prefix)) {
-		struct shown_name *name = shown_find(shown, virt, prefix.len, view_prefix_hash(&prefix));
+		const struct shown_name *name = shown_find(shown, virt, prefix.len, view_prefix_hash(&prefix));
 
-		if (!name) {
-			*ret_next = prefix.start;
-			return last;
-		}
+		if (!name)
+			return prefix.start;
 		if (!name->directory)
-			return NULL;
-		last = name;
+			return 0;
 	}
-	return NULL;
+	return 0;
 }
 
 bool view_is_absent(const struct place *place)
 {
 	const struct shown *shown = place->mount->view->shown;
-	size_t next = 0;
+	size_t lacking;
 
-	if (!(place->mount->flags & MOUNT_SKELETON) || !shown || shown->lost)
+	if (!(place->mount->flags & MOUNT_SKELETON) || shown->lost)
 		return false;
-	(void)shown_deepest(shown, place->virt, place->virt_len, &next);
+	lacking = shown_find_lacking(shown, place->virt, place->virt_len);
 	/* A longer component is ENAMETOOLONG. */
-	return next && strcspn(place->virt + next, "/") <= NAME_MAX;
-}
-
-static int host_open(const struct view *view, struct shown_name *name)
-{
-	if (name->host_fd < 0 && view->shown->host_fds < HOST_FDS_MAX) {
-		name->host_fd = openat2_call(view->host_root_fd, name->virt, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT);
-		view->shown->host_fds += name->host_fd >= 0;
-	}
-	return name->host_fd;
+	return lacking && strcspn(place->virt + lacking, "/") <= NAME_MAX;
 }
 
 int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
@@ -362,31 +331,11 @@ int view_host_stat(const struct view *view, const char *path, int flags, struct 
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-/* Asks the host. */
-static bool host_lacks(const struct view *view, const char *virt, size_t len)
+static bool host_lacks(const struct view *view, const char *virt)
 {
-	struct shown_name *name = NULL;
-	char component[NAME_MAX + 1];
 	struct stat there;
-	size_t next = 0, end;
-	int fd = -1, r;
+	int r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 
-	if (view->host_root_fd >= 0 && view->shown && !view->shown->lost) {
-		name = shown_deepest(view->shown, virt, len, &next);
-		fd = name ? host_open(view, name) : next == 1 ? view->host_root_fd : -1;
-	}
-	/* One component in an open directory, which the host may have replaced since, as those of grants. */
-	end = next + (fd >= 0 ? strcspn(virt + next, "/") : 0);
-	if (fd >= 0 && end - next < sizeof(component)) {
-		memcpy(component, virt + next, end - next);
-		component[end - next] = '\0';
-		r = fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
-		if (r < 0 && errno == ENOENT)
-			return true;
-		if (r == 0 && end == len)
-			return false;
-	}
-	r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
@@ -396,15 +345,15 @@ bool view_is_absent_on_host(const struct view *view, const char *virt, size_t le
 	struct host_answer **slot, *answer;
 	uint64_t now;
 
-	if (!view->shown || len >= HOST_ANSWER_BYTES)
-		return host_lacks(view, virt, len);
+	if (len >= HOST_ANSWER_BYTES)
+		return host_lacks(view, virt);
 	slot = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
 	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
-		return host_lacks(view, virt, len);
+		return host_lacks(view, virt);
 	answer = *slot;
 	now = io_now_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
-		answer->absent = host_lacks(view, virt, len);
+		answer->absent = host_lacks(view, virt);
 		answer->until_ns = now + HOST_ANSWER_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);
