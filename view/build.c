@@ -504,7 +504,9 @@ void view_free(struct view *view)
 	}
 	view_mounts_free(view);
 	view_shown_free(view->shown);
-	view_start_names_free(view->bases);
+	for (unsigned i = 0; view->bases && i < VIEW_BASE_NAMES; i++)
+		free(view->bases->name[i].virt);
+	free(view->bases);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	cleanup_close(&view->standin_fd);
@@ -518,5 +520,5 @@ void view_set_run(struct view *view, pid_t root)
 {
 	view->run_root = root;
 	if (root && !view->bases)
-		view->bases = view_start_names_create(); /* without memory every name is looked up anew */
+		view->bases = calloc(1, sizeof(*view->bases)); /* without memory every name is looked up anew */
 }

@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
+#include "base/path.h"
 #include "policy/paths/glob.h"
 #include "view/private.h"
 
@@ -78,13 +78,6 @@ struct matches {
 	int fd[GLOB_FILES_MAX]; /* owned */
 };
 
-static bool match_path(const struct matches *matches, const char *rest, char virt[PATH_MAX])
-{
-	const char *dir = matches->literal[1] ? matches->literal : "";
-
-	return (size_t)snprintf(virt, PATH_MAX, "%s/%s", dir, rest) < PATH_MAX;
-}
-
 /* -E2BIG: there are too many matches, or the program can make more of them. */
 static int match_add(struct matches *matches, const char *virt)
 {
@@ -107,52 +100,50 @@ static int match_add(struct matches *matches, const char *virt)
 	return 0;
 }
 
-static int match_scan(struct matches *matches, const char *rest);
+static int match_scan(struct matches *matches, const char *dir);
 
 static int match_entry(struct matches *matches, const char *dir, const struct dirent *entry)
 {
-	char rest[PATH_MAX], virt[PATH_MAX];
+	char virt[PATH_MAX];
+	const char *rest;
 	int r = 0;
 
 	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 		return 0;
 	if (++matches->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
-	if ((size_t)snprintf(rest, sizeof(rest), "%s%s%s", dir, *dir ? "/" : "", entry->d_name) >= sizeof(rest) ||
-	    !match_path(matches, rest, virt))
+	if (view_join(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* too long for a path */
+	rest = path_rest(virt, matches->literal);
 	if (glob_match(matches->glob, rest, strlen(rest)))
 		r = match_add(matches, virt);
 	if (r == 0 && entry->d_type != DT_REG && entry->d_type != DT_LNK &&
 	    glob_may_match_below(matches->glob, rest, strlen(rest)))
-		r = match_scan(matches, rest);
+		r = match_scan(matches, virt);
 	return r;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the pattern has parts */
-static int match_scan(struct matches *matches, const char *rest)
+static int match_scan(struct matches *matches, const char *dir)
 {
-	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_closedir_ DIR *entries = NULL;
 	_cleanup_close_ int pin = -1, fd = -1;
 	const struct dirent *entry;
 	struct place place;
-	char virt[PATH_MAX];
 	int r = 0;
 
-	if (!(*rest ? match_path(matches, rest, virt)
-		    : (size_t)snprintf(virt, sizeof(virt), "%s", matches->literal) > 0) ||
-	    !execs_locate(matches->execs->view, virt, &place))
+	if (!execs_locate(matches->execs->view, dir, &place))
 		return 0;
 	pin = execs_open(&place);
 	fd = pin < 0 ? pin : openat(pin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* names that cannot be listed are refused by Landlock */
-	dir = fdopendir(fd);
-	if (!dir)
+	entries = fdopendir(fd);
+	if (!entries)
 		return -errno;
 	fd = -1;
-	while (r == 0 && (entry = readdir(dir)))
-		r = match_entry(matches, rest, entry);
+	while (r == 0 && (entry = readdir(entries)))
+		r = match_entry(matches, dir, entry);
 	return r;
 }
 
@@ -173,7 +164,7 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	if (glob_is_wide(exec->glob) ||
 	    policy_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
-	r = match_scan(&matches, "");
+	r = match_scan(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
 		r = execs->take(execs->ctx, matches.fd[i]);
 	for (size_t i = 0; i < matches.files; i++)

@@ -62,9 +62,9 @@ static int listing_by_pid(const void *a, const void *b)
 static bool listing_shows(const struct listing *listing, const char *name, mode_t type)
 {
 	char path[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s/%s", listing->place->virt_len > 1 ? listing->place->virt : "", name);
+	int len = view_join(listing->place->virt, name, path, sizeof(path));
 
-	if (len < 0 || (size_t)len >= sizeof(path))
+	if (len < 0)
 		return false;
 	if (policy_rights(listing->view->policy, path, (size_t)len) != 0)
 		return true;
@@ -116,6 +116,12 @@ static void listing_drop_stale(const struct listing *listing, int host_fd)
 	}
 }
 
+int view_standin_open(const struct place *place, int flags)
+{
+	return openat2_call(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
+			    RESOLVE_STRICT);
+}
+
 int view_refresh(const struct place *place)
 {
 	const struct view *view = place->mount->view;
@@ -128,8 +134,7 @@ int view_refresh(const struct place *place)
 
 	if (r < 0)
 		return r;
-	fd = openat2_call(view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
-			  RESOLVE_STRICT);
+	fd = view_standin_open(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
 	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);

@@ -158,9 +158,9 @@ static int covered_add(struct view *view, const char *host)
 
 		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
 			continue;
-		r = snprintf(place.virt, sizeof(place.virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest);
-		if (r < 0 || (size_t)r >= sizeof(place.virt))
-			return -ENAMETOOLONG;
+		r = view_join(mount->virt, rest, place.virt, sizeof(place.virt));
+		if (r < 0)
+			return r;
 		place.virt_len = (size_t)r;
 		if (view_place(view, &place) < 0 || place.mount != mount)
 			continue; /* another mount covers it: a redirected /tmp below a grant of "/" */

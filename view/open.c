@@ -17,7 +17,6 @@
 static int open_stand_in(const struct place *place, int flags)
 {
 	const struct view *view = place->mount->view;
-	const char *rest = place->virt_len > 1 ? place->virt + 1 : ".";
 	int r;
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
@@ -31,7 +30,7 @@ static int open_stand_in(const struct place *place, int flags)
 	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
 	if (r < 0)
 		return r;
-	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
+	return view_standin_open(place, flags);
 }
 
 /* Opens the terminal again, because open(2) makes a file description of its own. */
@@ -118,7 +117,7 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 
 /* ---- names of the host ---- */
 
-static int names_join(const char *virt, const char *rest, char *out, size_t cap)
+int view_join(const char *virt, const char *rest, char *out, size_t cap)
 {
 	bool root = virt[0] == '/' && virt[1] == '\0';
 	int len;
@@ -138,7 +137,7 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
 		rest = path_rest(host, view->skeleton_host);
 	if (rest)
-		return names_join("/", rest, out, cap);
+		return view_join("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 
@@ -149,10 +148,10 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
 		return -ENOENT;
-	return names_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
+	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
 }
 
-static bool names_same(const struct stat *one, const struct stat *other)
+static bool is_same_object(const struct stat *one, const struct stat *other)
 {
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -168,12 +167,12 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	/* No task: the name comes from the kernel, which has no "self" in it. */
 	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || view_stat(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
-	if (names_same(&found, expected))
+	if (is_same_object(&found, expected))
 		return true;
 	if (!view->attached || !view_has_standin(&place))
 		return false;
-	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0, RESOLVE_STRICT);
-	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
+	standin = view_standin_open(&place, O_PATH);
+	return standin >= 0 && fstat(standin, &found) == 0 && is_same_object(&found, expected);
 }
 
 int view_host_object(const struct place *place, int fd, bool parent)
@@ -191,7 +190,7 @@ int view_host_object(const struct place *place, int fd, bool parent)
 		slash[slash == path] = '\0';
 	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
 			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !names_same(&here, &there))
+	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !is_same_object(&here, &there))
 		return -EXDEV;
 	return steal_fd(&twin);
 }

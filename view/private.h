@@ -9,6 +9,7 @@
 
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
+#define VIEW_BASE_NAMES 64u
 #define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach. The first becomes the program's root, from which the others cannot be reached. */
@@ -35,8 +36,23 @@ static inline bool node_is_covered(const struct node *node)
 	return !node->mount && !node->link;
 }
 
-struct shown;      /* skeleton.c: its names */
-struct base_names; /* start.c: names of directories by inode */
+struct shown; /* skeleton.c: its names */
+
+/* The name of a directory, which has one name at a time in each mount. */
+struct base_name {
+	uint64_t mount, ino;
+	uint32_t major, minor;
+	uint64_t confirmed_ns;
+	unsigned changes;
+	size_t len;
+	char *virt; /* NULL: unused */
+};
+
+struct base_names {
+	unsigned changes; /* counts the calls that changed names */
+	bool refused;     /* pidfd_getfd(2) is not permitted: containers do that */
+	struct base_name name[VIEW_BASE_NAMES];
+};
 
 struct view {
 	const struct policy *policy;
@@ -161,6 +177,9 @@ void view_mounts_free(struct view *view);
 
 /* ---- open.c, walk.c ---- */
 
+/* Writes the path `rest` ("": none) below the canonical path. Returns the length or -ENAMETOOLONG. */
+int view_join(const char *virt, const char *rest, char *out, size_t cap);
+
 /*
  * The status of the object at a place, and (*ret_dirfd, *ret_path) by which more can be asked about it. *ret_fd (-1 at
  * first): the descriptor that was opened for this, owned by the caller. 0 or -errno.
@@ -169,11 +188,6 @@ int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, 
 
 /* Takes the next component off a path. 1; 0 at the end; -ENAMETOOLONG. *ret_last: only slashes follow. */
 int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
-
-/* ---- start.c ---- */
-
-struct base_names *view_start_names_create(void); /* NULL: no memory */
-void view_start_names_free(struct base_names *bases);
 
 /* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
 
@@ -194,6 +208,8 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes the stand-in directory of a place and brings its entries up to date. */
 int view_refresh(const struct place *place);
+/* Opens the stand-in directory of a place, which exists. A descriptor owned by the caller, or -errno. */
+int view_standin_open(const struct place *place, int flags);
 
 /* ---- building; each returns 0 or -errno ---- */
 

@@ -19,36 +19,7 @@
 
 #include "base/banned.h"
 
-#define BASE_NAMES 64u
 #define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
-
-/* The name of a directory, which has one name at a time in each mount. */
-struct base_name {
-	uint64_t mount, ino;
-	uint32_t major, minor;
-	uint64_t confirmed_ns;
-	unsigned changes;
-	size_t len;
-	char *virt; /* NULL: unused */
-};
-
-struct base_names {
-	unsigned changes; /* counts the calls that changed names */
-	bool refused;     /* pidfd_getfd(2) is not permitted: containers do that */
-	struct base_name name[BASE_NAMES];
-};
-
-struct base_names *view_start_names_create(void)
-{
-	return calloc(1, sizeof(struct base_names));
-}
-
-void view_start_names_free(struct base_names *bases)
-{
-	for (unsigned i = 0; bases && i < BASE_NAMES; i++)
-		free(bases->name[i].virt);
-	free(bases);
-}
 
 void view_names_change(const struct view *view)
 {
@@ -114,7 +85,7 @@ static struct base_name *base_slot(const struct view *view, const struct statx *
 
 	return view->bases && object->stx_mask & STATX_MNT_ID ? &view->bases->name[mixed >> 58] : NULL;
 }
-_Static_assert(BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
+_Static_assert(VIEW_BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
 
 static bool base_confirm(const struct view *view, const char *virt, const struct statx *object)
 {

@@ -107,17 +107,22 @@ static ssize_t task_read_proc(pid_t pid, const char *leaf, char *out, size_t cap
 	return len;
 }
 
-long tree_status(pid_t tid, const char *field, int base)
+/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
+static long status_get_number(const char *text, const char *field, int base)
 {
-	char text[4096], key[32];
+	char key[32];
 	const char *at;
 
-	/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
-	if (task_read_proc(tid, "status", text, sizeof(text)) <= 0)
-		return -ESRCH;
 	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
 	at = strstr(text, key);
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
+}
+
+long tree_status(pid_t tid, const char *field, int base)
+{
+	char text[4096];
+
+	return task_read_proc(tid, "status", text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
 }
 
 /*
@@ -144,33 +149,22 @@ static struct task **tree_bucket(struct tree *tree, pid_t tid)
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
 
-/* Its process and the parent, from /proc. */
-static int task_read_parents(struct task *task)
-{
-	char text[4096];
-	const char *tgid, *ppid;
-
-	if (task_read_proc(task->tid, "status", text, sizeof(text)) <= 0)
-		return -ESRCH;
-	tgid = strstr(text, "\nTgid:\t");
-	ppid = strstr(text, "\nPPid:\t");
-	if (!tgid || !ppid)
-		return -ESRCH;
-	task->tgid = (pid_t)strtol(tgid + 7, NULL, 10);
-	task->ppid = (pid_t)strtol(ppid + 7, NULL, 10);
-	return 0;
-}
-
-/* The same by PIDFD_GET_INFO (Linux 6.13). */
+/* Asks for the process and its parent: PIDFD_GET_INFO (Linux 6.13), or /proc. */
 static int task_ask_parents(struct task *task)
 {
 	struct pidinfo info = {.mask = PIDINFO_PID};
+	char text[4096];
 
-	if (task->pidfd < 0 || ioctl(task->pidfd, PIDFD_INFO_CALL, &info) < 0)
-		return task_read_parents(task);
-	task->tgid = (pid_t)info.tgid;
-	task->ppid = (pid_t)info.ppid;
-	return 0;
+	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_CALL, &info) >= 0) {
+		task->tgid = (pid_t)info.tgid;
+		task->ppid = (pid_t)info.ppid;
+		return 0;
+	}
+	if (task_read_proc(task->tid, "status", text, sizeof(text)) <= 0)
+		return -ESRCH;
+	task->tgid = (pid_t)status_get_number(text, "Tgid", 10);
+	task->ppid = (pid_t)status_get_number(text, "PPid", 10);
+	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
 /* Fills in all but the pidfd. 0, -ESRCH or -ENOMEM. */
