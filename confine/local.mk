@@ -19,8 +19,7 @@ libcallgate_confine_a_SOURCES += \
 	confine/layers.c \
 	confine/layers.h \
 	confine/namespaces-clone.c \
-	confine/namespaces-mount.c \
-	confine/namespaces-net.c \
+	confine/namespaces-inside.c \
 	confine/namespaces-note.c \
 	confine/namespaces-private.h \
 	confine/namespaces-unshare.c \

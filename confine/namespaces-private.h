@@ -36,14 +36,10 @@ __attribute__((format(printf, 4, 5))) void note_send_failure(int fd, enum note_k
 
 /*
  * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
- * written and namespaces->made and the layers are set. The network namespace is left to namespaces_begin_network()
+ * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare()
  * where nothing needs it earlier.
  */
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
-
-/* In the supervisor: makes the network namespace in a thread, and enters it. A failure is noted in the layer. */
-void namespaces_begin_network(struct namespaces *namespaces);
-void namespaces_enter_network(struct namespaces *namespaces);
 
 /* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
 bool namespaces_unshare(struct namespaces *namespaces);

@@ -202,40 +202,39 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	return true;
 }
 
-/* One by one, after unsharing all at once failed. */
-static void namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
+/* One by one, because one clone(2) of all has failed. Returns the first errno. */
+static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
+	int first = 0;
+
 	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++) {
 		if (!(wanted & LAYER_BIT(layer)))
 			continue;
-		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
+		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS))) {
 			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
-		else if (unshare(namespace_kinds[layer].flag) == 0)
+		} else if (unshare(namespace_kinds[layer].flag) == 0) {
 			namespaces_set_made(namespaces, LAYER_BIT(layer));
-		else
+		} else {
+			first = first ? first : errno;
 			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
+		}
 	}
+	return first;
 }
 
 bool namespaces_unshare(struct namespaces *namespaces)
 {
 	unsigned wanted = namespaces_wanted(namespaces);
-	unsigned others = wanted & ~LAYER_BIT(LAYER_USERNS);
 	int error;
 
 	namespaces->made = 0;
 	if (wanted & LAYER_BIT(LAYER_USERNS) && !namespaces_unshare_user(namespaces))
 		return false;
-	if (unshare((int)namespaces_flags(others)) < 0) {
-		error = errno;
-		namespaces_unshare_singly(namespaces, wanted);
-		if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
-			note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
-					  "refused by the system: %s", strerror(error));
-			return false;
-		}
-	} else {
-		namespaces_set_made(namespaces, others);
+	error = namespaces_unshare_singly(namespaces, wanted);
+	if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
+		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+				  "refused by the system: %s", strerror(error));
+		return false;
 	}
 	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
 		namespaces_raise_own(namespaces);

@@ -22,7 +22,7 @@ struct namespaces {
 	uint64_t tasks_most;   /* limit of tasks for uid 0, by pidmax.h; 0: another mechanism limits them */
 	bool tasks_bound;      /* in the supervisor: that limit is set */
 	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter() */
-	bool net_later;        /* a thread makes it: see namespaces-net.c */
+	bool net_later;        /* a thread makes it: see namespaces-inside.c */
 	pthread_t net_thread;
 	int net_fd, loopback; /* that thread's results, or -errno */
 	bool singly;          /* one clone(2) of all failed: make them one by one */

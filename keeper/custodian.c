@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "confine/cgroup-private.h"
 #include "confine/privs.h"
 #include "confine/selffilter.h"
@@ -83,13 +84,12 @@ struct removals {
 /* Takes parent_fd. Accepts the names of control groups only: the keeper runs as another user and is not trusted. */
 static int custodian_add_removal(struct removals *removals, int parent_fd, const char *name)
 {
-	if (parent_fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
-	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0) {
-		if (parent_fd >= 0)
-			(void)close(parent_fd);
+	_cleanup_close_ int fd = parent_fd;
+
+	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
+	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0)
 		return -EINVAL;
-	}
-	removals->item[removals->count].parent_fd = parent_fd;
+	removals->item[removals->count].parent_fd = steal_fd(&fd);
 	memcpy(removals->item[removals->count++].name, name, strlen(name) + 1);
 	return 0;
 }
@@ -101,15 +101,13 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 	int from;
 
 	while (custodian_receive(fd, text, sizeof(text), &from)) {
-		int32_t error;
+		int32_t error = -EINVAL;
 
-		if (text[0] == REQUEST_REMOVE) {
-			error = custodian_add_removal(&removals, from, text + 1);
-		} else {
-			error = text[0] == REQUEST_STORE ? custodian_store_fd(output_fd, from, text + 1) : -EINVAL;
-			if (from >= 0)
-				(void)close(from);
-		}
+		if (text[0] == REQUEST_REMOVE)
+			error = custodian_add_removal(&removals, steal_fd(&from), text + 1);
+		else if (text[0] == REQUEST_STORE)
+			error = custodian_store_fd(output_fd, from, text + 1);
+		cleanup_close(&from);
 		if (send(fd, &error, sizeof(error), MSG_NOSIGNAL) < 0)
 			break; /* the keeper died */
 	}
@@ -155,14 +153,11 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		custodian_begin(pair[1], output_fd, self_filter);
+	cleanup_close(&pair[1]);
 	if (pid < 0) {
-		int error = -errno;
-
-		(void)close(pair[0]);
-		(void)close(pair[1]);
-		return error;
+		cleanup_close(&pair[0]);
+		return -errno;
 	}
-	(void)close(pair[1]);
 	*ret_custodian = (struct custodian){.pid = (pid_t)pid, .fd = pair[0]};
 	return 0;
 }

@@ -68,7 +68,7 @@ static int output_keep_one(const struct output_options *options, int workdir_fd,
 		return from;
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if (options->custodian && options->custodian->pid > 0)
+	if (options->custodian->pid > 0)
 		error = custodian_store(options->custodian, from, rest);
 	else
 		error = store_file(options->directory_fd, from, &st, rest);

@@ -15,7 +15,7 @@ struct output_options {
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */
 	size_t glob_count;
-	const struct custodian *custodian; /* writes there when this process may not; NULL: this process may */
+	const struct custodian *custodian; /* writes there, where it runs (--user) */
 };
 
 /* Opens --output's directory (canonical), made when missing, but not its parent. fd, or -errno with a message. */
