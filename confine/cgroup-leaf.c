@@ -21,16 +21,17 @@
 #define LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
+	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
+		 [CGROUP_FD_MEMORY_USED] = "memory.usage_in_bytes",
+		 [CGROUP_FD_MEMORY_PEAK] = "memory.max_usage_in_bytes",
+		 [CGROUP_FD_MEMORY_EVENTS] = "memory.oom_control",
+		 [CGROUP_FD_PIDS_LIMIT] = "pids.max",
+		 [CGROUP_FD_PIDS_USED] = "pids.current",
+		 [CGROUP_FD_PIDS_PEAK] = "pids.peak",
+		 [CGROUP_FD_PIDS_EVENTS] = "pids.events",
+		 [CGROUP_FD_CPU] = "cpuacct.usage"},
 	.memory_limit = "memory.limit_in_bytes",
 	.memory_swap = "memory.memsw.limit_in_bytes",
-	.memory_used = "memory.usage_in_bytes",
-	.memory_peak = "memory.max_usage_in_bytes",
-	.memory_events = "memory.oom_control",
-	.pids_limit = "pids.max",
-	.pids_used = "pids.current",
-	.pids_peak = "pids.peak",
-	.pids_events = "pids.events",
-	.cpu = "cpuacct.usage",
 	.cpu_unit_ns = 1,
 	.swap_is_sum = true,
 };
@@ -165,13 +166,8 @@ static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy
 	if (limits->memory_bytes && leaf->controllers & 1u << CGROUP_MEMORY)
 		error = cgroup_limit_memory(leaf, limits->memory_bytes);
 	if (error == 0 && pids && leaf->controllers & 1u << CGROUP_PIDS)
-		error = cgroup_put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->pids_limit, pids);
+		error = cgroup_put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->name[CGROUP_FD_PIDS_LIMIT], pids);
 	return error;
-}
-
-static int cgroup_open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
-{
-	return name ? openat(leaf->fd[CGROUP_FD_LEAF], name, flags | O_CLOEXEC) : -1;
 }
 
 /* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
@@ -189,38 +185,34 @@ static int cgroup_v1_oom_event(int leaf_fd)
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
-static void cgroup_open_memory(struct cgroup_leaf *leaf)
+/* True for a file that there is, and whose controller the leaf has. */
+static bool cgroup_wants_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
-	const struct cgroup_files *files = leaf->files;
-	int *fd = leaf->fd, event;
-
-	fd[CGROUP_FD_MEMORY_USED] = cgroup_open_file(leaf, files->memory_used, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_PEAK] = cgroup_open_file(leaf, files->memory_peak, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_EVENTS] = cgroup_open_file(leaf, files->memory_events, O_RDONLY);
-	event = files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
-					  : cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
-	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
-}
-
-static void cgroup_open_pids(struct cgroup_leaf *leaf)
-{
-	leaf->fd[CGROUP_FD_PIDS_LIMIT] = cgroup_open_file(leaf, leaf->files->pids_limit, O_WRONLY);
-	leaf->fd[CGROUP_FD_PIDS_USED] = cgroup_open_file(leaf, leaf->files->pids_used, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_PEAK] = cgroup_open_file(leaf, leaf->files->pids_peak, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_EVENTS] = cgroup_open_file(leaf, leaf->files->pids_events, O_RDONLY);
+	if (!leaf->files->name[which])
+		return false;
+	if (which < CGROUP_FD_MEMORY_USED)
+		return true; /* those of every group */
+	if (which < CGROUP_FD_PIDS_LIMIT)
+		return leaf->controllers & 1u << CGROUP_MEMORY;
+	return leaf->controllers & 1u << (which < CGROUP_FD_CPU ? CGROUP_PIDS : CGROUP_CPU);
 }
 
 static int cgroup_open_files(struct cgroup_leaf *leaf)
 {
-	leaf->fd[CGROUP_FD_PROCS] = cgroup_open_file(leaf, "cgroup.procs", O_WRONLY);
-	leaf->fd[CGROUP_FD_KILL] = cgroup_open_file(leaf, "cgroup.kill", O_WRONLY); /* version 2, Linux 5.14 */
+	int *fd = leaf->fd, event = -1;
+
+	for (enum cgroup_fd which = CGROUP_FD_PROCS; which < CGROUP_FD_MAX; which++) {
+		bool written = which == CGROUP_FD_PROCS || which == CGROUP_FD_KILL || which == CGROUP_FD_PIDS_LIMIT;
+
+		if (cgroup_wants_file(leaf, which))
+			fd[which] = openat(fd[CGROUP_FD_LEAF], leaf->files->name[which],
+					   (written ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	}
 	if (leaf->controllers & 1u << CGROUP_MEMORY)
-		cgroup_open_memory(leaf);
-	if (leaf->controllers & 1u << CGROUP_PIDS)
-		cgroup_open_pids(leaf);
-	if (leaf->controllers & 1u << CGROUP_CPU)
-		leaf->fd[CGROUP_FD_CPU] = cgroup_open_file(leaf, leaf->files->cpu, O_RDONLY);
-	return leaf->fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
+		event = leaf->files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
+							: cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
+	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
+	return fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
 }
 
 int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,

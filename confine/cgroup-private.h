@@ -16,16 +16,6 @@ struct cgroup_places {
 /* From the texts of /proc/self/cgroup and /proc/self/mountinfo. */
 void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
 
-/* Names of a leaf's files by version; NULL: it has none. */
-struct cgroup_files {
-	const char *memory_limit, *memory_swap, *memory_group, *memory_used, *memory_peak, *memory_events;
-	const char *pids_limit, *pids_used, *pids_peak, *pids_events;
-	const char *cpu, *cpu_key; /* cpu_key NULL: the file is a single number */
-	uint64_t cpu_unit_ns;
-	bool swap_is_sum; /* memory_swap limits memory + swap, so it is set to the memory limit; else swap alone: 0 */
-};
-extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
-
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
 	char dir[PATH_MAX];
@@ -63,6 +53,16 @@ enum cgroup_fd {
 	CGROUP_FD_MAX,
 };
 
+/* The files of a leaf, by version. */
+struct cgroup_files {
+	const char *name[CGROUP_FD_MAX]; /* NULL: it has none */
+	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
+	const char *cpu_key; /* NULL: the file is a single number */
+	uint64_t cpu_unit_ns;
+	bool swap_is_sum; /* memory_swap limits memory + swap, so it is set to the memory limit; else swap alone: 0 */
+};
+extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
+
 struct cgroup_leaf {
 	const struct cgroup_files *files;
 	unsigned controllers;
@@ -77,7 +77,7 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 		     const struct cgroup_options *options);
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
 
-/* cgroup-file.c: writes a control file. 0 or -errno. */
+/* Writes a control file. 0 or -errno. */
 int cgroup_put(int dirfd, const char *name, const char *value);
 /* Reads a control file into text, NUL-terminated. 0 or -errno. */
 int cgroup_get(int dirfd, const char *name, char *text, size_t size);

@@ -24,17 +24,19 @@
  */
 
 const struct cgroup_files cgroup_v2_files = {
+	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
+		 [CGROUP_FD_KILL] = "cgroup.kill", /* Linux 5.14 */
+		 [CGROUP_FD_MEMORY_USED] = "memory.current",
+		 [CGROUP_FD_MEMORY_PEAK] = "memory.peak",
+		 [CGROUP_FD_MEMORY_EVENTS] = "memory.events",
+		 [CGROUP_FD_PIDS_LIMIT] = "pids.max",
+		 [CGROUP_FD_PIDS_USED] = "pids.current",
+		 [CGROUP_FD_PIDS_PEAK] = "pids.peak",
+		 [CGROUP_FD_PIDS_EVENTS] = "pids.events",
+		 [CGROUP_FD_CPU] = "cpu.stat"},
 	.memory_limit = "memory.max",
 	.memory_swap = "memory.swap.max",
 	.memory_group = "memory.oom.group",
-	.memory_used = "memory.current",
-	.memory_peak = "memory.peak",
-	.memory_events = "memory.events",
-	.pids_limit = "pids.max",
-	.pids_used = "pids.current",
-	.pids_peak = "pids.peak",
-	.pids_events = "pids.events",
-	.cpu = "cpu.stat",
 	.cpu_key = "usage_usec",
 	.cpu_unit_ns = 1000,
 };

@@ -1,13 +1,11 @@
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confine/bpf.h"
 #include "confine/filter.h"
-#include "syscalls/table/table.h"
 
 #include "base/banned.h"
 

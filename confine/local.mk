@@ -3,7 +3,6 @@ libcallgate_confine_a_SOURCES += \
 	confine/bpf-emit.h \
 	confine/bpf.c \
 	confine/bpf.h \
-	confine/cgroup-file.c \
 	confine/cgroup-find.c \
 	confine/cgroup-leaf.c \
 	confine/cgroup-private.h \

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>

@@ -13,7 +13,6 @@
 #include "base/io.h"
 #include "confine/cgroup.h"
 #include "confine/namespaces.h"
-#include "confine/privs.h"
 #include "confine/scheduling.h"
 #include "confine/selffilter.h"
 #include "keeper/private.h"

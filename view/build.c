@@ -4,12 +4,10 @@
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"

@@ -9,12 +9,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/proctree.h"
 #include "view/private.h"
 

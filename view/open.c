@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"

@@ -10,12 +10,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "view/private.h"
 
 #include "base/banned.h"

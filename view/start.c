@@ -3,17 +3,14 @@
  * one statx(2) a call finds which directory it is. Its name is kept by inode and mount.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "view/private.h"
 #include "view/tree.h"
 
