@@ -97,10 +97,7 @@ static void cgroup_sweep_users(int parent_fd)
 			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: in use */
 }
 
-/*
- * Makes the directory of the run's user, and in it the run's leaf. -ENOENT or -ENODEV: another run has removed one of
- * them meanwhile.
- */
+/* Makes the user's directory and in it the run's leaf. -ENOENT, -ENODEV: another run has removed one meanwhile. */
 static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
 			    const struct cgroup_options *options)
 {
@@ -139,10 +136,7 @@ static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 		close_fd(&leaf->fd[i]);
 }
 
-/*
- * Limits swap too: otherwise pages could be swapped out to stay below the memory limit. Errors are ignored, since the
- * file is missing without swap or swap accounting.
- */
+/* Limits swap too: else pages would leave for swap. Without swap or its accounting the file is missing, and ignored. */
 static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;

@@ -97,10 +97,7 @@ static void cgroup_add_v1(struct cgroup *cgroup, const struct cgroup_places *pla
 	}
 }
 
-/*
- * Version 2 first: a controller is in one version only. On a hybrid system version 2 may have no controllers, but it
- * still counts CPU time and has cgroup.kill.
- */
+/* Version 2 first: a controller is in one version only. Without any, version 2 still has CPU time and cgroup.kill. */
 static void cgroup_add_all(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;

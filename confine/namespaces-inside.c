@@ -50,10 +50,7 @@ static void *namespaces_net_thread(void *ctx)
 	return NULL;
 }
 
-/*
- * Making a network namespace takes as long as making all the others. If nothing needs it before the program starts, a
- * thread makes it while the supervisor builds the view.
- */
+/* This takes as long as making all other namespaces. So a thread does it meanwhile, where nothing needs it at once. */
 static void namespaces_begin_network(struct namespaces *namespaces)
 {
 	if (!namespaces->net_later)

@@ -88,8 +88,7 @@ static void namespaces_handle_supervisor_note(struct namespaces *namespaces, con
 
 /*
  * Handles the intermediate's notes until it has forked. Returns the supervisor's pid, 0 to try again with fewer layers,
- * or -errno. When the intermediate was killed, or the run is to end: namespaces->lost and the intermediate's pid, not
- * yet reaped.
+ * or -errno. namespaces->lost: it was killed, or the run is to end; returns its own pid, not yet reaped.
  */
 static pid_t namespaces_serve(struct namespaces *namespaces, pid_t between)
 {

@@ -68,10 +68,7 @@ pid_t namespaces_fork(struct namespaces *namespaces);
  */
 bool namespaces_again(struct namespaces *namespaces, pid_t child, int stop_fd);
 
-/*
- * In the child, first: makes a tmpfs for the view and a procfs, and makes all mounts private. 0, or -errno: the keeper
- * was told to fork again, and the process must exit.
- */
+/* In the child, first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
 int namespaces_prepare(struct namespaces *namespaces);
 
 /* In the child: makes the view its root (view_attach) and drops all capabilities. 0, or -errno as above. */

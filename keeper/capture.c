@@ -14,10 +14,7 @@
 
 #include "base/banned.h"
 
-/*
- * poll(2) calls a pipe writable when PIPE_BUF bytes fit; terminals and sockets then take at least as much in practice.
- * Regular files never block.
- */
+/* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */
 static size_t capture_forward_step(int fd)
 {
 	struct stat st;

@@ -26,10 +26,7 @@
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
-/*
- * Locks the base: shared while a run's directory is made, exclusively while looking for dead runs. A descriptor owned
- * by the caller (closing unlocks) or -errno.
- */
+/* Locks the base: shared to make a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
 {
 	/* A new file description: a lock on base_fd would be shared by all processes that inherit it. */
@@ -115,10 +112,7 @@ static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
-/*
- * Inodes are expensive (scratch-inside.c); with many runs ext4 also skips all inodes freed in the last seconds. So
- * directories that only some runs need are not made here.
- */
+/* Makes no directory that only some runs need: inodes are expensive (scratch-inside.c). */
 static int scratch_make_run(struct scratch *scratch)
 {
 	_cleanup_close_ int base_lock = scratch_lock_base(scratch, LOCK_SH);

@@ -73,10 +73,7 @@ static void stdin_relay_find_escape(struct stdin_relay *relay)
 	}
 }
 
-/*
- * Sends VEOF (termios(3)); twice when a line was begun, since the first one only flushes it. Without ICANON a terminal
- * has no end of file.
- */
+/* Sends VEOF: twice in the middle of a line, which the first only flushes. Without ICANON it means nothing. */
 static void stdin_relay_end_terminal(struct stdin_relay *relay)
 {
 	struct termios modes;

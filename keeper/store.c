@@ -12,10 +12,7 @@
 
 #include "base/banned.h"
 
-/*
- * Makes and opens the directory of the last component of `path`, which is cut in place, one component at a time and
- * without following links. A descriptor owned by the caller or -errno.
- */
+/* Makes and opens the directory of the last component, following no link. Cuts `path`. A descriptor or -errno. */
 static int store_make_parents(int dirfd, char *path)
 {
 	_cleanup_close_ int dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);

@@ -165,10 +165,7 @@ static int build_hold_dir(const struct build *build, const char *host, const cha
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/*
- * Mounts a single file. It is opened through its directory, so that a file that the host puts in its place is seen.
- * Takes copy_fd (-1: none), also on failure. 0 or -errno.
- */
+/* Mounts a file, opened through its directory: one that the host puts in its place is seen. Takes copy_fd (or -1). */
 static int build_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
 		      const char *rule)
 {

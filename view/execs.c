@@ -1,7 +1,4 @@
-/*
- * The files and directories that the policy lets be executed, as objects of the host. The Landlock domain, which knows
- * inodes and no policy, must allow executing these.
- */
+/* Finds the inodes that the policy lets be executed, for the Landlock domain, which knows nothing else of a policy. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

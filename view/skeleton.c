@@ -150,10 +150,7 @@ static int skeleton_make(const struct view *view, char *path)
 	return 0;
 }
 
-/*
- * Makes the directories of a path while the view is built, when no symbolic link can be among them. 0 or -errno; then
- * the caller tries skeleton_make(), which is slower.
- */
+/* Makes directories while the view is built, when none can be a link. On -errno the slower skeleton_make() is tried. */
 static int skeleton_make_new(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {

@@ -123,10 +123,7 @@ long tree_status(pid_t tid, const char *field, int base)
 	return task_read_proc(tid, "status", text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
 }
 
-/*
- * The path of the executable that the thread runs: in the view, or the host's if the view does not show it, or "" if it
- * cannot be read. Owned; NULL: no memory.
- */
+/* The executable's path in the view, or else on the host; "": it cannot be read. Owned; NULL: no memory. */
 static char *task_image(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];

@@ -94,10 +94,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
-/*
- * Gives the view a terminal: the slave of a pseudoterminal, borrowed, for /dev/tty and its name in /dev/pts. Without
- * it, opening /dev/tty fails with ENXIO. 0 or -errno.
- */
+/* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
 /* For view_attach; borrowed. */
@@ -139,10 +136,9 @@ void view_set_run(struct view *view, pid_t root);
 /* ---- resolving paths ---- */
 
 /*
- * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD) or its
- * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is
- * alive for certain. Otherwise its tid may have been reused, and the caller must check that the notification is still
- * valid.
+ * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD), or its
+ * descriptor. The length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is alive.
+ * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
@@ -193,10 +189,7 @@ int view_nolinks_fd(const struct view *view);
 uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
 void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
-/*
- * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
- * which cannot be renamed, removed or replaced.
- */
+/* Opens a place's directory (O_PATH). *ret_name: the last component. -EBUSY for a mount's root, which cannot move. */
 int view_open_parent(const struct place *place, const char **ret_name);
 
 /*

@@ -1,7 +1,4 @@
-/*
- * Canonicalises a path one component at a time. Anything may change between two steps: the result is only a name, which
- * view_open then opens without following a link.
- */
+/* Canonicalises a path step by step. Anything may change meanwhile, so view_open then opens it following no link. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
