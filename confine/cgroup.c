@@ -283,22 +283,19 @@ void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
 	}
 }
 
+static void cgroup_write_all(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
+{
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+		if (cgroup->leaf[i].fd[which] >= 0)
+			(void)!write(cgroup->leaf[i].fd[which], digit, 1);
+}
+
 void cgroup_kill(const struct cgroup *cgroup)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
-		const int *fd = cgroup->leaf[i].fd;
-
-		if (fd[CGROUP_FD_KILL] >= 0)
-			(void)!write(fd[CGROUP_FD_KILL], "1", 1);
-	}
+	cgroup_write_all(cgroup, CGROUP_FD_KILL, "1");
 }
 
 void cgroup_close(const struct cgroup *cgroup)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
-		const int *fd = cgroup->leaf[i].fd;
-
-		if (fd[CGROUP_FD_PIDS_LIMIT] >= 0)
-			(void)!write(fd[CGROUP_FD_PIDS_LIMIT], "0", 1);
-	}
+	cgroup_write_all(cgroup, CGROUP_FD_PIDS_LIMIT, "0");
 }

@@ -22,9 +22,9 @@ struct note {
 	char why[160];
 };
 
-/* One whole note. False when the other end is closed. */
+/* One whole note. flags: of recv(2). False when the other end is closed. */
 bool note_send(int fd, const struct note *note);
-bool note_receive(int fd, struct note *ret_note);
+bool note_receive(int fd, int flags, struct note *ret_note);
 /*
  * In the keeper: receives from namespaces->peer_fd. False without a note when the process of pidfd (-1: none) ended,
  * stop_fd is readable, most_ms (-1: no limit) or the run's time limit is over.
@@ -33,6 +33,9 @@ bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int
 /* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. */
 __attribute__((format(printf, 4, 5))) void note_send_failure(int fd, enum note_kind kind, unsigned layers,
 							     const char *format, ...);
+
+/* As fork(2), or clone(2) with these flags, with namespaces->peer_fd between both. In the child the host_* are open. */
+pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags);
 
 /*
  * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
@@ -43,9 +46,6 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
 
 /* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
 bool namespaces_unshare(struct namespaces *namespaces);
-
-/* A descriptor of this process's pid namespace, for host_pidns_fd; -1 when no new one is wanted, or on error. */
-int namespaces_own_pidns(unsigned wanted);
 
 /* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
 unsigned namespaces_wanted(struct namespaces *namespaces);

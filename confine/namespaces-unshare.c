@@ -71,11 +71,6 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 	return wanted;
 }
 
-int namespaces_own_pidns(unsigned wanted)
-{
-	return wanted & LAYER_BIT(LAYER_PIDNS) ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
-}
-
 /* ---- the keeper ---- */
 
 static int namespaces_write_proc(const char *process, const char *file, const char *text)
@@ -191,7 +186,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
-	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, &note))
+	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, 0, &note))
 		return false; /* the keeper is dead */
 	if (note.value < 0) {
 		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),

@@ -5,12 +5,10 @@
 #include "confine/namespaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,8 +46,6 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 		_exit(1);
 	/* So that a keeper without privileges can open our uid_map. The supervisor resets it at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* of the keeper's mount namespace */
-	namespaces->host_pidns_fd = namespaces_own_pidns(namespaces_wanted(namespaces));
 	if (!namespaces_unshare(namespaces))
 		_exit(1);
 	pid = fork();
@@ -121,21 +117,11 @@ static pid_t namespaces_serve(struct namespaces *namespaces, pid_t between)
 
 static pid_t namespaces_fork_singly(struct namespaces *namespaces)
 {
-	pid_t keeper = getpid(), pid;
-	int pair[2];
+	pid_t keeper = getpid(), pid = namespaces_fork_peer(namespaces, 0);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		(void)close(pair[0]);
-		namespaces->peer_fd = pair[1];
+	if (pid == 0)
 		namespaces_run_intermediate(namespaces, keeper);
-		return 0;
-	}
-	(void)close(pair[1]);
-	namespaces->peer_fd = pair[0];
-	return pid < 0 ? -errno : namespaces_serve(namespaces, pid);
+	return pid > 0 ? namespaces_serve(namespaces, pid) : pid;
 }
 
 pid_t namespaces_fork(struct namespaces *namespaces)

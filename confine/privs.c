@@ -105,21 +105,10 @@ int privs_become(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-static int privs_set_groups(int count, const gid_t *group)
-{
-	return setgroups((size_t)count, group) < 0 ? -errno : 0;
-}
-
 /* The uid last: with effective uid 0 the capabilities for the others are lost. */
 static int privs_set_effective(const struct privs_user *user)
 {
-	int error = privs_set_groups(0, NULL);
-
-	if (error == 0 && setegid(user->gid) < 0)
-		error = -errno;
-	if (error == 0 && seteuid(user->uid) < 0)
-		error = -errno;
-	return error;
+	return setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0 ? -errno : 0;
 }
 
 int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
@@ -152,10 +141,9 @@ int privs_return(struct privs_before *before)
 
 	if (!before->borrowed)
 		return 0;
-	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0)
+	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
+	    (before->groups >= 0 && setgroups((size_t)before->groups, before->group) < 0))
 		error = -errno;
-	if (error == 0 && before->groups >= 0)
-		error = privs_set_groups(before->groups, before->group);
 	free(before->group);
 	*before = (struct privs_before){0};
 	return error;

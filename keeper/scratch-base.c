@@ -64,13 +64,14 @@ static bool scratch_is_private_name(const char *name, const char *known)
 }
 
 /* The first by name that belongs to this user, so that all runs find the same one. Owned; NULL: none. */
-static char *scratch_find_private(const char *dir, const char *known)
+static char *scratch_find_private(const char *dir, const char *known, bool *ret_listed)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
 	char path[PATH_MAX], why[WHY_SIZE];
 	const struct dirent *entry;
 	char *found = NULL;
 
+	*ret_listed = entries != NULL;
 	for (unsigned i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		int fd, len;
 
@@ -87,13 +88,6 @@ static char *scratch_find_private(const char *dir, const char *known)
 		}
 	}
 	return found;
-}
-
-static bool scratch_can_list(const char *dir)
-{
-	_cleanup_closedir_ DIR *entries = opendir(dir);
-
-	return entries != NULL;
 }
 
 /* The first number whose directory is this user's, or can be made. Owned; NULL: none. */
@@ -120,6 +114,7 @@ static char *scratch_find_number(const char *dir, const char *known)
 static char *scratch_make_private(const char *dir, const char *known)
 {
 	_cleanup_free_ char *made = NULL;
+	bool listed;
 	char *found;
 
 	if (asprintf(&made, "%s/%s" SUFFIX, dir, known) < 0) {
@@ -129,7 +124,7 @@ static char *scratch_make_private(const char *dir, const char *known)
 	}
 	if (!mkdtemp(made))
 		return NULL;
-	found = scratch_find_private(dir, known);
+	found = scratch_find_private(dir, known, &listed);
 	if (!found || strcmp(found, made) == 0) {
 		free(found);
 		return steal_pointer(&made);
@@ -143,6 +138,7 @@ static int scratch_open_private(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
 	char unused[WHY_SIZE];
+	bool listed;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
 
 	if (!slash)
@@ -151,7 +147,9 @@ static int scratch_open_private(struct scratch *scratch, const char *why)
 	*(slash == dir ? slash + 1 : slash) = '\0';
 	if (!known)
 		return -ENOMEM;
-	name = scratch_can_list(dir) ? scratch_find_private(dir, known) : scratch_find_number(dir, known);
+	name = scratch_find_private(dir, known, &listed);
+	if (!name && !listed)
+		name = scratch_find_number(dir, known);
 	if (!name)
 		name = scratch_make_private(dir, known);
 	if (!name)

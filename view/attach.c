@@ -35,6 +35,7 @@ struct attach {
 	int root_fd;         /* the program's "/" */
 	int more_fd;         /* the directory of the pieces that are elsewhere; -1: there are none so far */
 	const char *more;    /* its path */
+	int empty_dir_fd, empty_file_fd; /* without any permission; -1: nothing was covered so far */
 	struct piece *piece; /* parents first */
 	size_t pieces;
 	const char *what; /* failed */
@@ -392,25 +393,20 @@ static int attach_reopen_all(struct attach *attach)
 
 /* ---- covered names ---- */
 
-struct cover {
-	int tmpfs_fd, root_fd;
-	int dir_fd, file_fd; /* empty, without any permission; -1: nothing was covered so far */
-};
-
-static int cover_make_empty(struct cover *cover)
+static int attach_make_empty(struct attach *attach)
 {
-	if (mkdirat(cover->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
-	    mknodat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
+	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
 		return -errno;
-	cover->dir_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cover->file_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
-	return cover->dir_fd < 0 || cover->file_fd < 0 ? -errno : 0;
+	attach->empty_dir_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	attach->empty_file_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
+	return attach->empty_dir_fd < 0 || attach->empty_file_fd < 0 ? -errno : 0;
 }
 
 /* Covers one path. One that does not exist, or is a symbolic link, needs no cover. */
-static int cover_one(void *ctx, const char *path)
+static int attach_cover_path(void *ctx, const char *path)
 {
-	struct cover *cover = ctx;
+	struct attach *attach = ctx;
 	_cleanup_close_ int point = -1, copy = -1;
 	struct stat st;
 	int r;
@@ -418,13 +414,13 @@ static int cover_one(void *ctx, const char *path)
 	/* The supervisor itself reads /proc. */
 	if (path[1] == '\0' || path_below(path, "/proc"))
 		return 0;
-	point = openat2_call(cover->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
-	r = cover->dir_fd < 0 ? cover_make_empty(cover) : 0;
+	r = attach->empty_dir_fd < 0 ? attach_make_empty(attach) : 0;
 	if (r < 0)
 		return r;
-	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? cover->dir_fd : cover->file_fd, "",
+	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? attach->empty_dir_fd : attach->empty_file_fd, "",
 			       MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
 	return copy < 0 ? copy : mounts_attach(copy, point, "");
 }
@@ -432,7 +428,6 @@ static int cover_one(void *ctx, const char *path)
 /* Mounts something empty over each covered or denied name. Only the supervisor refuses globs and names made later. */
 static int attach_cover(struct attach *attach)
 {
-	struct cover cover = {.tmpfs_fd = attach->tmpfs_fd, .root_fd = attach->root_fd, .dir_fd = -1, .file_fd = -1};
 	const struct view *view = attach->view;
 	int r = 0;
 
@@ -440,11 +435,9 @@ static int attach_cover(struct attach *attach)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
 			/* The kernel must reach the mounts below VIEW_MORE_PATH, for exec and chdir. */
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
-				r = cover_one(&cover, node->virt);
+				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
-		r = policy_each_deny(view->policy, cover_one, &cover);
-	cleanup_close(&cover.dir_fd);
-	cleanup_close(&cover.file_fd);
+		r = policy_each_deny(view->policy, attach_cover_path, attach);
 	return r < 0 ? attach_failed(attach, r, "cover what is denied") : 0;
 }
 
@@ -478,6 +471,7 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 {
 	struct attach attach = {
 		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
+		.empty_dir_fd = -1, .empty_file_fd = -1,
 		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
 	int r = attach_copy_all(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
 
@@ -500,6 +494,8 @@ int view_attach(struct view *view, const struct view_mounts *mounts, const char 
 	free(attach.piece);
 	cleanup_close(&attach.root_fd);
 	cleanup_close(&attach.more_fd);
+	cleanup_close(&attach.empty_dir_fd);
+	cleanup_close(&attach.empty_file_fd);
 	*ret_what = attach.what;
 	return r;
 }

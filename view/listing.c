@@ -88,6 +88,20 @@ static void listing_add_proc(void *ctx, const char *name, mode_t type)
 	listing_put(listing->fd, name, type);
 }
 
+/* The entries of /proc itself. */
+static void listing_add_processes(struct listing *listing)
+{
+	char name[16];
+
+	for (size_t i = 0; i < listing->members; i++) {
+		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
+		listing_put(listing->fd, name, S_IFDIR);
+	}
+	proc_each_entry("", listing_add_proc, listing);
+	listing_put(listing->fd, "self", S_IFLNK);
+	listing_put(listing->fd, "thread-self", S_IFLNK);
+}
+
 /* In /proc only the entries of processes come and go. */
 static bool listing_is_stale(const struct listing *listing, int host_fd, const char *name)
 {
@@ -153,9 +167,9 @@ int view_refresh(const struct place *place)
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale(&listing, host_fd);
 	if (place->mount == view->machine)
-		proc_each_below(place->rest, listing_add_proc, &listing);
+		proc_each_entry(place->rest, listing_add_proc, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
-		proc_each_name(listing.member, listing.members, listing_add_proc, &listing);
+		listing_add_processes(&listing);
 	else
 		while ((entry = readdir(host)))
 			listing_add_host(&listing, host_fd, entry->d_name);

@@ -25,19 +25,18 @@ struct held *view_held(const struct view *view, const char *name)
 
 struct held *view_hold(struct view *view, const char *name, int fd)
 {
+	_cleanup_close_ int owned = fd;
 	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
-	struct held *held = calloc(1, sizeof(*held));
-	char *copy = strdup(name);
+	struct held *held = calloc(1, sizeof(*held) + strlen(name) + 1);
 
 	if (list)
 		view->held = list;
-	if (!list || !held || !copy) {
+	if (!list || !held) {
 		free(held);
-		free(copy);
-		(void)close(fd);
 		return NULL;
 	}
-	*held = (struct held){.name = copy, .fd = fd};
+	memcpy(held->name, name, strlen(name) + 1);
+	held->fd = steal_fd(&owned);
 	view->held[view->helds++] = held;
 	return held;
 }
@@ -46,11 +45,10 @@ void view_hold_by(struct mount *mount, int fd, struct held *held)
 {
 	if (held)
 		held->users++;
-	if (!mount->held) {
+	if (!mount->held)
 		cleanup_close(&mount->fd);
-	} else if (--mount->held->users == 0) {
+	else if (--mount->held->users == 0)
 		close_fd(&mount->held->fd);
-	}
 	mount->held = held;
 	mount->fd = held ? held->fd : fd;
 }
@@ -74,7 +72,6 @@ void view_mounts_free(struct view *view)
 	free(view->mount);
 	for (size_t i = 0; i < view->helds; i++) {
 		cleanup_close(&view->held[i]->fd);
-		free(view->held[i]->name);
 		free(view->held[i]);
 	}
 	free(view->held);
@@ -83,22 +80,21 @@ void view_mounts_free(struct view *view)
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule)
 {
-	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list));
-	struct mount *mount = calloc(1, sizeof(*mount));
+	_cleanup_close_ int owned = fd;
+	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list)), *mount;
 	int r = 0;
 
-	if (list)
-		view->mount = list;
-	if (!list || !mount) {
-		free(mount);
-		cleanup_close(&fd);
+	if (!list)
 		return -ENOMEM;
-	}
+	view->mount = list;
+	mount = calloc(1, sizeof(*mount));
+	if (!mount)
+		return -ENOMEM;
 	*mount = (struct mount){.view = view,
 				.virt = strdup(virt),
 				.host = strdup(host),
 				.base = strdup(base),
-				.fd = fd,
+				.fd = steal_fd(&owned),
 				.copy_fd = -1,
 				.origin = strdup(host),
 				.flags = flags,

@@ -158,11 +158,11 @@ bool view_in_host_tree(const struct view *view, const char *virt);
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
 
-/* A directory through which single files are opened. name: its host path; after view_attach "@" and virtual path. */
+/* A directory through which single files are opened. */
 struct held {
-	char *name;
 	int fd; /* O_PATH */
 	unsigned users;
+	char name[]; /* its host path; after view_attach "@" and its virtual path */
 };
 /* The directory of this key, or NULL. */
 struct held *view_held(const struct view *view, const char *name);
@@ -240,9 +240,7 @@ bool proc_is_machine(const char *rest);
 bool proc_is_directory(const char *rest);
 /* True when the task may write the file: its own comm. */
 bool proc_writable(const struct task *task, const char *rest);
-/* Calls each with the entries of a directory that belongs to no process. */
-void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* Calls each with the entries of /proc, given the run's processes. */
-void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+/* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
+void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 #endif

@@ -3,10 +3,10 @@
  * some facts about the machine. An allowlist, because an injected descriptor has the supervisor's rights.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/proctree.h"
 #include "view/private.h"
 #include "view/tree.h"
@@ -130,29 +130,12 @@ bool proc_is_machine(const char *rest)
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
 
-void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
-	size_t len = strlen(rest);
-
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
-		const char *name = *leaf + len + 1;
+		const char *name = *rest ? path_rest(*leaf, rest) : *leaf;
 
-		if (strncmp(*leaf, rest, len) == 0 && (*leaf)[len] == '/' && !strchr(name, '/'))
+		if (name && *name && !strchr(name, '/'))
 			each(ctx, name, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
-}
-
-void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
-{
-	char name[16];
-
-	for (size_t i = 0; i < count; i++) {
-		(void)snprintf(name, sizeof(name), "%d", pids[i]);
-		each(ctx, name, S_IFDIR);
-	}
-	for (const char *const *leaf = machine_leaf; *leaf; leaf++)
-		if (!strchr(*leaf, '/'))
-			each(ctx, *leaf, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
-	each(ctx, "self", S_IFLNK);
-	each(ctx, "thread-self", S_IFLNK);
 }
