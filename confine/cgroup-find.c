@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-int cgroup_put(int dirfd, const char *name, const char *value)
+int cgroup_write_file(int dirfd, const char *name, const char *value)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
 
@@ -21,7 +21,7 @@ int cgroup_put(int dirfd, const char *name, const char *value)
 	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
 }
 
-int cgroup_get(int dirfd, const char *name, char *text, size_t size)
+int cgroup_read_file(int dirfd, const char *name, char *text, size_t size)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
@@ -32,7 +32,7 @@ int cgroup_get(int dirfd, const char *name, char *text, size_t size)
 	return 0;
 }
 
-uint64_t cgroup_number(const char *text, const char *key)
+uint64_t cgroup_parse_number(const char *text, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
 
@@ -51,7 +51,7 @@ static const char *const v1_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
 
 /* True when a comma-separated list has the word. */
-static bool cgroup_is_listed(const char *list, const char *word)
+static bool cgroup_list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -64,7 +64,7 @@ static bool cgroup_is_listed(const char *list, const char *word)
 }
 
 /* The path of a group in a mount. False: it is not below the mount's root. */
-static bool cgroup_locate(const struct mounts_line *mount, const char *group, char *out)
+static bool cgroup_locate_group(const struct mounts_line *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
@@ -80,7 +80,7 @@ static bool cgroup_locate(const struct mounts_line *mount, const char *group, ch
 }
 
 /* This process's group in the hierarchy of that controller ("": version 2). Owned; NULL: none. */
-static char *cgroup_own_group(const char *self, const char *controller)
+static char *cgroup_find_own_group(const char *self, const char *controller)
 {
 	_cleanup_free_ char *copy = strdup(self);
 	char *save = NULL;
@@ -91,7 +91,7 @@ static char *cgroup_own_group(const char *self, const char *controller)
 		if (!group)
 			continue;
 		*group++ = '\0';
-		if (*controller ? cgroup_is_listed(list + 1, controller) : list[1] == '\0')
+		if (*controller ? cgroup_list_has(list + 1, controller) : list[1] == '\0')
 			return strdup(group);
 	}
 	return NULL;
@@ -105,10 +105,10 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 		char *place = v2 ? places->v2 : places->v1[c];
 		_cleanup_free_ char *group = NULL;
 
-		if (*place || (!v2 && !cgroup_is_listed(mount->options, v1_names[c])))
+		if (*place || (!v2 && !cgroup_list_has(mount->options, v1_names[c])))
 			continue;
-		group = cgroup_own_group(self, v2 ? "" : v1_names[c]);
-		if (!group || !cgroup_locate(mount, group, place))
+		group = cgroup_find_own_group(self, v2 ? "" : v1_names[c]);
+		if (!group || !cgroup_locate_group(mount, group, place))
 			*place = '\0';
 		else if (v2)
 			/* a part of v2, so it fits */
@@ -116,7 +116,7 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 	}
 }
 
-void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
 {
 	_cleanup_free_ char *copy = strdup(mountinfo);
 	char *save = NULL;

@@ -36,12 +36,12 @@ const struct cgroup_files cgroup_v1_files = {
 	.swap_is_sum = true,
 };
 
-static int cgroup_put_number(int dirfd, const char *name, uint64_t value)
+static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];
 
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* at most 20 digits */
-	return cgroup_put(dirfd, name, text);
+	return cgroup_write_file(dirfd, name, text);
 }
 
 /* Kills processes that were left when keeper and supervisor died: every member of a leaf belongs to a run. */
@@ -50,9 +50,9 @@ static void cgroup_kill_members(int leaf_fd)
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (cgroup_put(leaf_fd, "cgroup.kill", "1") == 0)
+	if (cgroup_write_file(leaf_fd, "cgroup.kill", "1") == 0)
 		return;
-	if (!list || cgroup_get(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || cgroup_read_file(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -63,7 +63,7 @@ static void cgroup_kill_members(int leaf_fd)
 }
 
 /* Removes leaves whose lock is free: their keepers are dead. */
-static void cgroup_sweep(int base_fd)
+static void cgroup_sweep_leaves(int base_fd)
 {
 	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -86,7 +86,7 @@ static void cgroup_sweep(int base_fd)
  * Removes the empty directories of all users. With --user, or below the root group, a keeper without capabilities
  * cannot remove its own, so the next run does it while it still has its capabilities.
  */
-static void cgroup_sweep_users(int parent_fd)
+static void cgroup_sweep_user_dirs(int parent_fd)
 {
 	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -106,7 +106,7 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 	fd[CGROUP_FD_PARENT] = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd[CGROUP_FD_PARENT] < 0)
 		return -errno;
-	cgroup_sweep_users(fd[CGROUP_FD_PARENT]);
+	cgroup_sweep_user_dirs(fd[CGROUP_FD_PARENT]);
 	if (mkdirat(fd[CGROUP_FD_PARENT], base, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	fd[CGROUP_FD_BASE] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,9 +114,9 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 		return -errno;
 	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_BASE], options->uid, options->gid) < 0)
 		return -errno;
-	cgroup_sweep(fd[CGROUP_FD_BASE]);
+	cgroup_sweep_leaves(fd[CGROUP_FD_BASE]);
 	if (leaf->files == &cgroup_v2_files)
-		error = cgroup_v2_enable(fd[CGROUP_FD_BASE], leaf->controllers);
+		error = cgroup_v2_enable_controllers(fd[CGROUP_FD_BASE], leaf->controllers);
 	/* EEXIST: made in the previous round, when a sweep held its lock. Run IDs are random, so it is this run's. */
 	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
 		error = -errno;
@@ -140,13 +140,13 @@ static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;
-	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = cgroup_put_number(dirfd, files->memory_limit, bytes);
+	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = cgroup_write_number(dirfd, files->memory_limit, bytes);
 
 	if (error < 0)
 		return error;
-	(void)cgroup_put_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
+	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
 	if (files->memory_group)
-		(void)cgroup_put(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
+		(void)cgroup_write_file(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
 	return 0;
 }
 
@@ -160,12 +160,12 @@ static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy
 	if (limits->memory_bytes && leaf->controllers & 1u << CGROUP_MEMORY)
 		error = cgroup_limit_memory(leaf, limits->memory_bytes);
 	if (error == 0 && pids && leaf->controllers & 1u << CGROUP_PIDS)
-		error = cgroup_put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->name[CGROUP_FD_PIDS_LIMIT], pids);
+		error = cgroup_write_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->name[CGROUP_FD_PIDS_LIMIT], pids);
 	return error;
 }
 
 /* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
-static int cgroup_v1_oom_event(int leaf_fd)
+static int cgroup_v1_open_oom_event(int leaf_fd)
 {
 	_cleanup_close_ int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	_cleanup_close_ int control_fd = openat(leaf_fd, "memory.oom_control", O_RDONLY | O_CLOEXEC);
@@ -175,7 +175,7 @@ static int cgroup_v1_oom_event(int leaf_fd)
 	if (event_fd < 0 || control_fd < 0)
 		return -errno;
 	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints */
-	error = cgroup_put(leaf_fd, "cgroup.event_control", text);
+	error = cgroup_write_file(leaf_fd, "cgroup.event_control", text);
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
@@ -203,8 +203,8 @@ static int cgroup_open_files(struct cgroup_leaf *leaf)
 					   (written ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 	if (leaf->controllers & 1u << CGROUP_MEMORY)
-		event = leaf->files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
-							: cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
+		event = leaf->files == &cgroup_v2_files ? cgroup_v2_open_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
+							: cgroup_v1_open_oom_event(fd[CGROUP_FD_LEAF]);
 	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
 	return fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
 }

@@ -14,7 +14,7 @@ struct cgroup_places {
 };
 
 /* From the texts of /proc/self/cgroup and /proc/self/mountinfo. */
-void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
 
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
@@ -24,13 +24,13 @@ struct cgroup_parent {
 };
 
 /* Version 2: finds the directory for the leaf and enables the controllers for its children. 0, or -errno with why. */
-int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
+int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
 
 /* Enables the controllers for the directory's children. 0 or -errno. */
-int cgroup_v2_enable(int dirfd, unsigned controllers);
+int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
 
 /* Version 2: a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
-int cgroup_v2_oom_event(int events_fd);
+int cgroup_v2_open_oom_event(int events_fd);
 
 #define CGROUP_BASE "callgate-" /* followed by the run's uid: the directory of the leaves */
 
@@ -78,10 +78,10 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
 
 /* Writes a control file. 0 or -errno. */
-int cgroup_put(int dirfd, const char *name, const char *value);
+int cgroup_write_file(int dirfd, const char *name, const char *value);
 /* Reads a control file into text, NUL-terminated. 0 or -errno. */
-int cgroup_get(int dirfd, const char *name, char *text, size_t size);
+int cgroup_read_file(int dirfd, const char *name, char *text, size_t size);
 /* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is none. */
-uint64_t cgroup_number(const char *text, const char *key);
+uint64_t cgroup_parse_number(const char *text, const char *key);
 
 #endif

@@ -64,10 +64,10 @@ static unsigned cgroup_get_controllers(int dirfd, const char *file)
 {
 	char text[512];
 
-	return cgroup_get(dirfd, file, text, sizeof(text)) < 0 ? 0 : cgroup_parse_controllers(text);
+	return cgroup_read_file(dirfd, file, text, sizeof(text)) < 0 ? 0 : cgroup_parse_controllers(text);
 }
 
-int cgroup_v2_enable(int dirfd, unsigned controllers)
+int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 {
 	unsigned missing = controllers & ~cgroup_get_controllers(dirfd, "cgroup.subtree_control");
 
@@ -78,26 +78,26 @@ int cgroup_v2_enable(int dirfd, unsigned controllers)
 		if (!(missing & 1u << c))
 			continue;
 		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* short names */
-		error = cgroup_put(dirfd, "cgroup.subtree_control", word);
+		error = cgroup_write_file(dirfd, "cgroup.subtree_control", word);
 		if (error < 0)
 			return error;
 	}
 	return 0;
 }
 
-static bool cgroup_is_max(int dirfd, const char *name)
+static bool cgroup_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
 	/* No file: no such controller, no limit. */
-	return cgroup_get(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
+	return cgroup_read_file(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
 /* True when the own group has limits that do not apply to a sibling. pids.max is copied instead. */
-static bool cgroup_is_limited(int own_fd)
+static bool cgroup_has_limits(int own_fd)
 {
-	return !cgroup_is_max(own_fd, "memory.max") || !cgroup_is_max(own_fd, "memory.high") ||
-	       !cgroup_is_max(own_fd, "memory.swap.max") || !cgroup_is_max(own_fd, "cpu.max");
+	return !cgroup_file_is_max(own_fd, "memory.max") || !cgroup_file_is_max(own_fd, "memory.high") ||
+	       !cgroup_file_is_max(own_fd, "memory.swap.max") || !cgroup_file_is_max(own_fd, "cpu.max");
 }
 
 /* 0 when children of the directory can be made and have the controllers. */
@@ -105,7 +105,7 @@ static int cgroup_try_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
 		return -errno;
-	return cgroup_v2_enable(dirfd, controllers);
+	return cgroup_v2_enable_controllers(dirfd, controllers);
 }
 
 static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
@@ -115,7 +115,7 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 	char text[64];
 	int error;
 
-	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_is_limited(own_fd))
+	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_has_limits(own_fd))
 		return -EBUSY;
 	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = up_fd < 0 ? -errno : cgroup_try_parent(up_fd, controllers);
@@ -123,21 +123,21 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 		return error;
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
-	if (cgroup_get(own_fd, "pids.max", text, sizeof(text)) == 0)
-		parent->pids_at_most = cgroup_number(text, NULL); /* 0 for "max" */
+	if (cgroup_read_file(own_fd, "pids.max", text, sizeof(text)) == 0)
+		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max" */
 	return 0;
 }
 
 /* Moves each process of a group into a leaf below it. Fails for kernel threads and processes that have ended. */
-static void cgroup_move_all(int own_fd, int leaf_fd)
+static void cgroup_move_processes(int own_fd, int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (!list || cgroup_get(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || cgroup_read_file(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
-		(void)cgroup_put(leaf_fd, "cgroup.procs", pid);
+		(void)cgroup_write_file(leaf_fd, "cgroup.procs", pid);
 }
 
 static int cgroup_try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
@@ -153,13 +153,13 @@ static int cgroup_try_container(const struct cgroup_places *places, int own_fd, 
 	if (leaf_fd < 0)
 		return -errno;
 	for (int round = 0; error == -EBUSY && round < MOVE_ROUNDS; round++) {
-		cgroup_move_all(own_fd, leaf_fd);
+		cgroup_move_processes(own_fd, leaf_fd);
 		error = cgroup_try_parent(own_fd, controllers);
 	}
 	return error;
 }
 
-int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
+int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
 {
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");
@@ -183,7 +183,7 @@ int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *r
 	return error;
 }
 
-int cgroup_v2_oom_event(int events_fd)
+int cgroup_v2_open_oom_event(int events_fd)
 {
 	/* kernfs reports a change as EPOLLPRI; the epoll descriptor around it then becomes readable (POLLIN). */
 	struct epoll_event event = {.events = EPOLLPRI};

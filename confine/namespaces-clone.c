@@ -45,7 +45,7 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 
 	if (geteuid() != 0 && !note_await(namespaces, -1, namespaces->end_fd, -1, &note))
 		return; /* it is dead, or the run is to end: both are handled in the keeper's loop */
-	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_map(child)};
+	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
 	(void)note_send(namespaces->peer_fd, &note);
 }
 
@@ -57,7 +57,7 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 	/* Otherwise root owns its files in /proc. The supervisor resets it at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->ours) {
-		note.value = namespaces_map_one("self", mapping->uid, mapping->gid);
+		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
 		if (mapping->uid != 0 && !note_send(namespaces->peer_fd, &note))
 			return false;
@@ -78,7 +78,7 @@ static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned 
 		_exit(1);
 	namespaces_set_made(namespaces, made);
 	if (made & LAYER_BIT(LAYER_NETNS))
-		namespaces_raise_own(namespaces);
+		namespaces_raise_own_loopback(namespaces);
 }
 
 pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
@@ -90,7 +90,7 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
 		return -errno;
 	/* Of the keeper's own namespaces; the child inherits them. */
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (namespaces_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
+	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
 		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	pid = flags ? namespaces_clone_flags(flags) : fork();
 	if (pid == 0) {
@@ -119,7 +119,7 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 		namespaces->net_may_wait && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->net_later)
 		made &= ~LAYER_BIT(LAYER_NETNS);
-	pid = namespaces_fork_peer(namespaces, namespaces_flags(made));
+	pid = namespaces_fork_peer(namespaces, namespaces_get_flags(made));
 	if (pid == 0)
 		namespaces_begin_supervisor(namespaces, made, &mapping);
 	else if (pid > 0 && made & USERNS && !mapping.ours)

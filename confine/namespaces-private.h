@@ -45,18 +45,18 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags);
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
 
 /* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
-bool namespaces_unshare(struct namespaces *namespaces);
+bool namespaces_unshare_wanted(struct namespaces *namespaces);
 
 /* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
-unsigned namespaces_wanted(struct namespaces *namespaces);
+unsigned namespaces_find_wanted(struct namespaces *namespaces);
 
 /* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else only our own. */
-int namespaces_map(pid_t pid);
-/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_map. */
-int namespaces_map_one(const char *process, uid_t uid, gid_t gid);
+int namespaces_write_id_maps(pid_t pid);
+/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
+int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 
 /* The CLONE_NEW* flags of LAYER_BITs. */
-unsigned long namespaces_flags(unsigned layers);
+unsigned long namespaces_get_flags(unsigned layers);
 
 /* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
 void namespaces_set_made(struct namespaces *namespaces, unsigned made);
@@ -64,7 +64,7 @@ void namespaces_set_made(struct namespaces *namespaces, unsigned made);
 /* Brings the loopback interface up, through any socket of the network namespace. 0 or -errno. */
 int namespaces_raise_loopback(int socket_fd);
 /* The same in this process's network namespace, which is then marked as made. */
-void namespaces_raise_own(struct namespaces *namespaces);
+void namespaces_raise_own_loopback(struct namespaces *namespaces);
 /* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
 void namespaces_set_network(struct namespaces *namespaces, int loopback);
 

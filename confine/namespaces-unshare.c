@@ -32,7 +32,7 @@ static const struct {
 	[LAYER_CGROUPNS] = {"cgroup", CLONE_NEWCGROUP, "names of control groups outside are not shown"},
 };
 
-static bool namespaces_in_kernel(enum layer layer)
+static bool namespaces_kernel_has(enum layer layer)
 {
 	char path[32];
 
@@ -47,7 +47,7 @@ static void namespaces_leave_out(struct namespaces *namespaces, unsigned *wanted
 	*wanted &= ~LAYER_BIT(layer);
 }
 
-unsigned namespaces_wanted(struct namespaces *namespaces)
+unsigned namespaces_find_wanted(struct namespaces *namespaces)
 {
 	unsigned wanted = 0;
 
@@ -56,7 +56,7 @@ unsigned namespaces_wanted(struct namespaces *namespaces)
 			continue;
 		wanted |= LAYER_BIT(layer);
 		/* One clone(2) of all needs no check. The reason is given when they are tried one by one. */
-		if (namespaces->singly && !namespaces_in_kernel(layer))
+		if (namespaces->singly && !namespaces_kernel_has(layer))
 			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))
@@ -85,7 +85,7 @@ static int namespaces_write_proc(const char *process, const char *file, const ch
 	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
 }
 
-int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
+int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 {
 	char text[64];
 	int r = namespaces_write_proc(process, "setgroups", "deny");
@@ -101,7 +101,7 @@ int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
 }
 
 /* Maps each id that is mapped here to itself: in a container root has only a part of the ids. */
-static int namespaces_map_all(const char *process, const char *file)
+static int namespaces_copy_id_map(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
 	unsigned first, outside, count;
@@ -122,16 +122,16 @@ static int namespaces_map_all(const char *process, const char *file)
 	return fclose(out) == 0 ? namespaces_write_proc(process, file, text) : -ENOMEM;
 }
 
-int namespaces_map(pid_t pid)
+int namespaces_write_id_maps(pid_t pid)
 {
 	char process[16];
 	int r;
 
 	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
 	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
-		return namespaces_map_one(process, geteuid(), getegid());
-	r = namespaces_map_all(process, "uid_map");
-	return r < 0 ? r : namespaces_map_all(process, "gid_map");
+		return namespaces_write_own_id_map(process, geteuid(), getegid());
+	r = namespaces_copy_id_map(process, "uid_map");
+	return r < 0 ? r : namespaces_copy_id_map(process, "gid_map");
 }
 
 /* ---- the intermediate ---- */
@@ -151,7 +151,7 @@ void namespaces_set_network(struct namespaces *namespaces, int loopback)
 			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
 }
 
-void namespaces_raise_own(struct namespaces *namespaces)
+void namespaces_raise_own_loopback(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -166,7 +166,7 @@ void namespaces_set_made(struct namespaces *namespaces, unsigned made)
 			layers_set(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
 }
 
-unsigned long namespaces_flags(unsigned layers)
+unsigned long namespaces_get_flags(unsigned layers)
 {
 	unsigned long flags = 0;
 
@@ -217,9 +217,9 @@ static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wan
 	return first;
 }
 
-bool namespaces_unshare(struct namespaces *namespaces)
+bool namespaces_unshare_wanted(struct namespaces *namespaces)
 {
-	unsigned wanted = namespaces_wanted(namespaces);
+	unsigned wanted = namespaces_find_wanted(namespaces);
 	int error;
 
 	namespaces->made = 0;
@@ -232,6 +232,6 @@ bool namespaces_unshare(struct namespaces *namespaces)
 		return false;
 	}
 	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
-		namespaces_raise_own(namespaces);
+		namespaces_raise_own_loopback(namespaces);
 	return true;
 }

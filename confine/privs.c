@@ -62,7 +62,7 @@ static int privs_drop_capabilities(void)
 }
 
 /* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
-static void privs_lock(void)
+static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
 	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */
@@ -72,7 +72,7 @@ static void privs_lock(void)
 
 int privs_drop(void)
 {
-	privs_lock();
+	privs_lock_securebits();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return privs_drop_capabilities();
@@ -163,7 +163,7 @@ int privs_keep(const struct privs_user *user, const int *caps, size_t count, boo
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock(); /* CAP_SETPCAP may not be among those kept */
+		privs_lock_securebits(); /* CAP_SETPCAP may not be among those kept */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

@@ -36,7 +36,7 @@ union control {
 /* ---- the custodian ---- */
 
 /* One request: text, and a descriptor or -1. False when the keeper has closed the socket. */
-static bool custodian_receive(int fd, char *name, size_t size, int *ret_from)
+static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
 	union control control = {.bytes = {0}};
 	struct iovec part = {.iov_base = name, .iov_len = size - 1};
@@ -98,7 +98,7 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 	char text[1 + PATH_MAX];
 	int from;
 
-	while (custodian_receive(fd, text, sizeof(text), &from)) {
+	while (custodian_receive_request(fd, text, sizeof(text), &from)) {
 		int32_t error = -EINVAL;
 
 		if (text[0] == REQUEST_REMOVE)
@@ -116,7 +116,7 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 }
 
 /* Keeps only the two descriptors, as 3 and 4, drops privileges, and serves. */
-static _Noreturn void custodian_begin(int fd, int output_fd, bool self_filter)
+static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
 
@@ -150,7 +150,7 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	/* Exit signal 0: waitpid(2) reports it with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		custodian_begin(pair[1], output_fd, self_filter);
+		custodian_isolate_and_serve(pair[1], output_fd, self_filter);
 	cleanup_close(&pair[1]);
 	if (pid < 0) {
 		cleanup_close(&pair[0]);
@@ -160,7 +160,7 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	return 0;
 }
 
-static int custodian_request(const struct custodian *custodian, enum request request, int fd, const char *text)
+static int custodian_send_request(const struct custodian *custodian, enum request request, int fd, const char *text)
 {
 	union control control = {.bytes = {0}};
 	char kind = (char)request;
@@ -186,14 +186,14 @@ static int custodian_request(const struct custodian *custodian, enum request req
 	return error > 0 ? -EIO : error;
 }
 
-int custodian_store(const struct custodian *custodian, int from_fd, const char *rest)
+int custodian_store_file(const struct custodian *custodian, int from_fd, const char *rest)
 {
-	return custodian_request(custodian, REQUEST_STORE, from_fd, rest);
+	return custodian_send_request(custodian, REQUEST_STORE, from_fd, rest);
 }
 
-int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name)
+int custodian_remove_dir_at_end(const struct custodian *custodian, int parent_fd, const char *name)
 {
-	return custodian_request(custodian, REQUEST_REMOVE, parent_fd, name);
+	return custodian_send_request(custodian, REQUEST_REMOVE, parent_fd, name);
 }
 
 void custodian_stop(struct custodian *custodian)

@@ -25,7 +25,7 @@
 struct fork_ends {
 	int stdio_fd[3]; /* of the program */
 	int control_fd;
-	int ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare */
+	int ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
 	int prepare_error; /* that of the last step */
 };
 
@@ -68,11 +68,11 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	memcpy(keep, own, sizeof(own));
 	descriptors_detach_stdio(true);
 	/* Closes the keeper's end of control_fd, too: else the supervisor would not see EOF when the keeper dies. */
-	descriptors_keep_only(keep, count + cgroup_fds(keeper->cgroup, keep + count));
+	descriptors_keep_only(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
 	ending(process_main(&process)); /* stdio was flushed before the fork */
 }
 
-static int keeper_make_shared(struct keeper *keeper)
+static int keeper_make_shared_memory(struct keeper *keeper)
 {
 	void *page = mmap(NULL, sizeof(*keeper->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -93,11 +93,11 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 		error = stdio_fd[i] < 0 ? -errno : 0;
 	}
 	if (error == 0)
-		error = fd = terminal_master(&keeper->terminal);
+		error = fd = terminal_dup_master(&keeper->terminal);
 	if (error < 0)
 		return error;
 	stdin_relay_init_terminal(&keeper->input, STDIN_FILENO, fd);
-	fd = terminal_master(&keeper->terminal);
+	fd = terminal_dup_master(&keeper->terminal);
 	return fd < 0 ? fd : capture_init_from(&keeper->outcome->out, out, fd);
 }
 
@@ -161,7 +161,7 @@ static void keeper_send_ready(const struct fork_ends *ends)
  * policy's digest (the first record of the log needs it), and the removal of what dead runs left. Each supervisor that
  * is forked is told again that the directories are there.
  */
-static void keeper_prepare(struct keeper *keeper, struct fork_ends *ends, bool again)
+static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bool again)
 {
 	const struct keeper_options *options = keeper->options;
 
@@ -180,7 +180,7 @@ static void keeper_prepare(struct keeper *keeper, struct fork_ends *ends, bool a
 	}
 	keeper_send_ready(ends);
 	if (options->scratch_dirs_pending)
-		scratch_sweep(options->scratch);
+		scratch_sweep_base(options->scratch);
 }
 
 /* A signalfd, readable when a signal ends the run. It is not read here. Ignored signals never make it readable. */
@@ -212,25 +212,25 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 	do {
 		if (keeper->batch)
 			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */
-		keeper->supervisor_pid = namespaces_fork(&namespaces);
+		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
 		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* of a lost one nothing is left that reads this */
-			keeper_prepare(keeper, ends, again);
+			keeper_prepare_run(keeper, ends, again);
 		again = true;
 		keeper->batch = scheduling_set_batch();
 	} while (keeper->supervisor_pid > 0 &&
-		 namespaces_again(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
+		 namespaces_must_fork_again(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
 	namespaces_done(&namespaces);
 	return keeper->supervisor_pid < 0 ? keeper->supervisor_pid : 0;
 }
 
-static int keeper_make_ends(struct keeper *keeper, struct fork_ends *ends)
+static int keeper_make_fork_ends(struct keeper *keeper, struct fork_ends *ends)
 {
 	int pair[2], error = keeper_make_streams(keeper, ends->stdio_fd);
 
 	if (error == 0)
-		error = keeper_make_shared(keeper);
+		error = keeper_make_shared_memory(keeper);
 	if (error < 0)
 		return error;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -245,7 +245,7 @@ int keeper_fork(struct keeper *keeper, const char **ret_step)
 	struct fork_ends ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
 	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],
 				     &ends.control_fd,  &ends.ready_pipe[0], &ends.ready_pipe[1]};
-	int error = keeper_make_ends(keeper, &ends);
+	int error = keeper_make_fork_ends(keeper, &ends);
 
 	*ret_step = keeper->options->tty ? "make a terminal for the program (/dev/ptmx, devpts)" : "make the pipes";
 	if (error == 0) {

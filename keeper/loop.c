@@ -62,8 +62,8 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 		if (end != RUN_END_TIMEOUT) {
 			if (!keeper->exited)
 				(void)kill(keeper->supervisor_pid, SIGKILL);
-			capture_hurry(&keeper->outcome->out);
-			capture_hurry(&keeper->outcome->err);
+			capture_stop_forwarding(&keeper->outcome->out);
+			capture_stop_forwarding(&keeper->outcome->err);
 		}
 		return;
 	}
@@ -74,7 +74,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 }
 
 /* The program's process group is stopped and continued with callgate, as one job; see supervise.h. */
-static void loop_forward_stop(const struct keeper *keeper, unsigned char signal_number)
+static void loop_forward_job_signal(const struct keeper *keeper, unsigned char signal_number)
 {
 	if (!keeper->exited && keeper->end == RUN_END_NONE)
 		(void)!write(keeper->control_fd, &signal_number, 1); /* EPIPE: it has just exited */
@@ -83,9 +83,9 @@ static void loop_forward_stop(const struct keeper *keeper, unsigned char signal_
 static void loop_on_continue(struct keeper *keeper)
 {
 	if (!keeper->exited)
-		terminal_raw(&keeper->terminal);
-	terminal_resize(&keeper->terminal);
-	loop_forward_stop(keeper, SIGCONT);
+		terminal_set_raw_mode(&keeper->terminal);
+	terminal_update_size(&keeper->terminal);
+	loop_forward_job_signal(keeper, SIGCONT);
 }
 
 /* Stops this process by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group. */
@@ -94,8 +94,8 @@ static void loop_on_stop(struct keeper *keeper)
 	sigset_t set;
 
 	loop_clear_status(keeper);
-	loop_forward_stop(keeper, SIGTSTP);
-	terminal_restore(&keeper->terminal);
+	loop_forward_job_signal(keeper, SIGTSTP);
+	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
@@ -111,7 +111,7 @@ static void loop_on_signal(struct keeper *keeper)
 	if (read(keeper->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (info.ssi_signo == SIGWINCH)
-		terminal_resize(&keeper->terminal);
+		terminal_update_size(&keeper->terminal);
 	else if (info.ssi_signo == SIGTSTP)
 		loop_on_stop(keeper);
 	else if (info.ssi_signo == SIGCONT)
@@ -134,7 +134,7 @@ static void loop_on_report(struct keeper *keeper)
 		return;
 	options->scratch->ended_well = keeper->end == RUN_END_NONE;
 	if (!options->part)
-		scratch_remove_early(options->scratch, all);
+		scratch_remove_empty_dirs(options->scratch, all);
 	keeper->early = keeper_read_report(keeper);
 }
 
@@ -152,12 +152,12 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 		struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
 		if (poll(&reader, 1, 0) <= 0)
-			capture_hurry(&keeper->outcome->out);
+			capture_stop_forwarding(&keeper->outcome->out);
 	}
 }
 
 /* Ends the run when the spill files reach their own cap, or with all other files the disk limit. */
-static void loop_check_spill(struct keeper *keeper)
+static void loop_check_spill_size(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
 	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
@@ -176,8 +176,8 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	size_t before = capture->pending_at;
 
 	loop_clear_status(keeper);
-	(void)capture_move(capture); /* if nothing moved, it is polled again */
-	loop_check_spill(keeper);
+	(void)capture_move_chunk(capture); /* if nothing moved, it is polled again */
+	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hang up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_done(&keeper->input);
@@ -191,14 +191,14 @@ static void loop_on_input(struct keeper *keeper)
 {
 	struct stdin_relay *relay = &keeper->input;
 
-	stdin_relay_move(relay);
+	stdin_relay_move_bytes(relay);
 	if (relay->escaped) {
 		relay->escaped = false;
 		loop_end_run(keeper, SIGTERM);
 	}
 }
 
-static void loop_check_clock(struct keeper *keeper)
+static void loop_check_deadlines(struct keeper *keeper)
 {
 	uint64_t now = io_now_ns();
 
@@ -216,7 +216,7 @@ static void loop_check_clock(struct keeper *keeper)
 }
 
 /* Timeout of poll(2) until the next deadline; -1: none. */
-static int loop_timeout_ms(const struct keeper *keeper)
+static int loop_get_timeout_ms(const struct keeper *keeper)
 {
 	uint64_t now = io_now_ns(), until = UINT64_MAX;
 
@@ -238,7 +238,7 @@ static int loop_timeout_ms(const struct keeper *keeper)
 	return until > 3600000 ? 3600000 : (int)until;
 }
 
-void keeper_loop(struct keeper *keeper)
+void keeper_run_loop(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	struct pollfd poll_set[SOURCE_MAX];
@@ -250,14 +250,14 @@ void keeper_loop(struct keeper *keeper)
 			(struct pollfd){.fd = keeper->exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
 		poll_set[SOURCE_REPORT] = (struct pollfd){
 			.fd = keeper->exited || keeper->reported ? -1 : keeper->control_fd, .events = POLLIN};
-		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
-		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		stdin_relay_poll(&keeper->input, &poll_set[SOURCE_INPUT]);
+		capture_fill_poll(&outcome->out, &poll_set[SOURCE_OUT]);
+		capture_fill_poll(&outcome->err, &poll_set[SOURCE_ERR]);
+		stdin_relay_fill_poll(&keeper->input, &poll_set[SOURCE_INPUT]);
 		if (keeper->exited)
 			poll_set[SOURCE_INPUT].fd = -1;
-		if (poll(poll_set, SOURCE_MAX, loop_timeout_ms(keeper)) < 0 && errno != EINTR)
+		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)
 			loop_end_run(keeper, SIGTERM); /* cannot happen with valid descriptors; do not spin */
-		loop_check_clock(keeper);
+		loop_check_deadlines(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			loop_on_signal(keeper);
 		if (poll_set[SOURCE_INPUT].revents)

@@ -47,15 +47,15 @@ struct keeper {
 int keeper_fork(struct keeper *keeper, const char **ret_step);
 
 /* Returns when the supervisor has exited and all output is forwarded. */
-void keeper_loop(struct keeper *keeper);
+void keeper_run_loop(struct keeper *keeper);
 
 /* Reads the supervisor's report. Owned by the caller; NULL: none. */
 json_t *keeper_read_report(const struct keeper *keeper);
 
 /* Fills the outcome from the supervisor's report, or from how it died. */
-void keeper_judge(struct keeper *keeper);
+void keeper_judge_outcome(struct keeper *keeper);
 
 /* Sets the message of a run that did not begin: `step` failed with -errno. */
-void keeper_explain(struct keeper_outcome *outcome, const char *step, int error);
+void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, int error);
 
 #endif

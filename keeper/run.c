@@ -45,7 +45,7 @@ static int keeper_open_signals(void)
 }
 
 /* After the last change of credentials, which clears it. Then checks that the parent is still alive. */
-static int keeper_follow_parent(const struct keeper *keeper)
+static int keeper_die_with_parent(const struct keeper *keeper)
 {
 	if (!keeper->options->parent)
 		return 0;
@@ -70,7 +70,7 @@ static int keeper_prepare_process(struct keeper *keeper)
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets it */
 		error = -errno;
 	if (error == 0)
-		error = keeper_follow_parent(keeper);
+		error = keeper_die_with_parent(keeper);
 	if (error < 0)
 		return error;
 	keeper->signal_fd = keeper_open_signals();
@@ -93,10 +93,10 @@ static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct cu
 {
 	int parent_fds[CGROUP_BASES_MAX];
 	const char *name = "";
-	size_t count = custodian->pid > 0 ? cgroup_bases(cgroup, parent_fds, &name) : 0;
+	size_t count = custodian->pid > 0 ? cgroup_get_bases(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* on failure an empty directory stays */
+		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name); /* else it stays, empty */
 }
 
 /* Set before the filter is installed, since the supervisor reports the layers. If installing fails, the run ends. */
@@ -139,7 +139,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 	(void)egress_side_end(&keeper->egress, &keeper->egress_status);
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
-		keeper_explain(keeper->outcome, step, error);
+		keeper_explain_failure(keeper->outcome, step, error);
 }
 
 static void keeper_release(struct keeper *keeper)
@@ -196,9 +196,9 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
-		terminal_raw(&keeper.terminal);
-		keeper_loop(&keeper);
-		keeper_judge(&keeper);
+		terminal_set_raw_mode(&keeper.terminal);
+		keeper_run_loop(&keeper);
+		keeper_judge_outcome(&keeper);
 	} else {
 		keeper_end_failed_start(&keeper, step, error);
 	}

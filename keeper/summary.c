@@ -21,7 +21,7 @@ static void __attribute__((format(printf, 2, 3))) summary_print_line(FILE *out, 
 	(void)fputc('\n', out);
 }
 
-static const char *summary_text(const json_t *object, const char *key, const char *otherwise)
+static const char *summary_get_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -31,19 +31,20 @@ static const char *summary_text(const json_t *object, const char *key, const cha
 static void summary_print_denial(FILE *out, const json_t *denial)
 {
 	json_int_t count = json_integer_value(json_object_get(denial, "count"));
-	const char *event = summary_text(denial, "event", NULL), *rule = summary_text(denial, "rule", NULL);
-	const char *suggest = summary_text(denial, "suggest", NULL), *why = "";
+	const char *event = summary_get_text(denial, "event", NULL), *rule = summary_get_text(denial, "rule", NULL);
+	const char *suggest = summary_get_text(denial, "suggest", NULL), *why = "";
 	char times[40] = "";
 
 	if (!event)
-		why = summary_text(denial, "errno", "refused");
+		why = summary_get_text(denial, "errno", "refused");
 	else if (rule) /* a network request has no errno */
-		why = summary_text(denial, "reason", "refused");
+		why = summary_get_text(denial, "reason", "refused");
 	if (count > 1)
 		(void)snprintf(times, sizeof(times), " (%" JSON_INTEGER_FORMAT " times)", count);
 	summary_print_line(out, "callgate: denied %s %s: %s%s%s%s%s%s",
-			   summary_text(denial, "syscall", event ? event : "?"), summary_text(denial, "target", ""),
-			   why, *why ? ", " : "", rule ? rule : summary_text(denial, "reason", "not granted"), times,
+			   summary_get_text(denial, "syscall", event ? event : "?"),
+			   summary_get_text(denial, "target", ""), why, *why ? ", " : "",
+			   rule ? rule : summary_get_text(denial, "reason", "not granted"), times,
 			   suggest ? "; to allow: " : "", suggest ? suggest : "");
 }
 
@@ -64,8 +65,8 @@ static void summary_print_list(FILE *out, const json_t *list, const char *verb, 
 	size_t i;
 
 	json_array_foreach(list, i, item)
-		summary_print_line(out, "callgate: %s%s%s%s", verb, summary_text(item, first, ""), between,
-				   summary_text(item, second, ""));
+		summary_print_line(out, "callgate: %s%s%s%s", verb, summary_get_text(item, first, ""), between,
+				   summary_get_text(item, second, ""));
 }
 
 void summary_print(FILE *out, const json_t *result, enum summary_events events)
@@ -84,6 +85,6 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 	}
 	if (events == SUMMARY_ALL || denied > 0)
 		summary_print_line(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT
-				   " denied", summary_text(result, "status", "?"),
+				   " denied", summary_get_text(result, "status", "?"),
 				   json_integer_value(json_object_get(calls, "judged")), denied);
 }

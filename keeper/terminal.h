@@ -27,14 +27,14 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
 void terminal_done(struct terminal *terminal);
 
 /* A CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */
-int terminal_master(const struct terminal *terminal);
+int terminal_dup_master(const struct terminal *terminal);
 
-/* Sets callgate's terminal to raw mode, until terminal_restore or a crash of this process. No-op without a terminal. */
-void terminal_raw(struct terminal *terminal);
+/* Sets callgate's terminal, if any, to raw mode, until terminal_leave_raw_mode or a crash of this process. */
+void terminal_set_raw_mode(struct terminal *terminal);
 /* Restores the modes, unless this process is in the background: then the shell has set its own. */
-void terminal_restore(struct terminal *terminal);
+void terminal_leave_raw_mode(struct terminal *terminal);
 
 /* Copies the size; if it differs, the kernel sends SIGWINCH to the program's foreground process group. */
-void terminal_resize(const struct terminal *terminal);
+void terminal_update_size(const struct terminal *terminal);
 
 #endif

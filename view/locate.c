@@ -15,7 +15,7 @@
 
 /* ---- mounts ---- */
 
-struct held *view_held(const struct view *view, const char *name)
+struct held *view_find_held_dir(const struct view *view, const char *name)
 {
 	for (size_t i = 0; i < view->helds; i++)
 		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
@@ -23,7 +23,7 @@ struct held *view_held(const struct view *view, const char *name)
 	return NULL;
 }
 
-struct held *view_hold(struct view *view, const char *name, int fd)
+struct held *view_add_held_dir(struct view *view, const char *name, int fd)
 {
 	_cleanup_close_ int owned = fd;
 	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
@@ -41,7 +41,7 @@ struct held *view_hold(struct view *view, const char *name, int fd)
 	return held;
 }
 
-void view_hold_by(struct mount *mount, int fd, struct held *held)
+void view_set_mount_fd(struct mount *mount, int fd, struct held *held)
 {
 	if (held)
 		held->users++;
@@ -118,13 +118,13 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
 
 	if (view->mounts > before)
-		view_hold_by(view->mount[before], -1, held);
+		view_set_mount_fd(view->mount[before], -1, held);
 	return r;
 }
 
 /* ---- nodes and places ---- */
 
-struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
+struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
 {
 	for (struct node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
 		if (node->hash == hash && node->virt_len == len && memcmp(node->virt, virt, len) == 0)
@@ -138,7 +138,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	uint32_t hash = view_hash(virt, len);
 	struct node *node;
 
-	if (view_node(view, virt, len, hash))
+	if (view_find_node(view, virt, len, hash))
 		return -EEXIST;
 	node = calloc(1, sizeof(*node) + len + 1);
 	if (!node)
@@ -157,7 +157,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	return 0;
 }
 
-const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64])
+const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64])
 {
 	if (node && node->link)
 		return node->link;
@@ -173,13 +173,13 @@ const char *view_link(const struct task *task, const struct node *node, const ch
 }
 
 /* The deepest node on the way to the path, or NULL. */
-static const struct node *locate_deepest(const struct view *view, const struct place *place)
+static const struct node *locate_deepest_node(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	const struct node *best = NULL;
 
-	while (view_longer(&prefix)) {
-		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
 
 		best = node ? node : best;
 	}
@@ -188,7 +188,7 @@ static const struct node *locate_deepest(const struct view *view, const struct p
 
 bool view_is_covered(const struct place *place)
 {
-	const struct node *node = locate_deepest(place->mount->view, place);
+	const struct node *node = locate_deepest_node(place->mount->view, place);
 
 	return node && node_is_covered(node);
 }
@@ -218,26 +218,27 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
-	if (mount->flags & MOUNT_PROC && view->machine && proc_is_machine(place->rest))
+	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine(place->rest))
 		place->mount = view->machine;
 	return 0;
 }
 
 int view_place(const struct view *view, struct place *place)
 {
-	return locate_set_mount(view, place, locate_deepest(view, place));
+	return locate_set_mount(view, place, locate_deepest_node(view, place));
 }
 
 /* The first link of the view on the way. Returns the length of its path; 0: none, and *ret_node is the deepest node. */
-static size_t locate_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
-			  const char **ret_target, char buffer[64], const struct node **ret_node)
+static size_t locate_first_link(const struct view *view, const struct task *task, const struct place *place,
+				bool follow_last, const char **ret_target, char buffer[64],
+				const struct node **ret_node)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
 
 	*ret_node = NULL;
-	while (view_longer(&prefix)) {
-		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
 		char name[32];
 
 		*ret_node = node ? node : *ret_node;
@@ -250,7 +251,7 @@ static size_t locate_link(const struct view *view, const struct task *task, cons
 		if (proc && prefix.len < sizeof(name)) {
 			memcpy(name, place->virt, prefix.len);
 			name[prefix.len] = '\0';
-			*ret_target = view_link(task, NULL, name, buffer);
+			*ret_target = view_get_link_target(task, NULL, name, buffer);
 			if (*ret_target)
 				return prefix.len;
 		}
@@ -259,7 +260,7 @@ static size_t locate_link(const struct view *view, const struct task *task, cons
 }
 
 /* Replaces the link at virt[0, prefix) by its target. 0, -ENAMETOOLONG, or -EAGAIN for a ".." after a name. */
-static int locate_follow(struct place *place, size_t prefix, const char *target)
+static int locate_replace_link(struct place *place, size_t prefix, const char *target)
 {
 	char dir[PATH_MAX], path[PATH_MAX * 2];
 	size_t slash = prefix;
@@ -296,12 +297,12 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 		const struct node *node;
 		const char *target;
 		char buffer[64];
-		size_t prefix = locate_link(view, task, ret_place, follow, &target, buffer, &node);
+		size_t prefix = locate_first_link(view, task, ret_place, follow, &target, buffer, &node);
 		int r;
 
 		if (prefix == 0)
 			return locate_set_mount(view, ret_place, node);
-		r = locate_follow(ret_place, prefix, target);
+		r = locate_replace_link(ret_place, prefix, target);
 		if (r < 0)
 			return r;
 	}
@@ -320,7 +321,7 @@ bool view_has_standin(const struct place *place)
 
 	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
 		return place->virt_len == mount->virt_len ||
-		       (mount == mount->view->machine && proc_is_directory(place->rest));
+		       (mount == mount->view->machine && proc_path_is_directory(place->rest));
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }

@@ -26,7 +26,7 @@ static int open_stand_in(const struct place *place, int flags)
 		if (host < 0)
 			return host;
 	}
-	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
+	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh_standin(place);
 	if (r < 0)
 		return r;
 	return view_standin_open(place, flags);
@@ -54,8 +54,8 @@ int view_open(const struct place *place, int flags, mode_t mode)
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return open_terminal(place->mount->view, flags);
 	/*
-	 * After view_attach an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that lets
-	 * the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
+	 * After view_attach_mounts an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that
+	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_has_standin(place) &&
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
@@ -83,7 +83,8 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 }
 
-int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd)
+int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
+		    int *ret_fd)
 {
 	if (view_by_name(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
@@ -164,7 +165,8 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	int dirfd;
 
 	/* No task: the name comes from the kernel, which has no "self" in it. */
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || view_stat(&place, &found, &dirfd, &path, &fd) < 0)
+	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 ||
+	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
 	if (is_same_object(&found, expected))
 		return true;

@@ -35,7 +35,7 @@ static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL}
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 
-static bool proc_lists(const char *const *list, const char *name)
+static bool proc_list_has(const char *const *list, const char *name)
 {
 	for (; *list; list++)
 		if (strcmp(*list, name) == 0)
@@ -43,7 +43,7 @@ static bool proc_lists(const char *const *list, const char *name)
 	return false;
 }
 
-bool proc_is_directory(const char *leaf)
+bool proc_path_is_directory(const char *leaf)
 {
 	return strcmp(leaf, "sys") == 0 || strcmp(leaf, "sys/kernel") == 0 || strcmp(leaf, "sys/kernel/random") == 0 ||
 	       strcmp(leaf, "sys/fs") == 0 || strcmp(leaf, "sys/net") == 0 || strcmp(leaf, "sys/net/core") == 0 ||
@@ -65,12 +65,12 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
-static bool is_number(const char *text)
+static bool proc_is_number(const char *text)
 {
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool proc_is_own(const struct task *task, pid_t pid)
+static bool proc_is_own_pid(const struct task *task, pid_t pid)
 {
 	return task && (pid == task->tgid || pid == task->tid);
 }
@@ -79,13 +79,13 @@ static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, con
 {
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
-	if (proc_lists(magic_leaf, leaf))
+	if (proc_list_has(magic_leaf, leaf))
 		return PROC_MAGIC;
-	if (strncmp(leaf, "fd/", 3) == 0 && is_number(leaf + 3))
+	if (strncmp(leaf, "fd/", 3) == 0 && proc_is_number(leaf + 3))
 		return PROC_MAGIC;
-	if (strncmp(leaf, "fdinfo/", 7) == 0 && is_number(leaf + 7))
+	if (strncmp(leaf, "fdinfo/", 7) == 0 && proc_is_number(leaf + 7))
 		return PROC_FILE;
-	if (proc_lists(process_leaf, leaf) || (proc_is_own(task, pid) && proc_lists(own_leaf, leaf)))
+	if (proc_list_has(process_leaf, leaf) || (proc_is_own_pid(task, pid) && proc_list_has(own_leaf, leaf)))
 		return PROC_FILE;
 	return PROC_ABSENT;
 }
@@ -96,11 +96,11 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	pid_t pid, tid;
 
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
-		return PROC_FILE; /* view_link gives the target */
-	if (*rest == '\0' || proc_lists(machine_leaf, rest))
-		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
+		return PROC_FILE; /* view_get_link_target gives the target */
+	if (*rest == '\0' || proc_list_has(machine_leaf, rest))
+		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
-	if (pid == 0 || !(proc_is_own(task, pid) || (view->run_root && proctree_descends(pid, view->run_root))))
+	if (pid == 0 || !(proc_is_own_pid(task, pid) || (view->run_root && proctree_descends(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
@@ -112,12 +112,12 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	return proc_classify_leaf(task, pid, leaf);
 }
 
-bool proc_writable(const struct task *task, const char *rest)
+bool proc_file_is_writable(const struct task *task, const char *rest)
 {
 	const char *leaf;
 	pid_t pid = proc_parse_pid(rest, &leaf);
 
-	if (pid == 0 || !proc_is_own(task, pid))
+	if (pid == 0 || !proc_is_own_pid(task, pid))
 		return false;
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
@@ -125,7 +125,7 @@ bool proc_writable(const struct task *task, const char *rest)
 	return strcmp(leaf, "comm") == 0;
 }
 
-bool proc_is_machine(const char *rest)
+bool proc_path_is_machine(const char *rest)
 {
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
@@ -136,6 +136,6 @@ void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name,
 		const char *name = *rest ? path_rest(*leaf, rest) : *leaf;
 
 		if (name && *name && !strchr(name, '/'))
-			each(ctx, name, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+			each(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
 }

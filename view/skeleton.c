@@ -44,7 +44,7 @@ struct shown {
 	bool lost; /* memory ran out: the names are not complete */
 };
 
-static struct shown_name *shown_find(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
+static struct shown_name *shown_find_name(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
 {
 	for (struct shown_name *name = shown->bucket[hash % SHOWN_BUCKETS]; name; name = name->next)
 		if (name->len == len && memcmp(name->virt, virt, len) == 0)
@@ -52,9 +52,9 @@ static struct shown_name *shown_find(const struct shown *shown, const char *virt
 	return NULL;
 }
 
-static void shown_add(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
+static void shown_add_name(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
 {
-	struct shown_name *name = shown_find(shown, virt, len, hash);
+	struct shown_name *name = shown_find_name(shown, virt, len, hash);
 
 	if (!name) {
 		name = calloc(1, sizeof(*name) + len + 1);
@@ -91,7 +91,7 @@ void view_shown_free(struct shown *shown)
 }
 
 /* Notes a name of the skeleton, with its ancestors. */
-static void skeleton_note(const struct view *view, const char *virt, bool directory)
+static void skeleton_note_name(const struct view *view, const char *virt, bool directory)
 {
 	size_t len = strlen(virt);
 	struct view_prefix prefix = view_prefixes(virt, len);
@@ -99,13 +99,13 @@ static void skeleton_note(const struct view *view, const char *virt, bool direct
 	/* While the program runs only stand-ins of the host's directories are made. */
 	if (view->run_root)
 		return;
-	while (view_longer(&prefix))
-		shown_add(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
+	while (view_extend_prefix(&prefix))
+		shown_add_name(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
 }
 
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
-	const struct shown_name *name = shown_find(view->shown, virt, len, view_hash(virt, len));
+	const struct shown_name *name = shown_find_name(view->shown, virt, len, view_hash(virt, len));
 
 	return name && name->directory;
 }
@@ -116,7 +116,7 @@ bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len
  * Opens or makes the directory `name` of dirfd. A listing may have left a link here, which the host had at this name;
  * following it would make directories elsewhere. An O_PATH descriptor owned by the caller, or -errno.
  */
-static int skeleton_step(int dirfd, const char *name)
+static int skeleton_open_or_make_dir(int dirfd, const char *name)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dirfd, name, flags);
@@ -132,7 +132,7 @@ static int skeleton_step(int dirfd, const char *name)
 }
 
 /* Makes a directory with its ancestors. Changes path. */
-static int skeleton_make(const struct view *view, char *path)
+static int skeleton_make_dirs(const struct view *view, char *path)
 {
 	_cleanup_close_ int dir = fcntl(view->standin_fd, F_DUPFD_CLOEXEC, 3);
 	char *rest = NULL;
@@ -140,7 +140,7 @@ static int skeleton_make(const struct view *view, char *path)
 	if (dir < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		int next = skeleton_step(dir, name);
+		int next = skeleton_open_or_make_dir(dir, name);
 
 		if (next < 0)
 			return next;
@@ -150,8 +150,8 @@ static int skeleton_make(const struct view *view, char *path)
 	return 0;
 }
 
-/* Makes directories while the view is built, when none can be a link. On -errno the slower skeleton_make() is tried. */
-static int skeleton_make_new(const struct view *view, char *path)
+/* Makes directories while the view is built, when none can be a link. On -errno skeleton_make_dirs() is tried. */
+static int skeleton_make_new_dirs(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
@@ -165,18 +165,18 @@ static int skeleton_make_new(const struct view *view, char *path)
 }
 
 /* Makes the directory, unless it is there. virt is not "/". */
-static int skeleton_make_missing(const struct view *view, const char *virt, char path[PATH_MAX])
+static int skeleton_make_missing_dirs(const struct view *view, const char *virt, char path[PATH_MAX])
 {
 	_cleanup_close_ int fd = -1;
 
 	memcpy(path, virt, strlen(virt) + 1);
-	if (!view->run_root && skeleton_make_new(view, path) == 0)
+	if (!view->run_root && skeleton_make_new_dirs(view, path) == 0)
 		return 0;
 	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (fd >= 0)
 		return 0;
 	memcpy(path, virt, strlen(virt) + 1);
-	return skeleton_make(view, path);
+	return skeleton_make_dirs(view, path);
 }
 
 int view_skeleton_mkdir(const struct view *view, const char *virt)
@@ -191,13 +191,13 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 	if (len <= 1 || (!view->run_root && view_skeleton_has_dir(view, virt, len)))
 		return 0;
 	old = umask(022); /* while the program runs: of the task for which this thread last created a file */
-	r = skeleton_make_missing(view, virt, path);
+	r = skeleton_make_missing_dirs(view, virt, path);
 	(void)umask(old);
-	skeleton_note(view, virt, true);
+	skeleton_note_name(view, virt, true);
 	return r;
 }
 
-static int skeleton_parent(const struct view *view, const char *virt)
+static int skeleton_make_parents(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	char *slash;
@@ -228,10 +228,10 @@ int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, 
 
 	if (type == S_IFDIR)
 		return view_skeleton_mkdir(view, virt);
-	r = skeleton_parent(view, virt);
+	r = skeleton_make_parents(view, virt);
 	if (r < 0)
 		return r;
-	skeleton_note(view, virt, false);
+	skeleton_note_name(view, virt, false);
 	r = view_make_entry(view->root->fd, virt + 1, type, target);
 	return r == -EEXIST ? 0 : r;
 }
@@ -240,7 +240,7 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	_cleanup_close_ int fd = -1;
-	int r = skeleton_parent(view, virt);
+	int r = skeleton_make_parents(view, virt);
 
 	if (r < 0)
 		return r;
@@ -249,12 +249,12 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 		fd = openat(view->root->fd, virt + 1, flags, 0444);
 	if (fd < 0)
 		return -errno;
-	skeleton_note(view, virt, false);
+	skeleton_note_name(view, virt, false);
 	return io_write_full(fd, text, len);
 }
 
 /* A path below a redirected /tmp gets its ancestors and an entry, so that a walk reaches it and listings show it. */
-static int skeleton_show_private(const struct place *place, mode_t type, const char *target)
+static int skeleton_show_private_name(const struct place *place, mode_t type, const char *target)
 {
 	char host[PATH_MAX];
 	struct stat there;
@@ -280,7 +280,7 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
-	return skeleton_show_private(&place, type, target);
+	return skeleton_show_private_name(&place, type, target);
 }
 
 /* ---- names that do not exist ---- */
@@ -290,8 +290,8 @@ static size_t shown_find_lacking(const struct shown *shown, const char *virt, si
 {
 	struct view_prefix prefix = view_prefixes(virt, len);
 
-	while (view_longer(&prefix)) {
-		const struct shown_name *name = shown_find(shown, virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct shown_name *name = shown_find_name(shown, virt, prefix.len, view_prefix_hash(&prefix));
 
 		if (!name)
 			return prefix.start;
@@ -326,7 +326,7 @@ int view_host_stat(const struct view *view, const char *path, int flags, struct 
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-static bool host_lacks(const struct view *view, const char *virt)
+static bool host_lacks_path(const struct view *view, const char *virt)
 {
 	struct stat there;
 	int r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
@@ -341,14 +341,14 @@ bool view_is_absent_on_host(const struct view *view, const char *virt, size_t le
 	uint64_t now;
 
 	if (len >= HOST_ANSWER_BYTES)
-		return host_lacks(view, virt);
+		return host_lacks_path(view, virt);
 	slot = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
 	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
-		return host_lacks(view, virt);
+		return host_lacks_path(view, virt);
 	answer = *slot;
 	now = io_now_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
-		answer->absent = host_lacks(view, virt);
+		answer->absent = host_lacks_path(view, virt);
 		answer->until_ns = now + HOST_ANSWER_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);

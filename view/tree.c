@@ -124,7 +124,7 @@ long tree_status(pid_t tid, const char *field, int base)
 }
 
 /* The executable's path in the view, or else on the host; "": it cannot be read. Owned; NULL: no memory. */
-static char *task_image(const struct tree *tree, pid_t tid)
+static char *task_get_image_path(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];
 	ssize_t len;
@@ -145,7 +145,7 @@ static struct task **tree_bucket(struct tree *tree, pid_t tid)
 }
 
 /* Asks for the process and its parent: PIDFD_GET_INFO (Linux 6.13), or /proc. */
-static int task_ask_parents(struct task *task)
+static int task_ask_process_and_parent(struct task *task)
 {
 	struct pidinfo info = {.mask = PIDINFO_PID};
 	char text[4096];
@@ -163,12 +163,12 @@ static int task_ask_parents(struct task *task)
 }
 
 /* Fills in all but the pidfd. 0, -ESRCH or -ENOMEM. */
-static int task_fill(const struct tree *tree, struct task *task)
+static int task_fill_fields(const struct tree *tree, struct task *task)
 {
-	if (task_ask_parents(task) < 0)
+	if (task_ask_process_and_parent(task) < 0)
 		return -ESRCH;
 	free(task->exe);
-	task->exe = task_image(tree, task->tid);
+	task->exe = task_get_image_path(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
@@ -183,7 +183,7 @@ static int task_open_pidfd(pid_t tid)
 }
 
 /* The pidfd becomes readable when the task dies, so that a reused pid does not inherit the entry. */
-static int task_hold(const struct tree *tree, struct task *task)
+static int task_watch_pidfd(const struct tree *tree, struct task *task)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
 	_cleanup_close_ int fd = task_open_pidfd(task->tid);
@@ -202,7 +202,7 @@ static int task_hold(const struct tree *tree, struct task *task)
  * The pid of a process in the pid namespace around this one, or 0. Kernels before 6.11 show it in the pidfd's fdinfo,
  * in a procfs of that namespace: proc_pid_fdinfo(5). When the process dies meanwhile, nobody waits for the response.
  */
-static pid_t tree_host_pid(const struct tree *tree, const struct task *task)
+static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 {
 	char path[32];
 	struct fdinfo info;
@@ -220,10 +220,10 @@ static pid_t tree_host_pid(const struct tree *tree, const struct task *task)
 }
 
 /* Without a free descriptor, or for a thread before Linux 6.9: a task that is valid for this call only. */
-static struct task *tree_transient(struct tree *tree, pid_t tid)
+static struct task *tree_fill_transient_task(struct tree *tree, pid_t tid)
 {
 	tree->transient.tid = tid;
-	return task_fill(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+	return task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
 }
 
 /* A new task that is not in the table yet. NULL with *ret_error. */
@@ -236,9 +236,9 @@ static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 		return NULL;
 	task->tid = tid;
 	task->pidfd = -1;
-	*ret_error = task_hold(tree, task);
+	*ret_error = task_watch_pidfd(tree, task);
 	if (*ret_error == 0)
-		*ret_error = task_fill(tree, task);
+		*ret_error = task_fill_fields(tree, task);
 	if (*ret_error == 0)
 		return task;
 	task_free(task);
@@ -256,10 +256,10 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 			return task;
 	task = task_new(tree, tid, &error);
 	if (!task)
-		return error == -ESRCH ? NULL : tree_transient(tree, tid);
+		return error == -ESRCH ? NULL : tree_fill_transient_task(tree, tid);
 	if (task->tid == task->tgid) {
 		tree->seen++;
-		task->host_pid = tree_host_pid(tree, task);
+		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
 		const struct task *leader = tree_task(tree, task->tgid); /* counts the process */
 

@@ -35,7 +35,7 @@ enum mount_flag {
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
 	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
-	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
 };
 
 struct mount {
@@ -47,7 +47,7 @@ struct mount {
 	char *origin; /* its path on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
-	int copy_fd; /* for a single file, the detached copy that view_attach will mount; -1: none so far */
+	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
 	struct held *held; /* shares fd with other files of that directory; NULL: fd is owned */
 	unsigned flags;
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */
@@ -84,7 +84,7 @@ struct view_options {
 	const char *workdir_host; /* its changes are reported even in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
-	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
+	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
 };
 
 /* ---- creation ---- */
@@ -97,7 +97,7 @@ void view_free(struct view *view);
 /* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
-/* For view_attach; borrowed. */
+/* For view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
@@ -111,9 +111,9 @@ struct view_mounts {
  * "/". From then on the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with
  * *ret_what (static), after which only view_free may be called.
  */
-int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
-/* True after view_attach. */
+/* True after view_attach_mounts. */
 bool view_is_root(const struct view *view);
 
 /*
