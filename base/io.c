@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -119,6 +120,27 @@ int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_
 	if (fd < 0)
 		return -errno;
 	return io_read_fd(fd, cap, ret_text, ret_len);
+}
+
+ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return len;
+}
+
+int io_write_once(int dirfd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (len < 0)
+		return -errno;
+	return len == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
 /* With read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */

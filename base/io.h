@@ -26,6 +26,11 @@ int io_open_plain(const char *path, int flags);
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
 
+/* One read(2) of a small file of procfs or a control group, NUL-terminated. Returns the length or -errno. */
+ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);
+/* Writes such a file by one write(2). 0 or -errno. */
+int io_write_once(int dirfd, const char *path, const char *text);
+
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 

@@ -1,36 +1,13 @@
-/* Where the control groups of this process are; reading and writing the small files of a control group. */
-#include <errno.h>
-#include <fcntl.h>
+/* Where the control groups of this process are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
-
-int cgroup_write_file(int dirfd, const char *name, const char *value)
-{
-	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
-}
-
-int cgroup_read_file(int dirfd, const char *name, char *text, size_t size)
-{
-	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	return 0;
-}
 
 uint64_t cgroup_parse_number(const char *text, const char *key)
 {

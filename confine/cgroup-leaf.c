@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
@@ -41,7 +42,7 @@ static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 	char text[24];
 
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* at most 20 digits */
-	return cgroup_write_file(dirfd, name, text);
+	return io_write_once(dirfd, name, text);
 }
 
 /* Kills processes that were left when keeper and supervisor died: every member of a leaf belongs to a run. */
@@ -50,9 +51,9 @@ static void cgroup_kill_members(int leaf_fd)
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (cgroup_write_file(leaf_fd, "cgroup.kill", "1") == 0)
+	if (io_write_once(leaf_fd, "cgroup.kill", "1") == 0)
 		return;
-	if (!list || cgroup_read_file(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -146,7 +147,7 @@ static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 		return error;
 	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
 	if (files->memory_group)
-		(void)cgroup_write_file(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
+		(void)io_write_once(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
 	return 0;
 }
 
@@ -175,7 +176,7 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 	if (event_fd < 0 || control_fd < 0)
 		return -errno;
 	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints */
-	error = cgroup_write_file(leaf_fd, "cgroup.event_control", text);
+	error = io_write_once(leaf_fd, "cgroup.event_control", text);
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 

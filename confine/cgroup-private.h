@@ -77,10 +77,6 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 		     const struct cgroup_options *options);
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
 
-/* Writes a control file. 0 or -errno. */
-int cgroup_write_file(int dirfd, const char *name, const char *value);
-/* Reads a control file into text, NUL-terminated. 0 or -errno. */
-int cgroup_read_file(int dirfd, const char *name, char *text, size_t size);
 /* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is none. */
 uint64_t cgroup_parse_number(const char *text, const char *key);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
@@ -47,24 +48,19 @@ const struct cgroup_files cgroup_v2_files = {
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
-/* Bits of the controllers in a list separated by blanks. CPU time is counted without a controller. */
-static unsigned cgroup_parse_controllers(char *list)
+/* Bits of the controllers in a file. CPU time is counted without a controller. */
+static unsigned cgroup_get_controllers(int dirfd, const char *file)
 {
 	unsigned bits = 1u << CGROUP_CPU;
-	char *save = NULL;
+	char text[512], *save = NULL;
 
-	for (char *word = strtok_r(list, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+	if (io_read_once(dirfd, file, text, sizeof(text)) < 0)
+		return 0;
+	for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
 		for (enum cgroup_controller c = 0; c < CGROUP_CPU; c++)
 			if (strcmp(word, controller_names[c]) == 0)
 				bits |= 1u << c;
 	return bits;
-}
-
-static unsigned cgroup_get_controllers(int dirfd, const char *file)
-{
-	char text[512];
-
-	return cgroup_read_file(dirfd, file, text, sizeof(text)) < 0 ? 0 : cgroup_parse_controllers(text);
 }
 
 int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
@@ -78,7 +74,7 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 		if (!(missing & 1u << c))
 			continue;
 		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* short names */
-		error = cgroup_write_file(dirfd, "cgroup.subtree_control", word);
+		error = io_write_once(dirfd, "cgroup.subtree_control", word);
 		if (error < 0)
 			return error;
 	}
@@ -90,7 +86,7 @@ static bool cgroup_file_is_max(int dirfd, const char *name)
 	char text[64];
 
 	/* No file: no such controller, no limit. */
-	return cgroup_read_file(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
+	return io_read_once(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
 /* True when the own group has limits that do not apply to a sibling. pids.max is copied instead. */
@@ -123,7 +119,7 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 		return error;
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
-	if (cgroup_read_file(own_fd, "pids.max", text, sizeof(text)) == 0)
+	if (io_read_once(own_fd, "pids.max", text, sizeof(text)) > 0)
 		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max" */
 	return 0;
 }
@@ -134,10 +130,10 @@ static void cgroup_move_processes(int own_fd, int leaf_fd)
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (!list || cgroup_read_file(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
-		(void)cgroup_write_file(leaf_fd, "cgroup.procs", pid);
+		(void)io_write_once(leaf_fd, "cgroup.procs", pid);
 }
 
 static int cgroup_try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "confine/namespaces-private.h"
@@ -75,14 +76,10 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 
 static int namespaces_write_proc(const char *process, const char *file, const char *text)
 {
-	_cleanup_close_ int fd = -1;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file); /* always fits */
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	return io_write_once(AT_FDCWD, path, text);
 }
 
 int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
@@ -105,21 +102,19 @@ static int namespaces_copy_id_map(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
 	unsigned first, outside, count;
+	struct buf map = {.data = NULL};
 	char path[32];
-	size_t len, size = 0;
-	FILE *out;
+	size_t len;
 	int r, used;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
 	r = io_read_file(AT_FDCWD, path, 65536, &ours, &len);
 	if (r < 0)
 		return r;
-	out = open_memstream(&text, &size);
-	if (!out)
-		return -ENOMEM;
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
-		(void)fprintf(out, "%u %u %u\n", first, first, count);
-	return fclose(out) == 0 ? namespaces_write_proc(process, file, text) : -ENOMEM;
+		buf_printf(&map, "%u %u %u\n", first, first, count);
+	text = buf_take(&map);
+	return text ? namespaces_write_proc(process, file, text) : -ENOMEM;
 }
 
 int namespaces_write_id_maps(pid_t pid)

@@ -103,27 +103,27 @@ static json_t *keeper_take_report(struct keeper *keeper)
 void keeper_judge_outcome(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	json_t *exit_code, *error, *calls, *refused;
+	json_t *error, *calls;
 
 	outcome->report = keeper_take_report(keeper);
 	if (!outcome->report) {
 		keeper_judge_supervisor_death(keeper);
 		return;
 	}
-	exit_code = json_object_get(outcome->report, "exit_code");
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
-	refused = json_object_get(outcome->report, "network_denied");
 	outcome->ending = run_ending(keeper->end, keeper_find_limit(outcome->report),
 				     (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
 				     json_integer_value(json_object_get(calls, "denied")) >
 						     json_integer_value(json_object_get(calls, "expected")) ||
-					     json_integer_value(refused) > 0);
+					     json_integer_value(json_object_get(outcome->report,
+										"network_denied")) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
 			       json_string_value(json_object_get(error, "message")));
-		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
+		outcome->ending = (struct run_ending){
+			.exit_code = (int)json_integer_value(json_object_get(outcome->report, "exit_code"))};
 		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
 	keeper_judge_egress_death(keeper);

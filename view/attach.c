@@ -529,11 +529,8 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 	const char *rest;
 	size_t origin_len;
 
-	memcpy(place.virt, mount->virt, mount->virt_len);
-	while (place.virt_len > 1 && place.virt[--place.virt_len] != '/')
-		;
-	place.virt_len += place.virt_len == 0;
-	place.virt[place.virt_len] = '\0';
+	memcpy(place.virt, mount->virt, mount->virt_len + 1);
+	view_drop_component(&place);
 	if (view_place(view, &place) < 0)
 		return false;
 	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))

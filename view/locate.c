@@ -347,25 +347,46 @@ bool view_is_nameless(const struct place *place)
 	return !place->magic && place->mount == place->mount->view->machine;
 }
 
+int view_join(const char *virt, const char *rest, char *out, size_t cap)
+{
+	bool root = virt[0] == '/' && virt[1] == '\0';
+	int len;
+
+	if (*rest == '\0')
+		len = snprintf(out, cap, "%s", virt);
+	else
+		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
+	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+}
+
+/* The path of a place below its mount, or with `whole` below "/"; "" for that itself. */
+static const char *locate_rest(const struct place *place, bool whole)
+{
+	const char *rest = place->virt + (whole ? 1 : place->mount->virt_len);
+
+	return *rest == '/' ? rest + 1 : rest;
+}
+
 int view_kernel_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->attached;
-	const char *host = stand_in ? mount->view->standin_host : mount->host;
-	const char *rest = stand_in || mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
-	int len;
 
-	if (rest[0] == '/' && rest[1] == '\0')
-		rest = "";
-	len = snprintf(out, cap, "%s%s", host[1] || !*rest ? host : "", rest);
-	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+	return view_join(stand_in ? mount->view->standin_host : mount->host, locate_rest(place, stand_in), out, cap);
 }
 
 int view_host_path(const struct place *place, char out[PATH_MAX])
 {
-	const struct mount *mount = place->mount;
-	const char *rest = mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
-	int len = snprintf(out, PATH_MAX, "%s%s", mount->origin[1] ? mount->origin : "", rest);
+	int len = view_join(place->mount->origin, locate_rest(place, false), out, PATH_MAX);
 
-	return len <= 0 || len >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return len < 0 ? len : 0;
+}
+
+void view_drop_component(struct place *place)
+{
+	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
+		place->virt_len--;
+	if (place->virt_len > 1)
+		place->virt_len--;
+	place->virt[place->virt_len] = '\0';
 }

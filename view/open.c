@@ -117,18 +117,6 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 
 /* ---- names of the host ---- */
 
-int view_join(const char *virt, const char *rest, char *out, size_t cap)
-{
-	bool root = virt[0] == '/' && virt[1] == '\0';
-	int len;
-
-	if (*rest == '\0')
-		len = snprintf(out, cap, "%s", virt);
-	else
-		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
-	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
-}
-
 int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;

@@ -152,6 +152,11 @@ bool view_is_covered(const struct place *place);
 /* True when a mount is visible at this path in place of the skeleton. */
 bool view_in_host_tree(const struct view *view, const char *virt);
 
+/* Writes the path `rest` ("": none) below the canonical path. Returns the length or -ENAMETOOLONG. */
+int view_join(const char *virt, const char *rest, char *out, size_t cap);
+/* Shortens the virt of a place by its last component. */
+void view_drop_component(struct place *place);
+
 /* ---- locate.c: mounts ---- */
 
 /* Adds a mount at virt, unless there is one; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
@@ -176,9 +181,6 @@ void view_set_mount_fd(struct mount *mount, int fd, struct held *held);
 void view_mounts_free(struct view *view);
 
 /* ---- open.c, walk.c ---- */
-
-/* Writes the path `rest` ("": none) below the canonical path. Returns the length or -ENAMETOOLONG. */
-int view_join(const char *virt, const char *rest, char *out, size_t cap);
 
 /*
  * The status of the object at a place, and (*ret_dirfd, *ret_path) by which more can be asked about it. *ret_fd (-1 at

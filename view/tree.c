@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
+#include "base/io.h"
 #include "base/pidinfo.h"
 #include "base/proctree.h"
 #include "view/tree.h"
@@ -87,22 +88,12 @@ void tree_free(struct tree *tree)
 	free(tree);
 }
 
-/* Reads a small /proc file of a task. Returns the length or -errno. */
-static ssize_t task_read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
+static ssize_t task_read_status(pid_t pid, char *out, size_t cap)
 {
-	char path[64];
-	_cleanup_close_ int fd = -1;
-	ssize_t len;
+	char path[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* pid and leaf are bounded */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, out, cap - 1);
-	if (len < 0)
-		return -errno;
-	out[len] = '\0';
-	return len;
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return io_read_once(AT_FDCWD, path, out, cap);
 }
 
 /* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
@@ -120,7 +111,7 @@ long tree_status(pid_t tid, const char *field, int base)
 {
 	char text[4096];
 
-	return task_read_proc(tid, "status", text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
+	return task_read_status(tid, text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
 }
 
 /* The executable's path in the view, or else on the host; "": it cannot be read. Owned; NULL: no memory. */
@@ -155,7 +146,7 @@ static int task_ask_process_and_parent(struct task *task)
 		task->ppid = (pid_t)info.ppid;
 		return 0;
 	}
-	if (task_read_proc(task->tid, "status", text, sizeof(text)) <= 0)
+	if (task_read_status(task->tid, text, sizeof(text)) <= 0)
 		return -ESRCH;
 	task->tgid = (pid_t)status_get_number(text, "Tgid", 10);
 	task->ppid = (pid_t)status_get_number(text, "PPid", 10);

@@ -38,15 +38,6 @@ int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_la
 	return 1;
 }
 
-static void walk_drop_component(struct place *place)
-{
-	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
-		place->virt_len--;
-	if (place->virt_len > 1)
-		place->virt_len--;
-	place->virt[place->virt_len] = '\0';
-}
-
 static int walk_add_component(struct place *place, const char *name)
 {
 	size_t len = strlen(name);
@@ -74,7 +65,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	walk_drop_component(walk->place); /* from the link to its directory */
+	view_drop_component(walk->place); /* from the link to its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;
@@ -183,7 +174,7 @@ static int walk_take_component(struct walk *walk, const char *name, bool last)
 		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
 			r = walk_check_readable(walk);
 		if (r == 0)
-			walk_drop_component(place);
+			view_drop_component(place);
 		return r;
 	}
 	r = walk_add_component(place, name);
