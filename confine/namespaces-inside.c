@@ -24,8 +24,6 @@ static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_in
 /* procfs options: no files about the machine; only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
-/* ---- the network namespace ---- */
-
 /* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
 static int namespaces_make_network(int *ret_loopback)
 {
@@ -82,8 +80,6 @@ static void namespaces_enter_network(struct namespaces *namespaces)
 	else
 		layers_set(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
 }
-
-/* ---- mounts ---- */
 
 static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {

@@ -72,8 +72,6 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 	return wanted;
 }
 
-/* ---- the keeper ---- */
-
 static int namespaces_write_proc(const char *process, const char *file, const char *text)
 {
 	char path[64];
@@ -128,8 +126,6 @@ int namespaces_write_id_maps(pid_t pid)
 	r = namespaces_copy_id_map(process, "uid_map");
 	return r < 0 ? r : namespaces_copy_id_map(process, "gid_map");
 }
-
-/* ---- the intermediate ---- */
 
 int namespaces_raise_loopback(int socket_fd)
 {

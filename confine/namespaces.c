@@ -153,16 +153,12 @@ bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int 
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
-	if (namespaces->supervisor_failed) {
-		namespaces_reap_child(child);
-		return true;
-	}
 	/* No pidfd: only the child has the other end. */
-	if (!note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note) || note.kind != NOTE_SUPERVISOR_FAILED)
-		return false;
-	namespaces_refuse_layers(namespaces, &note);
-	namespaces_reap_child(child);
-	return true;
+	if (!namespaces->supervisor_failed && note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
+		namespaces_handle_supervisor_note(namespaces, &note);
+	if (namespaces->supervisor_failed)
+		namespaces_reap_child(child);
+	return namespaces->supervisor_failed;
 }
 
 void namespaces_done(struct namespaces *namespaces)

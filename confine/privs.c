@@ -16,8 +16,6 @@
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED | \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* ---- capabilities ---- */
-
 static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -77,8 +75,6 @@ int privs_drop(void)
 		return -errno;
 	return privs_drop_capabilities();
 }
-
-/* ---- another user ---- */
 
 /* System calls, because glibc's wrappers synchronise all threads. */
 static bool privs_is_user(const struct privs_user *user)

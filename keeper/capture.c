@@ -61,8 +61,6 @@ void capture_done(struct capture *capture)
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
 
-/* ---- the spill file ---- */
-
 static void capture_spill_bytes(struct capture *capture, const char *bytes, size_t len)
 {
 	uint64_t room = CAPTURE_SPILL_MAX_BYTES - capture->spilled_bytes;
@@ -99,8 +97,6 @@ int capture_spill_all(struct capture *capture)
 	capture_open_spill_file(capture);
 	return -capture->spill_error;
 }
-
-/* ---- reading ---- */
 
 static bool capture_keep_bytes(struct capture *capture, const char *bytes, size_t len)
 {
@@ -155,8 +151,6 @@ static bool capture_read_pipe(struct capture *capture)
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }
-
-/* ---- forwarding ---- */
 
 static bool capture_write_pending(struct capture *capture)
 {

@@ -33,8 +33,6 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* ---- the custodian ---- */
-
 /* One request: text, and a descriptor or -1. False when the keeper has closed the socket. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
@@ -137,8 +135,6 @@ static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool se
 		_exit(1);
 	custodian_main(fd, output_fd);
 }
-
-/* ---- the keeper ---- */
 
 int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custodian)
 {

@@ -56,8 +56,6 @@ static size_t scratch_find_dir_index(const char *name)
 	return i;
 }
 
-/* ---- making them ---- */
-
 static void scratch_read_mark(int fd, struct scratch_mark *ret_mark)
 {
 	ret_mark->attributes = flistxattr(fd, NULL, 0);
@@ -106,8 +104,6 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
 		(void)scratch_make_marked_dir(scratch, i);
 }
-
-/* ---- leaving them to the next run, and taking them ---- */
 
 static bool scratch_same_time(const struct timespec *a, const struct timespec *b)
 {

@@ -151,28 +151,21 @@ static void scratch_set_error(const struct scratch *scratch, int error, struct p
 		       scratch->base, strerror(-error));
 }
 
-/* -ENOENT: another run that ended has removed the empty base meanwhile. */
-static int scratch_try_create_run(struct scratch *scratch, struct policy_error *ret_error)
-{
-	int error = scratch_open_base(scratch, ret_error);
-
-	if (error < 0)
-		return error;
-	error = scratch_make_run(scratch);
-	if (error < 0)
-		scratch_set_error(scratch, error, ret_error);
-	return error;
-}
-
 static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
 
+	/* -ENOENT: another run that ended has removed the empty base meanwhile. */
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
-		error = scratch_try_create_run(&scratch, ret_error);
+		error = scratch_open_base(&scratch, ret_error);
+		if (error == 0) {
+			error = scratch_make_run(&scratch);
+			if (error < 0)
+				scratch_set_error(&scratch, error, ret_error);
+		}
 		if (error < 0)
 			(void)scratch_remove(&scratch); /* the first error is reported */
 	}

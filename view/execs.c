@@ -63,8 +63,6 @@ static int execs_take_object(const struct execs *execs, const struct place *plac
 	return fd < 0 ? fd : execs->take(execs->ctx, fd);
 }
 
-/* ---- globs ---- */
-
 /* The matches of one glob, which are taken only when there are not too many. */
 struct matches {
 	const struct execs *execs;

@@ -139,10 +139,10 @@ int view_refresh_standin(const struct place *place)
 	const struct view *view = place->mount->view;
 	struct listing listing;
 	_cleanup_closedir_ DIR *host = NULL;
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, host_fd = -1;
 	struct dirent *entry;
 	mode_t old;
-	int host_fd, r = view_skeleton_mkdir(view, place->virt);
+	int r = view_skeleton_mkdir(view, place->virt);
 
 	if (r < 0)
 		return r;
@@ -153,11 +153,9 @@ int view_refresh_standin(const struct place *place)
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);
-	if (!host) {
-		r = -errno;
-		(void)close(host_fd);
-		return r;
-	}
+	if (!host)
+		return -errno;
+	(void)steal_fd(&host_fd); /* closedir(3) closes it */
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
@@ -165,14 +163,14 @@ int view_refresh_standin(const struct place *place)
 	if (place->mount->flags & MOUNT_PROC)
 		listing_find_members(&listing);
 	old = umask(022); /* of the task for which this thread last created a file */
-	listing_drop_stale_entries(&listing, host_fd);
+	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)
 		proc_each_entry(place->rest, listing_add_proc_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);
 	else
 		while ((entry = readdir(host)))
-			listing_add_host_entry(&listing, host_fd, entry->d_name);
+			listing_add_host_entry(&listing, dirfd(host), entry->d_name);
 	(void)umask(old);
 	return 0;
 }

@@ -24,8 +24,6 @@
 
 #include "base/banned.h"
 
-/* ---- links ---- */
-
 /* Adds a link of the host, at its canonical path, unless a mount shows it already. */
 static int links_add_link(struct view *view, const char *path, const char *target)
 {
@@ -136,8 +134,6 @@ int view_add_merged_usr(struct view *view)
 	}
 	return r;
 }
-
-/* ---- covered names ---- */
 
 bool view_is_procfs(int fd)
 {

@@ -115,8 +115,6 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
-/* ---- names of the host ---- */
-
 int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
