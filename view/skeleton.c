@@ -40,7 +40,7 @@ struct host_answer {
 
 struct shown {
 	struct shown_name *bucket[SHOWN_BUCKETS];
-	struct host_answer *answer[HOST_ANSWERS]; /* allocated at first use: most runs need few */
+	struct host_answer answer[HOST_ANSWERS];
 	bool lost; /* memory ran out: the names are not complete */
 };
 
@@ -85,8 +85,6 @@ void view_shown_free(struct shown *shown)
 			free(name);
 		}
 	}
-	for (unsigned i = 0; shown && i < HOST_ANSWERS; i++)
-		free(shown->answer[i]);
 	free(shown);
 }
 
@@ -337,15 +335,11 @@ static bool host_lacks_path(const struct view *view, const char *virt)
 /* Programs look the same absent names up again and again: the loader its preload list in every process. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
-	struct host_answer **slot, *answer;
+	struct host_answer *answer = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
 	uint64_t now;
 
 	if (len >= HOST_ANSWER_BYTES)
 		return host_lacks_path(view, virt);
-	slot = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
-	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
-		return host_lacks_path(view, virt);
-	answer = *slot;
 	now = io_now_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
 		answer->absent = host_lacks_path(view, virt);
