@@ -27,11 +27,6 @@ static const bool filter_open = true;
 static const bool filter_open = false;
 #endif
 
-static bool filter_has_traits(unsigned traits, const struct row_more *more)
-{
-	return (traits & more->in) == more->in && !(traits & more->not_in);
-}
-
 /* What is not allowed is notified, even if it is always denied, so that it is recorded. */
 static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
 {
@@ -40,7 +35,7 @@ static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct sysc
 	if (row->allow && !(row->judged_in & traits))
 		leaf.terms[leaf.lists++] = row->allow;
 	for (const struct row_more *more = row->more; more && more->terms; more++)
-		if (filter_has_traits(traits, more))
+		if ((traits & more->in) == more->in && !(traits & more->not_in))
 			leaf.terms[leaf.lists++] = more->terms;
 	/* Allowed with any arguments: no comparison, so that Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)

@@ -115,19 +115,11 @@ static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t 
 	return result;
 }
 
-static pid_t namespaces_fork_singly(struct namespaces *namespaces)
-{
-	pid_t keeper = getpid(), pid = namespaces_fork_peer(namespaces, 0);
-
-	if (pid == 0)
-		namespaces_run_intermediate(namespaces, keeper);
-	return pid > 0 ? namespaces_serve_intermediate(namespaces, pid) : pid;
-}
-
 pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 {
-	for (;;) {
-		pid_t keeper = getpid(), pid;
+	pid_t keeper = getpid(), pid = 0;
+
+	while (pid == 0) {
 		unsigned wanted = namespaces_find_wanted(namespaces);
 
 		close_fd(&namespaces->peer_fd);
@@ -137,14 +129,23 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 			pid = fork();
 			return pid < 0 ? -errno : pid;
 		}
-		pid = namespaces->singly ? -EPERM : namespaces_clone(namespaces, wanted);
-		if (pid >= 0)
-			return pid;
-		namespaces->singly = true;
-		pid = namespaces_fork_singly(namespaces);
-		if (pid != 0 || getpid() != keeper)
-			return pid;
+		if (!namespaces->singly) {
+			pid = namespaces_clone(namespaces, wanted);
+			if (pid >= 0)
+				return pid;
+			namespaces->singly = true;
+			pid = 0;
+			continue;
+		}
+		pid = namespaces_fork_peer(namespaces, 0);
+		if (pid == 0) {
+			namespaces_run_intermediate(namespaces, keeper);
+			return 0;
+		}
+		if (pid > 0)
+			pid = namespaces_serve_intermediate(namespaces, pid);
 	}
+	return pid;
 }
 
 bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd)

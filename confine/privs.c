@@ -101,12 +101,6 @@ int privs_become(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-/* The uid last: with effective uid 0 the capabilities for the others are lost. */
-static int privs_set_effective(const struct privs_user *user)
-{
-	return setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0 ? -errno : 0;
-}
-
 int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 {
 	struct privs_before before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
@@ -122,8 +116,9 @@ int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	error = before.groups < 0 ? -errno : privs_set_effective(user);
-	if (error < 0) {
+	/* The uid last: with effective uid 0 the capabilities for the others are lost. */
+	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
+		error = -errno;
 		(void)privs_return(&before); /* the first error is reported */
 		return error;
 	}

@@ -41,14 +41,6 @@ struct listing {
 	size_t members;
 };
 
-static void listing_find_members(struct listing *listing)
-{
-	pid_t root = listing->view->run_root;
-	size_t count = root ? proctree_list(root, listing->member, MEMBERS_MAX) : 0;
-
-	listing->members = count < MEMBERS_MAX ? count : MEMBERS_MAX;
-}
-
 static int listing_compare_pids(const void *a, const void *b)
 {
 	pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
@@ -160,8 +152,10 @@ int view_refresh_standin(const struct place *place)
 	listing.place = place;
 	listing.fd = fd;
 	listing.members = 0; /* the array is not initialised: it is large */
-	if (place->mount->flags & MOUNT_PROC)
-		listing_find_members(&listing);
+	if (place->mount->flags & MOUNT_PROC && view->run_root)
+		listing.members = proctree_list(view->run_root, listing.member, MEMBERS_MAX);
+	if (listing.members > MEMBERS_MAX)
+		listing.members = MEMBERS_MAX;
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)

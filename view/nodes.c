@@ -52,25 +52,19 @@ static int links_compare_paths(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Notes a path that is no link: most rules share their first directories. */
-static void links_note_plain_path(struct view *view, const char *path)
-{
-	char *copy = strdup(path);
-
-	if (copy && !tsearch(copy, &view->plain, links_compare_paths))
-		free(copy); /* it is looked up again */
-}
-
 /* 1 with the target when the host has a link at the canonical path `at`, else 0. */
 static int links_read_target(struct view *view, const char *at, char target[PATH_MAX])
 {
+	char *copy;
 	ssize_t len;
 
 	if (tfind(at, &view->plain, links_compare_paths))
 		return 0;
 	len = readlink(at, target, PATH_MAX - 1);
-	if (len <= 0) {
-		links_note_plain_path(view, at);
+	if (len <= 0) { /* noted as no link: most rules share their first directories */
+		copy = strdup(at);
+		if (copy && !tsearch(copy, &view->plain, links_compare_paths))
+			free(copy); /* it is looked up again */
 		return 0;
 	}
 	target[len] = '\0';

@@ -210,13 +210,6 @@ static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
 }
 
-/* Without a free descriptor, or for a thread before Linux 6.9: a task that is valid for this call only. */
-static struct task *tree_fill_transient_task(struct tree *tree, pid_t tid)
-{
-	tree->transient.tid = tid;
-	return task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
-}
-
 /* A new task that is not in the table yet. NULL with *ret_error. */
 static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 {
@@ -246,8 +239,11 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 		if (task->tid == tid)
 			return task;
 	task = task_new(tree, tid, &error);
-	if (!task)
-		return error == -ESRCH ? NULL : tree_fill_transient_task(tree, tid);
+	if (!task) {
+		/* No free descriptor, or a thread before Linux 6.9: the task is valid for this call only. */
+		tree->transient.tid = tid;
+		return error == -ESRCH || task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+	}
 	if (task->tid == task->tgid) {
 		tree->seen++;
 		task->host_pid = tree_get_host_pid(tree, task);
