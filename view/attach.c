@@ -367,21 +367,18 @@ static int attach_reopen_mounts(struct attach *attach)
 {
 	struct view *view = attach->view;
 	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
-	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int proc = attach->own_proc_fd >= 0
-			   ? attach_own_proc(attach)
-			   : openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_own_proc(attach)
+							    : openat2_call(attach->root_fd, "proc",
+									   O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	int r = 0;
 
-	if (standin < 0 || proc < 0) {
-		cleanup_close(&standin);
-		cleanup_close(&proc);
+	if (standin < 0 || proc < 0)
 		return attach_note_failure(attach, -ENOENT, "open /proc again");
-	}
 	(void)close(view->standin_fd);
-	view->standin_fd = standin;
+	view->standin_fd = steal_fd(&standin);
 	(void)close(view->proc_fd);
-	view->proc_fd = proc;
+	view->proc_fd = steal_fd(&proc);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
 		r = attach_reopen_mount(attach, &attach->piece[i]);
 	if (r == 0 && (attach_replace_text(&view->skeleton_host, NULL, skeleton) < 0 ||

@@ -65,6 +65,15 @@ START_TEST(finds_in_container)
 }
 END_TEST
 
+/* mount(2) takes an empty source, which mountinfo shows as two blanks. */
+START_TEST(finds_mount_without_source)
+{
+	cgroup_find_places("4:memory:/job\n",
+			   "7 6 0:1 / /sys/fs/cgroup/memory rw shared:3 - cgroup  rw,memory\n", &places);
+	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/job");
+}
+END_TEST
+
 START_TEST(survives_nonsense)
 {
 	cgroup_find_places("", "", &places);
@@ -193,6 +202,7 @@ int main(void)
 	tcase_add_test(texts, finds_hybrid);
 	tcase_add_test(texts, finds_slice);
 	tcase_add_test(texts, finds_in_container);
+	tcase_add_test(texts, finds_mount_without_source);
 	tcase_add_test(texts, survives_nonsense);
 	tcase_add_test(texts, reads_numbers);
 	suite_add_tcase(suite, made);
