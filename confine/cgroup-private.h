@@ -69,10 +69,7 @@ struct cgroup_leaf {
 	int fd[CGROUP_FD_MAX]; /* -1: not there */
 };
 
-/*
- * Makes PARENT/base, owned by options->uid, and in it the leaf `name`; sets its limits and opens its files. 0, or
- * -errno with nothing left behind. cgroup_leaf_remove undoes it.
- */
+/* Makes PARENT/base (options->uid's), and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
 int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options);
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);

@@ -62,10 +62,7 @@ extern const int namespaces_caps[];
  */
 pid_t namespaces_fork_supervisor(struct namespaces *namespaces);
 
-/*
- * In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True when it failed and
- * is reaped: fork again; the failed layers are in namespaces->refused.
- */
+/* In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True: fork again. */
 bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd);
 
 /* In the child, first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */

@@ -113,10 +113,7 @@ static int build_open_dir(const struct build *build, const char *host)
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-/*
- * Clones the mount of a host path (open_tree(2)): the clone serves for building the view and is what view_attach_mounts
- * mounts. A descriptor owned by the caller. -errno: open the path instead.
- */
+/* Clones the mount of a host path: view_attach_mounts mounts the clone. -errno: open the path instead. */
 static int build_clone_mount(const struct build *build, const char *virt, const char *host, unsigned flags,
 			     mode_t *ret_mode)
 {

@@ -160,10 +160,7 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
-/*
- * Judges `want` (POLICY_* bits) on a place: by the policy; by fixed rules for the skeleton, /proc and /dev. Makes no
- * system call, except to find out whether a process of /proc is in the run.
- */
+/* Judges `want` (POLICY_* bits) on a place. The only system call is to find out whether a process is in the run. */
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
