@@ -259,7 +259,7 @@ void probe_namespaces(struct doctor *doctor)
 	if (pid < 0)
 		return;
 	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = -namespaces_map(pid);
+		page->error[STEP_MAP] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
 	if (probe_wait_for_child(pid, STEP_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
