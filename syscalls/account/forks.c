@@ -225,12 +225,5 @@ void sys_clone(struct call *call)
 		forks_judge(call);
 }
 
-void sys_fork(struct call *call)
-{
-	forks_judge(call);
-}
-
-void sys_vfork(struct call *call)
-{
-	forks_judge(call);
-}
+HANDLER(sys_fork, forks_judge(call))
+HANDLER(sys_vfork, forks_judge(call))

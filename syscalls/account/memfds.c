@@ -261,12 +261,5 @@ void memfds_refuse_pages(struct call *call)
 	call_refuse(call, -EINVAL, NULL, DENIAL_EXPECTED);
 }
 
-void sys_splice(struct call *call)
-{
-	memfds_refuse_pages(call);
-}
-
-void sys_vmsplice(struct call *call)
-{
-	memfds_refuse_pages(call);
-}
+HANDLER(sys_splice, memfds_refuse_pages(call))
+HANDLER(sys_vmsplice, memfds_refuse_pages(call))

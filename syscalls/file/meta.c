@@ -37,20 +37,9 @@ static void chmod_path(struct call *call, mode_t mode, unsigned flags)
 		chmod_end(call, file_pin_meta(call, flags), mode);
 }
 
-void sys_chmod(struct call *call)
-{
-	chmod_path(call, call_uint(call, 1), 0);
-}
-
-void sys_fchmodat(struct call *call)
-{
-	chmod_path(call, call_uint(call, 2), 0);
-}
-
-void sys_fchmodat2(struct call *call)
-{
-	chmod_path(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_chmod, chmod_path(call, call_uint(call, 1), 0))
+HANDLER(sys_fchmodat, chmod_path(call, call_uint(call, 2), 0))
+HANDLER(sys_fchmodat2, chmod_path(call, call_uint(call, 2), call_uint(call, 3)))
 
 void sys_fchmod(struct call *call)
 {
@@ -77,25 +66,11 @@ static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
 		chown_end(call, file_pin_meta(call, flags), call_uint(call, owner_arg), call_uint(call, owner_arg + 1));
 }
 
-void sys_chown(struct call *call)
-{
-	chown_path(call, 1, 0);
-}
-
-void sys_lchown(struct call *call)
-{
-	chown_path(call, 1, AT_SYMLINK_NOFOLLOW);
-}
-
-void sys_fchownat(struct call *call)
-{
-	chown_path(call, 2, call_uint(call, 4));
-}
-
-void sys_fchown(struct call *call)
-{
-	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2));
-}
+HANDLER(sys_chown, chown_path(call, 1, 0))
+HANDLER(sys_lchown, chown_path(call, 1, AT_SYMLINK_NOFOLLOW))
+HANDLER(sys_fchownat, chown_path(call, 2, call_uint(call, 4)))
+HANDLER(sys_fchown,
+	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2)))
 
 /* ---- times ---- */
 
@@ -161,15 +136,8 @@ static void times_set_timevals(struct call *call, unsigned arg)
 	times_set(call, times, 0);
 }
 
-void sys_utimes(struct call *call)
-{
-	times_set_timevals(call, 1);
-}
-
-void sys_futimesat(struct call *call)
-{
-	times_set_timevals(call, 2);
-}
+HANDLER(sys_utimes, times_set_timevals(call, 1))
+HANDLER(sys_futimesat, times_set_timevals(call, 2))
 
 void sys_utimensat(struct call *call)
 {

@@ -26,15 +26,8 @@ static void make_dir(struct call *call, mode_t mode)
 	disk_made(call, S_IFDIR);
 }
 
-void sys_mkdir(struct call *call)
-{
-	make_dir(call, call_uint(call, 1));
-}
-
-void sys_mkdirat(struct call *call)
-{
-	make_dir(call, call_uint(call, 2));
-}
+HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
+HANDLER(sys_mkdirat, make_dir(call, call_uint(call, 2)))
 
 /* may_mknod() in fs/namei.c, but for devices, which are refused later. */
 static int make_check_node(mode_t mode)
@@ -82,15 +75,8 @@ static void make_node(struct call *call, unsigned given_mode, dev_t device)
 	disk_made(call, mode);
 }
 
-void sys_mknod(struct call *call)
-{
-	make_node(call, call_uint(call, 1), call_uint(call, 2));
-}
-
-void sys_mknodat(struct call *call)
-{
-	make_node(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_mknod, make_node(call, call_uint(call, 1), call_uint(call, 2)))
+HANDLER(sys_mknodat, make_node(call, call_uint(call, 2), call_uint(call, 3)))
 
 /*
  * The target of a link grants nothing: it is resolved in the view. But programs outside of the run may follow the link.
@@ -111,10 +97,7 @@ void sys_symlink(struct call *call)
 	disk_made(call, S_IFLNK);
 }
 
-void sys_symlinkat(struct call *call)
-{
-	sys_symlink(call);
-}
+HANDLER(sys_symlinkat, sys_symlink(call))
 
 /* ---- link ---- */
 
@@ -176,15 +159,8 @@ static void link_path(struct call *call, unsigned flags)
 	disk_made(call, S_IFREG);
 }
 
-void sys_link(struct call *call)
-{
-	link_path(call, 0);
-}
-
-void sys_linkat(struct call *call)
-{
-	link_path(call, call_uint(call, 4));
-}
+HANDLER(sys_link, link_path(call, 0))
+HANDLER(sys_linkat, link_path(call, call_uint(call, 4)))
 
 /* ---- unlink ---- */
 
@@ -211,17 +187,6 @@ static void remove_name(struct call *call, unsigned flags)
 	disk_removed(call, &removal);
 }
 
-void sys_unlink(struct call *call)
-{
-	remove_name(call, 0);
-}
-
-void sys_rmdir(struct call *call)
-{
-	remove_name(call, AT_REMOVEDIR);
-}
-
-void sys_unlinkat(struct call *call)
-{
-	remove_name(call, call_uint(call, 2));
-}
+HANDLER(sys_unlink, remove_name(call, 0))
+HANDLER(sys_rmdir, remove_name(call, AT_REMOVEDIR))
+HANDLER(sys_unlinkat, remove_name(call, call_uint(call, 2)))

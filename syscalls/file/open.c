@@ -416,20 +416,9 @@ static void open_old(struct call *call, unsigned flags, unsigned mode)
 		file_open(call, &request);
 }
 
-void sys_open(struct call *call)
-{
-	open_old(call, call_uint(call, 1), call_uint(call, 2));
-}
-
-void sys_creat(struct call *call)
-{
-	open_old(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1));
-}
-
-void sys_openat(struct call *call)
-{
-	open_old(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_open, open_old(call, call_uint(call, 1), call_uint(call, 2)))
+HANDLER(sys_creat, open_old(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1)))
+HANDLER(sys_openat, open_old(call, call_uint(call, 2), call_uint(call, 3)))
 
 /* openat2 refuses unknown flags. */
 static int open_check_how(const struct open_how *how)

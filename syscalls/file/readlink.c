@@ -115,15 +115,8 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	file_end_output(call, buffer, link.text, link.len, (int64_t)link.len);
 }
 
-void sys_readlink(struct call *call)
-{
-	readlink_path(call, call->arg[1], call_int(call, 2));
-}
-
-void sys_readlinkat(struct call *call)
-{
-	readlink_path(call, call->arg[2], call_int(call, 3));
-}
+HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_int(call, 2)))
+HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_int(call, 3)))
 
 /* ---- the working directory ---- */
 

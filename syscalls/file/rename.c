@@ -252,17 +252,6 @@ static void rename_path(struct call *call, unsigned flags)
 	disk_removed(call, &replaced);
 }
 
-void sys_rename(struct call *call)
-{
-	rename_path(call, 0);
-}
-
-void sys_renameat(struct call *call)
-{
-	rename_path(call, 0);
-}
-
-void sys_renameat2(struct call *call)
-{
-	rename_path(call, call_uint(call, 4));
-}
+HANDLER(sys_rename, rename_path(call, 0))
+HANDLER(sys_renameat, rename_path(call, 0))
+HANDLER(sys_renameat2, rename_path(call, call_uint(call, 4)))

@@ -85,20 +85,9 @@ static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 		file_end_output(call, buffer, &status, sizeof(status), 0);
 }
 
-void sys_stat(struct call *call)
-{
-	stat_object(call, 0, call->arg[1]);
-}
-
-void sys_lstat(struct call *call)
-{
-	stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]);
-}
-
-void sys_newfstatat(struct call *call)
-{
-	stat_object(call, call_uint(call, 3), call->arg[2]);
-}
+HANDLER(sys_stat, stat_object(call, 0, call->arg[1]))
+HANDLER(sys_lstat, stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]))
+HANDLER(sys_newfstatat, stat_object(call, call_uint(call, 3), call->arg[2]))
 
 /*
  * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
@@ -219,17 +208,6 @@ static void access_path(struct call *call, int mode, unsigned flags)
 		call_return(call, 0);
 }
 
-void sys_access(struct call *call)
-{
-	access_path(call, call_int(call, 1), 0);
-}
-
-void sys_faccessat(struct call *call)
-{
-	access_path(call, call_int(call, 2), 0);
-}
-
-void sys_faccessat2(struct call *call)
-{
-	access_path(call, call_int(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_access, access_path(call, call_int(call, 1), 0))
+HANDLER(sys_faccessat, access_path(call, call_int(call, 2), 0))
+HANDLER(sys_faccessat2, access_path(call, call_int(call, 2), call_uint(call, 3)))

@@ -183,65 +183,18 @@ static struct xattr_target xattr_at(const struct call *call)
 	return (struct xattr_target){.at_flags = call_uint(call, 2)};
 }
 
-void sys_setxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_lsetxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_fsetxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_removexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_path);
-}
-
-void sys_lremovexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_link);
-}
-
-void sys_fremovexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_fd(call));
-}
-
-void sys_removexattrat(struct call *call)
-{
-	xattr_remove(call, xattr_at(call));
-}
-
-void sys_getxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]);
-}
-
-void sys_lgetxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]);
-}
-
-void sys_listxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]);
-}
-
-void sys_llistxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]);
-}
-
-void sys_listxattrat(struct call *call)
-{
-	xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]);
-}
+HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_lsetxattr, xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_fsetxattr, xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_removexattr, xattr_remove(call, xattr_by_path))
+HANDLER(sys_lremovexattr, xattr_remove(call, xattr_by_link))
+HANDLER(sys_fremovexattr, xattr_remove(call, xattr_by_fd(call)))
+HANDLER(sys_removexattrat, xattr_remove(call, xattr_at(call)))
+HANDLER(sys_getxattr, xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]))
+HANDLER(sys_lgetxattr, xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]))
+HANDLER(sys_listxattr, xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]))
+HANDLER(sys_llistxattr, xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]))
+HANDLER(sys_listxattrat, xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]))
 
 /* struct xattr_args of linux/xattr.h (Linux 6.13). */
 struct xattr_value {

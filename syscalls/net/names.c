@@ -68,12 +68,5 @@ static void tell_name(struct call *call, bool peer)
 		call_continue(call);
 }
 
-void sys_getsockname(struct call *call)
-{
-	tell_name(call, false);
-}
-
-void sys_getpeername(struct call *call)
-{
-	tell_name(call, true);
-}
+HANDLER(sys_getsockname, tell_name(call, false))
+HANDLER(sys_getpeername, tell_name(call, true))

@@ -94,10 +94,7 @@ void sys_socket(struct call *call)
 		refuse_socket(call);
 }
 
-void sys_socketpair(struct call *call)
-{
-	refuse_socket(call);
-}
+HANDLER(sys_socketpair, refuse_socket(call))
 
 /* ---- listen, shutdown ---- */
 

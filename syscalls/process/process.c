@@ -91,25 +91,10 @@ void sys_sched_getaffinity(struct call *call)
 	call_end(call, r < 0 ? r : got);
 }
 
-void sys_sched_setaffinity(struct call *call)
-{
-	schedule(call);
-}
-
-void sys_sched_setattr(struct call *call)
-{
-	schedule(call);
-}
-
-void sys_sched_setparam(struct call *call)
-{
-	schedule(call);
-}
-
-void sys_sched_setscheduler(struct call *call)
-{
-	schedule(call);
-}
+HANDLER(sys_sched_setaffinity, schedule(call))
+HANDLER(sys_sched_setattr, schedule(call))
+HANDLER(sys_sched_setparam, schedule(call))
+HANDLER(sys_sched_setscheduler, schedule(call))
 
 /* Only single processes: a process group may, and a user's processes always do, include processes outside the run. */
 static void priority(struct call *call, int process, int last)
@@ -124,16 +109,10 @@ static void priority(struct call *call, int process, int last)
 		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
-void sys_setpriority(struct call *call)
-{
-	priority(call, PRIO_PROCESS, PRIO_USER);
-}
+HANDLER(sys_setpriority, priority(call, PRIO_PROCESS, PRIO_USER))
 
 /* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
-void sys_ioprio_set(struct call *call)
-{
-	priority(call, 1, 3);
-}
+HANDLER(sys_ioprio_set, priority(call, 1, 3))
 
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)

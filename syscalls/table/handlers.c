@@ -3,11 +3,10 @@
 
 #include "base/banned.h"
 
-#define HANDLER(name, ...) sys_##name,
+#define ROW(name, ...) sys_##name,
 #define EACH(name) NULL,
-#define UNLESS HANDLER
-#define JUDGE HANDLER
-#define ROW HANDLER
+#define UNLESS ROW
+#define JUDGE ROW
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };
