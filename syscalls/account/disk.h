@@ -7,10 +7,6 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/stat.h>
-
 #include "syscalls/call/call.h"
 
 #define DISK_NAME_BYTES 1024      /* an inode and its name */

@@ -2,8 +2,6 @@
  * AMD64 Architecture Programmer's Manual, volume 3: only the instructions that compilers put between the setting of a
  * register and `syscall`. Others are not decoded.
  */
-#include <string.h>
-
 #include "syscalls/arch/insn.h"
 
 #include "base/banned.h"

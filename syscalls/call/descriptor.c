@@ -1,7 +1,6 @@
 #include "syscalls/call/descriptor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

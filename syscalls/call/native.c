@@ -1,7 +1,6 @@
 #include "syscalls/call/native.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include "base/banned.h"

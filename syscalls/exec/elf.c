@@ -1,6 +1,5 @@
 #include "syscalls/exec/elf.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* What the file handlers share besides resolve.c: see resolve.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

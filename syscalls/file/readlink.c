@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/call/decode.h"
 #include "syscalls/call/native.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"

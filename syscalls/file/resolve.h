@@ -2,12 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_FILE_RESOLVE_H
 #define CALLGATE_SYSCALLS_FILE_RESOLVE_H
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 #include "syscalls/call/call.h"
 

@@ -1,7 +1,6 @@
 /* stat(2), lstat(2), newfstatat(2), statx(2), statfs(2), access(2), faccessat2(2): questions about an object. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>

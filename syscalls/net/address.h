@@ -2,9 +2,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_ADDRESS_H
 #define CALLGATE_SYSCALLS_NET_ADDRESS_H
 
-#include <stdbool.h>
-#include <sys/socket.h>
-
 #include "syscalls/call/call.h"
 
 /* 0, -EBADF or -ENOTSOCK of argument 0. Only for the errno: a thread may replace the descriptor. */

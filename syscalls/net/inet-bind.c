@@ -4,7 +4,6 @@
  * of their own.
  */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "syscalls/file/resolve.h"

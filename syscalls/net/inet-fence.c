@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <linux/filter.h>
-#include <stdbool.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"

@@ -6,9 +6,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_INET_LISTENERS_H
 #define CALLGATE_SYSCALLS_NET_INET_LISTENERS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "syscalls/call/call.h"
 #include "syscalls/call/work.h"
 #include "syscalls/net/inet-address.h"

@@ -6,8 +6,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_INET_NAMES_H
 #define CALLGATE_SYSCALLS_NET_INET_NAMES_H
 
-#include <stdbool.h>
-
 #include "syscalls/net/inet-address.h"
 
 struct inet_names;

@@ -7,10 +7,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_INET_H
 #define CALLGATE_SYSCALLS_NET_INET_H
 
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 #include "syscalls/call/call.h"

@@ -1,8 +1,6 @@
 #include "syscalls/net/message.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"

@@ -3,7 +3,6 @@
  * namespace, where the run is alone, the filter lets these options pass.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"

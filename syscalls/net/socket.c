@@ -4,13 +4,8 @@
  * makes those sockets, with a filter (inet-fence.h).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/netlink.h>
-#include <netinet/in.h>
-#include <stddef.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"

@@ -7,8 +7,6 @@
 #include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <termios.h>
