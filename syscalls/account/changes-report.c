@@ -9,8 +9,6 @@
 #include "base/sha256.h"
 #include "syscalls/account/changes-private.h"
 
-#include "base/banned.h"
-
 _Static_assert(sizeof(((struct change *)0)->sha256) == SHA256_HEX_SIZE, "a hash must fit");
 
 static int by_path(const void *a, const void *b)

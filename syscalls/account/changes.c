@@ -16,8 +16,6 @@
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-#include "base/banned.h"
-
 #define SLOTS_FIRST 256
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 

@@ -6,8 +6,6 @@
 #include "base/buf.h"
 #include "syscalls/account/denial-text.h"
 
-#include "base/banned.h"
-
 /* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
 static unsigned refused_path(const struct call *call)
 {

@@ -8,8 +8,6 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
 
-#include "base/banned.h"
-
 #define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
 _Static_assert(SLOTS > 2 * DENIALS_MAX, "the index would fill up");
 

@@ -10,8 +10,6 @@
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#include "base/banned.h"
-
 #define BUCKETS_FIRST 256
 #define BLOCK_BYTES 512 /* of st_blocks, for every file system: inode(7) */
 

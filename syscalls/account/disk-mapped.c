@@ -14,8 +14,6 @@
 #include "base/proctree.h"
 #include "syscalls/account/disk-private.h"
 
-#include "base/banned.h"
-
 #define MAPS_MAX (4u << 20)               /* bytes of /proc/PID/maps; a longer one counts as mapping an unlinked file */
 #define SEARCH_MOST_NS UINT64_C(20000000) /* limits are not checked meanwhile */
 #define ROUNDS 4

@@ -10,8 +10,6 @@
 #include "base/io.h"
 #include "syscalls/account/disk-private.h"
 
-#include "base/banned.h"
-
 /* Upper bound of the speed of writing to the page cache (9 GB/s were measured). */
 #define BYTES_PER_MS (UINT64_C(16) << 20)
 #define LOOK_LEAST_NS UINT64_C(1000000)

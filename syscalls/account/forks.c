@@ -14,8 +14,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /*
  * Counting lists /proc. So tasks are counted only when the last count and the forks admitted since exceed the limit;
  * until then it does not matter that the ends of tasks are not notified.

@@ -13,8 +13,6 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define ADDED_MOST 2u
 /* From this count on, counts are made at most once in RECOUNT_NS: another one would free little. */
 #define CROWDED (LOCKS_MAX / 4 * 3)

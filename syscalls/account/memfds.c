@@ -14,8 +14,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define SWEEP_FIRST 32
 #define SWEEP_BYTES (UINT64_C(4) << 20)
 

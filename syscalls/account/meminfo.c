@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define TEXT_BYTES 16384 /* the kernel's text has 1.5 kB */
 
 struct memory {

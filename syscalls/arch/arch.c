@@ -5,8 +5,6 @@
 
 #include "syscalls/arch/arch.h"
 
-#include "base/banned.h"
-
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs)
 {
 	struct arch_regs regs = {0};

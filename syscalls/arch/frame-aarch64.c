@@ -16,8 +16,6 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#include "base/banned.h"
-
 #define CALL_BYTES 4u
 #define CALL_WORD UINT32_C(0xd4000001) /* svc #0 */
 

@@ -12,8 +12,6 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#include "base/banned.h"
-
 #define CALL_BYTES 2u /* syscall: 0f 05 */
 #define RESTORER_BYTES 32u
 #define STACK_SLOTS 16 /* searched for a return address */

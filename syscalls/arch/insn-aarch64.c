@@ -4,8 +4,6 @@
  */
 #include "syscalls/arch/insn.h"
 
-#include "base/banned.h"
-
 #define REACH 16u /* instructions before the call */
 #define BIT(reg) (UINT32_C(1) << (reg))
 #define ALL UINT32_MAX

@@ -4,8 +4,6 @@
  */
 #include "syscalls/arch/insn.h"
 
-#include "base/banned.h"
-
 enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
 
 #define BIT(reg) (1u << (reg))

@@ -6,8 +6,6 @@
 
 #include "syscalls/arch/arch.h"
 
-#include "base/banned.h"
-
 /* struct user_pt_regs: x0 … x30, sp, pc, pstate. */
 enum { REG_X0 = 0, REG_X8 = 8, REG_SP = 31, REG_PC = 32 };
 

@@ -6,8 +6,6 @@
 
 #include "syscalls/arch/arch.h"
 
-#include "base/banned.h"
-
 #define REG(name) (offsetof(struct user_regs_struct, name) / sizeof(uint64_t))
 
 static_assert(sizeof(struct user_regs_struct) <= sizeof(((struct arch_regs *)0)->word), "the registers fit");

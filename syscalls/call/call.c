@@ -6,8 +6,6 @@
 #include "syscalls/call/call.h"
 #include "syscalls/call/record.h"
 
-#include "base/banned.h"
-
 void call_return(struct call *call, int64_t value)
 {
 	call->outcome.kind = OUTCOME_VALUE;

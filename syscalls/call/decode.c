@@ -4,8 +4,6 @@
 
 #include "syscalls/call/decode.h"
 
-#include "base/banned.h"
-
 /*
  * Copies a string. An errno that the target caused, such as EFAULT, goes to *ret_error, for the handler. Returns 0, or
  * the -errno that ends the call.

@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 /* Needs ptrace permission, as an ancestor has it. Some containers deny it anyway (Docker without CAP_SYS_PTRACE). */
 static int descriptor_duplicate(const struct call *call, int fd)
 {

@@ -4,8 +4,6 @@
 
 #include "syscalls/call/memory.h"
 
-#include "base/banned.h"
-
 #define GUEST_PAGE 4096u
 
 /* One iovec a page: process_vm_readv(2) copies no part of one, and a string may end before an unmapped page. */

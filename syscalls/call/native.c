@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "base/banned.h"
-
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
 {
 	char path[PATH_MAX + 48];

@@ -2,8 +2,6 @@
 
 #include "syscalls/call/record.h"
 
-#include "base/banned.h"
-
 /*
  * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of
  * int-sized arguments, and so does the log.

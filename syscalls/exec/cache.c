@@ -6,8 +6,6 @@
 
 #include "base/elf-machine.h"
 
-#include "base/banned.h"
-
 #define CACHE_PROGRAMS 64u
 /* A younger file could change again without a new ctime, which has the resolution of a tick. */
 #define CACHE_SETTLED_S 2

@@ -7,8 +7,6 @@
 
 #include "base/elf-machine.h"
 
-#include "base/banned.h"
-
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
 #define PHDR_BATCH 16u

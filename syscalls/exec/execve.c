@@ -20,8 +20,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #ifndef AT_EXECVE_CHECK
 #define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
 #endif

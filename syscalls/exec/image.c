@@ -11,8 +11,6 @@
 #include "base/procmap.h"
 #include "syscalls/exec/execve.h"
 
-#include "base/banned.h"
-
 #define IMAGE_PAGE_BYTES 4096u
 #define IMAGE_CACHE_SLOTS 16u
 

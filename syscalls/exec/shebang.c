@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 static bool is_blank(char byte)
 {
 	return byte == ' ' || byte == '\t';

@@ -11,8 +11,6 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 
-#include "base/banned.h"
-
 /* ---- *at flags, metadata, links ---- */
 
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)

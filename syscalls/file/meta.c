@@ -15,8 +15,6 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/numbers.h"
 
-#include "base/banned.h"
-
 #define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 
 /* Takes fd. By its link in /proc, because fchmod(2) takes no O_PATH descriptor; a symbolic link is EOPNOTSUPP. */

@@ -14,8 +14,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* 0, or -1 with the outcome set. */
 static int mqueue_check(struct call *call)
 {

@@ -8,8 +8,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 static void make_dir(struct call *call, mode_t mode)
 {
 	_cleanup_close_ int parent = -1;

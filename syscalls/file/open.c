@@ -17,8 +17,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define OPEN_TRIES 16 /* a name that appears and vanishes faster than it can be opened or made is EEXIST */
 #define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 

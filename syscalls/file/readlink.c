@@ -10,8 +10,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define DELETED " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
 static bool link_cut_deleted(char *host, size_t *len)

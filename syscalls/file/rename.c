@@ -19,8 +19,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
 
 /* One of the two names. */

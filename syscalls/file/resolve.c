@@ -15,8 +15,6 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define FILE_TRIES 16 /* a name that changes faster than it can be resolved is ELOOP */
 
 /* ---- the objects of the program's descriptors ---- */

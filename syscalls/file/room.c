@@ -14,8 +14,6 @@
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 
-#include "base/banned.h"
-
 /* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
 #define ROOM_FD_NS 20u
 #define ROOM_MOST_NS 100000000u /* asked again after this at the latest */

@@ -10,8 +10,6 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define SCOPE_FLAGS (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
 struct scope_walk {

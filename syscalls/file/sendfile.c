@@ -23,8 +23,6 @@
 #include "syscalls/table/handlers.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 #define SENDFILE_CHUNK_BYTES 65536
 #define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */
 

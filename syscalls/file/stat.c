@@ -9,8 +9,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define STATX_BYTES 256 /* struct statx, with its spare fields */
 #ifndef STATX_MNT_ID_UNIQUE /* Linux 6.8 */
 #define STATX_MNT_ID_UNIQUE 0x4000u

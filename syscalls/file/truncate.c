@@ -12,8 +12,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* inode_newsize_ok() in fs/attr.c: growing past RLIMIT_FSIZE is EFBIG and a signal. */
 static bool truncate_past_limit(struct call *call, const struct stat *status, int64_t length)
 {

@@ -12,8 +12,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /*
  * False for a directory in which only globs grant: in a mount namespace the pin is of the host's directory, not of its
  * stand-in (view_open). EACCES makes programs poll instead. False also for a directory without a virtual name.

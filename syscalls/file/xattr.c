@@ -11,8 +11,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define XATTR_NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
 #define XATTR_VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX and XATTR_LIST_MAX */
 

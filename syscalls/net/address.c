@@ -14,8 +14,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 int net_check_socket(const struct call *call)
 {
 	char link[64], name[16];

@@ -16,8 +16,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "fits any family");
 
 /* Makes the socket file in the view. An O_PATH descriptor or -errno. */

@@ -18,8 +18,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* The inode that the socket file's socket is bound to, owned by the caller; or -1 with the outcome set. */
 static int find_peer(struct call *call, int node)
 {

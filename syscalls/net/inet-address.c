@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 #define V6_LEN_MIN 24 /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 
 static void address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)

@@ -11,8 +11,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 static bool is_pool_own(const struct inet *inet, const struct inet_address *address)
 {
 	struct inet_address own = inet_pool_address(inet, address->family);

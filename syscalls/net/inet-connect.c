@@ -14,8 +14,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 static bool is_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

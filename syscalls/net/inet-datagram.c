@@ -8,8 +8,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 #define GUARD_TRIES 32 /* a port may be taken at another address */
 
 /* ---- endpoints ---- */

@@ -6,8 +6,6 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
 
-#include "base/banned.h"
-
 /* Instructions before the ports, and two for each port: the DNS' and those of the endpoints. */
 #define HEAD_MAX 9u
 #define FENCE_MAX (HEAD_MAX + 2u * (1u + INET_ENDPOINTS_MAX))

@@ -14,8 +14,6 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
 
-#include "base/banned.h"
-
 #define MEMBERS_MAX 4096 /* processes that are searched for a socket */
 
 struct listener {

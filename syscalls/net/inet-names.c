@@ -6,8 +6,6 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
 
-#include "base/banned.h"
-
 #define PORTS 65536u
 #define TABLES 4u
 

@@ -8,8 +8,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port)
 {
 	if (inet->options.own_netns && v6)

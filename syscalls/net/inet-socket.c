@@ -7,8 +7,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 static int socket_option(int fd, int level, int name)
 {
 	int value = -1;

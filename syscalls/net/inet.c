@@ -6,8 +6,6 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/net/inet-private.h"
 
-#include "base/banned.h"
-
 int inet_create(const struct inet_options *options, struct inet **ret_inet)
 {
 	struct inet *inet = calloc(1, sizeof(*inet));

@@ -9,8 +9,6 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 
-#include "base/banned.h"
-
 #define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: more is not sent */
 
 /* struct user_msghdr of 64-bit architectures. */

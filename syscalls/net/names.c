@@ -10,8 +10,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* As move_addr_to_user() in net/socket.c. */
 static void give_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {

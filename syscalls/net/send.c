@@ -13,8 +13,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores the messages after it */
 
 /* A duplicate of the socket that is sent on. */

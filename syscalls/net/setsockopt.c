@@ -11,8 +11,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /*
  * ICMP errors carry the datagram that caused them. Any process can send such errors, with the target's address as the
  * source, and no socket filter sees them (net/ipv4/udp.c: __udp4_lib_err). glibc's resolver requires that the option

@@ -18,8 +18,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
 
 /* TCP or UDP families, although there is a network: the type or protocol is not offered. */

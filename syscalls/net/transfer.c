@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "syscalls/call/work.h"
 
-#include "base/banned.h"
-
 #define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
 
 /* Everything that a thread needs: struct call is reused for the next notification by then. */

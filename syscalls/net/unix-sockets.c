@@ -9,8 +9,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 #define DIRECTORY "sockets"
 #define PRUNE_MIN 16u
 

@@ -11,8 +11,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define AFFINITY_BYTES_MAX 8192u /* more than NR_CPUS needs */
 
 /*

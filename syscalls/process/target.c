@@ -6,8 +6,6 @@
 #include "base/cleanup.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 void target_allow(struct call *call)
 {
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};

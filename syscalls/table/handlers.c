@@ -1,8 +1,6 @@
 /* Not in table.c, so that programs that need only the rows, such as unit tests, do not link all handlers. */
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define ROW(name, ...) sys_##name,
 #define EACH(name) NULL,
 #define UNLESS ROW

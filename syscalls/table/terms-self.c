@@ -15,8 +15,6 @@
 #include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif

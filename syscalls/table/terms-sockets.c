@@ -5,8 +5,6 @@
 
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; the bits above are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
 /* No datagram sockets: an unconnected one can send to any address. */

@@ -12,8 +12,6 @@
 
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 
 /* ---- descriptors ---- */
