@@ -141,7 +141,7 @@ struct call {
 /* ---- set the outcome; a handler calls one of these, once ---- */
 void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
-void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
+void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd; or fails with it, a -errno */
 void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);

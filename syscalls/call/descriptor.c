@@ -56,8 +56,7 @@ int descriptor_copy(struct call *call, int fd)
 	return call->fetched < 0 ? call_fail(call, call->fetched) : call->fetched;
 }
 
-int descriptor_copy_nth(struct call *call, int fd, unsigned n)
+int descriptor_copy_further(struct call *call, int fd)
 {
-	(void)n;
 	return descriptor_get(call, fd, true);
 }

@@ -61,22 +61,14 @@ static int open_own_flags(unsigned flags)
 	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
 }
 
-static void open_end(struct call *call, int fd, unsigned flags)
-{
-	if (fd < 0)
-		call_fail(call, fd);
-	else
-		call_give_fd(call, fd, flags & O_CLOEXEC);
-}
-
-/* The same for a new file. */
+/* Ends the call with the descriptor of a new file, or with -errno. */
 static void open_end_new(struct call *call, int fd, unsigned flags)
 {
 	_cleanup_close_ int made = fd;
 
 	if (fd >= 0 && disk_watch(call, fd, true) < 0)
 		return;
-	open_end(call, made < 0 ? made : steal_fd(&made), flags);
+	call_give_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
 }
 
 /* A temporary file without a name. linkat(2) may name it later, so the directory is judged for writing. */
@@ -275,7 +267,7 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 	} else if (call->place[0].magic) {
 		open_nameless(call, want, flags);
 	} else {
-		open_end(call, meminfo_limited(call, open_again(call, *pin, &status, flags)), flags);
+		call_give_fd(call, meminfo_limited(call, open_again(call, *pin, &status, flags)), flags & O_CLOEXEC);
 	}
 }
 
@@ -314,7 +306,7 @@ static bool open_direct(struct call *call, const struct open_request *request)
 		return true;
 	}
 	if (fd >= 0) {
-		open_end(call, meminfo_limited(call, fd), request->flags);
+		call_give_fd(call, meminfo_limited(call, fd), request->flags & O_CLOEXEC);
 		return true;
 	}
 	if (file_outcome_error(call) != -EINTR)

@@ -19,6 +19,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/call/work.h"
+#include "syscalls/net/address.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 #include "view/tree.h"
@@ -29,11 +30,9 @@
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
 {
-	int type = 0, domain = 0, flags = fcntl(fd, F_GETFL);
-	socklen_t len = sizeof(int);
+	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN), flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && flags & O_NONBLOCK && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-	       type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	return flags >= 0 && flags & O_NONBLOCK && net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
@@ -185,9 +184,7 @@ void sys_sendfile(struct call *call)
 		return;
 	}
 	to_fd = descriptor_copy(call, call_int(call, 0));
-	if (to_fd < 0)
-		return;
-	from_fd = descriptor_copy_nth(call, call_int(call, 1), 1);
+	from_fd = to_fd < 0 ? -1 : descriptor_copy_further(call, call_int(call, 1));
 	if (from_fd < 0)
 		return;
 	if (!sendfile_may_write(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
@@ -205,8 +202,5 @@ void sys_sendfile(struct call *call)
 	}
 	if (result == 0)
 		result = sendfile_end(&sending, error);
-	if (result < 0)
-		call_fail(call, (int)result);
-	else
-		call_return(call, result);
+	call_end(call, result);
 }

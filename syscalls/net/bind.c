@@ -45,11 +45,10 @@ static bool has_name(int socket_fd)
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
-	_cleanup_close_ int parent = -1, copy = -1;
 	const char *name;
+	_cleanup_close_ int parent = file_pin_new(call, 0, &name), copy = -1;
 	int node, r;
 
-	parent = file_pin_new(call, 0, &name);
 	if (parent < 0) {
 		net_replace_error(call, -EEXIST, -EADDRINUSE);
 		return;
@@ -58,11 +57,9 @@ static void bind_path(struct call *call)
 	if (copy < 0)
 		return;
 	r = has_name(copy) ? -EINVAL : sockets_make_room(sockets);
-	if (r < 0) {
+	if (r < 0)
 		call_fail(call, r);
-		return;
-	}
-	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	if (r < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
 	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {
@@ -91,17 +88,4 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 	}
 }
 
-void sys_bind(struct call *call)
-{
-	struct sockaddr_storage address;
-	int len;
-
-	if (!net_read_address(call, &address, &len))
-		return;
-	if (address.ss_family == AF_UNIX)
-		bind_unix(call, &address, len);
-	else if (call->sandbox->inet)
-		inet_bind(call, &address, len);
-	else
-		net_refuse_family(call, address.ss_family, -EINVAL);
-}
+HANDLER(sys_bind, net_judge_address(call, bind_unix, inet_bind))

@@ -24,25 +24,19 @@ static int find_peer(struct call *call, int node)
 	struct stat st;
 	int peer;
 
-	if (fstat(node, &st) < 0) {
-		call_fail(call, -errno);
-		return -1;
-	}
-	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0) {
-		call_fail(call, -EACCES);
-		return -1;
-	}
+	if (fstat(node, &st) < 0)
+		return call_fail(call, -errno);
+	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
+		return call_fail(call, -EACCES);
 	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
 		/* a duplicate: the list may close its own while a thread waits */
 		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
-		if (peer < 0)
-			call_fail(call, -EAGAIN);
-	} else if (S_ISSOCK(st.st_mode) && sockets_alive(node))
-		call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
-	else
-		call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
-	return peer;
+		return peer < 0 ? call_fail(call, -EAGAIN) : peer;
+	}
+	if (S_ISSOCK(st.st_mode) && sockets_alive(node))
+		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
+	return call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
 }
 
 /* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
@@ -62,9 +56,7 @@ static void connect_path(struct call *call)
 		return;
 	}
 	peer = find_peer(call, node);
-	if (peer < 0)
-		return;
-	copy = net_copy_socket(call);
+	copy = peer < 0 ? -1 : net_copy_socket(call);
 	if (copy < 0 || call_commit(call) < 0)
 		return;
 	flags = fcntl(copy, F_GETFL);
@@ -97,17 +89,4 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	}
 }
 
-void sys_connect(struct call *call)
-{
-	struct sockaddr_storage address;
-	int len;
-
-	if (!net_read_address(call, &address, &len))
-		return;
-	if (address.ss_family == AF_UNIX)
-		connect_unix(call, &address, len);
-	else if (call->sandbox->inet)
-		inet_connect(call, &address, len);
-	else
-		net_refuse_family(call, address.ss_family, -EINVAL);
-}
+HANDLER(sys_connect, net_judge_address(call, connect_unix, inet_connect))

@@ -111,7 +111,7 @@ static int message_duplicate(struct call *call, struct message *message, struct 
 	for (size_t i = 0; i < count; i++) {
 		if (message->fds == MESSAGE_FDS_MAX)
 			return -EINVAL;
-		number[i] = descriptor_copy_nth(call, number[i], (unsigned)message->fds + 1);
+		number[i] = descriptor_copy_further(call, number[i]);
 		if (number[i] < 0)
 			return -ECHILD;
 		message->fd[message->fds++] = number[i];

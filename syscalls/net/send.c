@@ -23,14 +23,6 @@ struct sender {
 	struct inet_socket inet; /* for AF_INET, AF_INET6 */
 };
 
-static int socket_type(int fd)
-{
-	int type = -1;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ? -1 : type;
-}
-
 /* flags: MSG_*. False: the outcome is set. */
 static bool take_sender(struct call *call, unsigned flags, struct sender *ret_sender)
 {
@@ -50,7 +42,8 @@ static bool take_sender(struct call *call, unsigned flags, struct sender *ret_se
 	fd = net_copy_any(call, &domain);
 	if (fd < 0)
 		return false;
-	*ret_sender = (struct sender){.domain = domain, .stream = socket_type(fd) == SOCK_STREAM, .inet = {.fd = fd}};
+	*ret_sender = (struct sender){
+		.domain = domain, .stream = net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
 	if (domain != AF_UNIX && !inet_read_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;

@@ -58,17 +58,12 @@ static void set_reuse_address(struct call *call, int socket_fd, int domain)
 {
 	int value, r = call_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
 
-	if (r < 0) {
-		call_fail(call, r);
+	if (r == 0 && call_commit(call) < 0)
 		return;
-	}
-	if (call_commit(call) < 0)
-		return;
-	if ((!value || may_share(socket_fd, domain)) &&
+	if (r == 0 && (!value || may_share(socket_fd, domain)) &&
 	    setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) < 0)
-		call_fail(call, -errno);
-	else
-		call_return(call, 0);
+		r = -errno;
+	call_end(call, r);
 }
 
 void sys_setsockopt(struct call *call)
@@ -82,13 +77,9 @@ void sys_setsockopt(struct call *call)
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
 		return;
 	}
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
-	if (copy < 0)
-		return;
-	if (errors)
+	copy = net_allow_copy(call, &domain);
+	if (copy >= 0 && errors)
 		ignore_errors(call, copy);
-	else
+	else if (copy >= 0)
 		set_reuse_address(call, copy, domain);
 }

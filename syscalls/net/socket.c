@@ -73,10 +73,7 @@ static void make_udp(struct call *call)
 		return;
 	fd = socket(call_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
 	r = fd < 0 ? -errno : inet_fence_close(fd);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_give_fd(call, steal_fd(&fd), type & SOCK_CLOEXEC);
+	call_give_fd(call, r < 0 ? r : steal_fd(&fd), type & SOCK_CLOEXEC);
 }
 
 void sys_socket(struct call *call)
@@ -90,15 +87,6 @@ void sys_socket(struct call *call)
 HANDLER(sys_socketpair, refuse_socket(call))
 
 /* ---- listen, shutdown ---- */
-
-/* A unix socket stays connected for good, even when the peer has closed. */
-static bool socket_is_connected(int socket_fd)
-{
-	struct sockaddr_un name;
-	socklen_t len = sizeof(name);
-
-	return getpeername(socket_fd, (struct sockaddr *)&name, &len) == 0;
-}
 
 /* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
 static int backlog(const struct call *call)
@@ -114,13 +102,14 @@ static int backlog(const struct call *call)
  */
 static void listen_unix(struct call *call, int copy)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNSPEC};
-	socklen_t len = sizeof(name);
+	struct sockaddr_un name = {.sun_family = AF_UNSPEC}, peer;
+	socklen_t len = sizeof(name), peer_len = sizeof(peer);
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
-	else if (len <= offsetof(struct sockaddr_un, sun_path) || socket_is_connected(copy))
-		call_fail(call, -EINVAL);
+	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
+		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
+		call_fail(call, -EINVAL); /* connected: it stays so, even when the peer has closed */
 	else if (!name.sun_path[0])
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit(call) == 0) {
@@ -131,12 +120,9 @@ static void listen_unix(struct call *call, int copy)
 
 void sys_listen(struct call *call)
 {
-	_cleanup_close_ int copy = -1;
 	int domain;
+	_cleanup_close_ int copy = net_allow_copy(call, &domain);
 
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
 		inet_listen(call, copy);
 	else if (copy >= 0)
@@ -145,12 +131,9 @@ void sys_listen(struct call *call)
 
 void sys_shutdown(struct call *call)
 {
-	_cleanup_close_ int copy = -1;
 	int domain;
+	_cleanup_close_ int copy = net_allow_copy(call, &domain);
 
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
 		inet_shutdown(call, copy);
 	else if (copy >= 0 && call_commit(call) == 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/file/resolve.h"
 
 #define DIRECTORY "sockets"
 #define PRUNE_MIN 16u
@@ -76,18 +77,10 @@ static socklen_t make_address(struct sockaddr_un *address, const char *text)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 }
 
-static socklen_t pin_address(struct sockaddr_un *address, int pin_fd)
-{
-	char text[sizeof(address->sun_path)];
-
-	(void)snprintf(text, sizeof(text), "/proc/self/fd/%d", pin_fd); /* bounded by an int */
-	return make_address(address, text);
-}
-
 int sockets_connect(int socket_fd, int pin_fd)
 {
 	struct sockaddr_un address;
-	socklen_t len = pin_address(&address, pin_fd);
+	socklen_t len = make_address(&address, file_link(pin_fd).path);
 
 	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
 }

@@ -340,24 +340,20 @@ void sys_pidfd_open(struct call *call)
 	pid_t pid = call_int(call, 0);
 	unsigned flags = call_uint(call, 1);
 	_cleanup_close_ int fd = -1;
-	int error;
 
 	if (pid <= 0 || flags & ~(unsigned)PIDFD_OPEN_FLAGS) {
 		target_fail(call, -EINVAL);
 		return;
 	}
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
-	error = errno;
+	if (fd < 0)
+		fd = -errno;
 	if (!tree_holds(call->sandbox->tree, pid)) { /* after the descriptor is open, so that the pid is not reused */
 		target_refuse(call);
 		return;
 	}
-	if (fd < 0) {
-		target_fail(call, -error);
-		return;
-	}
 	target_allow(call);
-	call_give_fd(call, steal_fd(&fd), true);
+	call_give_fd(call, fd < 0 ? fd : steal_fd(&fd), true);
 }
 
 /* A pidfd of the target. */
