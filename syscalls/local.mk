@@ -30,6 +30,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch/insn.h \
 	syscalls/arch/registers-aarch64.c \
 	syscalls/arch/registers-x86_64.c \
+	syscalls/arch/registers.h \
+	syscalls/arch/registers.h \
 	syscalls/call/call.c \
 	syscalls/call/call.h \
 	syscalls/call/decode.c \

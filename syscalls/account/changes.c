@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
@@ -317,17 +318,8 @@ static int prepare_move(struct changes *changes, const struct place *from, struc
 
 static int add_move(struct changes *changes, struct move *move, const struct place *to)
 {
-	if (changes->moves == changes->move_room) {
-		size_t room = changes->move_room ? changes->move_room * 2 : 16;
-		struct move *grown = realloc(changes->move, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		changes->move = grown;
-		changes->move_room = room;
-	}
 	move->to = spot_of(to);
-	if (!move->to)
+	if (!move->to || !array_reserve(&changes->move, changes->moves, &changes->move_room))
 		return -ENOMEM;
 	changes->move[changes->moves++] = *move;
 	*move = (struct move){0};
@@ -401,15 +393,8 @@ struct walk {
 
 static int enqueue(struct walk *walk, const char *tail)
 {
-	if (walk->queued == walk->cap) {
-		size_t cap = walk->cap ? walk->cap * 2 : 64;
-		char **queue = realloc(walk->queue, cap * sizeof(*queue));
-
-		if (!queue)
-			return -ENOMEM;
-		walk->queue = queue;
-		walk->cap = cap;
-	}
+	if (!array_reserve(&walk->queue, walk->queued, &walk->cap))
+		return -ENOMEM;
 	walk->queue[walk->queued] = strdup(tail);
 	return walk->queue[walk->queued] && ++walk->queued ? 0 : -ENOMEM;
 }

@@ -12,22 +12,20 @@ static unsigned refused_path(const struct call *call)
 	return call->paths > 1 && call->place[1].mount ? 1 : 0;
 }
 
-static bool has_arg(const struct call *call, enum arg_kind kind)
+/* The index of the call's first argument of this kind; -1: none. */
+static int find_arg(const struct call *call, enum arg_kind kind)
 {
-	for (unsigned i = 0; i < 6; i++) {
+	for (int i = 0; i < 6; i++)
 		if (call->row->arg[i].kind == kind)
-			return true;
-	}
-	return false;
+			return i;
+	return -1;
 }
 
 static int open_flags(const struct call *call)
 {
-	for (unsigned i = 0; i < 6; i++) {
-		if (call->row->arg[i].kind == ARG_OPENFLAGS)
-			return call_int(call, i);
-	}
-	return 0;
+	int arg = find_arg(call, ARG_OPENFLAGS);
+
+	return arg < 0 ? 0 : call_int(call, (unsigned)arg);
 }
 
 static bool wants_write(const struct call *call)
@@ -36,14 +34,9 @@ static bool wants_write(const struct call *call)
 
 	if (call->decision.error == EROFS)
 		return true;
-	if (has_arg(call, ARG_OPENFLAGS))
+	if (find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 	return call->row->intent != INTENT_LOOK;
-}
-
-static bool is_about_path(const struct call *call)
-{
-	return call->paths > 0 || call->place[0].mount;
 }
 
 const char *denial_op(const struct call *call)
@@ -52,13 +45,13 @@ const char *denial_op(const struct call *call)
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
-	if (is_about_path(call))
+	if (call->paths > 0 || call->place[0].mount)
 		return wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
-	if (has_arg(call, ARG_SIGNAL))
+	if (find_arg(call, ARG_SIGNAL) >= 0)
 		return "signal";
-	return has_arg(call, ARG_PID) || intent == INTENT_PROCESS ? "process" : "other";
+	return find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
 }
 
 const char *denial_resolved(const struct call *call)
@@ -99,15 +92,14 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
-	if (call->net.host[0]) {
+	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
-	} else if (call->paths > 0 && !path->null && path->len > 0) {
+	else if (call->paths > 0 && !path->null && path->len > 0)
 		key.target = path->text;
-	} else if (denial_resolved(call)) {
+	else if (denial_resolved(call))
 		key.target = denial_resolved(call);
-	} else {
+	else
 		put_registers(call, text);
-	}
 	return key;
 }
 
@@ -128,16 +120,6 @@ static void put_word(struct buf *buf, const char *word, size_t len)
 			buf_add(buf, &word[i], 1);
 	}
 	buf_puts(buf, "'");
-}
-
-/*
- * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
- * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
- * and its name here cannot be granted at all.
- */
-static const char *redirect_grant(const struct mount *mount, bool exec)
-{
-	return exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 }
 
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
@@ -175,17 +157,19 @@ char *denial_suggest(const struct call *call)
 		return suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
-	if (strcmp(reason, "denied_by_rule") == 0) {
-		if (!call->decision.rule)
-			return NULL;
+	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
 		return buf_take(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
 	    strcmp(reason, "not_executable") != 0)
 		return NULL;
+	/*
+	 * A path below a redirect. A place of the run's own lacks no right but exec, which is granted for the redirect
+	 * as a whole. A host place has what is granted to the host's name, and its name here cannot be granted.
+	 */
 	if (mount->flags & MOUNT_REDIRECT)
-		path = redirect_grant(mount, exec);
+		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	if (!path)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");

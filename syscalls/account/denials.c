@@ -78,42 +78,43 @@ static char *copy_text(const char *text, bool *lost)
 	return copied;
 }
 
-static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
+/* Fills the item with copies. False: no memory, and the item has none. */
+static bool fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
+		       const char *rule, const char *reason)
 {
 	bool lost = false;
 
+	item->target = copy_text(target, &lost);
+	item->resolved = copy_text(resolved, &lost);
+	item->exe = copy_text(exe, &lost);
+	item->rule = copy_text(rule, &lost);
+	item->reason = copy_text(reason, &lost);
+	if (lost)
+		item_done(item);
+	return !lost;
+}
+
+static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
+{
 	*item = (struct denial){.seq = call->slot.seq,
 				.syscall = key->syscall,
 				.op = denial_op(call),
 				.error = key->error,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
+				.suggest = denial_suggest(call),
 				.count = 1};
-	item->target = copy_text(key->target, &lost);
-	item->resolved = copy_text(denial_resolved(call), &lost);
-	item->rule = copy_text(call->decision.rule, &lost);
-	item->reason = copy_text(call->decision.reason, &lost);
-	item->exe = copy_text(key->exe, &lost);
-	item->suggest = denial_suggest(call);
-	if (lost)
-		item_done(item);
-	return !lost;
+	return fill_texts(item, key->target, denial_resolved(call), key->exe, call->decision.rule,
+			  call->decision.reason);
 }
 
 static bool fill_event(struct denial *item, const struct denial *event)
 {
-	bool lost = false;
+	bool unsuggested = false; /* a denial without its suggestion is worth keeping */
 
 	*item = *event;
-	item->target = copy_text(event->target, &lost);
-	item->resolved = copy_text(event->resolved, &lost);
-	item->rule = copy_text(event->rule, &lost);
-	item->reason = copy_text(event->reason, &lost);
-	item->exe = copy_text(event->exe, &lost);
-	item->suggest = copy_text(event->suggest, &lost);
-	if (lost)
-		item_done(item);
-	return !lost;
+	item->suggest = copy_text(event->suggest, &unsuggested);
+	return fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
 }
 
 /* The item of an attempt that is listed already; else NULL, with the slot where it belongs. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
@@ -261,21 +262,11 @@ void disk_files_settle(struct disk_files *files)
 
 static int files_make_room(struct disk_files *files)
 {
-	size_t room = files->held_room ? files->held_room * 2 : 64;
-	struct disk_file **held;
-
 	if (files->held_count >= files->held_max)
 		disk_files_settle(files);
 	if (files->held_count >= files->held_max)
 		return -ENFILE;
-	if (files->held_count < files->held_room)
-		return 0;
-	held = reallocarray(files->held, room, sizeof(struct disk_file *));
-	if (!held)
-		return -ENOMEM;
-	files->held = held;
-	files->held_room = room;
-	return 0;
+	return array_reserve(&files->held, files->held_count, &files->held_room) ? 0 : -ENOMEM;
 }
 
 int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)

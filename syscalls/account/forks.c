@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/procstat.h"
 #include "base/proctree.h"
@@ -129,18 +130,9 @@ static void forks_forget_done(struct forks *forks, pid_t tid, uint64_t now_ns, b
 
 static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
-	struct pending pending = {.tid = tid, .ns = now_ns};
-
-	if (forks->pendings == forks->cap) {
-		size_t cap = forks->cap ? forks->cap * 2 : 16;
-		struct pending *more = reallocarray(forks->pending, cap, sizeof(*more));
-
-		if (!more)
-			return false;
-		forks->pending = more;
-		forks->cap = cap;
-	}
-	forks->pending[forks->pendings++] = pending;
+	if (!array_reserve(&forks->pending, forks->pendings, &forks->cap))
+		return false;
+	forks->pending[forks->pendings++] = (struct pending){.tid = tid, .ns = now_ns};
 	return true;
 }
 

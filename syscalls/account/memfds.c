@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
-#include "syscalls/call/call.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -72,11 +72,8 @@ uint64_t memfds_bytes(const struct memfds *memfds)
 /* Opens the file of a descriptor again. */
 static int memfds_reopen(int fd, int flags)
 {
-	char path[32];
-	int again;
+	int again = open(file_link(fd).path, flags | O_CLOEXEC);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* bounded by an int */
-	again = open(path, flags | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 
@@ -119,10 +116,10 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * Makes a memfd; 0 with both descriptors, or -errno. Each is opened: leases count the writers of file descriptions from
- * open(2), but not the one from memfd_create.
+ * Makes a memfd, of which there must be room for one more. The target's descriptor, or -errno. Ours and the target's
+ * are opened: leases count the writers of file descriptions from open(2), but not the one from memfd_create.
  */
-static int memfds_make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
+static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
 {
 	_cleanup_close_ int fd = memfd_create(name, flags | MFD_CLOEXEC);
 	_cleanup_close_ int ours = -1;
@@ -134,11 +131,9 @@ static int memfds_make(const char *name, unsigned flags, int *ret_ours, int *ret
 	if (ours < 0)
 		return ours;
 	theirs = memfds_reopen(fd, O_RDWR | O_LARGEFILE);
-	if (theirs < 0)
-		return theirs;
-	*ret_theirs = theirs;
-	*ret_ours = steal_fd(&ours);
-	return 0;
+	if (theirs >= 0)
+		memfds->fd[memfds->count++] = steal_fd(&ours);
+	return theirs;
 }
 
 /* Whether there is room for one more, after a sweep if a threshold is reached. */
@@ -154,27 +149,20 @@ void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	unsigned flags = call_uint(call, 1);
-	int ours = -1, theirs = -1, error = call->text_error;
+	int fd = call->text_error;
 
 	if (!memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-		return;
-	}
-	if (!memfds_have_room(memfds)) {
+	} else if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
-		return;
+	} else {
+		target_allow(call);
+		if (call_commit(call) < 0)
+			return;
+		if (fd == 0)
+			fd = memfds_make(memfds, call->text, flags);
+		call_give_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
-	target_allow(call);
-	if (call_commit(call) < 0)
-		return;
-	if (error == 0)
-		error = memfds_make(call->text, flags, &ours, &theirs);
-	if (error < 0) {
-		call_fail(call, error == -ENAMETOOLONG ? -EINVAL : error);
-		return;
-	}
-	memfds->fd[memfds->count++] = ours;
-	call_give_fd(call, theirs, flags & MFD_CLOEXEC);
 }
 
 /* ---- mmap ---- */
@@ -183,22 +171,16 @@ void sys_memfd_create(struct call *call)
 static int memfds_make_shared(struct memfds *memfds, uint64_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	int ours = -1, theirs = -1, error;
+	_cleanup_close_ int fd = -1;
 
 	if (len == 0)
 		return -EINVAL;
 	if (len > INT64_MAX - page)
 		return -ENOMEM;
-	error = memfds_make("shared", 0, &ours, &theirs);
-	if (error < 0)
-		return error;
-	if (ftruncate(theirs, (off_t)((len + page - 1) / page * page)) < 0) {
-		(void)close(ours);
-		(void)close(theirs);
-		return -ENOMEM;
-	}
-	memfds->fd[memfds->count++] = ours;
-	return theirs;
+	fd = memfds_make(memfds, "shared", 0);
+	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
+		return -ENOMEM; /* the next sweep closes ours */
+	return steal_fd(&fd);
 }
 
 static void map_shared(struct call *call)
@@ -215,12 +197,9 @@ static void map_shared(struct call *call)
 		return;
 	/* mmap(2) checks the offset first, also of anonymous memory. */
 	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared(memfds, call->arg[1]);
-	if (fd < 0) {
-		call_fail(call, fd);
-		return;
-	}
-	call->outcome.kind = OUTCOME_MAP;
-	call->outcome.fd = fd;
+	call_give_fd(call, fd, false);
+	if (fd >= 0)
+		call->outcome.kind = OUTCOME_MAP;
 }
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/file/resolve.h"
 
 #define TEXT_BYTES 16384 /* the kernel's text has 1.5 kB */
 
@@ -20,19 +21,17 @@ struct memory {
 /* The new value of a line; false: it is copied. Swap is 0: the run may not use any. */
 static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
 {
-	static const char *const none[] = {"Buffers", "Cached", "SwapCached", "SwapTotal", "SwapFree"};
+	const struct {
+		const char *key;
+		uint64_t kb;
+	} changed[] = {
+		{"MemTotal", memory->total}, {"MemFree", memory->free}, {"MemAvailable", memory->free}, {"Buffers", 0},
+		{"Cached", 0}, {"SwapCached", 0}, {"SwapTotal", 0}, {"SwapFree", 0},
+	};
 
-	if (len == 8 && memcmp(key, "MemTotal", len) == 0) {
-		*ret_kb = memory->total;
-		return true;
-	}
-	if ((len == 7 && memcmp(key, "MemFree", len) == 0) || (len == 12 && memcmp(key, "MemAvailable", len) == 0)) {
-		*ret_kb = memory->free;
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (strlen(none[i]) == len && memcmp(none[i], key, len) == 0) {
-			*ret_kb = 0;
+	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++)
+		if (strlen(changed[i].key) == len && memcmp(changed[i].key, key, len) == 0) {
+			*ret_kb = changed[i].kb;
 			return true;
 		}
 	return false;
@@ -83,7 +82,6 @@ static uint64_t machine_bytes(const char *text)
 static int make_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
-	char path[32];
 	int error, again;
 
 	if (fd < 0)
@@ -91,8 +89,7 @@ static int make_file(const char *text)
 	error = io_write_full(fd, text, strlen(text));
 	if (error < 0)
 		return error;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* bounded by an int */
-	again = open(path, O_RDONLY | O_CLOEXEC);
+	again = open(file_link(fd).path, O_RDONLY | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 
