@@ -186,16 +186,12 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 static void forks_judge(struct call *call)
 {
-	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds)) {
+	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-		return;
-	}
-	if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns)) {
+	else if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns))
 		call_refuse(call, -EAGAIN, NULL, "pids_limit");
-		return;
-	}
-	target_allow(call);
-	call_continue(call);
+	else
+		target_allow_continue(call);
 }
 
 /* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */

@@ -218,8 +218,7 @@ void sys_mmap(struct call *call)
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
 		map_shared(call);
 	} else {
-		target_allow(call);
-		call_continue(call);
+		target_allow_continue(call);
 	}
 }
 
