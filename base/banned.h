@@ -1,6 +1,6 @@
 /*
  * Functions without bounds or error reports are errors. The Makefile includes this first in every .c file (-include).
- * So the headers that declare the functions come before they are poisoned.
+ * So the headers that declare the functions come before they are poisoned, and no file needs to include them again.
  */
 #ifndef CALLGATE_BASE_BANNED_H
 #define CALLGATE_BASE_BANNED_H

@@ -1,8 +1,6 @@
 /* The report: compares each touched path with its state before the first touch. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"

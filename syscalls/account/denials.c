@@ -1,6 +1,4 @@
 /* A hash index over at most DENIALS_MAX entries, so that a flood of denials costs one lookup each. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/texthash.h"

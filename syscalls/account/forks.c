@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -182,8 +180,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* ---- handlers: notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY) ---- */
-
+/* Notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
 static void forks_judge(struct call *call)
 {
 	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -165,8 +163,6 @@ void sys_memfd_create(struct call *call)
 	}
 }
 
-/* ---- mmap ---- */
-
 /* A memfd of `len` bytes, rounded up to pages. The target's descriptor, or -errno of mmap(2). */
 static int memfds_make_shared(struct memfds *memfds, uint64_t len)
 {
@@ -221,8 +217,6 @@ void sys_mmap(struct call *call)
 		target_allow_continue(call);
 	}
 }
-
-/* ---- other memory that no process shows ---- */
 
 bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags)
 {

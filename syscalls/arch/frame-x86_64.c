@@ -5,7 +5,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/ucontext.h>
 
 #include "syscalls/arch/frame.h"

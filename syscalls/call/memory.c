@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #include "syscalls/call/memory.h"

@@ -1,7 +1,6 @@
 #include "syscalls/call/native.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
 {

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "syscalls/call/record.h"
 
 /*

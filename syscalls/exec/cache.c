@@ -1,7 +1,6 @@
 #include "syscalls/exec/cache.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/elf-machine.h"

@@ -1,8 +1,6 @@
 #include "syscalls/exec/shebang.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool is_blank(char byte)
 {

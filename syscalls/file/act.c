@@ -11,8 +11,6 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 
-/* ---- *at flags, metadata, links ---- */
-
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 {
 	const struct call_path *path = &call->path[i];
@@ -109,8 +107,6 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 	text[len] = '\0';
 	return file_check_link_text(call, place, text);
 }
-
-/* ---- record, effect, end ---- */
 
 int file_commit(struct call *call, unsigned i)
 {

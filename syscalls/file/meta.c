@@ -69,8 +69,6 @@ HANDLER(sys_fchownat, chown_path(call, 2, call_uint(call, 4)))
 HANDLER(sys_fchown,
 	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2)))
 
-/* ---- times ---- */
-
 /* times NULL: now. A NULL path means the descriptor: do_utimes() in fs/utimes.c. */
 static void times_set(struct call *call, const struct timespec *times, unsigned flags)
 {
@@ -152,9 +150,7 @@ void sys_utimensat(struct call *call)
 	}
 }
 
-/* ---- inode flags (Linux 6.17) ---- */
-
-/* struct file_attr of linux/fs.h, first version. */
+/* struct file_attr of linux/fs.h (Linux 6.17), first version. */
 struct file_attr_1 {
 	uint64_t xflags;
 	uint32_t extsize;

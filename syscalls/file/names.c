@@ -96,8 +96,6 @@ void sys_symlink(struct call *call)
 
 HANDLER(sys_symlinkat, sys_symlink(call))
 
-/* ---- link ---- */
-
 /*
  * The new name may have more rights than the old one, so the old one must be writable as well. Between two mounts of
  * the view a refusal is EXDEV, as the kernel's, after which cp -l copies. An object without a virtual name may get one
@@ -158,8 +156,6 @@ static void link_path(struct call *call, unsigned flags)
 
 HANDLER(sys_link, link_path(call, 0))
 HANDLER(sys_linkat, link_path(call, call_uint(call, 4)))
-
-/* ---- unlink ---- */
 
 static void remove_name(struct call *call, unsigned flags)
 {

@@ -1,8 +1,6 @@
 /* readlink(2), getcwd(2): host names are turned into virtual ones. chdir(2). fchdir(2) is native. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -113,8 +111,6 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 
 HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_int(call, 2)))
 HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_int(call, 3)))
-
-/* ---- the working directory ---- */
 
 /*
  * True when the call may be continued, so that the kernel reads the path again. In a mount namespace a task that swaps

@@ -1,8 +1,6 @@
 /* openat2(2)'s RESOLVE_* flags, relative to the view: a walk that checks at each step what may be crossed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -136,8 +136,6 @@ void sys_statfs(struct call *call)
 		file_end_output(call, call->arg[1], &status, sizeof(status), 0);
 }
 
-/* ---- access ---- */
-
 struct access_question {
 	int mode;
 	unsigned flags; /* AT_EACCESS */

@@ -1,7 +1,6 @@
 /* The calls on extended attributes: set, remove, get and list, each by path, by link, by descriptor and by *at. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -165,8 +164,6 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 	else
 		file_end_output(call, addr, value, size ? (size_t)len : 0, len);
 }
-
-/* ---- the calls ---- */
 
 static const struct xattr_target xattr_by_path = {.at_flags = 0};
 static const struct xattr_target xattr_by_link = {.at_flags = AT_SYMLINK_NOFOLLOW};

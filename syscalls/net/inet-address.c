@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #define V6_LEN_MIN 24 /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 

@@ -100,8 +100,6 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	(void)close(socket.fd);
 }
 
-/* ---- listen ---- */
-
 /* Either "any port" is granted, or this port. A port that the program chose was judged at bind(2) already. */
 static bool judge_listen(struct call *call, const struct inet_address *bound)
 {

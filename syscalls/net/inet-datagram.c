@@ -1,7 +1,5 @@
 /* UDP: connect(2) and addressed sends, to the run's DNS, UDP endpoints, and within a run's namespace. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-fence.h"

@@ -94,8 +94,6 @@ int inet_fence_open(int socket_fd)
 	return -errno;
 }
 
-/* ---- reserving a port ---- */
-
 static int fence_share(int socket_fd, int on)
 {
 	return setsockopt(socket_fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ? -errno : 0;

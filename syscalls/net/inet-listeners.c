@@ -5,9 +5,6 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

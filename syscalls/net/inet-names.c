@@ -1,7 +1,6 @@
 #include "syscalls/net/inet-names.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
@@ -77,8 +76,6 @@ const struct inet_address *inet_names_get(const struct inet_names *names, unsign
 		return NULL;
 	return name;
 }
-
-/* ---- by socket ---- */
 
 /* TCP and UDP, and each of the run's two loopback addresses, have ports of their own. */
 static unsigned names_table_of(const struct inet *inet, const struct inet_kind *kind, const struct inet_address *bound)

@@ -2,9 +2,6 @@
  * Judging: where an internet address leads by the policy, and how the decision is recorded. Synthetic addresses are
  * looked up in the pool of names that egress' DNS server has handed out.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 

@@ -1,7 +1,6 @@
 #include "syscalls/net/inet.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "syscalls/call/descriptor.h"
 #include "syscalls/net/inet-private.h"

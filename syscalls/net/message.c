@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <netinet/udp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "syscalls/call/decode.h"
@@ -100,8 +98,6 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
 	return r;
 }
-
-/* ---- control data ---- */
 
 static int message_duplicate(struct call *call, struct message *message, struct cmsghdr *item)
 {

@@ -1,6 +1,5 @@
 /* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"

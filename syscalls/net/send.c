@@ -3,7 +3,6 @@
  * of the socket. Without one, and for stream and unix sockets in a network namespace, they are continued.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
@@ -137,8 +136,6 @@ void sys_sendmsg(struct call *call)
 	send_finish(call, &sender, r);
 	message_done(&message);
 }
-
-/* ---- sendmmsg ---- */
 
 #define HEADER_BYTES 64u /* struct user_mmsghdr: a msghdr of 56 bytes, and the length */
 #define LENGTH_AT 56u

@@ -86,8 +86,6 @@ void sys_socket(struct call *call)
 
 HANDLER(sys_socketpair, refuse_socket(call))
 
-/* ---- listen, shutdown ---- */
-
 /* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
 static int backlog(const struct call *call)
 {

@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -65,8 +62,6 @@ void sockets_free(struct sockets *sockets)
 	free(sockets);
 }
 
-/* ---- addresses ---- */
-
 /* Returns the length. text fits: it is from an address, or "/proc/self/fd/N". */
 static socklen_t make_address(struct sockaddr_un *address, const char *text)
 {
@@ -111,8 +106,6 @@ bool sockets_restore(struct sockaddr_un *address, socklen_t len)
 		}
 	return changed;
 }
-
-/* ---- the list ---- */
 
 int sockets_make_room(struct sockets *sockets)
 {

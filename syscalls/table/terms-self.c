@@ -68,8 +68,6 @@ static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UN
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
 
-/* ---- by row and role ---- */
-
 #define EVERYONE (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 
 const struct self_terms self_mmap[] = {{EVERYONE, no_exec}, {SELF_RESOLVER, no_exec_but_files}, {0, NULL}};

@@ -214,8 +214,6 @@ const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 
-/* ---- matching ---- */
-
 static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 {
 	for (unsigned i = 0; i < term->count; i++)
