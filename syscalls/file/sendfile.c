@@ -29,9 +29,9 @@
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
 {
-	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN), flags = fcntl(fd, F_GETFL);
+	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN);
 
-	return flags >= 0 && flags & O_NONBLOCK && net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
+	return net_is_nonblocking(fd) && net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
 	       (domain == AF_INET || domain == AF_INET6);
 }
 

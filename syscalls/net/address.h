@@ -2,6 +2,8 @@
 #ifndef CALLGATE_SYSCALLS_NET_ADDRESS_H
 #define CALLGATE_SYSCALLS_NET_ADDRESS_H
 
+#include <fcntl.h>
+
 #include "syscalls/call/call.h"
 
 /* 0, -EBADF or -ENOTSOCK of argument 0. Only for the errno: a thread may replace the descriptor. */
@@ -10,6 +12,14 @@ int net_check_socket(const struct call *call);
 bool net_allow_socket(struct call *call);
 /* net_allow_socket, then net_copy_any. */
 int net_allow_copy(struct call *call, int *ret_domain);
+
+/* False also when the flags cannot be read. */
+static inline bool net_is_nonblocking(int socket_fd)
+{
+	int flags = fcntl(socket_fd, F_GETFL);
+
+	return flags >= 0 && flags & O_NONBLOCK;
+}
 
 /* The value of an int option of our socket; -1 with errno. */
 static inline int net_option(int socket_fd, int level, int name)

@@ -38,17 +38,11 @@ static int find_peer(struct call *call, int node)
 	return call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
 }
 
-/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
-static bool is_name_cache(const struct call_path *path)
-{
-	return strcmp(path->text, "/var/run/nscd/socket") == 0 || strcmp(path->text, "/run/nscd/socket") == 0;
-}
-
 static void connect_path(struct call *call)
 {
 	_cleanup_close_ int node = file_pin(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
 	_cleanup_close_ int peer = -1, copy = -1;
-	int flags, r;
+	int r;
 
 	if (node < 0) {
 		net_replace_error(call, -EROFS, -EACCES);
@@ -58,8 +52,7 @@ static void connect_path(struct call *call)
 	copy = peer < 0 ? -1 : net_copy_socket(call);
 	if (copy < 0 || call_commit(call) < 0)
 		return;
-	flags = fcntl(copy, F_GETFL);
-	r = flags >= 0 && flags & O_NONBLOCK ? sockets_connect(copy, peer) : -EINTR;
+	r = net_is_nonblocking(copy) ? sockets_connect(copy, peer) : -EINTR;
 	if (r == -EINTR) { /* a full backlog makes it wait, even if O_NONBLOCK is set again meanwhile */
 		call->outcome.kind = OUTCOME_CONNECT;
 		call->outcome.fd = steal_fd(&copy);
@@ -71,10 +64,14 @@ static void connect_path(struct call *call)
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
+	const char *path = call->path[0].text;
+
 	switch (net_read_unix(call, address, len)) {
 	case NET_UNIX_PATH:
 		connect_path(call);
-		if (call->decision.verdict == VERDICT_DENY && is_name_cache(&call->path[0]))
+		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
+		if (call->decision.verdict == VERDICT_DENY &&
+		    (strcmp(path, "/var/run/nscd/socket") == 0 || strcmp(path, "/run/nscd/socket") == 0))
 			call->decision.reason = DENIAL_EXPECTED;
 		break;
 	case NET_UNIX_ABSTRACT:

@@ -57,6 +57,16 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	return r;
 }
 
+/* Allows or refuses the call by the verdict on its port. True: allowed. */
+static bool apply_verdict(struct call *call, const struct net_verdict *verdict)
+{
+	if (verdict->allow)
+		inet_allow(call, verdict);
+	else
+		inet_refuse(call, -EACCES, verdict->label, verdict->reason);
+	return verdict->allow;
+}
+
 /* Port 0 is allowed: listen(2) judges it. */
 static bool judge_port(struct call *call, unsigned port)
 {
@@ -64,11 +74,7 @@ static bool judge_port(struct call *call, unsigned port)
 
 	if (port)
 		verdict = policy_net_listen(call->sandbox->policy, port);
-	if (verdict.allow)
-		inet_allow(call, port ? &verdict : NULL);
-	else
-		inet_refuse(call, -EACCES, verdict.label, verdict.reason);
-	return verdict.allow;
+	return apply_verdict(call, &verdict);
 }
 
 static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
@@ -76,11 +82,9 @@ static void bind_judged(struct call *call, const struct inet_socket *socket, con
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
-	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked)) {
+	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked))
 		target_fail(call, -EADDRNOTAVAIL);
-		return;
-	}
-	if (judge_port(call, asked->port) && call_commit(call) == 0)
+	else if (judge_port(call, asked->port) && call_commit(call) == 0)
 		call_end(call, perform_bind(call, socket, asked));
 }
 
@@ -107,19 +111,7 @@ static bool judge_listen(struct call *call, const struct inet_address *bound)
 
 	if (!verdict.allow && bound->port)
 		verdict = policy_net_listen(call->sandbox->policy, bound->port);
-	if (verdict.allow)
-		inet_allow(call, &verdict);
-	else
-		inet_refuse(call, -EACCES, verdict.label, verdict.reason);
-	return verdict.allow;
-}
-
-/* The kernel binds a listening socket that is not bound to any address and a port of its choice. */
-static int bind_any(struct call *call, const struct inet_socket *socket)
-{
-	struct inet_address any = {.family = socket->kind.domain};
-
-	return perform_bind(call, socket, &any);
+	return apply_verdict(call, &verdict);
 }
 
 static bool bind_is_private(const struct inet *inet, const struct inet_address *bound)
@@ -132,8 +124,9 @@ static bool bind_is_private(const struct inet *inet, const struct inet_address *
 static int perform_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
+	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = bind_any(call, socket);
+	int r = perform_bind(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
 		r = inet_bound(socket, bound);
@@ -167,11 +160,10 @@ void inet_listen(struct call *call, int copy)
 		return;
 	}
 	r = inet_bound(&socket, &bound);
-	if (r < 0) {
+	if (r < 0)
 		call_fail(call, r);
-		return;
-	}
-	inet_record_endpoint(call, &bound, NULL, false);
-	if (judge_listen(call, &bound) && call_commit(call) == 0)
+	else
+		inet_record_endpoint(call, &bound, NULL, false);
+	if (r == 0 && judge_listen(call, &bound) && call_commit(call) == 0)
 		call_end(call, perform_listen(call, &socket, &bound));
 }

@@ -9,15 +9,9 @@
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-static bool is_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && flags & O_NONBLOCK;
-}
 
 /* ---- to egress ---- */
 
@@ -45,7 +39,8 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 }
 
 static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket,
-				   const struct inet_address *to, const struct inet_route *route)
+				   const struct inet_address *to, const struct inet_route *route,
+				   uint16_t source_port)
 {
 	struct inet_dial *dial = calloc(1, sizeof(*dial));
 	struct sockaddr_storage storage;
@@ -54,11 +49,12 @@ static struct inet_dial *make_dial(const struct inet *inet, const struct inet_so
 		return NULL;
 	dial->request.family = (uint8_t)to->family;
 	dial->request.port = to->port;
+	dial->request.source_port = source_port;
 	if (route->place == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->listener = inet_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
-	dial->nonblocking = is_nonblocking(socket->fd);
+	dial->nonblocking = net_is_nonblocking(socket->fd);
 	(void)inet_write(to->family, to, &storage);
 	net_address_text((const struct sockaddr *)&storage, dial->address);
 	return dial;
@@ -69,7 +65,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address own = inet_pool_address(inet, to->family);
-	struct inet_dial *dial;
+	struct inet_dial *dial = NULL;
 	uint16_t port = 0;
 	int r;
 
@@ -79,16 +75,12 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 	}
 	inet_allow(call, &route->verdict);
 	r = bind_source(inet, socket, &port);
-	if (r < 0) {
-		call_fail(call, r);
-		return;
-	}
-	dial = make_dial(inet, socket, to, route);
+	if (r == 0)
+		dial = make_dial(inet, socket, to, route, port);
 	if (!dial) {
-		call_fail(call, -ENOMEM);
+		call_fail(call, r < 0 ? r : -ENOMEM);
 		return;
 	}
-	dial->request.source_port = port;
 	inet_names_store(inet, socket, &own, to);
 	call->outcome.kind = OUTCOME_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
@@ -123,7 +115,7 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 
 	if (call_commit(call) < 0)
 		return;
-	if (is_nonblocking(socket->fd))
+	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 	if (r == -EINTR) { /* connect may wait, even if O_NONBLOCK is set again meanwhile */
 		wait_connect(call, socket, to, steal_fd(&held));
@@ -148,21 +140,23 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	if (held < 0 && v6) { /* a dual-stack listener */
 		at = inet_loopback(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
-		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6)) {
-			(void)close(held);
-			held = -ENOENT;
-		}
+		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
+			close_fd(&held);
 	}
 	*ret_at = at;
 	return held;
 }
 
-/* Egress' listener, which is hidden from the target. */
-static bool is_listener(const struct inet *inet, const struct inet_address *to)
+/* In a network namespace the run is alone on its loopback, but for egress' listener, which is hidden from it. */
+static void connect_alone(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
+	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address listener = inet_v4(inet->options.loopback, 0);
 
-	return inet_same(to, &listener) && to->port == inet->options.listener_port;
+	if (inet_same(to, &listener) && to->port == inet->options.listener_port)
+		call_fail(call, -ECONNREFUSED);
+	else
+		connect_now(call, socket, to, -1);
 }
 
 static void connect_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -174,18 +168,11 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 
 	inet_allow(call, NULL);
 	if (inet->options.own_netns) {
-		if (is_listener(inet, to))
-			call_fail(call, -ECONNREFUSED);
-		else
-			connect_now(call, socket, to, -1);
+		connect_alone(call, socket, to);
 		return;
 	}
 	held = hold_listener(call, to, &at);
-	if (held < 0) {
-		call_fail(call, -ECONNREFUSED);
-		return;
-	}
-	r = inet_bind_any_port(socket, &at);
+	r = held < 0 ? -ECONNREFUSED : inet_bind_any_port(socket, &at);
 	if (r < 0) {
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;

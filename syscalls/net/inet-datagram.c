@@ -10,14 +10,6 @@
 
 /* ---- endpoints ---- */
 
-static int endpoint_announce(const struct inet *inet, const struct inet_endpoint *endpoint, int family)
-{
-	struct control_connect message = {.port = endpoint->port, .family = (uint8_t)family};
-
-	(void)snprintf(message.host, sizeof(message.host), "%s", endpoint->host);
-	return inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
-}
-
 /* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
 static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
 {
@@ -64,6 +56,7 @@ void inet_endpoint_done(struct inet_endpoint *endpoint)
 static int endpoint_get(struct inet *inet, const char *host, const struct inet_address *address,
 			struct inet_address *ret_at)
 {
+	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
 	struct inet_endpoint *endpoint;
 	int r;
 
@@ -84,7 +77,8 @@ static int endpoint_get(struct inet *inet, const char *host, const struct inet_a
 	r = endpoint_make(inet, address, endpoint);
 	if (r < 0)
 		return r;
-	r = endpoint_announce(inet, endpoint, address->family);
+	(void)snprintf(message.host, sizeof(message.host), "%s", host);
+	r = inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
 	if (r < 0) {
 		inet_endpoint_done(endpoint);
 		return r;
@@ -147,11 +141,6 @@ static int datagram_route(struct inet *inet, const struct inet_address *to, stru
 	}
 }
 
-static bool datagram_egress_failed(const struct inet *inet)
-{
-	return inet->options.alive && !inet->options.alive(inet->options.egress);
-}
-
 /* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
 static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
@@ -208,7 +197,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
 	}
-	if (r < 0 || datagram_egress_failed(inet)) {
+	if (r < 0 || (inet->options.alive && !inet->options.alive(inet->options.egress))) {
 		inet_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
@@ -257,10 +246,8 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	if (r < 0 || call_commit(call) < 0)
 		return;
 	len = inet_write(socket->kind.domain, &at, &storage);
-	if (connect(socket->fd, (const struct sockaddr *)&storage, len) < 0) {
-		call_fail(call, -errno);
-		return;
-	}
-	inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
-	call_return(call, 0);
+	r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
+	if (r == 0)
+		inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
+	call_end(call, r);
 }

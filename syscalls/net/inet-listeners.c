@@ -33,14 +33,9 @@ struct inet_listeners {
 	uint64_t tick_ns; /* when `lingering` is checked next */
 };
 
-int inet_listeners_create(struct inet_listeners **ret_listeners)
+struct inet_listeners *inet_listeners_create(void)
 {
-	struct inet_listeners *listeners = calloc(1, sizeof(*listeners));
-
-	if (!listeners)
-		return -ENOMEM;
-	*ret_listeners = listeners;
-	return 0;
+	return calloc(1, sizeof(struct inet_listeners));
 }
 
 static void listeners_forget(struct inet_listeners *listeners, size_t i)
@@ -121,8 +116,8 @@ static bool find_holder(const struct call *call, struct listener *item)
 	return false;
 }
 
-/* A duplicate of the listener, or -ENOENT. Without held_fd its inode number may have been reused. */
-static int listeners_take(const struct call *call, struct listener *item)
+/* A duplicate of the item's socket, or -ENOENT. Without held_fd its inode number may have been reused. */
+static int listeners_duplicate_item(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -130,21 +125,28 @@ static int listeners_take(const struct call *call, struct listener *item)
 		return find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
 	fd = listeners_duplicate(item->tgid, item->number);
 	if (fd < 0 || inode_of(fd) != item->ino) {
-		if (fd >= 0)
-			(void)close(steal_fd(&fd));
+		close_fd(&fd);
 		fd = find_holder(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
 	}
 	return fd >= 0 && inode_of(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
-/* Whether the socket still is that listener: a closed socket's inode number may have been reused. */
-static bool listens_at(int fd, const struct inet_address *at)
+static bool listeners_is_at(const struct listener *item, const struct inet_address *at)
 {
+	return inet_same(&item->at, at) && item->at.port == at->port;
+}
+
+/* As listeners_duplicate_item(), if the socket still is that listener. */
+static int listeners_duplicate_live(const struct call *call, struct listener *item)
+{
+	_cleanup_close_ int fd = listeners_duplicate_item(call, item);
 	struct inet_socket socket = {.fd = fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	return inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 && inet_same(&bound, at) &&
-	       bound.port == at->port;
+	return fd >= 0 && inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 &&
+			       listeners_is_at(item, &bound)
+		       ? steal_fd(&fd)
+		       : -ENOENT;
 }
 
 /* ---- the list ---- */
@@ -163,9 +165,9 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 static void listeners_make_room(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		_cleanup_close_ int fd = listeners_take(call, &listeners->item[i]);
+		_cleanup_close_ int fd = listeners_duplicate_live(call, &listeners->item[i]);
 
-		if (fd < 0 || !listens_at(fd, &listeners->item[i].at))
+		if (fd < 0)
 			listeners_forget(listeners, i);
 	}
 }
@@ -181,7 +183,7 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.number);
 
 	for (size_t i = listeners->count; i-- > 0;)
-		if (inet_same(&listeners->item[i].at, at) && listeners->item[i].at.port == at->port)
+		if (listeners_is_at(&listeners->item[i], at))
 			listeners_forget(listeners, i);
 	if (listeners->count == INET_LISTENERS_MAX)
 		listeners_make_room(listeners, call);
@@ -197,15 +199,13 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 {
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
-		int fd;
+		_cleanup_close_ int fd = -1;
 
-		if (!inet_same(&item->at, at) || item->at.port != at->port)
+		if (!listeners_is_at(item, at))
 			continue;
-		fd = listeners_take(call, item);
-		if (fd >= 0 && listens_at(fd, at))
-			return fd;
+		fd = listeners_duplicate_live(call, item);
 		if (fd >= 0)
-			(void)close(fd);
+			return steal_fd(&fd);
 		listeners_forget(listeners, i);
 	}
 	return -ENOENT;

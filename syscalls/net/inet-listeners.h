@@ -16,8 +16,8 @@
 
 struct inet_listeners;
 
-/* 0 or -ENOMEM. */
-int inet_listeners_create(struct inet_listeners **ret_listeners);
+/* NULL: no memory. */
+struct inet_listeners *inet_listeners_create(void);
 void inet_listeners_free(struct inet_listeners *listeners);
 
 /* Adds socket_fd, the duplicate of argument 0, which listens at `at`. 0 or -ENOSPC. */

@@ -10,9 +10,11 @@
 
 struct inet_names;
 
-/* 0 or -ENOMEM. Reserves megabytes of address space, of which only pages of used ports are touched. */
-int inet_names_create(struct inet_names **ret_names);
-void inet_names_free(struct inet_names *names);
+/*
+ * Owned by the caller, to be released by free(3); or NULL: no memory. Reserves megabytes of address space, of which
+ * only pages of used ports are touched.
+ */
+struct inet_names *inet_names_create(void);
 
 /*
  * Stores the names of a bound socket. table (0-3): keeps sockets apart that may have the same local port. own, peer:

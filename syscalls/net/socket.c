@@ -32,17 +32,12 @@ static void refuse_inet(struct call *call)
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
 
-/* getaddrinfo(3) and ssh list this machine's addresses so (glibc: check_pf.c, ifaddrs.c), and work without them. */
-static bool asks_addresses(const struct call *call)
-{
-	return call->sandbox->inet && call_int(call, 0) == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE;
-}
-
 static void refuse_socket(struct call *call)
 {
 	int family = call_int(call, 0);
 
-	if (asks_addresses(call))
+	/* getaddrinfo(3) and ssh list this machine's addresses so (glibc: check_pf.c, ifaddrs.c). They work without. */
+	if (call->sandbox->inet && family == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE)
 		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
 	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		refuse_inet(call);

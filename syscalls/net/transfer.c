@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/call/work.h"
+#include "syscalls/net/address.h"
 
 #define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
 
@@ -119,20 +120,14 @@ static int64_t transfer_run(struct sending *sending, int fd, int more_flags, uin
 	return r;
 }
 
-/* As the kernel does: the signal is pending before the call returns. */
-static void raise_sigpipe(const struct sending *sending)
-{
-	if (sending->stream && !(sending->flags & MSG_NOSIGNAL))
-		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
-}
-
 /* The result: bytes that were sent take precedence over the error that followed. */
 static int64_t transfer_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
-	if (r == -EPIPE)
-		raise_sigpipe(sending);
+	/* As the kernel does: the signal is pending before the call returns. */
+	if (r == -EPIPE && sending->stream && !(sending->flags & MSG_NOSIGNAL))
+		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
 	return r < 0 ? r : (int64_t)sending->sent;
 }
 
@@ -193,13 +188,6 @@ static bool transfer_is_valid(void *ctx)
 	return call_valid(ctx);
 }
 
-static bool transfer_may_wait(int fd, int flags)
-{
-	int status = fcntl(fd, F_GETFL);
-
-	return !(flags & MSG_DONTWAIT) && status >= 0 && !(status & O_NONBLOCK);
-}
-
 int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait)
 {
 	struct sending sending = {
@@ -221,7 +209,7 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		    ? -EMSGSIZE
 		    : transfer_run(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
-	    transfer_may_wait(*fd, sending.flags))
+	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_to_thread(call, fd, &sending);
 	else
 		r = transfer_result(&sending, r);
