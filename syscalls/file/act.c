@@ -123,20 +123,14 @@ int file_commit(struct call *call, unsigned i)
 
 void file_end(struct call *call, long result)
 {
-	if (result < 0)
-		call_fail(call, -errno);
-	else
-		call_return(call, result);
+	call_end(call, result < 0 ? -errno : result);
 }
 
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
 {
-	int r = decode_output(call, addr, from, len);
+	int r = value < 0 ? -errno : decode_output(call, addr, from, len);
 
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, value);
+	call_end(call, r < 0 ? r : value);
 }
 
 void file_reset_outcome(struct call *call)

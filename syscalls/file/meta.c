@@ -112,23 +112,18 @@ static void times_set_timevals(struct call *call, unsigned arg)
 {
 	struct timespec times[2];
 	struct timeval given[2];
+	int r = call->arg[arg] && decode_struct(call, arg, given, sizeof(given)) < 0 ? -EFAULT : 0;
 
-	if (call->arg[arg] == 0) {
-		times_set(call, NULL, 0);
-		return;
+	for (unsigned i = 0; r == 0 && call->arg[arg] && i < 2; i++) {
+		if (given[i].tv_usec < 0 || given[i].tv_usec >= 1000000)
+			r = -EINVAL;
+		else
+			times[i] = (struct timespec){given[i].tv_sec, given[i].tv_usec * 1000};
 	}
-	if (decode_struct(call, arg, given, sizeof(given)) < 0) {
-		call_fail(call, -EFAULT);
-		return;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		if (given[i].tv_usec < 0 || given[i].tv_usec >= 1000000) {
-			call_fail(call, -EINVAL);
-			return;
-		}
-		times[i] = (struct timespec){.tv_sec = given[i].tv_sec, .tv_nsec = given[i].tv_usec * 1000};
-	}
-	times_set(call, times, 0);
+	if (r < 0)
+		call_fail(call, r);
+	else
+		times_set(call, call->arg[arg] ? times : NULL, 0);
 }
 
 HANDLER(sys_utimes, times_set_timevals(call, 1))
@@ -165,15 +160,13 @@ _Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
 /* False with the outcome set. */
 static bool attr_check(struct call *call, unsigned flags, uint64_t size)
 {
-	int error = 0;
-
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
-		error = -EINVAL;
-	if (error == 0 && size > ATTR_BYTES_MAX)
-		error = -E2BIG;
-	if (error < 0)
-		call_fail(call, error);
-	return error == 0;
+		call_fail(call, -EINVAL);
+	else if (size > ATTR_BYTES_MAX)
+		call_fail(call, -E2BIG);
+	else
+		return true;
+	return false;
 }
 
 void sys_file_getattr(struct call *call)
@@ -186,12 +179,10 @@ void sys_file_getattr(struct call *call)
 	if (!attr_check(call, flags, size))
 		return;
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
-	if (fd < 0)
-		return;
-	if (syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out, sizeof(struct file_attr_1), 0) < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, call->arg[2], out, size, 0); /* zeroes the rest of a newer, longer struct */
+	if (fd >= 0) /* zeroes the rest of a newer, longer struct */
+		file_end_output(call, call->arg[2], out, size,
+				syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out,
+					sizeof(struct file_attr_1), 0));
 }
 
 void sys_file_setattr(struct call *call)

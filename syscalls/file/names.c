@@ -27,32 +27,21 @@ HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
 HANDLER(sys_mkdirat, make_dir(call, call_uint(call, 2)))
 
 /* may_mknod() in fs/namei.c, but for devices, which are refused later. */
-static int make_check_node(mode_t mode)
+static int make_check_node(struct call *call, mode_t mode)
 {
-	switch (mode & S_IFMT) {
-	case 0:
-	case S_IFREG:
-	case S_IFIFO:
-	case S_IFSOCK:
-	case S_IFCHR:
-	case S_IFBLK:
+	bool known = S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode);
+
+	if (known || (mode & S_IFMT) == 0)
 		return 0;
-	case S_IFDIR:
-		return -EPERM;
-	default:
-		return -EINVAL;
-	}
+	return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
 }
 
 /* Pins the directory for the node. -1 with the outcome set. */
 static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
 {
 	_cleanup_close_ int parent = -1;
-	int r = make_check_node(mode);
 
-	if (r < 0)
-		return call_fail(call, r);
-	if (file_refuse_setid(call, mode))
+	if (make_check_node(call, mode) < 0 || file_refuse_setid(call, mode))
 		return -1;
 	parent = file_pin_new(call, 0, ret_name);
 	if (parent >= 0 && (S_ISCHR(mode) || S_ISBLK(mode)))
@@ -162,18 +151,16 @@ static void remove_name(struct call *call, unsigned flags)
 	_cleanup_close_ int parent = -1;
 	struct disk_removal removal;
 	const char *name;
+	bool busy;
 
 	if (flags & ~(unsigned)AT_REMOVEDIR)
 		call_fail(call, -EINVAL);
 	else
 		parent = file_pin_parent(call, 0, &name);
-	if (parent < 0)
-		return;
-	if (flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0])) {
+	busy = parent >= 0 && flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0]);
+	if (busy)
 		call_fail(call, -EBUSY);
-		return;
-	}
-	if (file_commit(call, 0) < 0)
+	if (parent < 0 || busy || file_commit(call, 0) < 0)
 		return;
 	removal = disk_removing(call, parent, name);
 	file_end(call, unlinkat(parent, name, (int)flags));

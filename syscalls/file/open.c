@@ -166,14 +166,6 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
-static void open_end_blocking(struct call *call, int *pin, unsigned flags)
-{
-	call->outcome.kind = OUTCOME_BLOCKING;
-	call->outcome.fd = steal_fd(pin);
-	call->outcome.open_flags = open_own_flags(flags);
-	call->outcome.fd_cloexec = flags & O_CLOEXEC;
-}
-
 /* True for /dev/tty in any session but the program's first, which alone has the terminal of the run. */
 static bool open_lacks_terminal(const struct call *call)
 {
@@ -228,17 +220,10 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 	if (disk_pin(call, *pin) < 0)
 		return;
 	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
-	if (call->place[0].magic)
-		fd = steal_fd(pin);
-	else
-		fd = view_open(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
-	if (fd < 0) {
-		call_fail(call, fd);
-		return;
-	}
-	call->outcome.kind = OUTCOME_PATHFD;
-	call->outcome.fd = fd;
-	call->outcome.fd_cloexec = flags & O_CLOEXEC;
+	fd = call->place[0].magic ? steal_fd(pin) : view_open(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (fd >= 0)
+		call->outcome.kind = OUTCOME_PATHFD;
 }
 
 /* An existing object. Errors in the order of do_open() in fs/namei.c. */
@@ -262,7 +247,9 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_commit(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
-		open_end_blocking(call, pin, flags);
+		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);
+		call->outcome.kind = OUTCOME_BLOCKING;
+		call->outcome.open_flags = open_own_flags(flags);
 	} else if (call->place[0].magic) {
 		open_nameless(call, want, flags);
 	} else {
@@ -426,17 +413,16 @@ static int open_check_how(const struct open_how *how)
 
 void sys_openat2(struct call *call)
 {
-	struct open_request request = {0};
-	struct open_how how;
+	struct open_request request;
+	struct open_how how = {0};
 	int r = decode_extensible(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
 
 	if (r == 0)
 		r = open_check_how(&how);
-	if (r == 0) {
-		request = (struct open_request){
-			.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
+	request = (struct open_request){
+		.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
+	if (r == 0)
 		r = open_check_flags(&request);
-	}
 	/* EAGAIN, "not cached", is always a correct answer; the program tries again without the flag: openat2(2). */
 	if (r == 0 && how.resolve & RESOLVE_CACHED)
 		r = -EAGAIN;

@@ -190,15 +190,15 @@ static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
 	end_stat(&end[0]);
 	end_stat(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists))
-		return call_commit(call) < 0 ? -1 : 0; /* renameat2 fails with the right errno */
+		return call_commit(call); /* renameat2 fails with the right errno */
 	if (rename_check(call, &end[0], 0, 1) < 0 || (exchange && rename_check(call, &end[1], 1, 0) < 0))
 		return -1;
-	r = changes_touch(call->sandbox->changes, &call->place[0]);
-	if (r == 0)
-		r = changes_touch(call->sandbox->changes, &call->place[1]);
-	if (r < 0)
-		return call_fail(call, r);
-	return call_commit(call) < 0 ? -1 : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		r = changes_touch(call->sandbox->changes, &call->place[i]);
+		if (r < 0)
+			return call_fail(call, r);
+	}
+	return call_commit(call);
 }
 
 /* Between two mounts of the view that are one mount of the host. */

@@ -139,7 +139,10 @@ int file_commit(struct call *call, unsigned i);
 /* Ends the call with the result of a system call of ours; -1: with errno. */
 void file_end(struct call *call, long result);
 
-/* Writes `len` bytes to the program's memory at addr and ends the call with `value`, or EFAULT. */
+/*
+ * Ends the call with `value`, the result of a system call of ours, after it wrote `len` bytes to the program's memory
+ * at addr, or with EFAULT; -1: with errno.
+ */
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
 
 /* Resets outcome and decision for another attempt; only before call_commit. */

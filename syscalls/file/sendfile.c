@@ -154,17 +154,17 @@ static int sendfile_begin(const struct call *call, int from_fd, struct sending *
 /* Takes both descriptors. */
 static void sendfile_block(struct call *call, const struct sending *sending, int to_fd)
 {
+	_cleanup_close_ int to = to_fd, from = sending->from_fd;
 	struct sending *job = malloc(sizeof(*job));
 
 	if (!job) {
-		(void)close(to_fd);
-		(void)close(sending->from_fd);
 		call_fail(call, -ENOMEM);
 		return;
 	}
 	*job = *sending;
+	job->from_fd = steal_fd(&from);
 	call->outcome.kind = OUTCOME_WORK;
-	call->outcome.fd = to_fd;
+	call->outcome.fd = steal_fd(&to);
 	call->outcome.work = &job->work;
 }
 

@@ -128,12 +128,8 @@ void sys_statfs(struct call *call)
 	_cleanup_close_ int fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	struct statfs status;
 
-	if (fd < 0)
-		return;
-	if (fstatfs(fd, &status) < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, call->arg[1], &status, sizeof(status), 0);
+	if (fd >= 0)
+		file_end_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
 }
 
 struct access_question {
@@ -188,19 +184,13 @@ static void access_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
 	const struct file_question question = {.ask = access_ask, .ctx = &access};
-	int r;
 
 	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (file_ask(call, 0, POLICY_READ, flags, &question) < 0)
-		return;
-	r = access.answer < 0 ? access.answer : access_granted(call, &access);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0)
+		call_end(call, access.answer < 0 ? access.answer : access_granted(call, &access));
 }
 
 HANDLER(sys_access, access_path(call, call_int(call, 1), 0))

@@ -113,11 +113,9 @@ void sys_fallocate(struct call *call)
 	if (pin < 0 || !allocate_check(call, pin, &status))
 		return;
 	fd = open(file_link(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) {
+	if (fd < 0)
 		call_fail(call, -EOPNOTSUPP);
-		return;
-	}
-	if (call_commit(call) < 0)
+	if (fd < 0 || call_commit(call) < 0)
 		return;
 	file_end(call, fallocate(fd, call_int(call, 1), (off_t)call->arg[2], (off_t)call->arg[3]));
 	disk_changed(call, fd);

@@ -20,11 +20,11 @@
 #define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
 #define XATTR_BYTES 256 /* of an attribute, besides its value: the name and the kernel's own data */
 
-/* The descriptor fd, or path[0] with AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH of at_flags. */
+/* path[0] with these AT_* flags; or the descriptor fd. */
 struct xattr_target {
+	unsigned at_flags;
 	bool by_fd;
 	int fd;
-	unsigned at_flags;
 };
 
 /* *at flags and, unless all attributes are listed, the name. 0, or -1 with the outcome set. */
@@ -159,24 +159,14 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		len = listxattr(file_link(fd).path, value, size);
 	else
 		len = getxattr(file_link(fd).path, call->text, value, size);
-	if (len < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, addr, value, size ? (size_t)len : 0, len);
+	file_end_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
-static const struct xattr_target xattr_by_path = {.at_flags = 0};
-static const struct xattr_target xattr_by_link = {.at_flags = AT_SYMLINK_NOFOLLOW};
-
-static struct xattr_target xattr_by_fd(const struct call *call)
-{
-	return (struct xattr_target){.by_fd = true, .fd = call_int(call, 0)};
-}
-
-static struct xattr_target xattr_at(const struct call *call)
-{
-	return (struct xattr_target){.at_flags = call_uint(call, 2)};
-}
+/* What a call is about: the argument of xattr_set and its like. */
+#define xattr_by_path ((struct xattr_target){.at_flags = 0})
+#define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
+#define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_int(call, 0)})
+#define xattr_at(call) ((struct xattr_target){.at_flags = call_uint(call, 2)})
 
 HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4)))
 HANDLER(sys_lsetxattr, xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4)))
