@@ -64,13 +64,6 @@ static bool maps_deleted(pid_t pid)
 	return len == 0 ? has_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-static bool mapped_was_there(const struct proctree *known, pid_t pid)
-{
-	const struct proctree_entry *entry = proctree_find(known, pid);
-
-	return entry && entry->place == PROCTREE_BELOW;
-}
-
 /* 0: no process; 1: one, or unknown; -EAGAIN: none so far, but there were processes that `known` does not have. */
 static int mapped_search(struct proctree *known, uint64_t end_ns)
 {
@@ -80,9 +73,9 @@ static int mapped_search(struct proctree *known, uint64_t end_ns)
 
 	proctree_mark(&tree, getpid());
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
-		const struct proctree_entry *entry = &tree.entry[i];
+		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find(known, entry->pid);
 
-		if (entry->place != PROCTREE_BELOW || mapped_was_there(known, entry->pid))
+		if (entry->place != PROCTREE_BELOW || (before && before->place == PROCTREE_BELOW))
 			continue;
 		fresh = true;
 		found = io_now_ns() > end_ns || maps_deleted(entry->pid);

@@ -163,14 +163,6 @@ int disk_admit(struct call *call, uint64_t bytes)
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
-static void look_soon(struct disk *disk)
-{
-	uint64_t soon = io_now_ns() + LOOK_LEAST_NS;
-
-	if (disk->next_ns > soon)
-		disk->next_ns = soon;
-}
-
 /* Finds or adds a file; base_bytes: its blocks that are not the run's. NULL: the outcome is set. */
 static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
 {
@@ -205,6 +197,7 @@ int disk_watch(struct call *call, int fd, bool made)
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;
 	struct stat status;
+	uint64_t now_ns;
 	bool in_memory;
 	int r;
 
@@ -215,10 +208,12 @@ int disk_watch(struct call *call, int fd, bool made)
 		return -1;
 	if (made)
 		file->base_bytes = 0; /* an old entry whose inode number was reused */
-	r = disk_files_hold(&disk->files, file, fd, io_now_ns());
+	now_ns = io_now_ns();
+	r = disk_files_hold(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
-	look_soon(disk);
+	if (disk->next_ns > now_ns + LOOK_LEAST_NS)
+		disk->next_ns = now_ns + LOOK_LEAST_NS;
 	return 0;
 }
 

@@ -15,11 +15,6 @@
 #define CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
-static bool is_of_file(uint64_t command)
-{
-	return (uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW;
-}
-
 bool locks_counts(uint64_t command)
 {
 	return table_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
@@ -116,7 +111,7 @@ bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
 	if (!locks_have_room(locks))
 		return false;
 	locks->added += ADDED_MOST;
-	if (is_of_file(command))
+	if ((uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW)
 		locks->of_files += ADDED_MOST;
 	return true;
 }
@@ -124,8 +119,7 @@ bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
 /* Only for calls that neither the filter nor the dispatcher has continued. */
 void sys_fcntl(struct call *call)
 {
-	if (locks_counts(call->arg[1]))
-		call_refuse(call, -ENOLCK, NULL, "locks_limit");
-	else
-		call_refuse(call, -EPERM, NULL, "refused_syscall");
+	bool counted = locks_counts(call->arg[1]);
+
+	call_refuse(call, counted ? -ENOLCK : -EPERM, NULL, counted ? "locks_limit" : "refused_syscall");
 }

@@ -62,19 +62,6 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 	return 0;
 }
 
-static bool is_meminfo(const struct place *place)
-{
-	return place->mount && place->mount->flags & MOUNT_PROC && strcmp(place->virt, "/proc/meminfo") == 0;
-}
-
-/* MemTotal in bytes; UINT64_MAX: there is no such line. */
-static uint64_t machine_bytes(const char *text)
-{
-	const char *line = strstr(text, "MemTotal:");
-
-	return line ? strtoull(line + strlen("MemTotal:"), NULL, 10) * 1024 : UINT64_MAX;
-}
-
 /* A read-only descriptor, as of the real file. */
 static int make_file(const char *text)
 {
@@ -92,19 +79,24 @@ static int make_file(const char *text)
 
 int meminfo_limited(const struct call *call, int fd)
 {
+	static const char total[] = "MemTotal:";
 	const struct sandbox *sandbox = call->sandbox;
+	const struct place *place = &call->place[0];
 	uint64_t limit = sandbox->memory.limit_bytes;
 	_cleanup_close_ int opened = fd;
 	char text[TEXT_BYTES], limited[TEXT_BYTES];
+	const char *line;
 	ssize_t len;
 
-	if (fd < 0 || !limit || !is_meminfo(&call->place[0]))
+	if (fd < 0 || !limit || !place->mount || !(place->mount->flags & MOUNT_PROC) ||
+	    strcmp(place->virt, "/proc/meminfo") != 0)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
 		return steal_fd(&opened); /* O_PATH */
 	text[len] = '\0';
-	if (limit >= machine_bytes(text))
+	line = strstr(text, total);
+	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)
 		return steal_fd(&opened);
 	len = meminfo_text(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited, sizeof(limited));
 	return len < 0 ? (int)len : make_file(limited);

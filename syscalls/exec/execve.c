@@ -123,12 +123,25 @@ static int exec_open(struct call *call, unsigned i, int pin, struct exec_file *f
 
 	file->fd = -1;
 	file->reached = false;
+	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of a memfd */
+		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_pin_stat(call, held, &file->st) < 0)
 		return -1;
 	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
 	if (!file->known)
 		file->fd = exec_open_pinned(call, held);
 	return file->known || file->fd >= 0 ? 0 : -1;
+}
+
+/* Resolves and judges path i: the program, or a script's interpreter. 0, or -1 with the outcome set. */
+static int exec_find(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
+{
+	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_ask(call, i, at_flags, ret_file);
+
+	if (r != 0)
+		return r > 0 ? 0 : r;
+	pin = file_pin(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	return pin < 0 ? -1 : exec_open(call, i, pin, ret_file);
 }
 
 /* Makes `text`, an interpreter, path2 of the call, for the record. 0, or -1 with the outcome set. */
@@ -144,19 +157,6 @@ static int interp_set_path(struct call *call, const char *text)
 	path->null = false;
 	call->paths = 2;
 	return 0;
-}
-
-/* Resolves and judges a script's interpreter. 0, or -1 with the outcome set. */
-static int interp_open(struct call *call, const char *text, struct exec_file *ret_file)
-{
-	int r = interp_set_path(call, text), pin;
-
-	if (r == 0)
-		r = exec_ask(call, EXEC_INTERP_SLOT, 0, ret_file);
-	if (r != 0)
-		return r > 0 ? 0 : r;
-	pin = file_pin(call, EXEC_INTERP_SLOT, POLICY_EXEC, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
-	return pin < 0 ? -1 : exec_open(call, EXEC_INTERP_SLOT, pin, ret_file);
 }
 
 /* ---- the chain of "#!" ---- */
@@ -182,7 +182,7 @@ static int shebang_follow(struct attempt *attempt, unsigned depth)
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
-	if (interp_open(call, line.interp, file) < 0)
+	if (interp_set_path(call, line.interp) < 0 || exec_find(call, EXEC_INTERP_SLOT, 0, file) < 0)
 		return -1;
 	attempt->at = EXEC_INTERP_SLOT;
 	attempt->plan->detour |= !file->reached && !native_leads_to(call, AT_FDCWD, line.interp, 0, &file->st);
@@ -488,25 +488,11 @@ static int exec_pin_fd(struct call *call)
 static void exec_resolve(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
-	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
+	int pin = by_fd ? exec_pin_fd(call) : -1;
 	struct exec_file file;
-	int pin, r = 0;
 
-	if (!by_fd && !(flags & AT_EXECVE_CHECK))
-		r = exec_ask(call, 0, flags & AT_SYMLINK_NOFOLLOW, &file);
-	if (r > 0)
-		exec_judge(call, &file, flags);
-	if (r != 0)
-		return;
-	pin = by_fd ? exec_pin_fd(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
-	if (pin < 0)
-		return;
-	if (call->place[0].magic) { /* /proc/self/fd/N of a memfd */
-		cleanup_close(&pin);
-		call_refuse(call, EACCES, NULL, "object_without_name");
-		return;
-	}
-	if (exec_open(call, 0, pin, &file) < 0)
+	if (by_fd ? pin < 0 || exec_open(call, 0, pin, &file) < 0
+		  : exec_find(call, 0, flags & (AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK), &file) < 0)
 		return;
 	if (!(flags & AT_EXECVE_CHECK)) {
 		exec_judge(call, &file, flags);

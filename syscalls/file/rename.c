@@ -173,13 +173,6 @@ static void end_stat(struct end *end)
 	end->exists = fstatat(end->parent, end->plain, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Two names of one file: the kernel does nothing, and says 0. */
-static bool rename_is_same(const struct end end[2])
-{
-	return end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
-	       end[0].status.st_ino == end[1].status.st_ino;
-}
-
 /* Checks, notes for `changes`, records. 0, or -1 with the outcome set. */
 static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
 {
@@ -225,6 +218,7 @@ static void rename_path(struct call *call, unsigned flags)
 	struct end end[2] = {{.parent = -1}, {.parent = -1}};
 	struct disk_removal replaced = {.fd = -1};
 	_cleanup_close_ int from = -1, to = -1;
+	bool same;
 	long r;
 
 	if (rename_check_flags(call, flags) < 0)
@@ -240,7 +234,10 @@ static void rename_path(struct call *call, unsigned flags)
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
 		r = rename_on_host(call, end, flags);
-	if (r == 0 && !rename_is_same(end))
+	/* Two names of one file: the kernel does nothing, and returns 0. */
+	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
+	       end[0].status.st_ino == end[1].status.st_ino;
+	if (r == 0 && !same)
 		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], S_ISDIR(end[0].status.st_mode),
 			      flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
 	file_end(call, r);

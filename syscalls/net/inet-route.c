@@ -22,12 +22,6 @@ struct inet_address inet_pool_address(const struct inet *inet, int family)
 	return own;
 }
 
-static bool route_is_proxy(const struct inet *inet, const struct inet_address *address, bool udp)
-{
-	return !udp && policy_net_proxy(inet->options.policy) &&
-	       (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS);
-}
-
 /* The name that a synthetic address was handed out for. catch_up: egress may just have handed it out. */
 static const char *find_name(const struct inet *inet, const struct sockaddr *address)
 {
@@ -65,7 +59,8 @@ static bool judge_member(const struct inet *inet, const struct inet_address *add
 {
 	if (!own && !inet_is_loopback(address))
 		return false;
-	if (own && route_is_proxy(inet, address, udp))
+	if (own && !udp && policy_net_proxy(inet->options.policy) &&
+	    (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS))
 		route->place = INET_PROXY;
 	else if (address->port == 53)
 		route->place = INET_DNS;

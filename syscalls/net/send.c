@@ -107,49 +107,32 @@ static void send_finish(struct call *call, struct sender *sender, int64_t r)
 	cleanup_close(&sender->fd);
 }
 
-void sys_sendto(struct call *call)
+/* header: the address of sendmsg's struct msghdr, unless the message is in_registers. */
+static void send_single(struct call *call, int flags, uint64_t header, bool in_registers)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {0};
 	int64_t r;
 
-	if (!take_sender(call, call_uint(call, 3), &sender))
+	if (!take_sender(call, (unsigned)flags, &sender))
 		return;
-	r = message_from_registers(call, &message);
+	r = in_registers ? message_from_registers(call, &message) : read_message(call, &sender, header, &message);
 	if (r == 0)
-		r = send_one(call, &sender, &message, call_int(call, 3), 0, true);
+		r = send_one(call, &sender, &message, flags, 0, true);
 	send_finish(call, &sender, r);
 	message_done(&message);
 }
 
-void sys_sendmsg(struct call *call)
-{
-	struct sender sender = {.fd = -1};
-	struct message message = {0};
-	int64_t r;
-
-	if (!take_sender(call, call_uint(call, 2), &sender))
-		return;
-	r = read_message(call, &sender, call->arg[1], &message);
-	if (r == 0)
-		r = send_one(call, &sender, &message, call_int(call, 2), 0, true);
-	send_finish(call, &sender, r);
-	message_done(&message);
-}
+HANDLER(sys_sendto, send_single(call, call_int(call, 3), 0, true))
+HANDLER(sys_sendmsg, send_single(call, call_int(call, 2), call->arg[1], false))
 
 #define HEADER_BYTES 64u /* struct user_mmsghdr: a msghdr of 56 bytes, and the length */
 #define LENGTH_AT 56u
 
 /*
- * Only messages to the same address as the first, which is on record, are sent by one call. Another address ends the
- * call: programs have to expect that sendmmsg sends fewer than all.
+ * Sends message i. As send_one(). Only messages to the same address as the first, which is on record, are sent by one
+ * call. Another address ends the call: programs have to expect that sendmmsg sends fewer than all.
  */
-static bool has_same_address(const struct message *first, const struct message *other)
-{
-	return first->name_len == other->name_len && memcmp(&first->name, &other->name, (size_t)first->name_len) == 0;
-}
-
-/* Sends message i. As send_one(). */
 static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, struct message *first)
 {
 	uint64_t addr = call->arg[1] + (uint64_t)i * HEADER_BYTES;
@@ -160,7 +143,8 @@ static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, st
 	if (i == 0) {
 		first->name = message.name;
 		first->name_len = message.name_len;
-	} else if (r == 0 && !has_same_address(first, &message)) {
+	} else if (r == 0 && (first->name_len != message.name_len ||
+			      memcmp(&first->name, &message.name, (size_t)first->name_len) != 0)) {
 		r = -EAGAIN;
 	}
 	if (r == 0)

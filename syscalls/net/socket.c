@@ -81,14 +81,6 @@ void sys_socket(struct call *call)
 
 HANDLER(sys_socketpair, refuse_socket(call))
 
-/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
-static int backlog(const struct call *call)
-{
-	unsigned wanted = call_uint(call, 1); /* as the kernel compares it with somaxconn */
-
-	return (int)(call->sandbox->memfds && wanted > MEMFDS_BACKLOG_MAX ? MEMFDS_BACKLOG_MAX : wanted);
-}
-
 /*
  * A unix socket listens at a path, which was judged at bind(2). With SO_PASSCRED the kernel binds it to an abstract
  * name, which any process can find, on connect, even one that fails (net/unix/af_unix.c: unix_autobind).
@@ -97,6 +89,11 @@ static void listen_unix(struct call *call, int copy)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNSPEC}, peer;
 	socklen_t len = sizeof(name), peer_len = sizeof(peer);
+	unsigned backlog = call_uint(call, 1); /* as the kernel compares it with somaxconn */
+
+	/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
+	if (call->sandbox->memfds && backlog > MEMFDS_BACKLOG_MAX)
+		backlog = MEMFDS_BACKLOG_MAX;
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
@@ -107,7 +104,7 @@ static void listen_unix(struct call *call, int copy)
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);
-		file_end(call, listen(copy, backlog(call)));
+		file_end(call, listen(copy, (int)backlog));
 	}
 }
 

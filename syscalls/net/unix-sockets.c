@@ -148,7 +148,8 @@ static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 	struct sockaddr_un address;
 	socklen_t len = make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
-	int pin, error = open_directory(sockets);
+	_cleanup_close_ int pin = -1;
+	int error = open_directory(sockets);
 
 	if (error < 0)
 		return error;
@@ -167,11 +168,7 @@ static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 		error = errno;
 	if (unlinkat(sockets->dir_fd, name, 0) < 0)
 		error = errno;
-	if (!error)
-		return pin;
-	if (pin >= 0)
-		(void)close(pin);
-	return -error;
+	return error ? -error : steal_fd(&pin);
 }
 
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
