@@ -4,7 +4,6 @@
 
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
-#include "syscalls/call/record.h"
 
 void call_return(struct call *call, int64_t value)
 {

@@ -149,6 +149,9 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 /* Writes the audit record. 0, or -errno with the outcome set: the call must then have no effect. */
 int call_commit(struct call *call);
 
+/* Fills the audit record with texts borrowed from the call; for call_commit(). */
+void call_record(const struct call *call, struct audit_record *ret_record);
+
 /* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_valid(const struct call *call);
 

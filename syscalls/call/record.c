@@ -1,4 +1,5 @@
-#include "syscalls/call/record.h"
+/* The audit record of a judged call, with the argument names of the syscall table. */
+#include "syscalls/call/call.h"
 
 /*
  * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of

@@ -1,5 +1,4 @@
-#include "syscalls/net/inet-listeners.h"
-
+/* The listening sockets of a run without a network namespace, and the connects to them: see inet-private.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

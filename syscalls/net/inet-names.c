@@ -1,8 +1,4 @@
-#include "syscalls/net/inet-names.h"
-
-#include <errno.h>
-
-#include "base/cleanup.h"
+/* The names of sockets as the target knows them: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
 
 #define PORTS 65536u
