@@ -208,36 +208,23 @@ static bool first_place(const struct changes *changes, const char *path, struct 
 	       find_move(changes, ret_place->virt, false) == move;
 }
 
-enum whereabouts { HERE, ELSEWHERE, NOWHERE };
-
-/* Where the object is now that was at the path when the run began. */
-static enum whereabouts present_place(const struct changes *changes, const char *path, struct place *ret_place)
+/* Where the object is now that was at the place when the run began: there, in *other, or NULL: nowhere. */
+static const struct place *present_place(const struct changes *changes, const struct place *place, struct place *other)
 {
-	const struct move *move = find_move(changes, path, false);
+	const struct move *move = find_move(changes, place->virt, false);
 
-	if (!move)
-		return find_move(changes, path, true) ? NOWHERE : HERE; /* below a directory that was renamed to here */
-	if (!move->to || !spot_place(move->to, path + move->from->len, ret_place) ||
-	    find_move(changes, ret_place->virt, true) != move)
-		return NOWHERE;
-	return ELSEWHERE;
+	if (!move) /* NULL: below a directory that was renamed to here */
+		return find_move(changes, place->virt, true) ? NULL : place;
+	if (!move->to || !spot_place(move->to, place->virt + move->from->len, other))
+		return NULL;
+	return find_move(changes, other->virt, true) == move ? other : NULL;
 }
 
 static int touch_name(struct changes *changes, const struct place *place)
 {
 	struct place other;
 
-	if (!changes_reported(place->mount))
-		return 0;
-	switch (present_place(changes, place->virt, &other)) {
-	case HERE:
-		return changes_add(changes, place, place);
-	case ELSEWHERE:
-		return changes_add(changes, place, &other);
-	case NOWHERE:
-		break;
-	}
-	return changes_add(changes, place, NULL);
+	return changes_reported(place->mount) ? changes_add(changes, place, present_place(changes, place, &other)) : 0;
 }
 
 /* Where directories were renamed, the object may have had another name, and another object this name: touches both. */

@@ -191,18 +191,13 @@ static void forks_judge(struct call *call)
 		target_allow_continue(call);
 }
 
-/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
-static bool evades_samples(const struct call *call)
+void sys_clone(struct call *call)
 {
 	unsigned flags = call_uint(call, 0);
 
-	return call->sandbox->memfds &&
-	       ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD)));
-}
-
-void sys_clone(struct call *call)
-{
-	if (evades_samples(call))
+	/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
+	if (call->sandbox->memfds &&
+	    ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD))))
 		call_refuse(call, -EINVAL, NULL, "refused_syscall");
 	else
 		forks_judge(call);

@@ -32,19 +32,12 @@ static int bind_make_node(int parent, const char *name, int socket_fd)
 	return node < 0 ? -errno : node;
 }
 
-static bool has_name(int socket_fd)
-{
-	struct sockaddr_un address;
-	socklen_t len = sizeof(address);
-
-	return getsockname(socket_fd, (struct sockaddr *)&address, &len) == 0 &&
-	       len > offsetof(struct sockaddr_un, sun_path);
-}
-
 /* In the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
+	struct sockaddr_un own;
+	socklen_t own_len = sizeof(own);
 	const char *name;
 	_cleanup_close_ int parent = file_pin_new(call, 0, &name), copy = -1;
 	int node, r;
@@ -56,7 +49,9 @@ static void bind_path(struct call *call)
 	copy = net_copy_socket(call);
 	if (copy < 0)
 		return;
-	r = has_name(copy) ? -EINVAL : sockets_make_room(sockets);
+	if (getsockname(copy, (struct sockaddr *)&own, &own_len) < 0)
+		own_len = 0;
+	r = own_len > offsetof(struct sockaddr_un, sun_path) ? -EINVAL : sockets_make_room(sockets);
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)

@@ -199,19 +199,6 @@ static void connect_dns(struct call *call, struct inet_socket *socket, const str
 	connect_now(call, socket, &at, -1);
 }
 
-/*
- * connect on a socket that is connected or connecting: the kernel returns EISCONN, EALREADY, or 0 at the end of the
- * wait. If the state has changed and a connect is made after all, egress closes it: it was not announced.
- */
-static void connect_again(struct call *call, struct inet_socket *socket)
-{
-	const struct inet *inet = call->sandbox->inet;
-	struct inet_address listener = inet_v4(inet->options.loopback, inet->options.listener_port);
-
-	inet_allow(call, NULL);
-	connect_now(call, socket, &listener, -1);
-}
-
 static void disconnect(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
@@ -250,6 +237,7 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len)
 {
+	const struct inet *inet = call->sandbox->inet;
 	struct inet_socket socket = {.fd = -1};
 	struct inet_address to;
 	int r;
@@ -261,7 +249,13 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		disconnect(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
-		connect_again(call, &socket); /* the kernel checks the state before the address */
+		/*
+		 * The kernel checks the state before the address. It returns EISCONN, EALREADY, or 0 at the end of the
+		 * wait. If the state has changed and a connect is made after all, egress closes it: it was not announced.
+		 */
+		to = inet_v4(inet->options.loopback, inet->options.listener_port);
+		inet_allow(call, NULL);
+		connect_now(call, &socket, &to, -1);
 	} else if (r < 0) {
 		target_fail(call, r);
 	} else if (socket.kind.stream) {
@@ -269,6 +263,5 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	} else {
 		inet_connect_datagram(call, &socket, &to);
 	}
-	if (socket.fd >= 0)
-		(void)close(socket.fd);
+	cleanup_close(&socket.fd);
 }

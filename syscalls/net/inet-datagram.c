@@ -90,13 +90,11 @@ static int endpoint_get(struct inet *inet, const char *host, const struct inet_a
 
 static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
-	static const int families[] = {AF_INET, AF_INET6};
-
-	for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+	for (unsigned v6 = 0; v6 < 2; v6++) {
 		struct inet_address address, at;
 		struct sockaddr_storage storage;
 
-		pool_address(inet->options.pool, index, families[i], port, &storage);
+		pool_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
 			(void)endpoint_get(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
 	}

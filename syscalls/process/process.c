@@ -40,29 +40,20 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 	call_end(call, r);
 }
 
-static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint64_t new_address)
+/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
+static void set_limit(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
-	if (resource == RLIMIT_NOFILE && new_address)
+	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
+		limit_core(call, pid, new_arg, old_address);
+		return;
+	}
+	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
 		fd_table_limit_changed(call);
 	target_continue(call, pid == 0 ? call->tid : pid);
 }
 
-/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
-void sys_prlimit64(struct call *call)
-{
-	if (call_uint(call, 1) == RLIMIT_CORE && call->arg[2])
-		limit_core(call, call_int(call, 0), 2, call->arg[3]);
-	else
-		continue_limit(call, call_uint(call, 1), call_int(call, 0), call->arg[2]);
-}
-
-void sys_setrlimit(struct call *call)
-{
-	if (call_uint(call, 0) == RLIMIT_CORE)
-		limit_core(call, 0, 1, 0);
-	else
-		continue_limit(call, call_uint(call, 0), 0, call->arg[1]);
-}
+HANDLER(sys_prlimit64, set_limit(call, call_int(call, 0), call_uint(call, 1), 2, call->arg[3]))
+HANDLER(sys_setrlimit, set_limit(call, 0, call_uint(call, 0), 1, 0))
 
 static void schedule(struct call *call)
 {
