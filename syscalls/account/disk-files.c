@@ -1,8 +1,9 @@
-/* A hash set of files by (dev, inode), and a list of those that can still files_grow. */
+/* The files by (dev, inode), and a list of those that can still grow. */
 #include "syscalls/account/disk-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -10,7 +11,6 @@
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#define BUCKETS_FIRST 256
 #define BLOCK_BYTES 512 /* of st_blocks, for every file system: inode(7) */
 
 /* Pause after a lease was refused, because the file is open; doubled each time. */
@@ -41,65 +41,37 @@ static void set_bytes(struct disk_files *files, struct disk_file *file, uint64_t
 		files->memory_bytes += file_growth(file) - before;
 }
 
-/* Inode numbers are mostly consecutive: Fibonacci hashing spreads them. */
-static struct disk_file **bucket_of(struct disk_file **bucket, size_t buckets, dev_t dev, ino_t ino)
+/* For tsearch(3). */
+static int compare_files(const void *a, const void *b)
 {
-	uint64_t hash = ((uint64_t)ino ^ (uint64_t)dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	const struct disk_file *one = a, *other = b;
 
-	return &bucket[(hash >> 32) & (buckets - 1)];
+	if (one->dev != other->dev)
+		return one->dev < other->dev ? -1 : 1;
+	return one->ino < other->ino ? -1 : one->ino > other->ino;
 }
 
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status)
 {
-	struct disk_file *file = NULL;
+	const struct disk_file key = {.dev = status->st_dev, .ino = status->st_ino};
+	struct disk_file *const *found = tfind(&key, &files->tree, compare_files);
 
-	if (files->buckets)
-		file = *bucket_of(files->bucket, files->buckets, status->st_dev, status->st_ino);
-	while (file && !(file->dev == status->st_dev && file->ino == status->st_ino))
-		file = file->next;
-	return file;
-}
-
-static int files_grow(struct disk_files *files)
-{
-	size_t buckets = files->buckets ? files->buckets * 2 : BUCKETS_FIRST;
-	struct disk_file **bucket = calloc(buckets, sizeof(struct disk_file *));
-
-	if (!bucket)
-		return -ENOMEM;
-	for (size_t i = 0; i < files->buckets; i++) {
-		struct disk_file *next;
-
-		for (struct disk_file *file = files->bucket[i]; file; file = next) {
-			struct disk_file **into = bucket_of(bucket, buckets, file->dev, file->ino);
-
-			next = file->next;
-			file->next = *into;
-			*into = file;
-		}
-	}
-	free(files->bucket);
-	files->bucket = bucket;
-	files->buckets = buckets;
-	return 0;
+	return found ? *found : NULL;
 }
 
 int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
 		   struct disk_file **ret_file)
 {
-	struct disk_file *file, **into;
-	int r = files->count >= files->buckets ? files_grow(files) : 0;
+	struct disk_file *file = malloc(sizeof(*file));
 
-	if (r < 0)
-		return r;
-	file = malloc(sizeof(*file));
 	if (!file)
 		return -ENOMEM;
-	into = bucket_of(files->bucket, files->buckets, status->st_dev, status->st_ino);
-	*file = (struct disk_file){
-		.next = *into, .dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
-		.in_memory = in_memory, .fd = -1};
-	*into = file;
+	*file = (struct disk_file){.dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
+				   .in_memory = in_memory, .fd = -1};
+	if (!tsearch(file, &files->tree, compare_files)) {
+		free(file);
+		return -ENOMEM;
+	}
 	files->count++;
 	set_bytes(files, file, blocks_of(status));
 	*ret_file = file;
@@ -127,13 +99,9 @@ static void files_release(struct disk_files *files, struct disk_file *file)
 /* Removes a file whose blocks are freed at the latest when our descriptor is closed. */
 static void files_forget(struct disk_files *files, struct disk_file *file)
 {
-	struct disk_file **at = bucket_of(files->bucket, files->buckets, file->dev, file->ino);
-
 	set_bytes(files, file, 0);
 	files_release(files, file);
-	while (*at != file)
-		at = &(*at)->next;
-	*at = file->next;
+	(void)tdelete(file, &files->tree, compare_files);
 	files->count--;
 	free(file);
 }
@@ -290,15 +258,7 @@ void disk_files_done(struct disk_files *files)
 {
 	for (size_t i = 0; i < files->held_count; i++)
 		(void)close(files->held[i]->fd);
-	for (size_t i = 0; i < files->buckets; i++) {
-		struct disk_file *next;
-
-		for (struct disk_file *file = files->bucket[i]; file; file = next) {
-			next = file->next;
-			free(file);
-		}
-	}
-	free(files->bucket);
+	tdestroy(files->tree, free);
 	free(files->held);
 	*files = (struct disk_files){0};
 }
