@@ -1,5 +1,5 @@
 /*
- * Touched paths in a hash set. It is asked before every effect, so a path that was seen already must be cheap.
+ * Touched paths in a tree. It is asked before every effect, so a path that was seen already must be cheap.
  *
  * A renamed directory moves everything below it. Its content is not listed while the program runs: the move is
  * remembered, so that the first state of a name is looked up where its object is now. The content is listed once, when
@@ -8,45 +8,24 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-#define SLOTS_FIRST 256
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
-/* ---- the set ---- */
-
-/* The slot of this path, or the empty slot where it belongs. */
-static struct touched **find_slot(struct touched **slot, size_t slots, uint64_t hash, const char *path, size_t len)
+/* For tsearch(3) and tfind(3). */
+static int compare_path(const void *path, const void *entry)
 {
-	size_t at = hash & (slots - 1);
-
-	while (slot[at] &&
-	       !(slot[at]->hash == hash && slot[at]->path_len == len && memcmp(slot[at]->path, path, len) == 0))
-		at = (at + 1) & (slots - 1);
-	return &slot[at];
+	return strcmp(path, ((const struct touched *)entry)->path);
 }
 
-static int changes_grow(struct changes *changes)
+static int compare_entries(const void *a, const void *b)
 {
-	size_t slots = changes->slots ? changes->slots * 2 : SLOTS_FIRST;
-	struct touched **slot = calloc(slots, sizeof(struct touched *));
-
-	if (!slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < changes->slots; i++) {
-		struct touched *entry = changes->slot[i];
-
-		if (entry)
-			*find_slot(slot, slots, entry->hash, entry->path, entry->path_len) = entry;
-	}
-	free(changes->slot);
-	changes->slot = slot;
-	changes->slots = slots;
-	return 0;
+	return compare_path(((const struct touched *)a)->path, b);
 }
 
 static void take_state(struct touched *entry, const struct place *place)
@@ -70,14 +49,13 @@ static void take_state(struct touched *entry, const struct place *place)
 	entry->ctime = now.st_ctim;
 }
 
-static struct touched *new_entry(const struct place *place, uint64_t hash)
+static struct touched *new_entry(const struct place *place)
 {
 	struct touched *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
 	const char *rest = place->rest;
 
 	if (!entry)
 		return NULL;
-	entry->hash = hash;
 	entry->mount = place->mount;
 	entry->rest = SIZE_MAX;
 	if (rest >= place->virt && rest <= place->virt + place->virt_len)
@@ -106,23 +84,23 @@ bool changes_reported(const struct mount *mount)
 /* Finds or adds a place, with the state of `source`; NULL: absent. 0, also without room, or -ENOMEM. */
 static int changes_add(struct changes *changes, const struct place *place, const struct place *source)
 {
-	uint64_t hash = texthash(&changes->hash, 0, place->virt, place->virt_len);
 	struct touched *entry;
 
-	if (changes->slots > 0 && *find_slot(changes->slot, changes->slots, hash, place->virt, place->virt_len))
+	if (tfind(place->virt, &changes->tree, compare_path))
 		return 0;
 	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
-	if (changes->count * 2 >= changes->slots && changes_grow(changes) < 0)
-		return -ENOMEM;
-	entry = new_entry(place, hash);
+	entry = new_entry(place);
 	if (!entry)
 		return -ENOMEM;
 	if (source)
 		take_state(entry, source);
-	*find_slot(changes->slot, changes->slots, hash, entry->path, entry->path_len) = entry;
+	if (!tsearch(entry, &changes->tree, compare_entries)) {
+		free(entry);
+		return -ENOMEM;
+	}
 	changes->count++;
 	changes->bytes += entry->path_len;
 	return 0;
@@ -477,20 +455,14 @@ int changes_list_moved(struct changes *changes)
 
 struct changes *changes_create(void)
 {
-	struct changes *changes = calloc(1, sizeof(*changes));
-
-	if (changes)
-		texthash_init(&changes->hash);
-	return changes;
+	return calloc(1, sizeof(struct changes));
 }
 
 void changes_free(struct changes *changes)
 {
 	if (!changes)
 		return;
-	for (size_t i = 0; i < changes->slots; i++)
-		free(changes->slot[i]);
-	free(changes->slot);
+	tdestroy(changes->tree, free);
 	forget_moves(changes);
 	free(changes);
 }
