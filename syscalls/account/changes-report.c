@@ -1,5 +1,4 @@
 /* The report: compares each touched path with its state before the first touch. */
-#include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 

@@ -111,12 +111,8 @@ static void put_word(struct buf *buf, const char *word, size_t len)
 		return;
 	}
 	buf_puts(buf, "'");
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] == '\'')
-			buf_puts(buf, "'\\''");
-		else
-			buf_add(buf, &word[i], 1);
-	}
+	for (size_t i = 0; i < len; i++)
+		buf_add(buf, word[i] == '\'' ? "'\\''" : &word[i], word[i] == '\'' ? 4 : 1);
 	buf_puts(buf, "'");
 }
 

@@ -43,19 +43,12 @@ static void count_line(const char *line, const struct proctree *tree, uint64_t *
 		++*of_processes;
 }
 
-/* The supervisor's own pid in a procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
-static pid_t locks_pid_at(int proc_fd)
-{
-	char text[16];
-	ssize_t len = readlinkat(proc_fd, "self", text, sizeof(text) - 1);
-
-	text[len > 0 ? len : 0] = '\0';
-	return (pid_t)strtol(text, NULL, 10);
-}
-
 void locks_init(struct locks *locks, int proc_fd)
 {
-	pid_t outside = proc_fd >= 0 ? locks_pid_at(proc_fd) : 0;
+	/* The supervisor's own pid in that procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
+	char text[16] = "";
+	ssize_t len = proc_fd < 0 ? 0 : readlinkat(proc_fd, "self", text, sizeof(text) - 1);
+	pid_t outside = len > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 
 	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "view/tree.h"
 
 /* Needs ptrace permission, as an ancestor has it. Some containers deny it anyway (Docker without CAP_SYS_PTRACE). */
 static int descriptor_duplicate(const struct call *call, int fd)
@@ -30,15 +29,12 @@ bool descriptor_direct(void)
 /* further: the second descriptor of the call, for which OUTCOME_FETCH cannot be used. */
 static int descriptor_get(struct call *call, int fd, bool further)
 {
-	int copy = descriptor_duplicate(call, fd);
+	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
-	if (!call_valid(call)) {
-		if (copy >= 0)
-			(void)close(copy);
+	if (!call_valid(call))
 		return call_gone(call);
-	}
 	if (copy >= 0)
-		return copy;
+		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
 	if (further || (call->sandbox->inet && descriptor_direct()))

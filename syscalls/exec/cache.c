@@ -102,6 +102,11 @@ static struct known_loader *loader_slot(const char *text)
 	return NULL;
 }
 
+bool exec_cache_is_own_loader(const char *text)
+{
+	return loader_slot(text);
+}
+
 bool exec_cache_loader(const char *text, struct exec_loader *ret_loader)
 {
 	const struct known_loader *known = loader_slot(text);

@@ -1,7 +1,6 @@
 #include "syscalls/exec/elf.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <unistd.h>
 
 #include "base/elf-machine.h"
@@ -57,10 +56,8 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 		return r;
 	if (ehdr->e_machine != ELF_MACHINE)
 		return -ENOTSUP;
-	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
-		return -ENOEXEC;
-	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || ehdr->e_phnum == 0 ||
-	    ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+	if ((ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN) || ehdr->e_phentsize != sizeof(Elf64_Phdr) ||
+	    ehdr->e_phnum == 0 || ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
 		return -ENOEXEC;
 	return 0;
 }

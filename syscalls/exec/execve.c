@@ -2,13 +2,13 @@
  * execve(2), execveat(2): from the program's path to the plan of an exec. Judges every file that the kernel will load:
  * the "#!" chain, the ELF file at its end, and its loader.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/elf-machine.h"
 #include "base/fdinfo.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/cache.h"
@@ -199,12 +199,7 @@ static int shebang_follow(struct attempt *attempt, unsigned depth)
  */
 static unsigned loader_right(const char *interp)
 {
-	static const char *const own[] = ELF_LOADERS;
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (!strcmp(interp, own[i]))
-			return POLICY_READ;
-	return POLICY_EXEC;
+	return exec_cache_is_own_loader(interp) ? POLICY_READ : POLICY_EXEC;
 }
 
 /* Resolves and judges a loader that is not in the cache. 0, or -1 with the outcome set. */

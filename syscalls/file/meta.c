@@ -75,18 +75,12 @@ static void times_set(struct call *call, const struct timespec *times, unsigned 
 	const struct call_path *path = &call->path[0];
 	_cleanup_close_ int fd = -1;
 
-	if (path->null && path->dirfd != AT_FDCWD) {
-		if (flags)
-			call_fail(call, -EINVAL);
-		else
-			fd = file_pin_meta_fd(call, path->dirfd);
-	} else if (flags & ~META_AT_FLAGS) {
-		call_fail(call, -EINVAL);
-	} else if (path->null) {
-		call_fail(call, -EFAULT);
-	} else {
+	if (path->null && path->dirfd != AT_FDCWD)
+		fd = flags ? call_fail(call, -EINVAL) : file_pin_meta_fd(call, path->dirfd);
+	else if (flags & ~META_AT_FLAGS || path->null)
+		call_fail(call, flags & ~META_AT_FLAGS ? -EINVAL : -EFAULT);
+	else
 		fd = file_pin_meta(call, flags);
-	}
 	if (fd >= 0 && file_commit(call, 0) == 0)
 		file_end(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }

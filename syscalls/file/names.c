@@ -26,25 +26,20 @@ static void make_dir(struct call *call, mode_t mode)
 HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
 HANDLER(sys_mkdirat, make_dir(call, call_uint(call, 2)))
 
-/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
-static int make_check_node(struct call *call, mode_t mode)
-{
-	bool known = S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode);
-
-	if (known || (mode & S_IFMT) == 0)
-		return 0;
-	return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
-}
-
 /* Pins the directory for the node. -1 with the outcome set. */
 static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
 {
+	/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
+	bool device = S_ISCHR(mode) || S_ISBLK(mode);
+	bool known = device || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
 	_cleanup_close_ int parent = -1;
 
-	if (make_check_node(call, mode) < 0 || file_refuse_setid(call, mode))
+	if (!known)
+		return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
+	if (file_refuse_setid(call, mode))
 		return -1;
 	parent = file_pin_new(call, 0, ret_name);
-	if (parent >= 0 && (S_ISCHR(mode) || S_ISBLK(mode)))
+	if (parent >= 0 && device)
 		return call_refuse(call, -EPERM, NULL, "device_node");
 	return steal_fd(&parent);
 }

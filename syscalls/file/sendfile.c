@@ -4,7 +4,6 @@
  * worker thread waits for a file that is not in memory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -21,7 +20,6 @@
 #include "syscalls/net/address.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-#include "view/tree.h"
 
 #define SENDFILE_CHUNK_BYTES 65536
 #define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */

@@ -58,13 +58,11 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 		return file_ask_fd(call, path->dirfd, question);
 	}
-	if (flags & ~(unsigned)STAT_FLAGS) {
-		call_fail(call, -EINVAL);
-	} else if (!pin) {
+	if (flags & ~(unsigned)STAT_FLAGS)
+		return call_fail(call, -EINVAL);
+	if (!pin)
 		return file_ask(call, 0, POLICY_READ, flags, question);
-	} else {
-		fd = file_pin_at(call, 0, POLICY_READ, flags);
-	}
+	fd = file_pin_at(call, 0, POLICY_READ, flags);
 	if (fd < 0)
 		return -1;
 	r = question->ask(question->ctx, fd, "", AT_EMPTY_PATH);

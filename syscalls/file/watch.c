@@ -53,11 +53,9 @@ void sys_inotify_add_watch(struct call *call)
 		return;
 	if (!watch_may_name(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
-		return;
+	} else if (call_commit(call) == 0) {
+		memfds_set_queues(call->sandbox->memfds);
+		/* Without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
+		file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
-	if (call_commit(call) < 0)
-		return;
-	memfds_set_queues(call->sandbox->memfds);
-	/* Without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
-	file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 }

@@ -2,7 +2,6 @@
  * bind(2): unix sockets here, internet sockets in inet-bind.c. Binding a unix socket is judged as making the socket
  * file, and performed on a duplicate of the target's socket.
  */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,8 +14,6 @@
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "fits any family");
 
 /* Makes the socket file in the view. An O_PATH descriptor or -errno. */
 static int bind_make_node(int parent, const char *name, int socket_fd)

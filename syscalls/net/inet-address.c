@@ -1,7 +1,6 @@
 #include "syscalls/net/inet-address.h"
 
 #include <errno.h>
-#include <stddef.h>
 
 #define V6_LEN_MIN 24u /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 

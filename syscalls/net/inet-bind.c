@@ -141,14 +141,6 @@ static int perform_listen(struct call *call, const struct inet_socket *socket, s
 	return r;
 }
 
-void inet_shutdown(struct call *call, int copy)
-{
-	if (!inet_listeners_may_stop(call->sandbox->inet, copy))
-		call_fail(call, -EAGAIN);
-	else if (call_commit(call) == 0)
-		file_end(call, shutdown(copy, call_int(call, 1)));
-}
-
 void inet_listen(struct call *call, int copy)
 {
 	struct inet_socket socket = {.fd = copy};

@@ -3,17 +3,13 @@
  * loopback it is performed here, on the duplicate, to an address made from the copy. UDP: inet-datagram.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-/* ---- to egress ---- */
 
 /*
  * Egress accepts connections from one address only, so a socket that is bound to another one cannot be connected to it.
@@ -251,7 +247,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
 		/*
 		 * The kernel checks the state before the address. It returns EISCONN, EALREADY, or 0 at the end of the
-		 * wait. If the state has changed and a connect is made after all, egress closes it: it was not announced.
+		 * wait. If the state has changed and a connect is made after all, egress closes it, as not announced.
 		 */
 		to = inet_v4(inet->options.loopback, inet->options.listener_port);
 		inet_allow(call, NULL);

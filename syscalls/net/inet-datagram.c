@@ -8,8 +8,6 @@
 
 #define GUARD_TRIES 32 /* a port may be taken at another address */
 
-/* ---- endpoints ---- */
-
 /* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
 static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
 {
@@ -112,8 +110,6 @@ void inet_prepare_endpoints(struct inet *inet)
 					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
-/* ---- where they go ---- */
-
 /* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
 static int datagram_route(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
@@ -208,8 +204,6 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	*ret_len = inet_write(socket->kind.domain, &at, ret_to);
 	return 0;
 }
-
-/* ---- connect ---- */
 
 /* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
 static bool is_harmless(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)

@@ -9,7 +9,6 @@
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/net/transfer.h"
-#include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 #define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores the messages after it */

@@ -8,7 +8,6 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
 /*

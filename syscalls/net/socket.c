@@ -14,7 +14,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-fence.h"
-#include "syscalls/net/inet.h"
+#include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -124,8 +124,8 @@ void sys_shutdown(struct call *call)
 	int domain;
 	_cleanup_close_ int copy = net_allow_copy(call, &domain);
 
-	if (copy >= 0 && domain != AF_UNIX)
-		inet_shutdown(call, copy);
+	if (copy >= 0 && domain != AF_UNIX && !inet_listeners_may_stop(call->sandbox->inet, copy))
+		call_fail(call, -EAGAIN);
 	else if (copy >= 0 && call_commit(call) == 0)
 		file_end(call, shutdown(copy, call_int(call, 1)));
 }

@@ -1,7 +1,6 @@
 #include "syscalls/net/transfer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>

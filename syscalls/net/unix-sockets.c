@@ -35,14 +35,14 @@ struct sockets {
 
 int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 {
-	_cleanup_free_ struct sockets *sockets = calloc(1, sizeof(*sockets));
+	struct sockets *sockets = calloc(1, sizeof(*sockets));
 
 	if (!sockets)
 		return -ENOMEM;
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
 	sockets->prune_at = PRUNE_MIN;
-	*ret_sockets = steal_pointer(&sockets);
+	*ret_sockets = sockets;
 	return 0;
 }
 

@@ -106,15 +106,11 @@ HANDLER(sys_ioprio_set, priority(call, 1, 3))
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
-	switch (call_int(call, 0)) {
-	case PR_SET_DUMPABLE: /* 0: the check after execve could not read the process */
-	case PR_SET_MM:       /* forges /proc/PID/exe and maps */
-	case PR_SET_PTRACER:
-	case PR_SCHED_CORE:
+	int option = call_int(call, 0);
+
+	/* PR_SET_DUMPABLE 0: the check after execve could not read the process. PR_SET_MM forges /proc/PID/exe. */
+	if (option == PR_SET_DUMPABLE || option == PR_SET_MM || option == PR_SET_PTRACER || option == PR_SCHED_CORE)
 		call_refuse(call, -EPERM, NULL, "not_permitted");
-		break;
-	default:
+	else
 		call_refuse(call, -EINVAL, NULL, "not_offered");
-		break;
-	}
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

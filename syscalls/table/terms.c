@@ -98,16 +98,15 @@ const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PAT
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-const struct row_term allow_clone[] = {
-	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)), END,
-};
+#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
+
+const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_HELD)), END};
 
 /*
  * Where memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
  * shares its memory (limits/sample.c: borrows). CLONE_FILES only with CLONE_THREAD: record locks belong to a descriptor
  * table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
-#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
 const struct row_term allow_clone_sampled[] = {
 	ONE(NONE(0, CLONE_HELD | CLONE_VFORK | CLONE_FILES)),
 	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_FILES | CLONE_VM), CLONE_VM)),
@@ -122,9 +121,7 @@ const struct row_term allow_mmap_sampled[] = {
 	END,
 };
 
-const struct row_term allow_unshare[] = {
-	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END,
-};
+const struct row_term allow_unshare[] = {ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END};
 
 #define PERSONALITY_QUERY 0xffffffff
 
