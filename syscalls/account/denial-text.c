@@ -5,7 +5,7 @@
 #include "syscalls/account/denial-text.h"
 
 /* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
-static unsigned refused_path(const struct call *call)
+static unsigned find_refused_path(const struct call *call)
 {
 	return call->paths > 1 && call->place[1].mount ? 1 : 0;
 }
@@ -19,7 +19,7 @@ static int find_arg(const struct call *call, enum arg_kind kind)
 	return -1;
 }
 
-static int open_flags(const struct call *call)
+static int read_open_flags(const struct call *call)
 {
 	int arg = find_arg(call, ARG_OPENFLAGS);
 
@@ -28,7 +28,7 @@ static int open_flags(const struct call *call)
 
 static bool wants_write(const struct call *call)
 {
-	int flags = open_flags(call);
+	int flags = read_open_flags(call);
 
 	if (call->decision.error == EROFS)
 		return true;
@@ -54,13 +54,13 @@ const char *denial_op(const struct call *call)
 
 const char *denial_resolved(const struct call *call)
 {
-	const struct place *place = &call->place[refused_path(call)];
+	const struct place *place = &call->place[find_refused_path(call)];
 
 	return place->mount && place->virt_len > 0 ? place->virt : NULL;
 }
 
 /* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
-static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+static void write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
 	size_t len = 0;
 
@@ -86,7 +86,7 @@ static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
-	const struct call_path *path = &call->path[refused_path(call)];
+	const struct call_path *path = &call->path[find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
@@ -97,12 +97,12 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	else if (denial_resolved(call))
 		key.target = denial_resolved(call);
 	else
-		put_registers(call, text);
+		write_registers(call, text);
 	return key;
 }
 
 /* As a word of the shell, because it is meant to be pasted there. */
-static void put_word(struct buf *buf, const char *word, size_t len)
+static void add_shell_word(struct buf *buf, const char *word, size_t len)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
 
@@ -117,11 +117,11 @@ static void put_word(struct buf *buf, const char *word, size_t len)
 }
 
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
-static size_t grant_len(const struct call *call, const char *path, bool write)
+static size_t grant_path_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!write || !slash || !(call->row->intent == INTENT_NAME || open_flags(call) & O_CREAT))
+	if (!write || !slash || !(call->row->intent == INTENT_NAME || read_open_flags(call) & O_CREAT))
 		return strlen(path);
 	return slash == path ? 1 : (size_t)(slash - path);
 }
@@ -142,7 +142,7 @@ static char *suggest_endpoint(const struct call *call)
 
 char *denial_suggest(const struct call *call)
 {
-	const struct mount *mount = call->place[refused_path(call)].mount;
+	const struct mount *mount = call->place[find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
@@ -167,6 +167,6 @@ char *denial_suggest(const struct call *call)
 	if (!path)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
-	put_word(&buf, path, grant_len(call, path, write));
+	add_shell_word(&buf, path, grant_path_len(call, path, write));
 	return buf_take(&buf);
 }

@@ -29,7 +29,7 @@ struct denials *denials_create(void)
 	return denials;
 }
 
-static void item_done(struct denial *item)
+static void free_item_texts(struct denial *item)
 {
 	free(item->target);
 	free(item->resolved);
@@ -44,11 +44,11 @@ void denials_free(struct denials *denials)
 	if (!denials)
 		return;
 	for (size_t i = 0; i < denials->count; i++)
-		item_done(&denials->item[i]);
+		free_item_texts(&denials->item[i]);
 	(void)munmap(denials, sizeof(*denials));
 }
 
-static uint64_t hash_of(const struct denials *denials, const struct denial_key *key)
+static uint64_t hash_key(const struct denials *denials, const struct denial_key *key)
 {
 	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
 
@@ -88,7 +88,7 @@ static bool fill_texts(struct denial *item, const char *target, const char *reso
 	item->rule = copy_text(rule, &lost);
 	item->reason = copy_text(reason, &lost);
 	if (lost)
-		item_done(item);
+		free_item_texts(item);
 	return !lost;
 }
 
@@ -119,7 +119,7 @@ static bool fill_event(struct denial *item, const struct denial *event)
 static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
 				   size_t *ret_at)
 {
-	size_t at = hash_of(denials, key) & (SLOTS - 1);
+	size_t at = hash_key(denials, key) & (SLOTS - 1);
 
 	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];

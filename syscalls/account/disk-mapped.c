@@ -42,7 +42,7 @@ bool disk_is_memory(int fd)
 }
 
 /* A process whose first thread has ended shows no mappings, although other threads still have them. */
-static bool has_threads(pid_t pid)
+static bool has_other_threads(pid_t pid)
 {
 	char path[48];
 	struct stat status;
@@ -52,7 +52,7 @@ static bool has_threads(pid_t pid)
 }
 
 /* True also when that is unknown: no permission, process gone, MAPS_MAX exceeded. */
-static bool maps_deleted(pid_t pid)
+static bool maps_unlinked_file(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[48];
@@ -61,11 +61,11 @@ static bool maps_deleted(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	if (io_read_file(AT_FDCWD, path, MAPS_MAX, &text, &len) < 0)
 		return true;
-	return len == 0 ? has_threads(pid) : strstr(text, " (deleted)\n") != NULL;
+	return len == 0 ? has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
 /* 0: no process; 1: one, or unknown; -EAGAIN: none so far, but there were processes that `known` does not have. */
-static int mapped_search(struct proctree *known, uint64_t end_ns)
+static int search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
 	bool fresh = false;
@@ -78,7 +78,7 @@ static int mapped_search(struct proctree *known, uint64_t end_ns)
 		if (entry->place != PROCTREE_BELOW || (before && before->place == PROCTREE_BELOW))
 			continue;
 		fresh = true;
-		found = io_now_ns() > end_ns || maps_deleted(entry->pid);
+		found = io_now_ns() > end_ns || maps_unlinked_file(entry->pid);
 	}
 	proctree_done(known);
 	*known = tree;
@@ -93,7 +93,7 @@ bool disk_deleted_is_mapped(void)
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < ROUNDS; i++)
-		found = mapped_search(&known, end_ns);
+		found = search_new_processes(&known, end_ns);
 	proctree_done(&known);
 	return found != 0;
 }

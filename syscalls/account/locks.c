@@ -24,7 +24,7 @@ bool locks_counts(uint64_t command)
  * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one
  * before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
-static void count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
+static void count_lock_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
 	const struct proctree_entry *owner;
 	char kind[16];
@@ -68,7 +68,7 @@ bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, ui
 	if (proctree_read_at(proc_fd, &tree) == 0)
 		proctree_mark(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
-		count_line(line, &tree, &of_processes, &of_files);
+		count_lock_line(line, &tree, &of_processes, &of_files);
 		lines++;
 	}
 	whole = lines < LOCKS_READ_MAX && !ferror(file);

@@ -68,7 +68,7 @@ uint64_t memfds_bytes(const struct memfds *memfds)
 }
 
 /* Opens the file of a descriptor again. */
-static int memfds_reopen(int fd, int flags)
+static int reopen_descriptor(int fd, int flags)
 {
 	int again = open(file_link(fd).path, flags | O_CLOEXEC);
 
@@ -80,7 +80,7 @@ static int memfds_reopen(int fd, int flags)
  * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if seals
  * forbid that, kept.
  */
-static bool is_orphan(int fd)
+static bool is_unused_memfd(int fd)
 {
 	_cleanup_close_ int write_fd = -1;
 	struct stat st;
@@ -90,7 +90,7 @@ static bool is_orphan(int fd)
 	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
 	if (fstat(fd, &st) == 0 && st.st_blocks == 0 && st.st_size == 0)
 		return true;
-	write_fd = memfds_reopen(fd, O_RDWR);
+	write_fd = reopen_descriptor(fd, O_RDWR);
 	return write_fd >= 0 && ftruncate(write_fd, 0) == 0;
 }
 
@@ -99,7 +99,7 @@ void memfds_sweep(struct memfds *memfds)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < memfds->count; i++) {
-		if (is_orphan(memfds->fd[i]))
+		if (is_unused_memfd(memfds->fd[i]))
 			(void)close(memfds->fd[i]);
 		else
 			memfds->fd[kept++] = memfds->fd[i];
@@ -117,7 +117,7 @@ void memfds_sweep(struct memfds *memfds)
  * Makes a memfd, of which there must be room for one more. The target's descriptor, or -errno. Ours and the target's
  * are opened: leases count the writers of file descriptions from open(2), but not the one from memfd_create.
  */
-static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
+static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
 {
 	_cleanup_close_ int fd = memfd_create(name, flags | MFD_CLOEXEC);
 	_cleanup_close_ int ours = -1;
@@ -125,10 +125,10 @@ static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
 
 	if (fd < 0)
 		return -errno;
-	ours = memfds_reopen(fd, O_RDONLY);
+	ours = reopen_descriptor(fd, O_RDONLY);
 	if (ours < 0)
 		return ours;
-	theirs = memfds_reopen(fd, O_RDWR | O_LARGEFILE);
+	theirs = reopen_descriptor(fd, O_RDWR | O_LARGEFILE);
 	if (theirs >= 0)
 		memfds->fd[memfds->count++] = steal_fd(&ours);
 	return theirs;
@@ -158,13 +158,13 @@ void sys_memfd_create(struct call *call)
 		if (call_commit(call) < 0)
 			return;
 		if (fd == 0)
-			fd = memfds_make(memfds, call->text, flags);
+			fd = make_memfd(memfds, call->text, flags);
 		call_give_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
 }
 
 /* A memfd of `len` bytes, rounded up to pages. The target's descriptor, or -errno of mmap(2). */
-static int memfds_make_shared(struct memfds *memfds, uint64_t len)
+static int make_shared_memory(struct memfds *memfds, uint64_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	_cleanup_close_ int fd = -1;
@@ -173,13 +173,13 @@ static int memfds_make_shared(struct memfds *memfds, uint64_t len)
 		return -EINVAL;
 	if (len > INT64_MAX - page)
 		return -ENOMEM;
-	fd = memfds_make(memfds, "shared", 0);
+	fd = make_memfd(memfds, "shared", 0);
 	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
 		return -ENOMEM; /* the next sweep closes ours */
 	return steal_fd(&fd);
 }
 
-static void map_shared(struct call *call)
+static void map_shared_memory(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	int fd;
@@ -192,7 +192,7 @@ static void map_shared(struct call *call)
 	if (call_commit(call) < 0)
 		return;
 	/* mmap(2) checks the offset first, also of anonymous memory. */
-	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared(memfds, call->arg[1]);
+	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : make_shared_memory(memfds, call->arg[1]);
 	call_give_fd(call, fd, false);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_MAP;
@@ -212,7 +212,7 @@ void sys_mmap(struct call *call)
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
 		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* not in samples; fails as if the machine had none */
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
-		map_shared(call);
+		map_shared_memory(call);
 	} else {
 		target_allow_continue(call);
 	}

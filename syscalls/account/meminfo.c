@@ -16,7 +16,7 @@ struct memory {
 };
 
 /* The new value of a line; false: it is copied. Swap is 0: the run may not use any. */
-static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
+static bool find_limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
 {
 	const struct {
 		const char *key;
@@ -48,7 +48,7 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 
 		if (text[line] == '\n')
 			line++;
-		if (key < line && limited_value(text, key, &memory, &kb))
+		if (key < line && find_limited_value(text, key, &memory, &kb))
 			len = snprintf(out, size, "%.*s:%*s%11llu kB\n", (int)key, text, key < 12 ? (int)(12 - key) : 0,
 				       "", (unsigned long long)kb);
 		else
@@ -63,7 +63,7 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 }
 
 /* A read-only descriptor, as of the real file. */
-static int make_file(const char *text)
+static int make_meminfo_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
 	int error, again;
@@ -99,5 +99,5 @@ int meminfo_limited(const struct call *call, int fd)
 	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)
 		return steal_fd(&opened);
 	len = meminfo_text(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited, sizeof(limited));
-	return len < 0 ? (int)len : make_file(limited);
+	return len < 0 ? (int)len : make_meminfo_file(limited);
 }

@@ -36,7 +36,7 @@ static void record_args(const struct call *call, struct audit_record *record)
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->args];
 
-		/* execve's argv is recorded as a text: argv_note() in exec/execve.c. */
+		/* execve's argv is recorded as a text: argv_record() in exec/execve.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;

@@ -40,7 +40,7 @@ static bool stamp_same_time(const struct timespec *one, const struct timespec *o
 	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
 }
 
-static bool stamp_holds(const struct stamp *stamp, const struct stat *st)
+static bool stamp_matches(const struct stamp *stamp, const struct stat *st)
 {
 	return stamp->ino == st->st_ino && stamp->dev == st->st_dev && stamp->mode == st->st_mode &&
 	       stamp->size == st->st_size && stamp_same_time(&stamp->mtime, &st->st_mtim) &&
@@ -73,7 +73,7 @@ bool exec_cache_program(const struct place *place, const struct stat *st, struct
 {
 	const struct known_program *known = program_slot(st);
 
-	if (!stamp_holds(&known->stamp, st) || known->mount != place->mount)
+	if (!stamp_matches(&known->stamp, st) || known->mount != place->mount)
 		return false;
 	*ret_program = known->program;
 	return true;
@@ -113,7 +113,7 @@ bool exec_cache_loader(const char *text, struct exec_loader *ret_loader)
 	struct stat st;
 
 	/* An empty entry has the inode number 0, which no file has. */
-	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_holds(&known->stamp, &st))
+	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_matches(&known->stamp, &st))
 		return false;
 	*ret_loader = known->loader;
 	return true;

@@ -60,7 +60,7 @@ int file_pin_meta_fd(struct call *call, int fd)
 }
 
 /* True when a mount of the view shows the object, or one below it, at another path: a redirect's target. */
-static bool act_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
+static bool place_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
 {
 	char origin[PATH_MAX];
 
@@ -83,7 +83,7 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	for (size_t i = 0; i < count; i++)
 		if (path_below(mount[i].virt, place->virt))
 			return true;
-	return view_has_node_below(call->sandbox->view, place->virt) || act_is_shown_elsewhere(place, mount, count);
+	return view_has_node_below(call->sandbox->view, place->virt) || place_is_shown_elsewhere(place, mount, count);
 }
 
 int file_check_link_text(struct call *call, const struct place *place, const char *text)

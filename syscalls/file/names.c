@@ -20,7 +20,7 @@ static void make_dir(struct call *call, mode_t mode)
 	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, mkdirat(parent, name, mode));
-	disk_made(call, S_IFDIR);
+	disk_count_name(call, S_IFDIR);
 }
 
 HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
@@ -53,7 +53,7 @@ static void make_node(struct call *call, unsigned given_mode, dev_t device)
 	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, mknodat(parent, name, mode, device));
-	disk_made(call, mode);
+	disk_count_name(call, mode);
 }
 
 HANDLER(sys_mknod, make_node(call, call_uint(call, 1), call_uint(call, 2)))
@@ -75,7 +75,7 @@ void sys_symlink(struct call *call)
 	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
-	disk_made(call, S_IFLNK);
+	disk_count_name(call, S_IFLNK);
 }
 
 HANDLER(sys_symlinkat, sys_symlink(call))
@@ -135,7 +135,7 @@ static void link_path(struct call *call, unsigned flags)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
-	disk_made(call, S_IFREG);
+	disk_count_name(call, S_IFREG);
 }
 
 HANDLER(sys_link, link_path(call, 0))
@@ -157,9 +157,9 @@ static void remove_name(struct call *call, unsigned flags)
 		call_fail(call, -EBUSY);
 	if (parent < 0 || busy || file_commit(call, 0) < 0)
 		return;
-	removal = disk_removing(call, parent, name);
+	removal = disk_begin_removal(call, parent, name);
 	file_end(call, unlinkat(parent, name, (int)flags));
-	disk_removed(call, &removal);
+	disk_end_removal(call, &removal);
 }
 
 HANDLER(sys_unlink, remove_name(call, 0))

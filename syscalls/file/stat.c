@@ -15,7 +15,7 @@
 #endif
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
-static int stat_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
@@ -31,7 +31,7 @@ struct statx_question {
 	} status;
 };
 
-static int statx_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct statx_question *question = ctx;
 
@@ -74,7 +74,7 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 {
 	struct stat status;
-	const struct file_question question = {.ask = stat_ask, .ctx = &status};
+	const struct file_question question = {.ask = ask_stat, .ctx = &status};
 
 	if (stat_ask_object(call, flags, false, &question) == 0)
 		file_end_output(call, buffer, &status, sizeof(status), 0);
@@ -88,7 +88,7 @@ HANDLER(sys_newfstatat, stat_object(call, call_uint(call, 3), call->arg[2]))
  * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
  * is found out once, by a descriptor. False with the outcome set.
  */
-static bool statx_mount_id(struct call *call, unsigned flags, const struct file_question *question)
+static bool statx_set_mount_id(struct call *call, unsigned flags, const struct file_question *question)
 {
 	struct statx_question *statx = question->ctx;
 	uint64_t still = statx->status.known.stx_mnt_id;
@@ -109,7 +109,7 @@ void sys_statx(struct call *call)
 	unsigned flags = call_uint(call, 2);
 	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
 				       .nolinks_fd = view_nolinks_fd(call->sandbox->view)};
-	const struct file_question question = {.ask = statx_ask, .ctx = &statx};
+	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
 
 	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
@@ -117,7 +117,7 @@ void sys_statx(struct call *call)
 		return;
 	}
 	if (stat_ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
-	    (!statx.by_name || statx_mount_id(call, flags, &question)))
+	    (!statx.by_name || statx_set_mount_id(call, flags, &question)))
 		file_end_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
 
@@ -138,7 +138,7 @@ struct access_question {
 };
 
 /* fstatat first, so that an error of the path is not taken for the answer. */
-static int access_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_question *question = ctx;
 	struct stat status;
@@ -160,7 +160,7 @@ static int access_ask(void *ctx, int dirfd, const char *path, int at_flags)
  * What the policy does not grant is answered as on a read-only mount (EROFS, not for pipes, sockets and devices) and on
  * a noexec mount (EACCES, regular files only).
  */
-static int access_granted(const struct call *call, const struct access_question *question)
+static int access_by_policy(const struct call *call, const struct access_question *question)
 {
 	const struct place *place = &call->place[0];
 	struct policy_decision decision;
@@ -181,14 +181,14 @@ static int access_granted(const struct call *call, const struct access_question 
 static void access_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
-	const struct file_question question = {.ask = access_ask, .ctx = &access};
+	const struct file_question question = {.ask = ask_access, .ctx = &access};
 
 	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
 	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0)
-		call_end(call, access.answer < 0 ? access.answer : access_granted(call, &access));
+		call_end(call, access.answer < 0 ? access.answer : access_by_policy(call, &access));
 }
 
 HANDLER(sys_access, access_path(call, call_int(call, 1), 0))

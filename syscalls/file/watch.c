@@ -27,7 +27,7 @@ static bool watch_may_name(const struct call *call, int object)
 }
 
 /* In the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1 with the outcome set. */
-static int watch_descriptor(struct call *call, unsigned mask)
+static int watch_copy_inotify(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;
 
@@ -43,7 +43,7 @@ static int watch_descriptor(struct call *call, unsigned mask)
 void sys_inotify_add_watch(struct call *call)
 {
 	unsigned mask = call_uint(call, 2);
-	_cleanup_close_ int object = -1, watch = watch_descriptor(call, mask);
+	_cleanup_close_ int object = -1, watch = watch_copy_inotify(call, mask);
 
 	if (watch < 0)
 		return;

@@ -28,7 +28,7 @@ struct xattr_target {
 };
 
 /* *at flags and, unless all attributes are listed, the name. 0, or -1 with the outcome set. */
-static int xattr_check(struct call *call, const struct xattr_target *target, bool named)
+static int xattr_check_arguments(struct call *call, const struct xattr_target *target, bool named)
 {
 	if (target->at_flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return call_fail(call, -EINVAL);
@@ -64,17 +64,17 @@ static uint64_t xattr_bytes(const struct call *call, int fd)
 }
 
 /* After a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
-static void xattr_count(struct call *call, uint64_t before, uint64_t now)
+static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
 
 	*sum += now;
 	*sum -= before < *sum ? before : *sum;
-	disk_attributes(call, *sum);
+	disk_set_attributes(call, *sum);
 }
 
 /* False with the outcome set. */
-static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
+static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t sum = call->sandbox->attribute_bytes;
 
@@ -89,12 +89,12 @@ static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
 /*
  * Copies the new value from the program. In the order of setxattr_copy() in fs/xattr.c, before the path is looked at.
  */
-static int xattr_copy(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
+static int xattr_copy_value(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
 		      unsigned flags, void **ret_value)
 {
 	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE))
 		return call_fail(call, -EINVAL);
-	if (xattr_check(call, target, true) < 0)
+	if (xattr_check_arguments(call, target, true) < 0)
 		return -1;
 	if (size > XATTR_VALUE_BYTES_MAX)
 		return call_fail(call, -E2BIG);
@@ -110,15 +110,15 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	_cleanup_free_ void *value = NULL;
 	uint64_t before;
 
-	if (xattr_copy(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_copy_value(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 ||
+	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 ||
 	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
 	if (file_outcome_error(call) == 0)
-		xattr_count(call, before, size + XATTR_BYTES);
+		xattr_count_bytes(call, before, size + XATTR_BYTES);
 	disk_changed(call, fd);
 }
 
@@ -127,14 +127,14 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	_cleanup_close_ int fd = -1;
 	uint64_t before;
 
-	if (xattr_check(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_check_arguments(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
 	if (file_commit(call, 0) < 0)
 		return;
 	file_end(call, removexattr(file_link(fd).path, call->text));
 	if (file_outcome_error(call) == 0)
-		xattr_count(call, before, 0);
+		xattr_count_bytes(call, before, 0);
 }
 
 /* getxattr, or listxattr, which has no name. */
@@ -144,7 +144,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 	_cleanup_free_ char *value = NULL;
 	ssize_t len;
 
-	if (xattr_check(call, &target, !list) < 0)
+	if (xattr_check_arguments(call, &target, !list) < 0)
 		return;
 	size = size < XATTR_VALUE_BYTES_MAX ? size : XATTR_VALUE_BYTES_MAX;
 	value = malloc(size ? size : 1);
@@ -189,7 +189,7 @@ struct xattr_value {
 };
 
 /* Copies it from arg[4]; its size is arg[5]. False with the outcome set. */
-static bool xattr_args(struct call *call, struct xattr_value *ret_args)
+static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 {
 	int r = decode_extensible(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
 
@@ -203,7 +203,7 @@ void sys_setxattrat(struct call *call)
 	struct xattr_target target = xattr_at(call);
 	struct xattr_value args;
 
-	if (xattr_args(call, &args) && xattr_check(call, &target, false) == 0)
+	if (xattr_copy_args(call, &args) && xattr_check_arguments(call, &target, false) == 0)
 		xattr_set(call, target, args.value, args.size, args.flags);
 }
 
@@ -211,7 +211,7 @@ void sys_getxattrat(struct call *call)
 {
 	struct xattr_value args;
 
-	if (!xattr_args(call, &args))
+	if (!xattr_copy_args(call, &args))
 		return;
 	if (args.flags)
 		call_fail(call, -EINVAL);

@@ -60,7 +60,7 @@ static void bind_path(struct call *call)
 			(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
 	}
 	call_end(call, r < 0 ? r : 0);
-	disk_made(call, S_IFSOCK);
+	disk_count_name(call, S_IFSOCK);
 }
 
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)

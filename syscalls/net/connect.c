@@ -33,7 +33,7 @@ static int find_peer(struct call *call, int node)
 		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
 		return peer < 0 ? call_fail(call, -EAGAIN) : peer;
 	}
-	if (S_ISSOCK(st.st_mode) && sockets_alive(node))
+	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
 		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
 	return call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
 }

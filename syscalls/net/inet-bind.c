@@ -19,7 +19,7 @@ static bool is_pool_own(const struct inet *inet, const struct inet_address *addr
 }
 
 /* The address to bind to, for an address that the target has asked for. */
-static struct inet_address real_address(const struct inet *inet, const struct inet_kind *kind,
+static struct inet_address choose_real_address(const struct inet *inet, const struct inet_kind *kind,
 					const struct inet_address *asked)
 {
 	struct inet_address real = *asked;
@@ -34,11 +34,11 @@ static struct inet_address real_address(const struct inet *inet, const struct in
 	return real;
 }
 
-static int perform_bind(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static int bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address real = real_address(inet, &socket->kind, asked);
-	int r = !inet->options.own_netns && !asked->port ? inet_unshare(socket) : 0;
+	struct inet_address real = choose_real_address(inet, &socket->kind, asked);
+	int r = !inet->options.own_netns && !asked->port ? inet_forbid_reuse(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
 		r = -EINVAL; /* the kernel's errno for a socket that is bound */
@@ -51,7 +51,7 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
 	    policy_net_listen(inet->options.policy, asked->port).allow)
-		r = inet_fence_open(socket->fd);
+		r = inet_fence_admit_all(socket->fd);
 	if (r == 0 && !inet_same(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
 	return r;
@@ -77,7 +77,7 @@ static bool judge_port(struct call *call, unsigned port)
 	return apply_verdict(call, &verdict);
 }
 
-static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static void judge_bind(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
 
@@ -85,7 +85,7 @@ static void bind_judged(struct call *call, const struct inet_socket *socket, con
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked))
 		target_fail(call, -EADDRNOTAVAIL);
 	else if (judge_port(call, asked->port) && call_commit(call) == 0)
-		call_end(call, perform_bind(call, socket, asked));
+		call_end(call, bind_socket(call, socket, asked));
 }
 
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len)
@@ -100,7 +100,7 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	if (r < 0)
 		target_fail(call, r);
 	else
-		bind_judged(call, &socket, &asked);
+		judge_bind(call, &socket, &asked);
 	(void)close(socket.fd);
 }
 
@@ -121,12 +121,12 @@ static bool bind_is_private(const struct inet *inet, const struct inet_address *
 		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
 }
 
-static int perform_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
+static int listen_on_socket(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = perform_bind(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
+	int r = bind_socket(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
 		r = inet_bound(socket, bound);
@@ -157,5 +157,5 @@ void inet_listen(struct call *call, int copy)
 	else
 		inet_record_endpoint(call, &bound, NULL, false);
 	if (r == 0 && judge_listen(call, &bound) && call_commit(call) == 0)
-		call_end(call, perform_listen(call, &socket, &bound));
+		call_end(call, listen_on_socket(call, &socket, &bound));
 }

@@ -21,7 +21,7 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	int r = 0;
 
 	if (!inet->options.own_netns) /* egress would take another socket at that port for the target's */
-		r = inet_unshare(socket);
+		r = inet_forbid_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
 	if (r == 0)
@@ -86,7 +86,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 /* ---- on the run's own loopback ---- */
 
 /* Lets a thread connect. Takes held_fd. */
-static void wait_connect(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+static void connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	struct sockaddr_storage storage;
 	socklen_t len = inet_write(socket->kind.domain, to, &storage);
@@ -102,7 +102,7 @@ static void wait_connect(struct call *call, struct inet_socket *socket, const st
 }
 
 /* Takes held_fd: the listener, or -1 where it need not be held. */
-static void connect_now(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+static void connect_here(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	struct sockaddr_storage storage;
@@ -114,7 +114,7 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 	if (r == -EINTR) { /* connect may wait, even if O_NONBLOCK is set again meanwhile */
-		wait_connect(call, socket, to, steal_fd(&held));
+		connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
 	if (held >= 0 && !inet_listeners_keep(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
@@ -152,7 +152,7 @@ static void connect_alone(struct call *call, struct inet_socket *socket, const s
 	if (inet_same(to, &listener) && to->port == inet->options.listener_port)
 		call_fail(call, -ECONNREFUSED);
 	else
-		connect_now(call, socket, to, -1);
+		connect_here(call, socket, to, -1);
 }
 
 static void connect_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -176,7 +176,7 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
 	inet_names_store(inet, socket, &loopback, to);
-	connect_now(call, socket, &at, steal_fd(&held));
+	connect_here(call, socket, &at, steal_fd(&held));
 }
 
 static void connect_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -192,10 +192,10 @@ static void connect_dns(struct call *call, struct inet_socket *socket, const str
 		return;
 	}
 	inet_names_store(inet, socket, NULL, to);
-	connect_now(call, socket, &at, -1);
+	connect_here(call, socket, &at, -1);
 }
 
-static void disconnect(struct call *call, const struct inet_socket *socket)
+static void disconnect_socket(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
@@ -242,7 +242,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		return;
 	r = inet_read_peer(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
-		disconnect(call, &socket);
+		disconnect_socket(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
 		/*
@@ -251,7 +251,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		 */
 		to = inet_v4(inet->options.loopback, inet->options.listener_port);
 		inet_allow(call, NULL);
-		connect_now(call, &socket, &to, -1);
+		connect_here(call, &socket, &to, -1);
 	} else if (r < 0) {
 		target_fail(call, r);
 	} else if (socket.kind.stream) {

@@ -51,7 +51,7 @@ void inet_endpoint_done(struct inet_endpoint *endpoint)
 }
 
 /* Finds or makes the endpoint's socket. 0 with the address to send to, or -errno. */
-static int endpoint_get(struct inet *inet, const char *host, const struct inet_address *address,
+static int find_or_make_endpoint(struct inet *inet, const char *host, const struct inet_address *address,
 			struct inet_address *ret_at)
 {
 	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
@@ -94,7 +94,7 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 
 		pool_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)endpoint_get(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
+			(void)find_or_make_endpoint(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
 	}
 }
 
@@ -111,13 +111,13 @@ void inet_prepare_endpoints(struct inet *inet)
 }
 
 /* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
-static int datagram_route(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+static int route_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
 	inet_judge(inet, to, true, route);
 	switch (route->place) {
 	case INET_ENDPOINT:
-		return endpoint_get(inet, route->host, to, ret_at);
+		return find_or_make_endpoint(inet, route->host, to, ret_at);
 	case INET_DNS:
 		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
@@ -136,7 +136,7 @@ static int datagram_route(struct inet *inet, const struct inet_address *to, stru
 }
 
 /* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
-static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
+static int undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
 	int r = inet_bound(socket, &bound);
@@ -150,17 +150,17 @@ static int leave_autobind(const struct inet_socket *socket, const struct inet_ad
 }
 
 /* Makes the socket able to send to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
-static int datagram_prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+static int prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
 	int r;
 
 	if (!inet->options.own_netns) {
-		r = leave_autobind(socket, &own);
+		r = undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);
-		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
+		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
 		/* If this fails, the send fails. */
@@ -185,7 +185,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = datagram_route(inet, &to, &route, &at);
+	r = route_datagram(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
 	if (r == -ENOENT) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
@@ -196,7 +196,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		return -ENETDOWN;
 	}
 	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
-	r = datagram_prepare(inet, socket, &at);
+	r = prepare_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
 		return r;
@@ -206,7 +206,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 }
 
 /* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
-static bool is_harmless(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
+static bool is_harmless_connect(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
 {
 	struct sockaddr_storage storage;
 
@@ -222,17 +222,17 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = datagram_route(inet, to, &route, &at);
+	int r = route_datagram(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
-	if (r == -ENOENT && !is_harmless(inet, to, &route)) {
+	if (r == -ENOENT && !is_harmless_connect(inet, to, &route)) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
 	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* sends fail with ECONNREFUSED */
 		at = inet_v4(inet->options.loopback, inet->options.sink_port);
-	r = datagram_prepare(inet, socket, &at);
+	r = prepare_socket(inet, socket, &at);
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || call_commit(call) < 0)

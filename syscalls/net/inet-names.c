@@ -93,7 +93,8 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 	return true;
 }
 
-bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
+bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+			 socklen_t *len)
 {
 	struct inet_socket socket = {.fd = socket_fd};
 	struct inet_address told = {.family = AF_UNSPEC}, bound = told;

@@ -59,7 +59,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
  * Clears SO_REUSEADDR, so that no other socket can bind the port that this one has or is about to get. 0;
  * -EADDRNOTAVAIL: the option was set when the socket was bound, so the port may be shared; or another -errno.
  */
-int inet_unshare(const struct inet_socket *socket);
+int inet_forbid_reuse(const struct inet_socket *socket);
 
 /* ---- inet-route.c: where an address leads, and the decision of a call ---- */
 

@@ -47,14 +47,14 @@ static void judge_literal(struct inet *inet, const struct inet_address *address,
 }
 
 /* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, which is refused. */
-static bool may_listen(const struct inet *inet, uint16_t port)
+static bool run_may_listen(const struct inet *inet, uint16_t port)
 {
 	return policy_net_listen(inet->options.policy, port).allow ||
 	       (port >= IPPORT_RESERVED && policy_net_listen(inet->options.policy, 0).allow);
 }
 
 /* Loopback and the run's own address never lead out of the run. False: the address is neither. */
-static bool judge_member(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
+static bool judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
 			 struct inet_route *route)
 {
 	if (!own && !inet_is_loopback(address))
@@ -66,7 +66,7 @@ static bool judge_member(const struct inet *inet, const struct inet_address *add
 		route->place = INET_DNS;
 	else if (route->verdict.label && strcmp(route->verdict.reason, "denied_by_rule") == 0)
 		route->place = INET_NOWHERE;
-	else if (udp || may_listen(inet, address->port))
+	else if (udp || run_may_listen(inet, address->port))
 		route->place = INET_MEMBER;
 	return true;
 }
@@ -87,7 +87,7 @@ void inet_judge(struct inet *inet, const struct inet_address *address, bool udp,
 	if (ret_route->place == INET_ENDPOINT && !known)
 		return;
 	ret_route->place = INET_NOWHERE;
-	if (judge_member(inet, address, own, udp, ret_route))
+	if (judge_own_address(inet, address, own, udp, ret_route))
 		return;
 	ret_route->host = find_name(inet, at);
 	if (ret_route->host) {

@@ -85,7 +85,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	return r == -EINVAL ? 0 : r;
 }
 
-int inet_unshare(const struct inet_socket *socket)
+int inet_forbid_reuse(const struct inet_socket *socket)
 {
 	const int off = 0;
 	struct inet_address bound = {.family = AF_UNSPEC};

@@ -49,7 +49,7 @@ bool inet_bounded(const struct inet *inet);
 /* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
 bool inet_tick(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
-bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
 /* OUTCOME_EGRESS. */

@@ -21,7 +21,7 @@
 #define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
 
 /* TCP or UDP families, although there is a network: the type or protocol is not offered. */
-static void refuse_inet(struct call *call)
+static void refuse_inet_type(struct call *call)
 {
 	int type = call_int(call, 1) & SOCK_TYPE_BITS;
 	bool known = type == SOCK_STREAM || type == SOCK_DGRAM;
@@ -40,7 +40,7 @@ static void refuse_socket(struct call *call)
 	if (call->sandbox->inet && family == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE)
 		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
 	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
-		refuse_inet(call);
+		refuse_inet_type(call);
 	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
@@ -58,7 +58,7 @@ static bool is_shared_udp(const struct call *call)
 	       (protocol == 0 || protocol == IPPROTO_UDP);
 }
 
-static void make_udp(struct call *call)
+static void make_udp_socket(struct call *call)
 {
 	_cleanup_close_ int fd = -1;
 	int type = call_int(call, 1), r;
@@ -67,14 +67,14 @@ static void make_udp(struct call *call)
 	if (call_commit(call) < 0)
 		return;
 	fd = socket(call_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
-	r = fd < 0 ? -errno : inet_fence_close(fd);
+	r = fd < 0 ? -errno : inet_fence_drop_all(fd);
 	call_give_fd(call, r < 0 ? r : steal_fd(&fd), type & SOCK_CLOEXEC);
 }
 
 void sys_socket(struct call *call)
 {
 	if (is_shared_udp(call))
-		make_udp(call);
+		make_udp_socket(call);
 	else
 		refuse_socket(call);
 }

@@ -101,7 +101,7 @@ static int transfer_fill(struct sending *sending)
  * Sends until all is sent, or `most` bytes of a stream, or an error. 0 or -errno. valid() is asked between reading
  * target memory and sending: the thread id may have been reused.
  */
-static int64_t transfer_run(struct sending *sending, int fd, int more_flags, uint64_t most,
+static int64_t transfer_until_done(struct sending *sending, int fd, int more_flags, uint64_t most,
 			    bool (*valid)(void *ctx), void *ctx)
 {
 	int64_t r = 0;
@@ -133,7 +133,7 @@ static int64_t transfer_result(const struct sending *sending, int64_t r)
 /* ---- in a thread ---- */
 
 /* sendmmsg(2): the length is written to target memory; the result is one message. */
-static int64_t transfer_tell(const struct sending *sending, int64_t r)
+static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
@@ -144,18 +144,18 @@ static int64_t transfer_tell(const struct sending *sending, int64_t r)
 	return 1;
 }
 
-static int64_t run_send(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t run_send_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	int64_t r;
 
 	do
-		r = transfer_run(sending, fd, 0, UINT64_MAX, go_on, ctx);
+		r = transfer_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->sent && go_on(ctx));
-	return transfer_tell(sending, transfer_result(sending, r));
+	return transfer_write_length(sending, transfer_result(sending, r));
 }
 
-static void free_send(struct call_work *work)
+static void free_send_work(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -172,7 +172,7 @@ static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *se
 	if (!moved)
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
 	*moved = *sending;
-	moved->work = (struct call_work){.run = run_send, .free = free_send};
+	moved->work = (struct call_work){.run = run_send_work, .free = free_send_work};
 	*sending = (struct sending){0};
 	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(fd);
@@ -206,7 +206,7 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		sending.to = *transfer->to;
 	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX
 		    ? -EMSGSIZE
-		    : transfer_run(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
+		    : transfer_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
 	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_to_thread(call, fd, &sending);

@@ -46,7 +46,7 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 	return 0;
 }
 
-static void sockets_bound_done(const struct bound *bound)
+static void close_bound(const struct bound *bound)
 {
 	(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
@@ -57,7 +57,7 @@ void sockets_free(struct sockets *sockets)
 	if (!sockets)
 		return;
 	for (size_t i = 0; i < sockets->count; i++)
-		sockets_bound_done(&sockets->bound[i]);
+		close_bound(&sockets->bound[i]);
 	cleanup_close(&sockets->dir_fd);
 	free(sockets);
 }
@@ -80,7 +80,7 @@ int sockets_connect(int socket_fd, int pin_fd)
 	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
 }
 
-bool sockets_alive(int pin_fd)
+bool sockets_is_open(int pin_fd)
 {
 	/* A bound socket fails the probe with EPROTOTYPE (unix_find_bsd); without one it is ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -88,12 +88,12 @@ bool sockets_alive(int pin_fd)
 	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
 }
 
-bool sockets_renamed(const struct sockets *sockets)
+bool sockets_have_renamed(const struct sockets *sockets)
 {
 	return sockets->renamed;
 }
 
-bool sockets_restore(struct sockaddr_un *address, socklen_t len)
+bool sockets_restore_name(struct sockaddr_un *address, socklen_t len)
 {
 	bool changed = false;
 
@@ -117,8 +117,8 @@ int sockets_make_room(struct sockets *sockets)
 		struct bound *bound = &sockets->bound[i];
 		struct stat node;
 
-		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_alive(bound->pin_fd))
-			sockets_bound_done(bound);
+		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_is_open(bound->pin_fd))
+			close_bound(bound);
 		else
 			sockets->bound[kept++] = *bound;
 	}
@@ -129,7 +129,7 @@ int sockets_make_room(struct sockets *sockets)
 	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
 }
 
-static int open_directory(struct sockets *sockets)
+static int open_own_directory(struct sockets *sockets)
 {
 	if (sockets->dir_fd >= 0)
 		return 0;
@@ -143,13 +143,13 @@ static int open_directory(struct sockets *sockets)
 }
 
 /* Binds in our directory. An O_PATH descriptor of the inode, owned by the caller, or -errno. */
-static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
+static int bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
 	socklen_t len = make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
 	_cleanup_close_ int pin = -1;
-	int error = open_directory(sockets);
+	int error = open_own_directory(sockets);
 
 	if (error < 0)
 		return error;
@@ -182,7 +182,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
-	pin = bind_own(sockets, socket_fd, text);
+	pin = bind_in_scratch(sockets, socket_fd, text);
 	if (pin < 0)
 		return pin;
 	*bound = (struct bound){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};

@@ -18,7 +18,7 @@
  * in fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and
  * raising it fails as the kernel would.
  */
-static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+static void answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
 	struct rlimit now = {0, 0}, wanted;
 	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open(call, pid, false);
@@ -44,7 +44,7 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 static void set_limit(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
 	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
-		limit_core(call, pid, new_arg, old_address);
+		answer_core_limit(call, pid, new_arg, old_address);
 		return;
 	}
 	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
@@ -55,7 +55,7 @@ static void set_limit(struct call *call, pid_t pid, unsigned resource, unsigned 
 HANDLER(sys_prlimit64, set_limit(call, call_int(call, 0), call_uint(call, 1), 2, call->arg[3]))
 HANDLER(sys_setrlimit, set_limit(call, 0, call_uint(call, 0), 1, 0))
 
-static void schedule(struct call *call)
+static void judge_scheduling(struct call *call)
 {
 	pid_t pid = call_int(call, 0);
 
@@ -80,13 +80,13 @@ void sys_sched_getaffinity(struct call *call)
 	call_end(call, r < 0 ? r : got);
 }
 
-HANDLER(sys_sched_setaffinity, schedule(call))
-HANDLER(sys_sched_setattr, schedule(call))
-HANDLER(sys_sched_setparam, schedule(call))
-HANDLER(sys_sched_setscheduler, schedule(call))
+HANDLER(sys_sched_setaffinity, judge_scheduling(call))
+HANDLER(sys_sched_setattr, judge_scheduling(call))
+HANDLER(sys_sched_setparam, judge_scheduling(call))
+HANDLER(sys_sched_setscheduler, judge_scheduling(call))
 
 /* Only single processes: a process group may, and a user's processes always do, include processes outside the run. */
-static void priority(struct call *call, int process, int last)
+static void judge_priority(struct call *call, int process, int last)
 {
 	int which = call_int(call, 0);
 
@@ -98,10 +98,10 @@ static void priority(struct call *call, int process, int last)
 		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
-HANDLER(sys_setpriority, priority(call, PRIO_PROCESS, PRIO_USER))
+HANDLER(sys_setpriority, judge_priority(call, PRIO_PROCESS, PRIO_USER))
 
 /* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
-HANDLER(sys_ioprio_set, priority(call, 1, 3))
+HANDLER(sys_ioprio_set, judge_priority(call, 1, 3))
 
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)

@@ -33,7 +33,7 @@
  */
 #define ROUNDS_MAX 8
 
-static pid_t group_of(pid_t pid)
+static pid_t read_process_group(pid_t pid)
 {
 	struct procstat stat;
 
@@ -52,7 +52,7 @@ struct round {
 };
 
 /* Lists the members of the run. 0 or -ENOMEM. */
-static int round_list(struct call *call, struct round *round)
+static int list_members(struct call *call, struct round *round)
 {
 	do {
 		if (!array_reserve(&round->pid, round->count, &round->room))
@@ -62,7 +62,7 @@ static int round_list(struct call *call, struct round *round)
 	return 0;
 }
 
-static bool round_has_done(const struct round *round, pid_t pid)
+static bool was_signalled(const struct round *round, pid_t pid)
 {
 	for (size_t i = 0; i < round->done_count; i++)
 		if (round->done[i] == pid)
@@ -71,7 +71,7 @@ static bool round_has_done(const struct round *round, pid_t pid)
 }
 
 /* target_open() checks membership again: the list may be outdated. */
-static void round_signal(struct call *call, struct round *round, pid_t pid, int sig)
+static void signal_member(struct call *call, struct round *round, pid_t pid, int sig)
 {
 	_cleanup_close_ int pidfd = target_open(call, pid, false);
 
@@ -83,43 +83,43 @@ static void round_signal(struct call *call, struct round *round, pid_t pid, int 
 		round->sent = true;
 }
 
-static bool round_includes(const struct call *call, const struct round *round, pid_t pid)
+static bool is_addressed(const struct call *call, const struct round *round, pid_t pid)
 {
-	return round->everyone ? pid != call->task->tgid : group_of(pid) == round->group;
+	return round->everyone ? pid != call->task->tgid : read_process_group(pid) == round->group;
 }
 
 /* True: members were found that had not been signalled. */
-static bool round_step(struct call *call, struct round *round, int sig)
+static bool signal_new_members(struct call *call, struct round *round, int sig)
 {
 	bool fresh = false;
 
 	for (size_t i = 0; i < round->count; i++) {
 		pid_t pid = round->pid[i];
 
-		if (round_has_done(round, pid) || !round_includes(call, round, pid))
+		if (was_signalled(round, pid) || !is_addressed(call, round, pid))
 			continue;
 		if (!array_reserve(&round->done, round->done_count, &round->done_room))
 			return false;
 		round->done[round->done_count++] = pid;
-		round_signal(call, round, pid, sig);
+		signal_member(call, round, pid, sig);
 		fresh = true;
 	}
 	return fresh;
 }
 
-static bool round_has_targets(const struct call *call, const struct round *round)
+static bool any_is_addressed(const struct call *call, const struct round *round)
 {
 	for (size_t i = 0; i < round->count; i++)
-		if (round_includes(call, round, round->pid[i]))
+		if (is_addressed(call, round, round->pid[i]))
 			return true;
 	return false;
 }
 
-static void round_run(struct call *call, struct round *round, int sig)
+static void signal_members(struct call *call, struct round *round, int sig)
 {
-	int r = round_list(call, round);
+	int r = list_members(call, round);
 
-	if (r == 0 && !round_has_targets(call, round)) {
+	if (r == 0 && !any_is_addressed(call, round)) {
 		target_refuse(call);
 		return;
 	}
@@ -133,8 +133,8 @@ static void round_run(struct call *call, struct round *round, int sig)
 		call_fail(call, r);
 	if (r < 0 || call_commit(call) < 0)
 		return;
-	for (int i = 0; i < ROUNDS_MAX && round_step(call, round, sig); i++)
-		if (sig == 0 || round_list(call, round) < 0)
+	for (int i = 0; i < ROUNDS_MAX && signal_new_members(call, round, sig); i++)
+		if (sig == 0 || list_members(call, round) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
 	call_end(call, round->sent ? 0 : round->last_error);
@@ -146,7 +146,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	struct round round = {.everyone = which == -1, .last_error = -ESRCH};
 
 	if (which == 0)
-		round.group = group_of(call->task->tgid);
+		round.group = read_process_group(call->task->tgid);
 	else if (which < -1 && which != INT_MIN) /* -INT_MIN does not exist: kernel/signal.c, kill_something_info() */
 		round.group = -which;
 	else if (which != -1)
@@ -154,7 +154,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	if (round.group < 0)
 		target_refuse(call);
 	else
-		round_run(call, &round, sig);
+		signal_members(call, &round, sig);
 	free(round.pid);
 	free(round.done);
 }

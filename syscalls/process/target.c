@@ -21,7 +21,7 @@ bool target_is_self(const struct call *call, pid_t pid)
 }
 
 /* For a thread that is not a group leader, kill(2) signals its process; pidfd_open(2) fails. */
-static int open_process(pid_t pid)
+static int open_process_of(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	long tgid;
@@ -44,7 +44,7 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 
 	if (pid <= 0)
 		return -ESRCH;
-	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : open_process(pid);
+	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : open_process_of(pid);
 	r = thread && fd < 0 ? -errno : fd;
 	/* Always ESRCH for processes outside the run, so that their existence is not revealed. */
 	if (!tree_holds(call->sandbox->tree, pid))
