@@ -163,8 +163,7 @@ static int prepare_socket(const struct inet *inet, const struct inet_socket *soc
 		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
-		/* If this fails, the send fails. */
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else the send fails */
 	return 0;
 }
 

@@ -70,8 +70,7 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 
 	/* The run's loopback is an IPv4 address, which an IPV6_V6ONLY socket cannot be bound to. */
 	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.v6only)
-		/* If this fails, bind(2) fails. */
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else bind(2) fails */
 	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 }
 
