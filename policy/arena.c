@@ -23,18 +23,22 @@ struct arena_chunk {
 	alignas(max_align_t) unsigned char data[];
 };
 
-static struct arena_chunk *new_chunk(struct arena *arena, size_t size)
+void *arena_fail(const struct arena *arena)
 {
-	struct arena_chunk *chunk;
-	size_t bytes;
+	if (arena->no_memory)
+		longjmp(*arena->no_memory, 1);
+	return NULL;
+}
 
-	if (__builtin_add_overflow(size, sizeof(*chunk), &bytes))
-		return NULL;
-	if (bytes < CHUNK_BYTES)
-		bytes = CHUNK_BYTES;
-	chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Adds a chunk with room for at least `size` bytes. */
+static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
+{
+	size_t bytes = size + sizeof(struct arena_chunk) < CHUNK_BYTES ? CHUNK_BYTES : size + sizeof(struct arena_chunk);
+	struct arena_chunk *chunk =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	if (chunk == MAP_FAILED)
-		return NULL;
+		return arena_fail(arena);
 	if (!arena->chunk)
 		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure they are faulted in */
 	chunk->cap = bytes - sizeof(*chunk);
@@ -48,11 +52,11 @@ void *arena_alloc(struct arena *arena, size_t size)
 	struct arena_chunk *chunk = arena->chunk;
 	void *memory;
 
-	if (size > SIZE_MAX - alignof(max_align_t))
-		return NULL;
+	if (size > SIZE_MAX / 2)
+		return arena_fail(arena);
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (!chunk || size > chunk->cap - chunk->used)
-		chunk = new_chunk(arena, size);
+		chunk = arena_add_chunk(arena, size);
 	if (!chunk)
 		return NULL;
 	memory = chunk->data + chunk->used;
@@ -62,7 +66,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 char *arena_dupn(struct arena *arena, const char *text, size_t len)
 {
-	char *copy = len < SIZE_MAX ? arena_alloc(arena, len + 1) : NULL;
+	char *copy = arena_alloc(arena, len < SIZE_MAX ? len + 1 : len);
 
 	if (copy && len)
 		memcpy(copy, text, len);
@@ -122,7 +126,7 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
 	if (count % GROW_ITEMS || count & (count - 1)) /* not a capacity: there is room */
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : GROW_ITEMS, size, &bytes))
-		return NULL;
+		return arena_fail(arena);
 	grown = arena_alloc(arena, bytes);
 	if (grown && count)
 		memcpy(grown, items, count * size);

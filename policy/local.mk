@@ -8,7 +8,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/check.c \
 	policy/network/cli.c \
 	policy/network/compile.c \
-	policy/network/compile.h \
 	policy/network/http.c \
 	policy/network/idna.c \
 	policy/network/judge.c \
@@ -30,7 +29,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/keys.h \
 	policy/parse/layer-names.c \
 	policy/parse/layer-names.h \
-	policy/parse/limits.c \
 	policy/parse/lists.c \
 	policy/parse/load.c \
 	policy/parse/locate.c \

@@ -51,7 +51,6 @@ struct rule {
 	bool overridden;     /* a rule of a later file replaces this one */
 };
 
-
 struct policy {
 	struct arena arena;
 	const char *name;
@@ -94,22 +93,18 @@ struct json_t;
 /* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
 int policy_show_network(struct json_t *root, const struct policy_network *network);
 
-/* ---- compiling: one step each, in this order ---- */
+/* ---- compiling: one step each, in this order. When memory runs out, the arena jumps back to load.c ---- */
 
 struct compiler {
 	struct policy *policy;
 	const struct policy_host *host;
 	struct policy_errors *errors;
-	bool failed;    /* there was an error */
-	bool no_memory;
+	bool failed; /* there was an error */
 };
 
 __attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compiler, const char *where,
 							  const char *format, ...);
-/* Copies the text to the policy's arena. NULL, and compiler->no_memory, when memory ran out. */
-const char *compiler_keep(struct compiler *compiler, const char *text);
-
-/* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text` (NULL: no memory). */
+/* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text`. */
 void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
 
 /* parse/vars.c: what is allowed in a path. */
@@ -127,7 +122,7 @@ void vars_expand(struct compiler *compiler, const struct source_text *text, unsi
 		 void *ctx);
 /*
  * Expands the variables of an environment value: parts between ":" may begin with @workdir or @interpreter. NULL with
- * a message, or no memory.
+ * a message.
  */
 const char *vars_value(struct compiler *compiler, const struct source_text *text);
 
@@ -148,6 +143,10 @@ void compile_mounts(struct compiler *compiler);
 void compile_remaps(struct compiler *compiler);
 /* network/compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
+/* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
+void net_check(struct compiler *compiler);
+/* network/warn.c: warns about what is valid and probably a mistake. */
+void net_warn(struct compiler *compiler);
 /* parse/settings.c: environment, limits, audit log, user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

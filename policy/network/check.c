@@ -1,5 +1,4 @@
 /* Checks one network rule or secret, from a policy file or from the command line. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,27 +93,12 @@ static const char *check_header(const struct net_rule *rule)
 		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
-static bool check_parse_address(const char *host, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
-
-	memset(ret, 0, sizeof(*ret));
-	if (inet_pton(AF_INET, host, &v4->sin_addr) == 1)
-		ret->ss_family = AF_INET;
-	else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1)
-		ret->ss_family = AF_INET6;
-	else
-		return false;
-	return true;
-}
-
 static int check_address(const struct net_rule *rule, char *why, size_t cap)
 {
 	struct sockaddr_storage address;
 	const char *denied, *never;
 
-	if (!check_parse_address(rule->host, &address))
+	if (!net_address_parse(rule->host, &address))
 		return 0;
 	denied = net_address_denied((const struct sockaddr *)&address);
 	never = net_address_refused((const struct sockaddr *)&address, NET_LIFT_NAMED);

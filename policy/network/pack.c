@@ -90,9 +90,10 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 {
 	struct net_http_rule *http;
 
-	_Static_assert(sizeof(*rule) == 152 && sizeof(*http) == 24, "every field of a rule is packed");
+	_Static_assert(sizeof(*rule) == 160 && sizeof(*http) == 24, "every field of a rule is packed");
 	PACK(packer, rule->index);
 	pack_text(packer, &rule->label);
+	pack_text(packer, &rule->where);
 	pack_text(packer, &rule->host);
 	PACK(packer, rule->is_address);
 	rule->port = pack_ports(packer, rule->port, &rule->ports);
@@ -138,11 +139,12 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 	const char **hosts;
 	size_t count = 0;
 
-	_Static_assert(sizeof(*secret) == 24, "every field of a secret is packed");
+	_Static_assert(sizeof(*secret) == 32, "every field of a secret is packed");
 	while (packer->out && secret->hosts[count])
 		count++;
 	pack_text(packer, &secret->name);
 	pack_text(packer, &secret->from);
+	pack_text(packer, &secret->where);
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
 		pack_text(packer, &hosts[i]);
@@ -153,7 +155,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 {
 	struct net_range *listen;
 
-	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
+	_Static_assert(sizeof(*network) == 144, "every field of a network is packed");
 	PACK(packer, network->said);
 	network->rule = pack_list(packer, network->rule, &network->rules, sizeof(*network->rule));
 	for (size_t i = 0; i < network->rules; i++)
@@ -175,6 +177,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	for (size_t i = 0; i < network->secrets; i++)
 		pack_secret(packer, &network->secret[i]);
 	pack_text(packer, &network->upstream_ca);
+	pack_text(packer, &network->upstream_ca_where);
 	PACK(packer, network->proxy);
 	PACK(packer, network->pool);
 	PACK(packer, network->has_pool_v4);

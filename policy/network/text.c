@@ -26,7 +26,7 @@ static bool net_text_is_label_char(char c)
 /* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
 static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
-	struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+	struct sockaddr_storage address;
 	char copy[NET_ADDRESS_TEXT + 2], *from = copy;
 	size_t len = strlen(text);
 
@@ -39,7 +39,7 @@ static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 		copy[len - 1] = '\0';
 		from++;
 	}
-	if (inet_pton(AF_INET6, from, &address.sin6_addr) != 1)
+	if (!net_address_parse(from, &address) || address.ss_family != AF_INET6)
 		return -EINVAL;
 	net_address_text((const struct sockaddr *)&address, ret_host);
 	return 0;

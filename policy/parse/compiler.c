@@ -18,12 +18,3 @@ void compiler_fail(struct compiler *compiler, const char *where, const char *for
 	policy_errors_add(compiler->errors, "%s: %s", where, message);
 	compiler->failed = true;
 }
-
-const char *compiler_keep(struct compiler *compiler, const char *text)
-{
-	const char *copy = arena_dup(&compiler->policy->arena, text);
-
-	if (!copy)
-		compiler->no_memory = true;
-	return copy;
-}

@@ -36,7 +36,7 @@ enum key_type {
 };
 
 enum key_id {
-	KEY_ID_NONE, /* the type is checked; the value is not used, or read with its object */
+	KEY_ID_NONE, /* the type is checked; the value is not used, read by its type alone, or read with its object */
 	KEY_ID_NAME,
 	KEY_ID_EXTENDS,
 	KEY_ID_WORKDIR,
@@ -50,17 +50,7 @@ enum key_id {
 	KEY_ID_EXEC_DENY,
 	KEY_ID_ENV_PASS,
 	KEY_ID_ENV_SET,
-	/* in the order of enum policy_limit */
-	KEY_ID_WALL,
-	KEY_ID_CPU,
-	KEY_ID_MEMORY,
-	KEY_ID_PIDS,
-	KEY_ID_OPEN_FILES,
-	KEY_ID_FILE_SIZE,
-	KEY_ID_DISK,
-	KEY_ID_STDOUT,
-	KEY_ID_STDERR,
-	KEY_ID_AUDIT_SIZE,
+	KEY_ID_LIMIT, /* the one of the key's name */
 	KEY_ID_PROCESS_MAX,
 	KEY_ID_AUDIT_FILE,
 	KEY_ID_AUDIT_ALLOWED,
@@ -68,7 +58,6 @@ enum key_id {
 	KEY_ID_AUDIT_FSTAT,
 	KEY_ID_REQUIRE,
 	KEY_ID_USER,
-	KEY_ID_NETWORK, /* read by its type, or with the rule or secret that it belongs to */
 	KEY_ID_PHASE_SETUP,
 	KEY_ID_PHASE_RUN,
 	KEY_ID_NET_EXTENDS,

@@ -22,12 +22,12 @@ static const char *net_rule_host(struct parser *parser, const json_t *object)
 		parser_fail(parser, "lacks \"host\"; write {\"host\": \"api.example.com\"}");
 	if (!text || !*text)
 		return NULL; /* there was a message */
-	parser_push_name(parser, "host");
+	(void)parser_enter_member(parser, object, "host");
 	if (net_pattern_parse(text, pattern, &why) < 0)
 		parser_fail(parser, "\"%s\" %s", text, why);
 	else
-		kept = parser_keep(parser, pattern);
-	parser_pop(parser);
+		kept = arena_dup(parser->arena, pattern);
+	parser_leave_member(parser);
 	return kept;
 }
 
@@ -50,19 +50,13 @@ static bool net_rule_ports(struct parser *parser, const json_t *value, const uin
 	uint16_t *port = arena_alloc(parser->arena, (count ? count : 1) * sizeof(*port));
 	bool good = count > 0 && count <= NET_PORTS_MAX;
 
-	if (!port) {
-		parser->no_memory = true;
-		return false;
-	}
 	if (!good)
 		parser_fail(parser, "must be a port or a list of 1 to %d ports", NET_PORTS_MAX);
-	for (size_t i = 0; good && i < count; i++) {
-		if (json_is_array(value))
-			parser_push_index(parser, i);
-		good = net_rule_port(parser, json_is_array(value) ? json_array_get(value, i) : value, &port[i]);
-		if (json_is_array(value))
-			parser_pop(parser);
-	}
+	else if (!json_is_array(value))
+		good = net_rule_port(parser, value, port);
+	else
+		PARSER_EACH (parser, value, item)
+			good = good && net_rule_port(parser, item.value, &port[item.index]);
 	*ret_port = port;
 	*ret_count = good ? count : 0;
 	return good;
@@ -118,9 +112,8 @@ static bool net_rule_endpoint(struct parser *parser, const json_t *object, struc
 			    net_proto_name(rule->proto));
 		return false;
 	}
-	parser_push_name(parser, "port");
-	good = net_rule_ports(parser, json_object_get(object, "port"), &rule->port, &rule->ports);
-	parser_pop(parser);
+	good = net_rule_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->ports);
+	parser_leave_member(parser);
 	if (!good)
 		return false;
 	rule->proto = proto;
@@ -142,23 +135,14 @@ static void net_rule_http(struct parser *parser, const json_t *list, struct net_
 		return;
 	}
 	http = arena_alloc(parser->arena, count * sizeof(*http));
-	if (!http)
-		parser->no_memory = true;
-	for (size_t i = 0; http && i < count; i++) {
-		const char *text;
-		int ret;
+	PARSER_EACH (parser, list, item) {
+		const char *text = parser_text(parser, KEY_STRING, item.value);
 
-		parser_push_index(parser, i);
-		text = parser_text(parser, KEY_STRING, json_array_get(list, i));
-		ret = text ? net_http_parse(parser->arena, text, &http[i], why, sizeof(why)) : 0;
-		if (ret == -ENOMEM)
-			parser->no_memory = true;
-		else if (ret < 0)
+		if (text && net_http_parse(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
 			parser_fail(parser, "\"%s\" %s", text, why);
-		parser_pop(parser);
 	}
 	rule->http = http;
-	rule->http_count = http ? count : 0;
+	rule->http_count = count;
 }
 
 static void net_rule_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
@@ -176,13 +160,10 @@ static void net_rule_credential(struct parser *parser, const json_t *object, str
 	}
 	if (!header || !value || !*header || !*value)
 		return;
-	lower = arena_dup(parser->arena, header);
-	rule->header_value = parser_keep(parser, value);
-	if (!lower)
-		parser->no_memory = true;
-	for (char *c = lower; c && *c; c++)
-		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 0x20) : *c;
-	rule->header = rule->header_value ? lower : NULL;
+	rule->header = lower = arena_dup(parser->arena, header);
+	rule->header_value = arena_dup(parser->arena, value);
+	for (; *lower; lower++)
+		*lower = *lower >= 'A' && *lower <= 'Z' ? (char)(*lower | 0x20) : *lower;
 }
 
 /* ---- budget ---- */
@@ -220,9 +201,9 @@ static void net_rule_budget(struct parser *parser, const json_t *object, struct 
 
 		if (!value || net_rule_amount(value, amounts[i].bytes, amounts[i].field))
 			continue;
-		parser_push_name(parser, amounts[i].name);
+		(void)parser_enter_member(parser, object, amounts[i].name);
 		parser_fail(parser, "must be %s", policy_key_expects(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
-		parser_pop(parser);
+		parser_leave_member(parser);
 	}
 }
 
@@ -234,88 +215,68 @@ static void net_rule_members(struct parser *parser, const json_t *object, struct
 	const char *dns = json_string_value(json_object_get(object, "dns"));
 
 	if (net_rule_has(object, "http")) {
-		parser_push_name(parser, "http");
-		net_rule_http(parser, json_object_get(object, "http"), rule);
-		parser_pop(parser);
+		net_rule_http(parser, parser_enter_member(parser, object, "http"), rule);
+		parser_leave_member(parser);
 	}
 	if (net_rule_has(object, "credential")) {
-		parser_push_name(parser, "credential");
-		net_rule_credential(parser, json_object_get(object, "credential"), rule);
-		parser_pop(parser);
+		net_rule_credential(parser, parser_enter_member(parser, object, "credential"), rule);
+		parser_leave_member(parser);
 	}
 	net_rule_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;
 	rule->any_body = json_is_true(json_object_get(object, "any_body"));
 	if (reason)
-		rule->reason = parser_keep(parser, reason);
+		rule->reason = arena_dup(parser->arena, reason);
 }
 
 static void net_rule_allow(struct parser *parser, const json_t *object)
 {
-	struct source_network *network = &parser->source->network;
+	struct policy_network *network = &parser->source->network;
 	struct net_rule rule = {.host = net_rule_host(parser, object)};
 	bool good = net_rule_endpoint(parser, object, &rule), failed = parser->failed;
-	struct net_written_rule written;
 	char why[256], detail[NET_HOST_MAX + 8];
 
 	parser->failed = false;
 	net_rule_members(parser, object, &rule);
 	good = good && !parser->failed;
 	parser->failed |= failed;
-	if (!rule.host || !good || parser->no_memory)
+	if (!rule.host || !good)
 		return;
 	rule.is_address = net_is_address(rule.host);
 	if (net_rule_check(&rule, why, sizeof(why)) < 0)
 		parser_fail(parser, "%s", why);
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_label(parser, detail);
-	written = (struct net_written_rule){rule, parser_keep_here(parser, "").where};
-	PARSER_APPEND(parser, network->rule, network->rules, written);
+	rule.where = parser_keep_here(parser, "").where;
+	ARENA_APPEND(parser->arena, network->rule, network->rules, rule);
 }
 
 /* ---- deny ---- */
 
 static void net_rule_deny(struct parser *parser, const json_t *object)
 {
-	struct source_network *network = &parser->source->network;
-	const json_t *port = json_object_get(object, "port");
+	struct policy_network *network = &parser->source->network;
 	struct net_deny deny = {.host = net_rule_host(parser, object)};
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
-	if (port) {
-		parser_push_name(parser, "port");
-		(void)net_rule_ports(parser, port, &deny.port, &deny.ports); /* the parser remembers a failure */
-		parser_pop(parser);
+	if (net_rule_has(object, "port")) {
+		/* the parser remembers a failure */
+		(void)net_rule_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
+		parser_leave_member(parser);
 	}
 	if (reason)
-		deny.reason = parser_keep(parser, reason);
+		deny.reason = arena_dup(parser->arena, reason);
 	if (!deny.host)
 		return;
 	deny.label = parser_label(parser, deny.host);
-	PARSER_APPEND(parser, network->deny, network->denies, deny);
+	ARENA_APPEND(parser->arena, network->deny, network->denies, deny);
 }
 
-/* ---- the lists ---- */
-
-void parser_net_rules(struct parser *parser, const struct policy_key *key, const json_t *list)
+void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
-	bool allow = key->id == KEY_ID_NET_ALLOW;
-
-	for (size_t i = 0; i < json_array_size(list) && !parser->no_memory; i++) {
-		const json_t *object = json_array_get(list, i);
-
-		parser_push_index(parser, i);
-		if (i == NET_RULES_MAX)
-			parser_fail(parser, "more than %d rules in one list; use wildcards", NET_RULES_MAX);
-		else if (!json_is_object(object))
-			parser_fail_type(parser, KEY_OBJECT, object);
-		else
-			parser_members(parser, allow ? "network.allow[]" : "network.deny[]", object);
-		if (i < NET_RULES_MAX && json_is_object(object))
-			(allow ? net_rule_allow : net_rule_deny)(parser, object);
-		parser_pop(parser);
-		if (i == NET_RULES_MAX)
-			return;
-	}
+	if (key->id == KEY_ID_NET_ALLOW)
+		net_rule_allow(parser, object);
+	else
+		net_rule_deny(parser, object);
 }

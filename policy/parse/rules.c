@@ -62,25 +62,16 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 
 	if (!rules_check_path(compiler, from, expanded->path))
 		return;
-	rule = arena_grow(&policy->arena, policy->rule, policy->rule_count, sizeof(*rule));
-	if (!rule) {
-		compiler->no_memory = true;
-		return;
-	}
-	policy->rule = rule;
-	rule += policy->rule_count++;
-	*rule = (struct rule){.kind = from->kind,
-			      .source = pending->index,
-			      .profile = pending->source->profile,
-			      .where = from->path.where,
-			      .name = *expanded,
-			      .node = TREE_NONE,
-			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path)
-								  : from->to.text};
+	ARENA_APPEND(&policy->arena, policy->rule, policy->rule_count, (struct rule){.kind = from->kind});
+	rule = &policy->rule[policy->rule_count - 1];
+	rule->source = pending->index;
+	rule->profile = pending->source->profile;
+	rule->where = from->path.where;
+	rule->name = *expanded;
+	rule->node = TREE_NONE;
+	rule->content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label =
 		arena_cat(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text, (char *)NULL);
-	if (!rule->label || (from->kind == RULE_DECOY && !rule->content))
-		compiler->no_memory = true;
 	if (from->kind == RULE_REDIRECT)
 		vars_expand(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
 }
@@ -120,7 +111,7 @@ static void rules_override_earlier(struct policy *policy)
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < sources[i]->rule_count && !compiler->no_memory; j++) {
+		for (size_t j = 0; j < sources[i]->rule_count; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rules_pending pending = {sources[i], from, i};
 

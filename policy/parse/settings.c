@@ -26,16 +26,11 @@ static void settings_env(struct compiler *compiler, const struct source_env *fro
 		if (!value)
 			return;
 	}
-	if (!env) {
-		policy->env = arena_grow(&policy->arena, policy->env, policy->env_count, sizeof(*policy->env));
-		if (!policy->env) {
-			policy->env_count = 0;
-			compiler->no_memory = true;
-			return;
-		}
-		env = &policy->env[policy->env_count++];
-	}
-	*env = (struct policy_env){from->name.text, value};
+	if (env)
+		env->value = value;
+	else
+		ARENA_APPEND(&policy->arena, policy->env, policy->env_count,
+			     ((struct policy_env){from->name.text, value}));
 }
 
 static void settings_limits(struct policy_limits *limits, struct source *source)
@@ -60,6 +55,7 @@ static void settings_audit_file(struct compiler *compiler, void *ctx, const stru
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
+	bool *const audit[] = {&policy->audit_allowed, &policy->audit_compact, &policy->audit_fstat};
 	const struct source_text *file = NULL;
 
 	policy->audit_allowed = true;
@@ -68,12 +64,9 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			settings_env(compiler, &sources[i]->env[j]);
 		settings_limits(&policy->limits, sources[i]);
 		policy->required |= sources[i]->required;
-		if (sources[i]->has_audit_allowed)
-			policy->audit_allowed = sources[i]->audit_allowed;
-		if (sources[i]->has_audit_compact)
-			policy->audit_compact = sources[i]->audit_compact;
-		if (sources[i]->has_audit_fstat)
-			policy->audit_fstat = sources[i]->audit_fstat;
+		for (size_t j = 0; j < 3; j++)
+			if (sources[i]->audit[j] != FLAG_UNSAID)
+				*audit[j] = sources[i]->audit[j] == FLAG_ON;
 		if (sources[i]->user)
 			policy->user = sources[i]->user;
 		if (sources[i]->audit_file.text)

@@ -1,6 +1,7 @@
 /*
  * The content of one policy file or of the command line, before composing: variables are not expanded, paths are not
- * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena.
+ * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena, whose no_memory is
+ * set meanwhile.
  */
 #ifndef CALLGATE_POLICY_PARSE_SOURCE_H
 #define CALLGATE_POLICY_PARSE_SOURCE_H
@@ -64,6 +65,8 @@ struct source_env {
 	bool literal;             /* of the command line: the shell has expanded variables */
 };
 
+enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
+
 struct source {
 	const char *path;  /* for messages */
 	const char *label; /* of its rules in records: the last component of path */
@@ -82,19 +85,16 @@ struct source {
 	size_t rule_count;
 	struct source_env *env;
 	size_t env_count;
-	bool has_audit_allowed, has_audit_compact, has_audit_fstat;
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
-	uint64_t process_max;
-	struct source_text process_max_given; /* where NULL: it was not given */
-	bool audit_allowed, audit_compact, audit_fstat;
+	enum source_flag audit[3]; /* audit.allowed, compact, fstat */
 	unsigned required; /* LAYER_BITs */
-	struct source_network network;
+	struct policy_network network;
 };
 
 /*
  * Parses a policy's text, which is not needed afterwards. 0 with a source in the arena, -EINVAL with a message for each
- * error, -ENOMEM. Not thread-safe: see parse_malloc.
+ * error. Not thread-safe: see parse_malloc.
  */
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source);
@@ -103,11 +103,11 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
 
-/* network/cli.c: adds the command line's network rules and secrets. 0, -EINVAL with messages, -ENOMEM. */
+/* network/cli.c: adds the command line's network rules and secrets. 0, or -EINVAL with messages. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 			    struct source *source);
 
-/* Append to the source's lists. NULL when memory ran out. */
+/* Append to the source's lists. */
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);
 struct source_env *source_add_env(struct arena *arena, struct source *source);
 

@@ -69,9 +69,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 	}
 	buf_puts(&out, from);
 	done = buf_take(&out);
-	if (!done)
-		compiler->no_memory = true;
-	return done;
+	return done ? done : arena_fail(&compiler->policy->arena);
 }
 
 /* ---- paths ---- */
@@ -230,10 +228,7 @@ static void vars_finish(struct compiler *compiler, const struct source_text *tex
 	done.shown = done.path;
 	if (prefix->shown)
 		done.shown = arena_cat(arena, prefix->shown, path + base_len, (char *)NULL);
-	if (!done.path || !done.shown)
-		compiler->no_memory = true;
-	else
-		take(compiler, ctx, &done);
+	take(compiler, ctx, &done);
 }
 
 void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
@@ -297,7 +292,7 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 	if (!value)
 		return NULL;
 	if (value[0] != '@' && !strstr(value, ":@"))
-		return compiler_keep(compiler, value);
+		return arena_dup(&compiler->policy->arena, value);
 	for (part = value;; part = end + 1) {
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
@@ -311,9 +306,7 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 		if (!*end)
 			break;
 	}
-	if (out.failed) {
-		compiler->no_memory = true;
-		return NULL;
-	}
-	return compiler_keep(compiler, out.data ? out.data : "");
+	if (out.failed)
+		return arena_fail(&compiler->policy->arena);
+	return arena_dup(&compiler->policy->arena, out.data ? out.data : "");
 }

@@ -27,45 +27,29 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 			node->grant[i] = rule;
 }
 
-/* Finds or adds a node; NULL when memory ran out. */
-static struct tree_node *index_node(struct compiler *compiler, const char *path)
+/* Finds or adds a path's node. */
+static struct tree_node *index_get_node(struct policy *policy, const char *path)
 {
-	struct policy *policy = compiler->policy;
-	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path);
-
-	if (index != TREE_NONE)
-		return &policy->tree.node[index];
-	compiler->no_memory = true;
-	return NULL;
+	return &policy->tree.node[tree_add_path(&policy->tree, &policy->arena, path)];
 }
 
-/* Adds a rule to the node of a path and returns the node; NULL when memory ran out. */
-static struct tree_node *index_add_at(struct compiler *compiler, const char *path, const struct rule *rule)
+/* Adds a rule to the node of a path and returns the node. */
+static struct tree_node *index_add_rule(struct policy *policy, const char *path, const struct rule *rule)
 {
-	struct tree_node *node = index_node(compiler, path);
+	struct tree_node *node = index_get_node(policy, path);
 
-	if (!node)
-		return NULL;
-	if (rule->pattern) {
-		node->glob = arena_grow(&compiler->policy->arena, node->glob, node->globs, sizeof(*node->glob));
-		if (!node->glob) {
-			node->globs = 0;
-			compiler->no_memory = true;
-			return NULL;
-		}
-		node->glob[node->globs++] = rule;
-	} else if (kind_is_deny(rule->kind)) {
+	if (rule->pattern)
+		ARENA_APPEND(&policy->arena, node->glob, node->globs, rule);
+	else if (kind_is_deny(rule->kind))
 		index_set_deny(node, rule);
-	} else {
+	else
 		index_add_grant(node, rule);
-	}
 	return node;
 }
 
 /* Denies of one name in any directory go below TREE_NAMES: a hash look-up instead of a pattern. False: another rule. */
-static bool index_add_name(struct compiler *compiler, const struct rule *rule)
+static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
-	struct policy *policy = compiler->policy;
 	const struct glob *glob = &rule->glob;
 	uint32_t index;
 
@@ -73,19 +57,14 @@ static bool index_add_name(struct compiler *compiler, const struct rule *rule)
 	    glob->part[2].kind != GLOB_DEEP)
 		return false;
 	index = tree_add(&policy->tree, &policy->arena, TREE_NAMES, glob->part[1].text, glob->part[1].len);
-	if (index == TREE_NONE)
-		compiler->no_memory = true;
-	else
-		index_set_deny(&policy->tree.node[index], rule);
+	index_set_deny(&policy->tree.node[index], rule);
 	return true;
 }
 
-static void index_mark_grant(struct compiler *compiler, struct tree_node *node)
+static void index_mark_grant(struct tree *tree, uint32_t index)
 {
-	while (node && !node->has_grant) {
-		node->has_grant = true;
-		node = node->parent == TREE_NONE ? NULL : &compiler->policy->tree.node[node->parent];
-	}
+	for (; index != TREE_NONE && !tree->node[index].has_grant; index = tree->node[index].parent)
+		tree->node[index].has_grant = true;
 }
 
 static size_t index_count_components(const char *path)
@@ -120,30 +99,28 @@ void compile_index(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
-	if (!tree_reserve(&policy->tree, &policy->arena, index_max_nodes(policy)))
-		compiler->no_memory = true;
-	else
-		(void)index_node(compiler, "/"); /* the root exists even when nothing is granted */
-	for (size_t i = 0; i < policy->rule_count && !compiler->no_memory; i++) {
+	tree_reserve(&policy->tree, &policy->arena, index_max_nodes(policy));
+	(void)index_get_node(policy, "/"); /* the root exists even when nothing is granted */
+	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 		struct tree_node *node;
 
 		if (rule->overridden)
 			continue;
 		if (kind_is_deny(rule->kind)) {
-			if (!rule->literal && !index_add_name(compiler, rule))
-				(void)index_add_at(compiler, "/", rule);
+			if (!rule->literal && !index_add_name(policy, rule))
+				(void)index_add_rule(policy, "/", rule);
 			if (rule->literal)
-				(void)index_add_at(compiler, rule->literal, rule);
+				(void)index_add_rule(policy, rule->literal, rule);
 			if (rule->alias)
-				(void)index_add_at(compiler, rule->alias, rule);
+				(void)index_add_rule(policy, rule->alias, rule);
 			if (rule_outside(rule))
-				(void)index_add_at(compiler, rule_outside(rule), rule);
+				(void)index_add_rule(policy, rule_outside(rule), rule);
 		} else if (rule->literal && (rule->host || kind_is_made(rule->kind))) {
-			node = kind_is_made(rule->kind) ? index_node(compiler, rule->literal)
-						  : index_add_at(compiler, rule->literal, rule);
-			index_mark_grant(compiler, node);
-			rule->node = node ? (uint32_t)(node - policy->tree.node) : TREE_NONE;
+			node = kind_is_made(rule->kind) ? index_get_node(policy, rule->literal)
+							: index_add_rule(policy, rule->literal, rule);
+			rule->node = (uint32_t)(node - policy->tree.node);
+			index_mark_grant(&policy->tree, rule->node);
 		}
 	}
 }

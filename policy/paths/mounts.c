@@ -12,8 +12,6 @@
 static const char *mounts_written_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
-	const char *text;
-
 	if (rule->name.place == PLACE_WORKDIR)
 		return rule->literal; /* the view shows links within the workdir anyway */
 	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
@@ -22,10 +20,7 @@ static const char *mounts_written_name(struct compiler *compiler, const struct r
 		len--;
 	if (!rule->name.path[len])
 		return rule->name.path;
-	text = arena_dupn(&compiler->policy->arena, rule->name.path, len);
-	if (!text)
-		compiler->no_memory = true;
-	return text;
+	return arena_dupn(&compiler->policy->arena, rule->name.path, len);
 }
 
 static struct policy_mount mounts_from_rule(const struct rule *rule, const char *from)
@@ -193,24 +188,17 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 		return;
 	path = arena_dup(&policy->arena, from);
 	target = arena_dup(&policy->arena, rule->literal);
-	if (path && target)
-		mounts_shorten_link(compiler, path, target);
-	for (size_t i = 0; path && i < policy->link_count; i++)
+	mounts_shorten_link(compiler, path, target);
+	for (size_t i = 0; i < policy->link_count; i++)
 		if (strcmp(policy->link[i].path, path) == 0)
 			return;
-	policy->link = arena_grow(&policy->arena, policy->link, policy->link_count, sizeof(*policy->link));
-	if (!path || !target || !policy->link) {
-		policy->link_count = 0;
-		compiler->no_memory = true;
-		return;
-	}
-	policy->link[policy->link_count++] = (struct policy_link){path, target};
+	ARENA_APPEND(&policy->arena, policy->link, policy->link_count, ((struct policy_link){path, target}));
 }
 
 /* Adds the mounts of redirects, provided files and decoys (`made`), or those of grants. */
 static void mounts_add_all(struct compiler *compiler, bool made)
 {
-	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->no_memory && !compiler->failed; i++) {
+	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->failed; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
@@ -219,8 +207,6 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		    kind_is_made(rule->kind) != made)
 			continue;
 		from = mounts_written_name(compiler, rule);
-		if (!from)
-			return;
 		mounts_add(compiler, rule, from);
 		mounts_add_link(compiler, rule, from);
 	}
@@ -249,13 +235,9 @@ void compile_mounts(struct compiler *compiler)
 	size_t *outer = arena_alloc(&policy->arena, policy->rule_count * sizeof(*outer));
 
 	policy->mount = arena_alloc(&policy->arena, policy->rule_count * sizeof(*policy->mount));
-	if (!outer || !policy->mount) {
-		compiler->no_memory = true;
-		return;
-	}
 	mounts_add_all(compiler, true);
 	mounts_add_all(compiler, false);
-	if (compiler->failed || compiler->no_memory)
+	if (compiler->failed)
 		return;
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare);

@@ -39,38 +39,30 @@ static void tree_put_slot(struct tree *tree, uint32_t index)
 }
 
 /* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
-static bool tree_grow_slots(struct tree *tree, struct arena *arena)
+static void tree_grow_slots(struct tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slots ? tree->slots * 2 : 64;
 
 	if (tree->slots >= (tree->count + 1) * 4)
-		return true;
+		return;
 	tree->slot = arena_alloc(arena, slots * sizeof(*tree->slot));
-	if (!tree->slot)
-		return false;
 	tree->slots = slots;
 	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* TREE_NONE */
 	for (size_t i = 0; i < tree->count; i++)
 		tree_put_slot(tree, (uint32_t)i);
-	return true;
 }
 
-bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes)
+void tree_reserve(struct tree *tree, struct arena *arena, size_t nodes)
 {
 	struct tree_node *node;
 
 	if (nodes <= tree->room)
-		return true;
-	if (nodes > TREE_NAMES)
-		return false;
+		return;
 	node = arena_alloc(arena, nodes * sizeof(*node));
-	if (!node)
-		return false;
 	if (tree->count)
 		memcpy(node, tree->node, tree->count * sizeof(*node));
 	tree->node = node;
 	tree->room = nodes;
-	return true;
 }
 
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
@@ -80,10 +72,9 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 
 	if (index != TREE_NONE)
 		return index;
-	if (tree->count >= TREE_NAMES || !tree_grow_slots(tree, arena))
-		return TREE_NONE;
-	if (tree->count == tree->room && !tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64))
-		return TREE_NONE;
+	tree_grow_slots(tree, arena);
+	if (tree->count == tree->room)
+		tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64);
 	index = (uint32_t)tree->count++;
 	tree->node[index] = (struct tree_node){
 		.parent = parent, .hash = hash, .name = name, .name_len = len, .verdict = VERDICT_ALLOW};
@@ -98,7 +89,7 @@ uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path)
 	uint32_t index = tree_add(tree, arena, TREE_NONE, "", 0); /* the root: always the first node */
 	const char *end;
 
-	for (path++; *path && index != TREE_NONE; path = *end ? end + 1 : end) {
+	for (path++; *path; path = *end ? end + 1 : end) {
 		end = strchrnul(path, '/');
 		index = tree_add(tree, arena, index, path, (size_t)(end - path));
 	}

@@ -67,13 +67,13 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 /* The child's index, or TREE_NONE. `hash` is tree_hash() of the name. */
 uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
 
-/* Allocates room for this many nodes at once: arena memory is not reused when node[] grows. False: out of memory. */
-bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
+/* Allocates room for this many nodes at once: arena memory is not reused when node[] grows. */
+void tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
 
-/* Finds or adds a child; TREE_NONE when memory ran out. Borrows the name. May move node[]. */
+/* Finds or adds a child. Borrows the name. May move node[]. */
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
 
-/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). TREE_NONE when memory ran out. */
+/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). */
 uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path);
 
 /* The node of exactly this absolute path, or NULL. */
