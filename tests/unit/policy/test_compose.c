@@ -375,16 +375,16 @@ START_TEST(test_lines)
 				   "null,\n\n \"c\": [\n[],\n\"z\"]}}";
 	const struct locate_path cases[] = {
 		{{{"a", 0}, {"x", 0}}, 2},
-		{{{"a", 0}, {"b/", 0}}, 2},
-		{{{"a", 0}, {"c", 0}, {NULL, 1}}, 3},
-		{{{"nope", 0}}, 1},
+		{{{"a", 0}, {"b/", 1}}, 2},
+		{{{"a", 0}, {"c", 2}, {NULL, 1}}, 3},
+		{{{"nope", 9}}, 1},
 		{{{"a", 0}, {"x", 0}, {NULL, 9}}, 3},
-		{{{NULL, 0}}, 1},
-		{{{"a", 0}, {"c", 0}, {NULL, 0}}, 3},
-		{{{"a", 0}, {"c", 0}}, 2},
-		{{{"a", 0}, {"nope", 0}}, 2},
+		{{{"a", 0}, {"x", 0}, {NULL, 2}, {NULL, 0}}, 4},
+		{{{"a", 0}, {"c", 2}, {NULL, 0}}, 3},
+		{{{"a", 0}, {"c", 2}}, 2},
+		{{{"a", 0}, {"nope", 3}}, 2},
 	};
-	static const unsigned lines[] = {2, 3, 7, 1, 2, 1, 6, 5, 2};
+	static const unsigned lines[] = {2, 3, 7, 1, 2, 2, 6, 5, 2};
 	char out[64];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
