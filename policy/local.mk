@@ -11,8 +11,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/http.c \
 	policy/network/idna.c \
 	policy/network/judge.c \
-	policy/network/names.c \
-	policy/network/names.h \
 	policy/network/net.h \
 	policy/network/network.h \
 	policy/network/pack.c \

@@ -1,9 +1,9 @@
 /* Parses host names in policies: also internationalised ones, which become A-labels (IDNA 2008 by UTS #46). */
 #include <errno.h>
+#include <idn2.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/network/names.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
@@ -35,7 +35,7 @@ static const char *idna_explain(const char *text)
 
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
 {
-	_cleanup_free_ char *ascii = NULL;
+	_cleanup_free_ char *ascii = NULL; /* idn2_free() is free() */
 	int ret;
 
 	if (net_host_canonical(text, strlen(text), ret_host) == 0)
@@ -47,8 +47,9 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 			return -EINVAL;
 	if (!text[ret])
 		return -EINVAL;
-	ascii = net_names_ascii(text, ret_why);
-	if (!ascii)
+	ret = idn2_to_ascii_8z(text, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	*ret_why = idn2_strerror(ret);
+	if (ret != IDN2_OK)
 		return -EINVAL;
 	ret = net_host_canonical(ascii, strlen(ascii), ret_host);
 	if (ret < 0)

@@ -26,40 +26,13 @@ __attribute__((format(printf, 2, 3))) static void net_warn_add(struct compiler *
 static bool net_warn_is_shared(const char *host)
 {
 	static const char *const shared[] = {
-		"**.akamai.net",
-		"**.akamaiedge.net",
-		"**.akamaihd.net",
-		"**.akamaized.net",
-		"**.amplifyapp.com",
-		"**.appspot.com",
-		"**.azureedge.net",
-		"**.azurefd.net",
-		"**.azurewebsites.net",
-		"**.b-cdn.net",
-		"**.cdn.cloudflare.net",
-		"**.cdn77.org",
-		"**.cloudfront.net",
-		"**.edgekey.net",
-		"**.edgesuite.net",
-		"**.fastly.net",
-		"**.fastlylb.net",
-		"**.firebaseapp.com",
-		"**.github.io",
-		"**.gitlab.io",
-		"**.herokuapp.com",
-		"**.jsdelivr.net",
-		"**.netlify.app",
-		"**.onrender.com",
-		"**.pages.dev",
-		"**.r2.dev",
-		"**.run.app",
-		"**.s3.amazonaws.com",
-		"**.storage.googleapis.com",
-		"**.trafficmanager.net",
-		"**.vercel.app",
-		"**.web.app",
-		"**.workers.dev",
-	};
+		"**.akamai.net", "**.akamaiedge.net", "**.akamaihd.net", "**.akamaized.net", "**.amplifyapp.com",
+		"**.appspot.com", "**.azureedge.net", "**.azurefd.net", "**.azurewebsites.net", "**.b-cdn.net",
+		"**.cdn.cloudflare.net", "**.cdn77.org", "**.cloudfront.net", "**.edgekey.net", "**.edgesuite.net",
+		"**.fastly.net", "**.fastlylb.net", "**.firebaseapp.com", "**.github.io", "**.gitlab.io",
+		"**.herokuapp.com", "**.jsdelivr.net", "**.netlify.app", "**.onrender.com", "**.pages.dev",
+		"**.r2.dev", "**.run.app", "**.s3.amazonaws.com", "**.storage.googleapis.com",
+		"**.trafficmanager.net", "**.vercel.app", "**.web.app", "**.workers.dev"};
 
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
 		if (net_patterns_meet(shared[i], host))

@@ -24,7 +24,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id,
 	}
 	rule = source_add_rule(parser->arena, parser->source, rule_kinds[id]);
 	rule->path = parser_keep_here(parser, path);
-	rule->key = parser_key_of(parser, rule->path.where);
+	rule->key = parser_keep_key(parser);
 	return rule;
 }
 

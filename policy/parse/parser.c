@@ -89,16 +89,11 @@ struct source_text parser_keep_here(struct parser *parser, const char *text)
 	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, where, len)};
 }
 
-const char *parser_key_of(struct parser *parser, const char *where)
+const char *parser_keep_key(struct parser *parser)
 {
-	size_t file = strlen(parser->source->path), len = strlen(where);
-	const char *mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
 	char key[PARSER_WHERE_MAX];
 
-	if (mark)
-		return mark + 2;
-	(void)locate_print(&parser->at, key, sizeof(key)); /* `where` was cut */
-	return arena_dup(parser->arena, key);
+	return arena_dupn(parser->arena, key, locate_print(&parser->at, key, sizeof(key)));
 }
 
 const char *parser_amount(const json_t *value, char number[32])

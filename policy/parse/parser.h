@@ -56,8 +56,8 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 
 /* Copies the text to the arena, with its position. */
 struct source_text parser_keep_here(struct parser *parser, const char *text);
-/* The key in `where`, which is from parser_keep_here at the current position. Borrowed. */
-const char *parser_key_of(struct parser *parser, const char *where);
+/* The key of the current value, as in messages, in the arena. */
+const char *parser_keep_key(struct parser *parser);
 /* "data.json: network.allow[0] api.github.com:443"; `detail`: what follows the key, or NULL. In the arena. */
 const char *parser_label(struct parser *parser, const char *detail);
 

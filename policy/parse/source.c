@@ -146,36 +146,17 @@ static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
-/* The kinds that contradict `kind`: with them most pairs of rules need no comparing of paths. */
-static unsigned source_contradicted_by(enum rule_kind kind)
-{
-	unsigned kinds = 0;
-
-	for (enum rule_kind other = 0; other < RULE_MAX; other++)
-		if (source_contradiction(other, kind))
-			kinds |= BIT(other);
-	return kinds;
-}
-
 static bool source_check_rules(const struct source *source, struct policy_errors *errors)
 {
-	unsigned against[RULE_MAX], before = 0; /* bits of the kinds of earlier rules */
 	bool good = true;
 
-	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
-		against[kind] = source_contradicted_by(kind);
 	for (size_t i = 0; i < source->rule_count; i++) {
-		const struct source_rule *b = &source->rule[i];
-		bool some = against[b->kind] & before;
+		for (size_t j = 0; j < i; j++) {
+			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
+			const char *what = source_contradiction(a->kind, b->kind);
 
-		before |= BIT(b->kind);
-		for (size_t j = 0; some && j < i; j++) {
-			const struct source_rule *a = &source->rule[j];
-			const char *what;
-
-			if (!(against[b->kind] & BIT(a->kind)) || !source_same_path(a->path.text, b->path.text))
+			if (!what || !source_same_path(a->path.text, b->path.text))
 				continue;
-			what = source_contradiction(a->kind, b->kind);
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
 			good = false;

@@ -7,6 +7,13 @@
 
 #include "base/banned.h"
 
+/* NULL: no such rule. */
+static void decide_set_denies(struct finding *finding, const struct rule *deny, const struct rule *exec_deny)
+{
+	finding->deny = deny ? deny : finding->deny;
+	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
+}
+
 /* Applies the rules of one node on the path. `rest` is the part of the path below it. */
 static void decide_visit(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
 {
@@ -19,10 +26,7 @@ static void decide_visit(const struct tree_node *node, const char *rest, size_t 
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant[i])
 			finding->grant[i] = node->grant[i];
-	if (node->deny)
-		finding->deny = node->deny;
-	if (node->exec_deny)
-		finding->exec_deny = node->exec_deny;
+	decide_set_denies(finding, node->deny, node->exec_deny);
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
@@ -33,15 +37,10 @@ static void decide_visit(const struct tree_node *node, const char *rest, size_t 
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
 		} else {
-			finding->rights |= POLICY_READ;
-			finding->grant[0] = rule;
-			if (rule->kind == RULE_WRITE) {
-				finding->rights |= POLICY_WRITE;
-				finding->grant[1] = rule;
-			} else if (rule->kind == RULE_EXEC) {
-				finding->rights |= POLICY_EXEC;
-				finding->grant[2] = rule;
-			}
+			unsigned more = rule->kind == RULE_WRITE ? 1 : rule->kind == RULE_EXEC ? 2 : 0;
+
+			finding->rights |= POLICY_READ | 1u << more;
+			finding->grant[0] = finding->grant[more] = rule;
 		}
 	}
 }
@@ -52,12 +51,8 @@ static void decide_visit_name(const struct tree *tree, uint64_t hash, const char
 {
 	uint32_t index = tree_child(tree, TREE_NAMES, hash, name, len);
 
-	if (index == TREE_NONE)
-		return;
-	if (tree->node[index].deny)
-		finding->deny = tree->node[index].deny;
-	if (tree->node[index].exec_deny)
-		finding->exec_deny = tree->node[index].exec_deny;
+	if (index != TREE_NONE)
+		decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
 }
 
 /* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
@@ -114,10 +109,7 @@ static void decide_visit_alias(const struct tree *tree, const char *alias, const
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
 	other = decide_walk(tree, name, alias_len + rest_len, &unused);
-	if (other.deny)
-		finding->deny = other.deny;
-	if (other.exec_deny)
-		finding->exec_deny = other.exec_deny;
+	decide_set_denies(finding, other.deny, other.exec_deny);
 }
 
 struct finding policy_find(const struct policy *policy, const char *path, size_t len)
