@@ -64,10 +64,6 @@ void encode_done(struct encoder *encoder);
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room);
 
-/* encode-net.c: the fields of a connection's record, and the bytes of its texts before they are escaped. */
-char *encode_net(char *out, const struct audit_net *net);
-size_t encode_net_texts(const struct audit_net *net);
-
 /* compact.c: what the line of a record in a compact log leaves out. */
 int compact_init(struct encoder *encoder); /* 0 or -ENOMEM */
 void compact_done(struct encoder *encoder);

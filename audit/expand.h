@@ -1,4 +1,4 @@
-/* Fills in the fields that records of a compact log leave out. Used by read.c. */
+/* compact.c: fills in the fields that records of a compact log leave out, for read.c. */
 #ifndef CALLGATE_AUDIT_EXPAND_H
 #define CALLGATE_AUDIT_EXPAND_H
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -162,7 +162,7 @@ static void keeper_prepare(const struct keeper_options *options, struct keeper_c
 		return;
 	child->scratch_error = policy_seal(options->policy);
 	if (child->scratch_error == 0) {
-		memcpy(child->counters->policy_sha256, policy_sha256(options->policy),
+		memcpy(child->counters->policy_sha256, policy_settings(options->policy)->sha256,
 		       sizeof(child->counters->policy_sha256));
 		__atomic_store_n(&child->counters->sealed, true, __ATOMIC_RELEASE);
 	}
@@ -198,7 +198,7 @@ static int keeper_fork_supervisor(const struct keeper_options *options, struct k
 	namespaces.layers = options->layers;
 	namespaces.net_may_wait = !egress->active;
 	if (!cgroup_has(child->cgroup, CGROUP_PIDS))
-		namespaces.tasks_most = policy_limits(options->policy)->pids;
+		namespaces.tasks_most = policy_settings(options->policy)->limits.pids;
 	do {
 		if (batch)
 			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */

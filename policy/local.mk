@@ -9,7 +9,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/cli.c \
 	policy/network/compile.c \
 	policy/network/http.c \
-	policy/network/idna.c \
 	policy/network/judge.c \
 	policy/network/net.h \
 	policy/network/network.h \
@@ -20,7 +19,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/show.c \
 	policy/network/text.c \
 	policy/network/warn.c \
-	policy/parse/compiler.c \
 	policy/parse/errors.c \
 	policy/parse/errors.h \
 	policy/parse/keys.c \

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sha256.h"
 #include "policy/arena.h"
 #include "policy/network/network.h"
 #include "policy/parse/source.h"
@@ -53,8 +52,7 @@ struct rule {
 
 struct policy {
 	struct arena arena;
-	const char *name;
-	const char *workdir;      /* virtual */
+	struct policy_settings settings;
 	const char *workdir_host;
 	struct rule *rule;
 	size_t rule_count;
@@ -65,18 +63,12 @@ struct policy {
 	size_t link_count;
 	struct policy_env *env;
 	size_t env_count;
-	struct policy_limits limits;
-	unsigned required; /* LAYER_BITs */
-	const char *audit_file;
-	const char *user; /* NULL: not set */
-	bool audit_allowed, audit_compact, audit_fstat;
 	struct policy_network network;
 	struct policy_way *way;
 	size_t ways;
 	unsigned phases; /* 1 << enum policy_phase: those that some file has rules for */
 	const char **warning;
 	size_t warnings;
-	char sha256[SHA256_HEX_SIZE];
 };
 
 /* What the rules say about one path; see decide.c. */

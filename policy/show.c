@@ -142,14 +142,14 @@ static int show_limits(json_t *root, struct policy_limits limits)
 static int show_audit(json_t *root, const struct policy *policy)
 {
 	json_t *object = show_member(root, "audit", false);
-	int ret = json_object_set_new(object, "allowed", json_boolean(policy->audit_allowed));
+	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audit_allowed));
 
-	if (policy->audit_compact)
+	if (policy->settings.audit_compact)
 		ret |= json_object_set_new(object, "compact", json_true());
-	if (policy->audit_fstat)
+	if (policy->settings.audit_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
-	if (policy->audit_file)
-		ret |= json_object_set_new(object, "file", show_text(policy->audit_file));
+	if (policy->settings.audit_file)
+		ret |= json_object_set_new(object, "file", show_text(policy->settings.audit_file));
 	return ret;
 }
 
@@ -171,17 +171,17 @@ char *policy_show(const struct policy *policy)
 	int ret = json_object_set_new(root, "version", json_integer(1));
 	char *line;
 
-	ret |= json_object_set_new(root, "name", json_string(policy->name));
-	ret |= json_object_set_new(root, "workdir", show_text(policy->workdir));
-	if (policy->user)
-		ret |= json_object_set_new(root, "user", json_string(policy->user));
+	ret |= json_object_set_new(root, "name", json_string(policy->settings.name));
+	ret |= json_object_set_new(root, "workdir", show_text(policy->settings.workdir));
+	if (policy->settings.user)
+		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (!show_is_void(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
-	ret |= show_limits(root, policy->limits);
+	ret |= show_limits(root, policy->settings.limits);
 	ret |= show_audit(root, policy);
-	ret |= show_required(root, policy->required);
+	ret |= show_required(root, policy->settings.required);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;
@@ -195,6 +195,6 @@ int policy_seal(struct policy *policy)
 
 	if (!text)
 		return -ENOMEM;
-	sha256_bytes(text, strlen(text), policy->sha256);
+	sha256_bytes(text, strlen(text), policy->settings.sha256);
 	return 0;
 }

@@ -97,7 +97,7 @@ static int prepare_find_user(struct run *run)
 /* Whether the compiled policy names the user that the run was prepared for. Without a name: the caller. */
 static int prepare_confirm_user(struct run *run)
 {
-	const char *text = policy_user(run->policy);
+	const char *text = policy_settings(run->policy)->user;
 	struct privs_user user = {.set = false};
 	struct policy_error error = {""};
 
@@ -112,7 +112,7 @@ static int prepare_confirm_user(struct run *run)
 /* A policy that grants more than the user's own rights is usually a mistake, but not an error. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_workdir(run->policy);
+	const char *virt = policy_settings(run->policy)->workdir;
 	struct privs_before before;
 	int error;
 
@@ -279,7 +279,7 @@ static int prepare_make_log(struct run *run, const char *named, const char *path
 /* The setup has a log of its own, next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const char *named = run->options.audit ? run->options.audit : policy_audit_file(run->policy);
+	const char *named = run->options.audit ? run->options.audit : policy_settings(run->policy)->audit_file;
 
 	if (!named)
 		return 0;

@@ -125,7 +125,7 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 static int why_answer(const struct policy *policy, struct question *question)
 {
 	bool lexical;
-	int len = path_join(policy_workdir(policy), question->path, question->asked, PATH_MAX, &lexical);
+	int len = path_join(policy_settings(policy)->workdir, question->path, question->asked, PATH_MAX, &lexical);
 
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);

@@ -1,5 +1,4 @@
 /* Merges the network sections of all files: rules are united; of a single value the last file's is used. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Prints the network of the effective policy as JSON. */
 #include <arpa/inet.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/model.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "policy/model.h"
 #include "policy/parse/errors.h"
 
 #include "base/banned.h"
@@ -32,4 +33,16 @@ void policy_errors_done(struct policy_errors *errors)
 {
 	free(errors->item);
 	*errors = (struct policy_errors){0};
+}
+
+void compiler_fail(struct compiler *compiler, const char *where, const char *format, ...)
+{
+	char message[sizeof(((struct policy_error *)NULL)->text)];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	policy_errors_add(compiler->errors, "%s: %s", where, message);
+	compiler->failed = true;
 }

@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/model.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 
@@ -177,7 +176,7 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 	    path_below(expanded->path, "/dev"))
 		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, such as \"/work\"",
 			      expanded->path);
-	compiler->policy->workdir = expanded->path;
+	compiler->policy->settings.workdir = expanded->path;
 }
 
 static void load_set_workdir(struct loader *loader)
@@ -249,7 +248,7 @@ static void load_drop_network(struct source *source)
 	source->network = (struct policy_network){.secret = said.secret, .secrets = said.secrets};
 }
 
-/* policy_name() */
+/* See struct policy_settings. */
 static const char *load_policy_name(const struct loader *loader)
 {
 	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
@@ -281,7 +280,7 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 		load_rest_of_draft(loader);
 	else
 		load_files(loader, names);
-	compiler->policy->name = load_policy_name(loader);
+	compiler->policy->settings.name = load_policy_name(loader);
 	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;

@@ -1,6 +1,4 @@
 /* The lists network.allow and network.deny. parser_members has checked the types of a rule's members. */
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -37,7 +37,7 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	else if (kind_is_made(from->kind) && strcmp(path, "/") == 0)
 		compiler_fail(compiler, from->path.where,
 			      "\"/\" cannot be redirected or provided; name a path below it");
-	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
+	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
 		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
 	else

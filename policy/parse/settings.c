@@ -1,5 +1,4 @@
 /* Compiles environment, limits, required layers, user and audit log. Settings of later files replace earlier ones. */
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ static void settings_audit_file(struct compiler *compiler, void *ctx, const stru
 {
 	const struct source_text *from = ctx;
 
-	compiler->policy->audit_file = expanded->path;
+	compiler->policy->settings.audit_file = expanded->path;
 	if (policy_host_writable(compiler->policy, expanded->path))
 		compiler_fail(compiler, from->where,
 			      "%s is where the program may write, so it could change its own record; "
@@ -55,20 +54,20 @@ static void settings_audit_file(struct compiler *compiler, void *ctx, const stru
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
-	bool *const audit[] = {&policy->audit_allowed, &policy->audit_compact, &policy->audit_fstat};
+	bool *const audit[] = {&policy->settings.audit_allowed, &policy->settings.audit_compact, &policy->settings.audit_fstat};
 	const struct source_text *file = NULL;
 
-	policy->audit_allowed = true;
+	policy->settings.audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			settings_env(compiler, &sources[i]->env[j]);
-		settings_limits(&policy->limits, sources[i]);
-		policy->required |= sources[i]->required;
+		settings_limits(&policy->settings.limits, sources[i]);
+		policy->settings.required |= sources[i]->required;
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)
 				*audit[j] = sources[i]->audit[j] == FLAG_ON;
 		if (sources[i]->user)
-			policy->user = sources[i]->user;
+			policy->settings.user = sources[i]->user;
 		if (sources[i]->audit_file.text)
 			file = &sources[i]->audit_file;
 	}

@@ -1,6 +1,5 @@
 /* Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. */
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,7 +166,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 			      unsigned flags, struct vars_prefix *prefix)
 {
 	const struct policy_host *host = compiler->host;
-	const char *workdir = compiler->policy->workdir;
+	const char *workdir = compiler->policy->settings.workdir;
 
 	*prefix = (struct vars_prefix){.place = PLACE_HOST, .rest = path};
 	if (flags & VARS_WORKDIR && vars_has_prefix(path, "@workdir", &prefix->rest)) {
@@ -297,7 +296,7 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
 		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
-			vars_add_part(&out, compiler->policy->workdir, rest, (size_t)(end - rest));
+			vars_add_part(&out, compiler->policy->settings.workdir, rest, (size_t)(end - rest));
 		else if ((size_t)(rest - part) == strlen("@interpreter") &&
 			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
 			vars_add_interpreters(compiler, &out, rest, (size_t)(end - rest));

@@ -92,7 +92,7 @@ static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
 /* Maps a virtual path in the workdir to its host path. */
 static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
-	const char *rest = path_rest(name, compiler->policy->workdir);
+	const char *rest = path_rest(name, compiler->policy->settings.workdir);
 
 	return canon_join(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
@@ -106,7 +106,7 @@ static const char *canon_workdir_virt(struct compiler *compiler, const struct ru
 	const char *rest = path_rest(host, compiler->policy->workdir_host);
 
 	if (rest)
-		return canon_join(compiler, compiler->policy->workdir, rest);
+		return canon_join(compiler, compiler->policy->settings.workdir, rest);
 	compiler_fail(compiler, rule->where,
 		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
 		      host);

@@ -143,39 +143,21 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 
 /* ---- links ---- */
 
-/* Removes the last component; false when only the root would be left. */
-static bool mounts_cut_last(char *path)
-{
-	char *slash = strrchr(path, '/');
-
-	if (!slash || slash == path)
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-static const char *mounts_last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash : path;
-}
-
 /* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as far as the host's own links lead the same way. */
 static void mounts_shorten_link(struct compiler *compiler, char *path, char *target)
 {
-	_cleanup_free_ char *shorter = strdup(path), *shorter_target = strdup(target);
-
-	while (shorter && shorter_target && strcmp(mounts_last_name(shorter), mounts_last_name(shorter_target)) == 0) {
+	for (;;) {
+		char *slash = strrchr(path, '/'), *target_slash = strrchr(target, '/');
 		_cleanup_free_ char *found = NULL;
 
-		if (!mounts_cut_last(shorter) || !mounts_cut_last(shorter_target))
+		if (slash == path || target_slash == target || strcmp(slash, target_slash) != 0)
 			return;
-		found = compiler->host->realpath(compiler->host->ctx, shorter);
-		if (!found || strcmp(found, shorter_target) != 0)
-			return;
-		path[strlen(shorter)] = '\0';
-		target[strlen(shorter_target)] = '\0';
+		*slash = *target_slash = '\0';
+		found = compiler->host->realpath(compiler->host->ctx, path);
+		if (found && strcmp(found, target) == 0)
+			continue;
+		*slash = *target_slash = '/';
+		return;
 	}
 }
 

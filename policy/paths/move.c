@@ -2,8 +2,8 @@
  * A rule can apply to names below a directory in two ways:
  *   - The rule's literal part lies below the directory. Then only names on the path to it matter (`pending`).
  *   - The directory is at or below the literal part. Then the directory's path has brought the glob, run as an
- *     automaton, to a set of positions (`states`).
- * Two directories with the same pending parts and the same states are equal for that rule. Rights below them can
+ *     automaton, to a set of `positions`.
+ * Two directories with the same pending parts and the same positions are equal for that rule. Rights below them can
  * differ only through rules for which they are not equal.
  */
 #include <limits.h>
@@ -19,17 +19,15 @@
 
 #include "base/banned.h"
 
-#define STATE_WORDS 2
 #define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
 #define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_outside() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
-_Static_assert(GLOB_PARTS_MAX + 2 <= STATE_WORDS * 64, "a bit for each part, one added by glob_compile, and the end");
+_Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
 /* Set of positions in a glob: bit i when part i has to match next, bit `parts` when the whole glob has matched. */
-struct states {
-	uint64_t word[STATE_WORDS];
-};
+typedef unsigned __int128 move_positions;
+#define POSITION(at) ((move_positions)1 << (at))
 
 /* One directory of the comparison, with all names by which rules can mean it. */
 struct side {
@@ -42,66 +40,39 @@ struct side {
 
 /* The state of one rule at a directory. */
 struct progress {
-	struct states states;
+	move_positions positions;
 	const char *pending[PENDING_MAX]; /* the parts of its literal parts that lie below the directory */
 	size_t pendings;
 };
 
-static bool move_states_has(const struct states *states, size_t at)
-{
-	return states->word[at / 64] >> (at % 64) & 1;
-}
-
-static void move_states_add(struct states *states, size_t at)
-{
-	states->word[at / 64] |= UINT64_C(1) << (at % 64);
-}
-
 /* Epsilon closure: "**" matches no component as well, so the part after it may come next. */
-static void move_states_close(const struct glob *glob, struct states *states)
+static move_positions move_positions_close(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->parts; i++)
-		if (move_states_has(states, i) && glob->part[i].kind == GLOB_DEEP)
-			move_states_add(states, i + 1);
+		if (positions & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+			positions |= POSITION(i + 1);
+	return positions;
 }
 
-static struct states move_states_first(const struct glob *glob)
+/* The positions after a path without leading slash. */
+static move_positions move_positions_after_path(const struct glob *glob, const char *path)
 {
-	struct states states = {0};
+	move_positions now = move_positions_close(glob, POSITION(0));
 
-	move_states_add(&states, 0);
-	move_states_close(glob, &states);
-	return states;
-}
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		move_positions next = 0;
 
-static struct states move_states_step(const struct glob *glob, const struct states *from, const char *name, size_t len)
-{
-	struct states states = {0};
-
-	for (size_t i = 0; i < glob->parts; i++) {
-		if (!move_states_has(from, i))
-			continue;
-		if (glob->part[i].kind == GLOB_DEEP)
-			move_states_add(&states, i);
-		else if (glob_part_match(&glob->part[i], name, len))
-			move_states_add(&states, i + 1);
+		for (size_t i = 0; i < glob->parts; i++) {
+			if (now & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+				next |= POSITION(i);
+			else if (now & POSITION(i) && glob_part_match(&glob->part[i], path, len))
+				next |= POSITION(i + 1);
+		}
+		now = move_positions_close(glob, next);
+		path += len + (path[len] == '/');
 	}
-	move_states_close(glob, &states);
-	return states;
-}
-
-/* The positions after `rest`, a path without leading slash. */
-static struct states move_states_after(const struct glob *glob, const char *rest)
-{
-	struct states states = move_states_first(glob);
-
-	while (*rest) {
-		size_t len = strcspn(rest, "/");
-
-		states = move_states_step(glob, &states, rest, len);
-		rest += len + (rest[len] == '/');
-	}
-	return states;
+	return now;
 }
 
 /* ---- the directory ---- */
@@ -149,17 +120,13 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 
 /* ---- rules ---- */
 
-/* Adds the states or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
+/* Adds the positions or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
 static void move_progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
 	const char *rest = path_rest(name, anchor);
 
-	if (rest) {
-		/* a rule without a glob applies to all names below alike */
-		const struct states states = rule->pattern ? move_states_after(&rule->glob, rest) : (struct states){0};
-
-		for (size_t i = 0; i < STATE_WORDS; i++)
-			progress->states.word[i] |= states.word[i];
+	if (rest) { /* a rule without a glob applies to all names below alike */
+		progress->positions |= rule->pattern ? move_positions_after_path(&rule->glob, rest) : 0;
 		return;
 	}
 	rest = path_rest(anchor, name);
@@ -245,7 +212,7 @@ static void move_add_rule(struct policy_move *move, const struct rule *rule, con
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
 
-		if (move_states_has(&from->states, i) == move_states_has(&to->states, i))
+		if (!((from->positions ^ to->positions) & POSITION(i)))
 			continue;
 		if (part->kind == GLOB_LITERAL)
 			move_add_name(move, part->text, part->len);
@@ -298,16 +265,15 @@ static enum leading move_leads_to_denied(const struct rule *rule, const struct s
 {
 	const struct progress progress = move_progress_init(rule, side);
 	enum leading leading = LEADS_NOWHERE;
-	struct states anywhere = {0};
+	move_positions anywhere;
 
 	if (progress.pendings)
 		return LEADS_BY_NAME;
 	if (!rule->pattern)
 		return LEADS_NOWHERE;
-	if (!rule->literal)
-		anywhere = move_states_first(&rule->glob);
+	anywhere = rule->literal ? 0 : move_positions_after_path(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.parts; i++) {
-		if (!move_states_has(&progress.states, i) || move_states_has(&anywhere, i))
+		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
 			return LEADS_BY_NAME;
