@@ -74,8 +74,6 @@ void compact_done(struct encoder *encoder)
 	encoder->processes = NULL;
 }
 
-/* ---- the reader's side ---- */
-
 static const char *const expand_fields[] = {"ppid", "host_pid", "exe"};
 
 static void expand_header(struct expander *expander, const json_t *header)

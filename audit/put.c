@@ -9,8 +9,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first digit is the lowest byte");
 
-/* ---- numbers ---- */
-
 /*
  * The eight digits of a value below 10^8, one a byte, the first in the lowest byte. Each step splits all groups of
  * digits in two at once: 8 digits, 2 groups of 4, 4 groups of 2, 8 groups of 1. The factors are 2^20/100 and 2^10/10.
@@ -62,8 +60,6 @@ char *put_int(char *out, int64_t value)
 	*out++ = '-';
 	return put_uint(out, -(uint64_t)value);
 }
-
-/* ---- texts ---- */
 
 /* True when no byte needs an escape: all are in 0x20-0x7e and none is a quote or a backslash. */
 static inline bool put_is_plain(uint64_t word)

@@ -1,4 +1,5 @@
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +11,14 @@
 /* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
 static bool buf_reserve(struct buf *buf, size_t more)
 {
-	size_t need, cap;
+	size_t need = buf->len + more + 1, cap = need < 64 ? 128 : need * 2;
 	char *data;
 
 	if (buf->failed)
 		return false;
-	if (__builtin_add_overflow(buf->len, more, &need) || __builtin_add_overflow(need, 1, &need)) {
-		buf->failed = true;
-		return false;
-	}
-	if (need <= buf->cap)
+	if (more < SIZE_MAX / 4 && need <= buf->cap)
 		return true;
-	cap = buf->cap ? buf->cap : 128;
-	while (cap < need)
-		if (__builtin_mul_overflow(cap, 2, &cap))
-			cap = need;
-	data = realloc(buf->data, cap);
+	data = more < SIZE_MAX / 4 ? realloc(buf->data, cap) : NULL;
 	if (!data) {
 		buf->failed = true;
 		return false;

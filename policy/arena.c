@@ -33,9 +33,8 @@ void *arena_fail(const struct arena *arena)
 /* Adds a chunk with room for at least `size` bytes. */
 static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 {
-	size_t bytes = size + sizeof(struct arena_chunk) < CHUNK_BYTES ? CHUNK_BYTES : size + sizeof(struct arena_chunk);
-	struct arena_chunk *chunk =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t needed = size + sizeof(struct arena_chunk), bytes = needed < CHUNK_BYTES ? CHUNK_BYTES : needed;
+	struct arena_chunk *chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (chunk == MAP_FAILED)
 		return arena_fail(arena);

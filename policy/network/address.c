@@ -138,8 +138,10 @@ static const struct block *address_find_v6(const unsigned char *address)
 
 const unsigned char *net_address_bytes(const struct sockaddr *address)
 {
-	return (const unsigned char *)address + (address->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
-									       : offsetof(struct sockaddr_in6, sin6_addr));
+	bool v4 = address->sa_family == AF_INET;
+
+	return (const unsigned char *)address +
+	       (v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr));
 }
 
 static const struct block *address_find_block(const struct sockaddr *address)
@@ -183,8 +185,11 @@ bool net_address_parse(const char *text, struct sockaddr_storage *ret_address)
 	static const sa_family_t families[] = {AF_INET, AF_INET6};
 
 	for (size_t i = 0; i < 2; i++) {
+		const unsigned char *bytes;
+
 		*ret_address = (struct sockaddr_storage){.ss_family = families[i]};
-		if (inet_pton(families[i], text, (void *)(uintptr_t)net_address_bytes((struct sockaddr *)ret_address)) == 1)
+		bytes = net_address_bytes((struct sockaddr *)ret_address);
+		if (inet_pton(families[i], text, (void *)(uintptr_t)bytes) == 1)
 			return true;
 	}
 	return false;

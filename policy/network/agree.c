@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-/* ---- two rules of one endpoint ---- */
-
 static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->ports; i++)
@@ -28,8 +26,6 @@ static void agree_on_protocol(struct compiler *compiler, const struct net_rule *
 		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
 			      b->host, net_proto_name(b->proto), net_proto_name(a->proto), a->label);
 }
-
-/* ---- credentials and secrets ---- */
 
 static const struct net_secret *agree_find_secret(const struct policy_network *network, const char *name, size_t len)
 {
@@ -85,8 +81,6 @@ static void agree_on_secret(struct compiler *compiler, const struct net_secret *
 				      net_proto_name(plain->proto), plain->label);
 	}
 }
-
-/* ---- fixed addresses ---- */
 
 static void agree_on_addresses(struct compiler *compiler, const struct net_fixed *fixed, const struct net_rule *rule)
 {

@@ -27,30 +27,28 @@ bool net_is_secret_name(const char *name, size_t len)
 
 int net_secret_from_check(const char *from, const char **ret_why)
 {
-	const char *colon = strchr(from, ':'), *rest = colon ? colon + 1 : "";
-	size_t len = colon ? (size_t)(colon - from) : 0;
+	static const struct {
+		const char *scheme, *wrong;
+	} places[] = {{"env:", "names no variable; write \"env:NAME\""},
+		      {"fd:", "names no descriptor; write \"fd:3\""},
+		      {"file:", "names no file; write \"file:./NAME\""},
+		      {"command:", "names no command; write \"command:pass show NAME\""}};
 
-	*ret_why = NULL;
-	if (len == 3 && memcmp(from, "env", 3) == 0) {
-		if (!net_is_secret_name(rest, strlen(rest)))
-			*ret_why = "names no variable; write \"env:NAME\"";
-	} else if (len == 2 && memcmp(from, "fd", 2) == 0) {
-		if (!*rest || strlen(rest) > 9 || rest[strspn(rest, "0123456789")])
-			*ret_why = "names no descriptor; write \"fd:3\"";
-	} else if (len == 4 && memcmp(from, "file", 4) == 0) {
-		if (!*rest)
-			*ret_why = "names no file; write \"file:./NAME\"";
-	} else if (len == 7 && memcmp(from, "command", 7) == 0) {
-		if (!*rest)
-			*ret_why = "names no command; write \"command:pass show NAME\"";
-	} else {
-		*ret_why = "is no place to take a secret from; write \"env:NAME\", \"file:PATH\", \"fd:N\" or "
-			   "\"command:...\"";
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *rest = from + strlen(places[i].scheme);
+
+		if (strncmp(from, places[i].scheme, (size_t)(rest - from)) != 0)
+			continue;
+		*ret_why = places[i].wrong;
+		if (i == 0)
+			return net_is_secret_name(rest, strlen(rest)) ? 0 : -EINVAL;
+		if (i == 1 && (strlen(rest) > 9 || rest[strspn(rest, "0123456789")]))
+			return -EINVAL;
+		return *rest ? 0 : -EINVAL;
 	}
-	return *ret_why ? -EINVAL : 0;
+	*ret_why = "is no place to take a secret from; write \"env:NAME\", \"file:PATH\", \"fd:N\" or \"command:...\"";
+	return -EINVAL;
 }
-
-/* ---- rules ---- */
 
 /* Headers that frame or route a message: a credential there would change how the request is transmitted. */
 static bool check_is_reserved_header(const char *name)

@@ -15,7 +15,8 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	const char *slash = name[0] == '/' ? NULL : strrchr(source->path, '/');
 	const struct policy_host *host = compiler->host;
 	struct arena *arena = &compiler->policy->arena;
-	const char *path = arena_printf(arena, "%.*s%s", slash ? (int)(slash - source->path + 1) : 0, source->path, name);
+	int dir_len = slash ? (int)(slash - source->path + 1) : 0;
+	const char *path = arena_printf(arena, "%.*s%s", dir_len, source->path, name);
 	_cleanup_free_ char *real = host->realpath ? host->realpath(host->ctx, path) : NULL;
 
 	compiler_add_way(compiler, POLICY_WAY_CONTENT, where, path);
@@ -27,8 +28,6 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 		return arena_dup(arena, real);
 	return NULL;
 }
-
-/* ---- one file's sections ---- */
 
 static void net_compile_add_fixed(struct compiler *compiler, const struct net_fixed *fixed)
 {
@@ -102,8 +101,6 @@ static void net_compile_set_values(struct compiler *compiler, const struct sourc
 		network->has_pool_v6 = true;
 	}
 }
-
-/* ---- the compiled network ---- */
 
 static const struct net_pool net_default_pool = {
 	.v4.s_addr = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x000012c6 : 0xc6120000, /* 198.18.0.0 */

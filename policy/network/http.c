@@ -82,7 +82,8 @@ static const char *http_rule_check_path(const char *path, char *text, size_t cap
 		       "escapes)";
 	if (strcmp(normal, path) == 0)
 		return NULL;
-	(void)snprintf(text, cap, "would never match: requests are judged in normal form; write the path as %s", normal);
+	(void)snprintf(text, cap, "would never match: requests are judged in normal form; write the path as %s",
+		       normal);
 	return text;
 }
 

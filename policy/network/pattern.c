@@ -82,8 +82,6 @@ bool net_patterns_meet(const char *a, const char *b)
 	return net_pattern_covers(a, b) || net_pattern_covers(b, a);
 }
 
-/* ---- endpoints on the command line ---- */
-
 int net_port_parse(const char *text, uint16_t *ret_port)
 {
 	unsigned port = 0;

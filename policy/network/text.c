@@ -117,8 +117,6 @@ bool net_host_matches(const char *pattern, const char *host)
 	return deep || !memchr(host, '.', host_len - len);
 }
 
-/* ---- host names in policies ---- */
-
 /* Why the text is no host, as the end of a message. */
 static const char *net_text_explain(const char *text)
 {

@@ -7,8 +7,6 @@
 
 #include "base/banned.h"
 
-/* ---- listen ---- */
-
 /* 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
 static bool network_parse_range(const json_t *value, struct net_range *range)
 {
@@ -49,8 +47,6 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 		ARENA_APPEND(parser->arena, network->listen, network->listens, range);
 	}
 }
-
-/* ---- resolve ---- */
 
 static void network_add_address(struct parser *parser, const json_t *value, struct net_fixed *fixed)
 {
@@ -99,8 +95,6 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 	PARSER_EACH (parser, object, item)
 		network_add_fixed(parser, item.name, item.value);
 }
-
-/* ---- pool, upstream_ca, proxy ---- */
 
 /* "198.18.0.0/15": a prefix of `least` to `most` bits, the other bits 0, of addresses that are not public. */
 static bool network_parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,

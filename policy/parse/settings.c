@@ -54,20 +54,21 @@ static void settings_audit_file(struct compiler *compiler, void *ctx, const stru
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
-	bool *const audit[] = {&policy->settings.audit_allowed, &policy->settings.audit_compact, &policy->settings.audit_fstat};
+	struct policy_settings *settings = &policy->settings;
+	bool *const audit[] = {&settings->audit_allowed, &settings->audit_compact, &settings->audit_fstat};
 	const struct source_text *file = NULL;
 
-	policy->settings.audit_allowed = true;
+	settings->audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			settings_env(compiler, &sources[i]->env[j]);
-		settings_limits(&policy->settings.limits, sources[i]);
-		policy->settings.required |= sources[i]->required;
+		settings_limits(&settings->limits, sources[i]);
+		settings->required |= sources[i]->required;
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)
 				*audit[j] = sources[i]->audit[j] == FLAG_ON;
 		if (sources[i]->user)
-			policy->settings.user = sources[i]->user;
+			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)
 			file = &sources[i]->audit_file;
 	}

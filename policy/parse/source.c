@@ -34,8 +34,6 @@ const char *source_env_name_error(const char *name, bool pass)
 	return NULL;
 }
 
-/* ---- the command line ---- */
-
 /* The paths of -r, -W or -x. False with a message. */
 static bool source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
 			      const char *const *paths, struct policy_errors *errors)
@@ -108,8 +106,6 @@ const char *policy_user_error(const char *text)
 		return "has more than one colon";
 	return colon[1] ? NULL : "names no group behind the colon";
 }
-
-/* ---- contradictions ---- */
 
 /* Equal, apart from redundant slashes. */
 static bool source_same_path(const char *a, const char *b)

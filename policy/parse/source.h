@@ -1,7 +1,6 @@
 /*
  * The content of one policy file or of the command line, before composing: variables are not expanded, paths are not
- * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena, whose no_memory is
- * set meanwhile.
+ * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena.
  */
 #ifndef CALLGATE_POLICY_PARSE_SOURCE_H
 #define CALLGATE_POLICY_PARSE_SOURCE_H

@@ -30,7 +30,9 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 /* Finds or adds a path's node. */
 static struct tree_node *index_get_node(struct policy *policy, const char *path)
 {
-	return &policy->tree.node[tree_add_path(&policy->tree, &policy->arena, path)];
+	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path); /* may move node[] */
+
+	return &policy->tree.node[index];
 }
 
 /* Adds a rule to the node of a path and returns the node. */
@@ -67,27 +69,6 @@ static void index_mark_grant(struct tree *tree, uint32_t index)
 		tree->node[index].has_grant = true;
 }
 
-static size_t index_count_components(const char *path)
-{
-	size_t count = 0;
-
-	for (; path; path = strchr(path + 1, '/'))
-		count++;
-	return count;
-}
-
-/* Upper bound of the nodes: as if no two rules had a directory in common. */
-static size_t index_max_nodes(const struct policy *policy)
-{
-	size_t nodes = 1;
-
-	for (size_t i = 0; i < policy->rule_count; i++)
-		nodes += index_count_components(policy->rule[i].literal) +
-			 index_count_components(policy->rule[i].alias) +
-			 index_count_components(policy->rule[i].host) + 1;
-	return nodes;
-}
-
 const char *rule_outside(const struct rule *rule)
 {
 	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
@@ -99,7 +80,6 @@ void compile_index(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
-	tree_reserve(&policy->tree, &policy->arena, index_max_nodes(policy));
 	(void)index_get_node(policy, "/"); /* the root exists even when nothing is granted */
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];

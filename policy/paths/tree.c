@@ -52,19 +52,6 @@ static void tree_grow_slots(struct tree *tree, struct arena *arena)
 		tree_put_slot(tree, (uint32_t)i);
 }
 
-void tree_reserve(struct tree *tree, struct arena *arena, size_t nodes)
-{
-	struct tree_node *node;
-
-	if (nodes <= tree->room)
-		return;
-	node = arena_alloc(arena, nodes * sizeof(*node));
-	if (tree->count)
-		memcpy(node, tree->node, tree->count * sizeof(*node));
-	tree->node = node;
-	tree->room = nodes;
-}
-
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
 {
 	uint64_t hash = tree_hash(name, len);
@@ -73,11 +60,10 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 	if (index != TREE_NONE)
 		return index;
 	tree_grow_slots(tree, arena);
-	if (tree->count == tree->room)
-		tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64);
-	index = (uint32_t)tree->count++;
-	tree->node[index] = (struct tree_node){
-		.parent = parent, .hash = hash, .name = name, .name_len = len, .verdict = VERDICT_ALLOW};
+	index = (uint32_t)tree->count;
+	ARENA_APPEND(arena, tree->node, tree->count,
+		     ((struct tree_node){.parent = parent, .hash = hash, .name = name, .name_len = len,
+					 .verdict = VERDICT_ALLOW}));
 	tree_put_slot(tree, index);
 	if (parent == TREE_NAMES)
 		tree->names |= UINT64_C(1) << (hash >> 58);

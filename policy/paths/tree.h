@@ -42,7 +42,6 @@ struct tree_node {
 struct tree {
 	struct tree_node *node;
 	size_t count;
-	size_t room;    /* capacity of node[] */
 	uint32_t *slot; /* hash table of indices into node[] */
 	size_t slots;   /* a power of two */
 	uint64_t names; /* Bloom filter of the TREE_NAMES nodes: bit hash >> 58 */
@@ -66,9 +65,6 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 
 /* The child's index, or TREE_NONE. `hash` is tree_hash() of the name. */
 uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
-
-/* Allocates room for this many nodes at once: arena memory is not reused when node[] grows. */
-void tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
 
 /* Finds or adds a child. Borrows the name. May move node[]. */
 uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
