@@ -50,6 +50,18 @@ static int removal_open_dir(int dirfd, const char *name)
 	return steal_fd(&fd);
 }
 
+/* fdopendir(3) that takes fd, also on failure; fd may be -errno. */
+static DIR *removal_read_dir(int fd)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd < 0)
+		errno = -fd;
+	else if (!dir)
+		cleanup_close(&fd);
+	return dir;
+}
+
 /* Removes a non-directory or an empty directory. 0, -ENOTEMPTY for a directory with entries, or -errno. */
 static int removal_remove_entry(int dirfd, const char *name)
 {
@@ -82,8 +94,6 @@ static bool removal_is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
-
-/* ---- without renaming ---- */
 
 /* The directories from the one that is removed down to the current one, to check that ".." leads back. */
 struct way {
@@ -131,17 +141,13 @@ static int way_back(struct way *way, int fd)
 /* Removes all entries but non-empty directories; ret_child is one of these, or "". 0 or the first failure. */
 static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0, err;
-	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(fd, "."));
 	const struct dirent *entry;
+	int first = 0, err;
 
 	ret_child[0] = '\0';
-	if (!dir) {
-		err = -errno;
-		if (copy >= 0)
-			(void)close(copy);
-		return err;
-	}
+	if (!dir)
+		return -errno;
 	while ((entry = readdir(dir))) {
 		err = removal_is_dots(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
@@ -178,30 +184,25 @@ static int removal_walk(int dirfd, const char *name)
 	return err == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : err;
 }
 
-/* ---- */
-
 /* Empties one subdirectory of the top directory and removes it. */
 static void removal_empty_subdir(struct removal *removal, const char *name)
 {
-	int fd = removal_open_dir(removal->top_fd, name);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(removal->top_fd, name));
 	const struct dirent *entry;
 	int err;
 
 	if (!dir) {
-		removal_note(removal, fd < 0 ? fd : -ENOMEM);
-		if (fd >= 0)
-			(void)close(fd);
+		removal_note(removal, -errno);
 		return;
 	}
 	while ((entry = readdir(dir))) {
 		if (removal_is_dots(entry->d_name))
 			continue;
-		err = removal_remove_entry(fd, entry->d_name);
+		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
-			err = removal_move_up(removal, fd, entry->d_name);
+			err = removal_move_up(removal, dirfd(dir), entry->d_name);
 		if (err == -EXDEV)
-			err = removal_walk(fd, entry->d_name);
+			err = removal_walk(dirfd(dir), entry->d_name);
 		removal_note(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
@@ -239,13 +240,9 @@ int io_remove_tree(int dirfd, const char *name)
 	if (err != -ENOTEMPTY && err != -EACCES)
 		return err;
 	removal.top_fd = removal_open_dir(dirfd, name);
-	if (removal.top_fd < 0)
-		return removal.top_fd;
-	top = fdopendir(removal.top_fd);
-	if (!top) {
-		(void)close(removal.top_fd);
-		return -ENOMEM;
-	}
+	top = removal_read_dir(removal.top_fd);
+	if (!top)
+		return -errno;
 	do {
 		removal.steps = 0;
 		removal.err = 0;

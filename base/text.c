@@ -103,23 +103,15 @@ static size_t text_put_byte(char *out, unsigned char byte)
 
 static size_t text_put_ascii(char *out, unsigned char byte)
 {
-	switch (byte) {
-	case '\0':
-		return text_put_byte(out, byte); /* not \u0000: many JSON readers refuse it */
-	case '"':
-		memcpy(out, "\\\"", 2);
-		return 2;
-	case '\\':
-		memcpy(out, "\\\\\\\\", 4);
-		return 4;
-	case '\n':
-		memcpy(out, "\\n", 2);
-		return 2;
-	case '\t':
-		memcpy(out, "\\t", 2);
-		return 2;
-	default:
-		break;
+	/* NUL not as \u0000, which many JSON readers refuse. */
+	static const char *const escapes[128] = {
+		['\0'] = "\\\\x00", ['"'] = "\\\"", ['\\'] = "\\\\\\\\", ['\n'] = "\\n", ['\t'] = "\\t"};
+
+	if (escapes[byte]) {
+		size_t len = strlen(escapes[byte]);
+
+		memcpy(out, escapes[byte], len);
+		return len;
 	}
 	if (byte < 0x20 || byte == 0x7f)
 		return text_put_unicode(out, byte);
@@ -156,15 +148,12 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 
 bool text_is_utf8(const char *text, size_t len)
 {
+	size_t size = 1, bad;
 	uint32_t point;
-	size_t size, bad;
 
-	for (size_t i = 0; i < len; i += size) {
-		size = text_sequence(text + i, len - i, &point, &bad);
-		if (size == 0)
-			return false;
-	}
-	return true;
+	for (; len > 0 && size > 0; text += size, len -= size)
+		size = text_sequence(text, len, &point, &bad);
+	return size > 0;
 }
 
 int text_hex_value(char digit)

@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "cli/format.h"
 #include "cli/host/interpreter.h"
-#include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"

@@ -20,7 +20,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/text.c \
 	policy/network/warn.c \
 	policy/parse/errors.c \
-	policy/parse/errors.h \
 	policy/parse/keys.c \
 	policy/parse/keys.h \
 	policy/parse/layer-names.c \
@@ -45,7 +44,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/canon.c \
 	policy/paths/decide.c \
 	policy/paths/decoy.c \
-	policy/paths/decoy.h \
 	policy/paths/explain.c \
 	policy/paths/explain.h \
 	policy/paths/glob.c \

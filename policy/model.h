@@ -120,6 +120,8 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 
 /* parse/rules.c: policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
+/* paths/decoy.c: plausible but false content for a path, chosen by its last component; deterministic. In the arena. */
+const char *decoy_text(struct arena *arena, const char *path);
 /* paths/canon.c: literal, alias, host and pattern of each rule. */
 void compile_names(struct compiler *compiler);
 /*

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "policy/network/network.h"
-#include "policy/parse/errors.h"
 #include "policy/parse/source.h"
 
 #include "base/banned.h"

@@ -1,12 +1,13 @@
-/* The list of messages about one load. */
+/* The list of messages about one load. The caller of policy_load owns the list. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "policy/model.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
+
+#define POLICY_ERRORS_MAX 100
 
 void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 {

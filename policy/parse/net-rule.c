@@ -212,14 +212,10 @@ static void net_rule_members(struct parser *parser, const json_t *object, struct
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 	const char *dns = json_string_value(json_object_get(object, "dns"));
 
-	if (net_rule_has(object, "http")) {
-		net_rule_http(parser, parser_enter_member(parser, object, "http"), rule);
-		parser_leave_member(parser);
-	}
-	if (net_rule_has(object, "credential")) {
-		net_rule_credential(parser, parser_enter_member(parser, object, "credential"), rule);
-		parser_leave_member(parser);
-	}
+	net_rule_http(parser, parser_enter_member(parser, object, "http"), rule);
+	parser_leave_member(parser);
+	net_rule_credential(parser, parser_enter_member(parser, object, "credential"), rule);
+	parser_leave_member(parser);
 	net_rule_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;

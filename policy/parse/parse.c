@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
 #include "base/banned.h"

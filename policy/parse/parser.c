@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
 #include "base/banned.h"
@@ -37,6 +36,8 @@ const json_t *parser_enter_member(struct parser *parser, const json_t *object, c
 
 	while (parser_next_item(parser, object, &item) && strcmp(item.name, name) != 0)
 		;
+	if (!item.value)
+		parser->at.step[parser->at.depth++] = (struct locate_step){name, item.index};
 	return item.value;
 }
 

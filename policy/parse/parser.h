@@ -46,7 +46,7 @@ struct parser_item {
 	for (struct parser_item item = {0}; parser_next_item((parser), (container), &(item));)
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item);
 
-/* Moves the position to an existing member of the current object, and back. Returns the member. */
+/* Moves the position to a member of the current object, and back. Returns the member; NULL: there is none. */
 const json_t *parser_enter_member(struct parser *parser, const json_t *object, const char *name);
 void parser_leave_member(struct parser *parser);
 

@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 #include "policy/model.h"
-#include "policy/paths/decoy.h"
 
 #include "base/banned.h"
 

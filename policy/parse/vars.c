@@ -1,4 +1,7 @@
-/* Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. */
+/*
+ * Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. They must be
+ * UTF-8, because JSON, and so `callgate show`, can hold nothing else.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +15,6 @@
 
 #define NAME_BYTES_MAX 255 /* NAME_MAX of all file systems */
 
-/* JSON, and so `callgate show`, can only hold UTF-8. */
-static bool vars_is_utf8(const char *text)
-{
-	return text_is_utf8(text, strlen(text));
-}
-
 /* ---- ${NAME} ---- */
 
 static const char *vars_lookup(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
@@ -29,7 +26,7 @@ static const char *vars_lookup(struct compiler *compiler, const struct source_te
 	else if (path && strchr(value, '*'))
 		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
 			      name);
-	else if (!vars_is_utf8(value))
+	else if (!text_is_utf8(value, strlen(value)))
 		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
 	else
 		return value;
@@ -185,7 +182,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return vars_fail_prefix(compiler, text, path);
 	if (vars_has_prefix(path, "~", &prefix->rest)) {
 		prefix->base = host->home;
-		if (host->home && !strchr(host->home, '*') && vars_is_utf8(host->home))
+		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
 			return true;
 		compiler_fail(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
 		return false;
@@ -209,7 +206,7 @@ static void vars_finish(struct compiler *compiler, const struct source_text *tex
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
-	if (!vars_is_utf8(base) || !vars_is_utf8(prefix->rest)) {
+	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest, strlen(prefix->rest))) {
 		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}

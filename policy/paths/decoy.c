@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "policy/paths/decoy.h"
+#include "policy/model.h"
 
 #include "base/banned.h"
 
