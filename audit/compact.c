@@ -13,13 +13,13 @@
 
 #include "base/banned.h"
 
-static struct encoder_process *compact_slot(const struct encoder *encoder, const struct audit_record *record)
+static struct encoder_process *compact_process_slot(const struct encoder *encoder, const struct audit_record *record)
 {
 	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
 }
 
 /* Records of connections stay complete: they may lack a process. */
-static bool compact_applies(const struct encoder *encoder, const struct audit_record *record)
+static bool compact_applies_to(const struct encoder *encoder, const struct audit_record *record)
 {
 	return encoder->processes && record->syscall && record->pid > 0;
 }
@@ -28,9 +28,9 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 {
 	const struct encoder_process *known;
 
-	if (!compact_applies(encoder, record))
+	if (!compact_applies_to(encoder, record))
 		return false;
-	known = compact_slot(encoder, record);
+	known = compact_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
@@ -39,18 +39,18 @@ bool compact_omits_effect(const struct encoder *encoder, const struct audit_reco
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
-	return compact_applies(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
+	return compact_applies_to(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
 }
 
-void compact_remember(struct encoder *encoder, const struct audit_record *record)
+void compact_remember_process(struct encoder *encoder, const struct audit_record *record)
 {
 	const char *exe = record->exe ? record->exe : "";
 	struct encoder_process *known;
 	char *copy;
 
-	if (!compact_applies(encoder, record) || compact_omits_process(encoder, record))
+	if (!compact_applies_to(encoder, record) || compact_omits_process(encoder, record))
 		return;
-	known = compact_slot(encoder, record);
+	known = compact_process_slot(encoder, record);
 	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
@@ -60,13 +60,13 @@ void compact_remember(struct encoder *encoder, const struct audit_record *record
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
 }
 
-int compact_init(struct encoder *encoder)
+int compact_create_processes(struct encoder *encoder)
 {
 	encoder->processes = calloc(ENCODER_PROCESSES, sizeof(*encoder->processes));
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
-void compact_done(struct encoder *encoder)
+void compact_free_processes(struct encoder *encoder)
 {
 	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
 		free(encoder->processes[i].exe);
@@ -80,7 +80,7 @@ static void expand_header(struct expander *expander, const json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 
-	expand_done(expander);
+	expand_free_fields(expander);
 	if (!json_is_true(json_object_get(header, "compact")))
 		return;
 	expander->processes = json_object();
@@ -137,7 +137,7 @@ bool expand_line(struct expander *expander, json_t *line)
 	return true;
 }
 
-void expand_done(struct expander *expander)
+void expand_free_fields(struct expander *expander)
 {
 	json_decref(expander->processes);
 	json_decref(expander->run);

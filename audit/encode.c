@@ -19,7 +19,7 @@ static const struct encoder_name encode_effects[] = {
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
 /* Octal for 3 bits a digit, hexadecimal for 4. */
-static char *encode_digits(char *out, uint64_t value, unsigned bits)
+static char *encode_put_digits(char *out, uint64_t value, unsigned bits)
 {
 	static const char digit[] = "0123456789abcdef";
 	char digits[24];
@@ -57,7 +57,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_MODE:
 		*out++ = '0';
 		if (arg->value)
-			out = encode_digits(out, arg->value, 3);
+			out = encode_put_digits(out, arg->value, 3);
 		break;
 	case AUDIT_ARG_TEXT:
 		out = put_text(out, arg->text, arg->text ? arg->text_len : 0);
@@ -66,7 +66,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_HEX:
 	default:
 		out = PUT(out, "0x");
-		out = encode_digits(out, arg->value, 4);
+		out = encode_put_digits(out, arg->value, 4);
 		break;
 	}
 	*out++ = '"';
@@ -123,7 +123,7 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
-static char *encode_start(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
+static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
 		     const struct encode_lengths *len)
 {
 	const char *time;
@@ -149,25 +149,25 @@ static char *encode_start(struct encoder *encoder, char *out, const struct audit
 /* ---- what a record about a connection has in place of a system call's arguments ---- */
 
 /* key is `,"name":"`. An empty text is left out, too. */
-static char *net_text(char *out, const char *key, const char *text)
+static char *net_put_text(char *out, const char *key, const char *text)
 {
 	return text && text[0] ? put_field(out, key, text, strlen(text)) : out;
 }
 
 /* key is `,"name":`. The values come from egress, which is not trusted; readers take at most 63 bits. */
-static char *net_number(char *out, const char *key, uint64_t value)
+static char *net_put_number(char *out, const char *key, uint64_t value)
 {
 	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
 }
 
 /* Milliseconds with three decimal places. 0 is left out. */
-static char *net_ms(char *out, const char *key, uint64_t us)
+static char *net_put_ms(char *out, const char *key, uint64_t us)
 {
 	uint64_t rest = us % 1000;
 
 	if (!us)
 		return out;
-	out = net_number(out, key, us / 1000);
+	out = net_put_number(out, key, us / 1000);
 	*out++ = '.';
 	*out++ = (char)('0' + rest / 100);
 	*out++ = (char)('0' + rest / 10 % 10);
@@ -177,35 +177,35 @@ static char *net_ms(char *out, const char *key, uint64_t us)
 
 static char *encode_net(char *out, const struct audit_net *net)
 {
-	out = net_text(out, ",\"event\":\"", net->event);
+	out = net_put_text(out, ",\"event\":\"", net->event);
 	if (net->conn)
-		out = net_number(out, ",\"conn\":", net->conn);
-	out = net_text(out, ",\"host\":\"", net->host);
+		out = net_put_number(out, ",\"conn\":", net->conn);
+	out = net_put_text(out, ",\"host\":\"", net->host);
 	if (net->port)
-		out = net_number(out, ",\"port\":", net->port);
-	out = net_text(out, ",\"proto\":\"", net->proto);
-	out = net_text(out, ",\"address\":\"", net->address);
-	out = net_text(out, ",\"real\":\"", net->real);
-	out = net_text(out, ",\"dropped\":\"", net->dropped);
-	out = net_text(out, ",\"sni\":\"", net->sni);
-	out = net_text(out, ",\"alpn\":\"", net->alpn);
-	out = net_text(out, ",\"method\":\"", net->method);
-	out = net_text(out, ",\"path\":\"", net->path);
+		out = net_put_number(out, ",\"port\":", net->port);
+	out = net_put_text(out, ",\"proto\":\"", net->proto);
+	out = net_put_text(out, ",\"address\":\"", net->address);
+	out = net_put_text(out, ",\"real\":\"", net->real);
+	out = net_put_text(out, ",\"dropped\":\"", net->dropped);
+	out = net_put_text(out, ",\"sni\":\"", net->sni);
+	out = net_put_text(out, ",\"alpn\":\"", net->alpn);
+	out = net_put_text(out, ",\"method\":\"", net->method);
+	out = net_put_text(out, ",\"path\":\"", net->path);
 	if (net->truncated)
 		out = PUT(out, ",\"truncated\":true");
-	out = net_text(out, ",\"credential\":\"", net->credential);
+	out = net_put_text(out, ",\"credential\":\"", net->credential);
 	if (net->status)
-		out = net_number(out, ",\"status\":", net->status);
-	out = net_text(out, ",\"cause\":\"", net->cause);
+		out = net_put_number(out, ",\"status\":", net->status);
+	out = net_put_text(out, ",\"cause\":\"", net->cause);
 	if (net->count > 1)
-		out = net_number(out, ",\"count\":", net->count);
+		out = net_put_number(out, ",\"count\":", net->count);
 	if (net->has_bytes) {
-		out = net_number(out, ",\"bytes_up\":", net->bytes_up);
-		out = net_number(out, ",\"bytes_down\":", net->bytes_down);
+		out = net_put_number(out, ",\"bytes_up\":", net->bytes_up);
+		out = net_put_number(out, ",\"bytes_down\":", net->bytes_down);
 	}
-	out = net_ms(out, ",\"dns_ms\":", net->dns_us);
-	out = net_ms(out, ",\"connect_ms\":", net->connect_us);
-	return net_ms(out, ",\"duration_ms\":", net->duration_us);
+	out = net_put_ms(out, ",\"dns_ms\":", net->dns_us);
+	out = net_put_ms(out, ",\"connect_ms\":", net->connect_us);
+	return net_put_ms(out, ",\"duration_ms\":", net->duration_us);
 }
 
 static size_t encode_net_texts(const struct audit_net *net)
@@ -221,7 +221,7 @@ static size_t encode_net_texts(const struct audit_net *net)
 
 /* ---- the record ---- */
 
-static size_t encode_bound(const struct audit_record *record, const struct encode_lengths *len)
+static size_t encode_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
 		      len->syscall + len->host + len->rule + len->reason;
@@ -233,7 +233,7 @@ static size_t encode_bound(const struct audit_record *record, const struct encod
 	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
 }
 
-static int encode_reserve(struct encoder *encoder, size_t bytes)
+static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 {
 	char *line;
 
@@ -253,13 +253,13 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	const struct encode_lengths len = {put_strlen(record->exe), put_strlen(record->syscall),
 					   put_strlen(record->host), put_strlen(record->rule),
 					   put_strlen(record->reason)};
-	int r = encode_reserve(encoder, encode_bound(record, &len));
+	int r = encode_reserve_line(encoder, encode_max_bytes(record, &len));
 	size_t in_page;
 	char *out;
 
 	if (r < 0)
 		return r;
-	out = encode_start(encoder, encoder->line, record, seq, &len);
+	out = encode_first_fields(encoder, encoder->line, record, seq, &len);
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);
@@ -277,7 +277,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	while (in_page + AUDIT_ROOM_BYTES + 2 > AUDIT_ROOM_PAGE && in_page++ < AUDIT_ROOM_PAGE)
 		*out++ = ' ';
 	*ret_room = (size_t)(out - encoder->line);
-	outcome_put_empty(out);
+	outcome_write_unknown(out);
 	out = PUT(out + AUDIT_ROOM_BYTES, "}\n");
 	*ret_len = (size_t)(out - encoder->line);
 	return 0;
@@ -299,13 +299,13 @@ int encode_init(struct encoder *encoder, const char *run_id, bool compact)
 		encoder->error[i].text = strerrorname_np(i);
 		encoder->error[i].len = put_strlen(encoder->error[i].text);
 	}
-	r = compact ? compact_init(encoder) : 0;
-	return r < 0 ? r : encode_reserve(encoder, 16384);
+	r = compact ? compact_create_processes(encoder) : 0;
+	return r < 0 ? r : encode_reserve_line(encoder, 16384);
 }
 
 void encode_done(struct encoder *encoder)
 {
 	free(encoder->line);
 	encoder->line = NULL;
-	compact_done(encoder);
+	compact_free_processes(encoder);
 }

@@ -13,6 +13,6 @@ struct expander {
 
 /* For each line in order. True for a record of a compact log, whose missing fields it adds, if memory suffices. */
 bool expand_line(struct expander *expander, json_t *line);
-void expand_done(struct expander *expander);
+void expand_free_fields(struct expander *expander);
 
 #endif

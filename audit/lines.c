@@ -74,14 +74,14 @@ static void lines_add_machine(struct buf *buf)
 	lines_add_text(buf, ",\"machine\":", machine.machine);
 }
 
-static char *lines_finish(struct buf *buf, size_t *ret_len)
+static char *lines_end_object(struct buf *buf, size_t *ret_len)
 {
 	buf_puts(buf, "}\n");
 	*ret_len = buf->len;
 	return buf_take(buf);
 }
 
-char *lines_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -102,11 +102,11 @@ char *lines_header(struct encoder *encoder, const struct audit_header *header, u
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
-	return lines_finish(&buf, ret_len);
+	return lines_end_object(&buf, ret_len);
 }
 
-char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-		     uint64_t seq, uint64_t records, size_t *ret_len)
+char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+			  uint64_t seq, uint64_t records, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -122,5 +122,5 @@ char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, 
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
-	return lines_finish(&buf, ret_len);
+	return lines_end_object(&buf, ret_len);
 }

@@ -52,7 +52,7 @@ static void outcome_store_value(char *room, const char *text)
 	outcome_store_16(room + AUDIT_ROOM_VALUE + VALUE_BYTES - 16, text + VALUE_BYTES - 16);
 }
 
-static void outcome_put_error(const struct encoder *encoder, char *room, uint64_t error)
+static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
 {
 	const struct encoder_name *name = error <= AUDIT_ERRNO_MAX ? &encoder->error[error] : NULL;
 	char text[VALUE_BYTES + 7];
@@ -69,7 +69,7 @@ static void outcome_put_error(const struct encoder *encoder, char *room, uint64_
 	outcome_store_value(room, text);
 }
 
-static void outcome_put_value(char *room, uint64_t value)
+static void outcome_store_result(char *room, uint64_t value)
 {
 	char text[VALUE_BYTES + 7];
 
@@ -78,21 +78,21 @@ static void outcome_put_value(char *room, uint64_t value)
 	outcome_store_value(room, text);
 }
 
-void outcome_put(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns)
+void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns)
 {
 	char text[24];
 
 	if (ret < 0)
-		outcome_put_error(encoder, room, -(uint64_t)ret);
+		outcome_store_error(encoder, room, -(uint64_t)ret);
 	else
-		outcome_put_value(room, (uint64_t)ret);
+		outcome_store_result(room, (uint64_t)ret);
 	memset(text, ' ', sizeof(text));
 	(void)put_uint(text, ns <= NS_MAX ? ns : NS_MAX); /* at most NS_BYTES digits */
 	memcpy(text + NS_BYTES, "}\n", 2);
 	outcome_store_16(room + AUDIT_ROOM_NS, text);
 }
 
-void outcome_put_empty(char room[AUDIT_ROOM_BYTES])
+void outcome_write_unknown(char room[AUDIT_ROOM_BYTES])
 {
 	memcpy(room, outcome_empty, AUDIT_ROOM_BYTES);
 }

@@ -92,7 +92,7 @@ static inline bool put_plain_4(char *out, const char *text)
 }
 
 /* False when a byte needs an escape, or below 4 bytes. The last word may overlap the one before it. */
-static inline bool put_plain(char *out, const char *text, size_t len)
+static inline bool put_plain_text(char *out, const char *text, size_t len)
 {
 	if (len >= 8) {
 		for (size_t at = 0; len - at > 8; at += 8)
@@ -105,7 +105,7 @@ static inline bool put_plain(char *out, const char *text, size_t len)
 
 char *put_text(char *out, const char *text, size_t len)
 {
-	return out + (put_plain(out, text, len) ? len : text_escape(out, text, len));
+	return out + (put_plain_text(out, text, len) ? len : text_escape(out, text, len));
 }
 
 char *put_quoted(char *out, const char *text, size_t len)

@@ -58,14 +58,14 @@ void audit_reader_free(struct audit_reader *reader)
 	if (!reader)
 		return;
 	json_decref(reader->json);
-	expand_done(&reader->expander);
+	expand_free_fields(&reader->expander);
 	free(reader->buffer);
 	(void)close(reader->fd);
 	free(reader);
 }
 
 /* Moves the unread bytes to the start of the buffer and reads more. Bytes read, 0 at the end, or -errno. */
-static ssize_t reader_fill(struct audit_reader *reader)
+static ssize_t reader_read_more(struct audit_reader *reader)
 {
 	ssize_t n;
 
@@ -115,13 +115,13 @@ static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 		if (have > seen && memchr(start + seen, '\0', have - seen))
 			return 0;
 		seen = have;
-		n = reader_fill(reader);
+		n = reader_read_more(reader);
 		if (n <= 0)
 			return (int)n;
 	}
 }
 
-static json_t *reader_parse(const char *text, size_t len)
+static json_t *reader_parse_line(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
@@ -132,11 +132,11 @@ static json_t *reader_parse(const char *text, size_t len)
 }
 
 /* Reads the line again: the writer may have been storing the outcome during the first read. */
-static json_t *reader_parse_again(struct audit_reader *reader, size_t len)
+static json_t *reader_reread_line(struct audit_reader *reader, size_t len)
 {
 	ssize_t n = pread(reader->fd, reader->buffer + reader->at, len, (off_t)(reader->offset + reader->at));
 
-	return n == (ssize_t)len ? reader_parse(reader->buffer + reader->at, len) : NULL;
+	return n == (ssize_t)len ? reader_parse_line(reader->buffer + reader->at, len) : NULL;
 }
 
 /* Sets reader->end to the present position and reader->torn to the bytes up to the last one that is not NUL. */
@@ -151,7 +151,7 @@ static int reader_measure_tail(struct audit_reader *reader)
 			if (reader->buffer[reader->at] != '\0')
 				last = position + 1 - reader->end;
 		}
-		n = reader_fill(reader);
+		n = reader_read_more(reader);
 		if (n <= 0)
 			break;
 	}
@@ -177,9 +177,9 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	if (memchr(ret_line->text, '\0', len)) /* incomplete: memcpy(3) may store the end of a line first */
 		return reader_measure_tail(reader);
 	reader->number++;
-	reader->json = reader_parse(ret_line->text, len);
+	reader->json = reader_parse_line(ret_line->text, len);
 	if (!reader->json)
-		reader->json = reader_parse_again(reader, len);
+		reader->json = reader_reread_line(reader, len);
 	reader->at += len + 1;
 	reader->end = reader->offset + reader->at;
 	if (!reader->json)

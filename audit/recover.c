@@ -50,7 +50,7 @@ static void recover_read_line(struct recover_log *log, const struct audit_line *
 }
 
 /* 0 with the end of the last complete line, or -errno: -EBADMSG when the file is not a log and must not be cut. */
-static int recover_read(int fd, struct recover_log *log, uint64_t *ret_end)
+static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -83,10 +83,10 @@ static int recover_append_trailer(int fd, const struct recover_log *log, uint64_
 	size_t len;
 
 	trailer.allowed = log->records - log->denied;
-	line = lines_trailer(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
+	line = lines_make_last(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
 	if (!line)
 		return -ENOMEM;
-	return log_write(fd, line, len, end);
+	return log_write_line(fd, line, len, end);
 }
 
 int audit_recover(const char *path, const char *status)
@@ -104,7 +104,7 @@ int audit_recover_fd(int fd, const char *status)
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EBUSY; /* still being written */
-	r = recover_read(fd, &log, &end);
+	r = recover_read_log(fd, &log, &end);
 	if (r < 0)
 		return r;
 	if (ftruncate(fd, (off_t)end) < 0)

@@ -82,7 +82,7 @@ static bool installed_is_trusted(const struct trust *trust, const char *path, co
 }
 
 /* Checks the directory and all above it that exist. */
-static bool installed_are_trusted(const struct trust *trust, const char *dir)
+static bool installed_path_is_trusted(const struct trust *trust, const char *dir)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -115,8 +115,8 @@ int installed_find(const char *name, char ret_path[PATH_MAX])
 	real = realpath(PKGLIBDIR, NULL);
 	if (!real || stat(ret_path, &st) < 0)
 		return 0; /* opening it will fail with the reason */
-	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_are_trusted(&trust, PKGLIBDIR) ||
-	    !installed_are_trusted(&trust, real))
+	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_path_is_trusted(&trust, PKGLIBDIR) ||
+	    !installed_path_is_trusted(&trust, real))
 		return -EPERM;
 	return 0;
 }

@@ -26,7 +26,7 @@ struct removal {
 	int err;	 /* the first failure of this pass */
 };
 
-static void removal_note(struct removal *removal, int err)
+static void removal_count_result(struct removal *removal, int err)
 {
 	if (err == 0)
 		removal->steps++;
@@ -104,7 +104,7 @@ struct way {
 	size_t depth, room;
 };
 
-static int way_push(struct way *way, int fd)
+static int way_add_directory(struct way *way, int fd)
 {
 	struct way_step *grown;
 	struct stat st;
@@ -123,7 +123,7 @@ static int way_push(struct way *way, int fd)
 }
 
 /* Opens the parent, if it is still the directory that we came from. fd or -errno. */
-static int way_back(struct way *way, int fd)
+static int way_open_parent(struct way *way, int fd)
 {
 	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct way_step *from = &way->step[way->depth - 2]; /* depth is at least 2 here */
@@ -139,7 +139,7 @@ static int way_back(struct way *way, int fd)
 }
 
 /* Removes all entries but non-empty directories; ret_child is one of these, or "". 0 or the first failure. */
-static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
+static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
 	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(fd, "."));
 	const struct dirent *entry;
@@ -159,18 +159,18 @@ static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
 }
 
 /* Removes a directory and all below it. 0 or -errno. */
-static int removal_walk(int dirfd, const char *name)
+static int removal_remove_nested(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = removal_open_dir(dirfd, name);
 	struct way way = {.step = NULL};
 	char child[NAME_MAX + 1];
-	int err = fd < 0 ? fd : way_push(&way, fd), next;
+	int err = fd < 0 ? fd : way_add_directory(&way, fd), next;
 
 	while (err == 0) {
-		err = removal_clear(fd, child);
+		err = removal_remove_entries(fd, child);
 		if (err < 0 || (!child[0] && way.depth == 1))
 			break;
-		next = child[0] ? removal_open_dir(fd, child) : way_back(&way, fd);
+		next = child[0] ? removal_open_dir(fd, child) : way_open_parent(&way, fd);
 		if (next < 0) {
 			err = next;
 			break;
@@ -178,7 +178,7 @@ static int removal_walk(int dirfd, const char *name)
 		(void)close(fd);
 		fd = next;
 		if (child[0])
-			err = way_push(&way, fd);
+			err = way_add_directory(&way, fd);
 	}
 	free(way.step);
 	return err == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : err;
@@ -192,7 +192,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 	int err;
 
 	if (!dir) {
-		removal_note(removal, -errno);
+		removal_count_result(removal, -errno);
 		return;
 	}
 	while ((entry = readdir(dir))) {
@@ -202,8 +202,8 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 		if (err == -ENOTEMPTY)
 			err = removal_move_up(removal, dirfd(dir), entry->d_name);
 		if (err == -EXDEV)
-			err = removal_walk(dirfd(dir), entry->d_name);
-		removal_note(removal, err);
+			err = removal_remove_nested(dirfd(dir), entry->d_name);
+		removal_count_result(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->steps++;
@@ -211,7 +211,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 }
 
 /* One pass over the top directory. True when it is empty. */
-static bool removal_pass(struct removal *removal, DIR *top)
+static bool removal_empty_top(struct removal *removal, DIR *top)
 {
 	const struct dirent *entry;
 	bool empty = true;
@@ -226,7 +226,7 @@ static bool removal_pass(struct removal *removal, DIR *top)
 		if (err == -ENOTEMPTY)
 			removal_empty_subdir(removal, entry->d_name);
 		else
-			removal_note(removal, err);
+			removal_count_result(removal, err);
 	}
 	return empty;
 }
@@ -246,7 +246,7 @@ int io_remove_tree(int dirfd, const char *name)
 	do {
 		removal.steps = 0;
 		removal.err = 0;
-		if (removal_pass(&removal, top))
+		if (removal_empty_top(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	} while (removal.steps > 0);
 	return removal.err ? removal.err : -ENOTEMPTY;

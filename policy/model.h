@@ -79,7 +79,7 @@ struct finding {
 	const struct rule *exec_deny;
 	const struct tree_node *remap; /* the innermost remapped mount at or above the path; NULL: none */
 };
-struct finding policy_find(const struct policy *policy, const char *path, size_t len);
+struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
 struct json_t;
 /* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
@@ -110,25 +110,25 @@ enum vars_flag {
 
 typedef void vars_take(struct compiler *compiler, void *ctx, const struct expanded *expanded);
 /* Expands the variables of a path. Calls take for each resulting path: @interpreter may give several, or none. */
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		 void *ctx);
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		      void *ctx);
 /*
  * Expands the variables of an environment value: parts between ":" may begin with @workdir or @interpreter. NULL with
  * a message.
  */
-const char *vars_value(struct compiler *compiler, const struct source_text *text);
+const char *vars_expand_value(struct compiler *compiler, const struct source_text *text);
 
 /* parse/rules.c: policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
 /* paths/decoy.c: plausible but false content for a path, chosen by its last component; deterministic. In the arena. */
 const char *decoy_text(struct arena *arena, const char *path);
 /* paths/canon.c: literal, alias, host and pattern of each rule. */
-void compile_names(struct compiler *compiler);
+void compile_rule_paths(struct compiler *compiler);
 /*
  * paths/index.c: the host path of what a deny rule below the workdir denies, when it differs from the path in the view:
  * another grant may show it there, too. Else NULL. Borrowed.
  */
-const char *rule_outside(const struct rule *rule);
+const char *rule_other_path(const struct rule *rule);
 /* paths/index.c: policy->tree, without mounts. */
 void compile_index(struct compiler *compiler);
 /* paths/mounts.c: mounts and links; marks the remapped mounts in the tree. */
@@ -138,9 +138,9 @@ void compile_remaps(struct compiler *compiler);
 /* network/compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
 /* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
-void net_check(struct compiler *compiler);
+void net_check_agreement(struct compiler *compiler);
 /* network/warn.c: warns about what is valid and probably a mistake. */
-void net_warn(struct compiler *compiler);
+void net_warn_of_mistakes(struct compiler *compiler);
 /* parse/settings.c: environment, limits, audit log, user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

@@ -79,8 +79,8 @@ struct policy_errors {
 	size_t count;
 };
 /*
- * Adds one message, cut to its buffer. Control bytes become '?', so that a message stays one line. The hundred-and-first
- * and later ones are dropped: mostly they follow from the first ones.
+ * Adds one message, cut to its buffer. Control bytes become '?', so that a message stays one line. Messages after the
+ * first hundred are dropped: mostly they follow from earlier ones.
  */
 void policy_errors_add(struct policy_errors *errors, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void policy_errors_done(struct policy_errors *errors);

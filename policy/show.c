@@ -60,7 +60,7 @@ static int show_append(json_t *array, json_t *item)
 }
 
 /* True for a rule without effect. A grant and a denial of the same path would be an error within the file shown. */
-static bool show_is_void(const struct policy *policy, const struct rule *rule)
+static bool show_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->overridden)
 		return true;
@@ -176,7 +176,7 @@ char *policy_show(const struct policy *policy)
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (!show_is_void(policy, &policy->rule[i]))
+		if (!show_has_no_effect(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
 	ret |= show_limits(root, policy->settings.limits);

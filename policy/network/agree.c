@@ -110,7 +110,7 @@ static void agree_on_addresses(struct compiler *compiler, const struct net_fixed
 			      "remove it");
 }
 
-void net_check(struct compiler *compiler)
+void net_check_agreement(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 

@@ -63,7 +63,7 @@ static bool check_is_reserved_header(const char *name)
 	return false;
 }
 
-static const char *check_header(const struct net_rule *rule)
+static const char *check_credential_header(const struct net_rule *rule)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
 	bool placed = false;
@@ -91,7 +91,7 @@ static const char *check_header(const struct net_rule *rule)
 		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
-static int check_address(const struct net_rule *rule, char *why, size_t cap)
+static int check_literal_address(const struct net_rule *rule, char *why, size_t cap)
 {
 	struct sockaddr_storage address;
 	const char *denied, *never;
@@ -113,7 +113,7 @@ static int check_address(const struct net_rule *rule, char *why, size_t cap)
 	return -EINVAL;
 }
 
-static const char *check_fields(const struct net_rule *rule)
+static const char *check_field_combinations(const struct net_rule *rule)
 {
 	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;
 
@@ -127,15 +127,15 @@ static const char *check_fields(const struct net_rule *rule)
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
 	if (rule->is_address && rule->dns_real)
 		return "has \"dns\" for an address, which is not looked up; remove it";
-	return rule->header ? check_header(rule) : NULL;
+	return rule->header ? check_credential_header(rule) : NULL;
 }
 
 int net_rule_check(const struct net_rule *rule, char *why, size_t cap)
 {
-	const char *text = check_fields(rule);
+	const char *text = check_field_combinations(rule);
 
 	if (!text)
-		return check_address(rule, why, cap);
+		return check_literal_address(rule, why, cap);
 	(void)snprintf(why, cap, "%s", text);
 	return -EINVAL;
 }

@@ -109,7 +109,7 @@ static const struct net_pool net_default_pool = {
 	.v6_bits = 32,
 };
 
-static unsigned net_compile_rank(const char *host)
+static unsigned net_compile_rank_host(const char *host)
 {
 	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;
 }
@@ -117,7 +117,7 @@ static unsigned net_compile_rank(const char *host)
 /* Exact names first, then "*.", then "**."; longer wildcards first; else in the order of the files. */
 static bool net_compile_is_before(const struct net_rule *a, const struct net_rule *b)
 {
-	unsigned rank_a = net_compile_rank(a->host), rank_b = net_compile_rank(b->host);
+	unsigned rank_a = net_compile_rank_host(a->host), rank_b = net_compile_rank_host(b->host);
 
 	if (rank_a != rank_b)
 		return rank_a < rank_b;
@@ -164,7 +164,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
 	else
-		net_check(compiler);
+		net_check_agreement(compiler);
 	if (!compiler->failed)
-		net_warn(compiler);
+		net_warn_of_mistakes(compiler);
 }

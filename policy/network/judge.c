@@ -71,12 +71,12 @@ bool net_secret_host(const struct net_secret *secret, const char *host)
 
 /* ---- verdicts ---- */
 
-static struct net_verdict judge_refuse(const char *reason)
+static struct net_verdict judge_make_refusal(const char *reason)
 {
 	return (struct net_verdict){.reason = reason};
 }
 
-static struct net_verdict judge_grant(const struct net_rule *rule)
+static struct net_verdict judge_make_grant(const struct net_rule *rule)
 {
 	return (struct net_verdict){true, rule, rule->label, "granted"};
 }
@@ -103,7 +103,7 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	return NULL;
 }
 
-static struct net_verdict judge_deny(const struct net_deny *deny)
+static struct net_verdict judge_make_denial(const struct net_deny *deny)
 {
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
 }
@@ -113,16 +113,16 @@ struct net_verdict policy_net_name(const struct policy *policy, const char *host
 	const struct net_deny *deny = judge_find_deny(policy, host, 0, true);
 
 	if (deny)
-		return judge_deny(deny);
+		return judge_make_denial(deny);
 	for (size_t i = 0; i < policy->network.rules; i++)
 		if (net_host_matches(policy->network.rule[i].host, host))
-			return judge_grant(&policy->network.rule[i]);
-	return judge_refuse("no_rule");
+			return judge_make_grant(&policy->network.rule[i]);
+	return judge_make_refusal("no_rule");
 }
 
 /* The next rule from *at on for host, port and transport; NULL: no more. *reason: what the closest rule lacks. */
-static const struct net_rule *judge_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
-					      bool udp, const char **reason)
+static const struct net_rule *judge_next_match(const struct policy *policy, size_t *at, const char *host, unsigned port,
+						   bool udp, const char **reason)
 {
 	while (*at < policy->network.rules) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
@@ -149,9 +149,9 @@ struct net_verdict policy_net_connect(const struct policy *policy, const char *h
 	size_t at = 0;
 
 	if (deny)
-		return judge_deny(deny);
-	rule = judge_next_rule(policy, &at, host, port, udp, &reason);
-	return rule ? judge_grant(rule) : judge_refuse(reason);
+		return judge_make_denial(deny);
+	rule = judge_next_match(policy, &at, host, port, udp, &reason);
+	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
 }
 
 struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
@@ -161,7 +161,7 @@ struct net_verdict policy_net_address(const struct policy *policy, const struct 
 
 	net_address_text(address, text);
 	deny = judge_find_deny(policy, text, port, false);
-	return deny ? judge_deny(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
+	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
 /* True for a credential or a limit of requests: both need TLS interception. */
@@ -177,7 +177,7 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 	bool some = false, all = true;
 	size_t at = 0;
 
-	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
+	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
@@ -241,23 +241,23 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 	size_t at = 0;
 
 	if (deny)
-		return judge_deny(deny);
+		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
-		return judge_refuse("method_not_granted");
-	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
+		return judge_make_refusal("method_not_granted");
+	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;
 		}
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_grant(rule); /* more specific than a rule without "http" */
+			return judge_make_grant(rule); /* more specific than a rule without "http" */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}
 	if (any)
-		return judge_grant(any);
-	return judge_refuse(some ? closest : reason);
+		return judge_make_grant(any);
+	return judge_make_refusal(some ? closest : reason);
 }
 
 struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
@@ -268,5 +268,5 @@ struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
 		if (port >= range->first && port <= range->last)
 			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
 	}
-	return judge_refuse("port_not_granted");
+	return judge_make_refusal("port_not_granted");
 }

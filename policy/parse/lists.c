@@ -31,7 +31,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id,
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	PARSER_EACH (parser, list, item) {
-		const char *text = parser_text(parser, KEY_PATH, item.value);
+		const char *text = parser_get_text(parser, KEY_PATH, item.value);
 
 		if (text)
 			(void)lists_add_rule(parser, key->id, text); /* the parser remembers a failure */
@@ -39,7 +39,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 }
 
 /* A required member of a redirect. */
-static const json_t *lists_require(struct parser *parser, const json_t *object, const char *name)
+static const json_t *lists_get_required(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
 
@@ -53,8 +53,8 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	const json_t *from, *to;
 	struct source_rule *rule;
 
-	from = lists_require(parser, object, "from");
-	to = lists_require(parser, object, "to");
+	from = lists_get_required(parser, object, "from");
+	to = lists_get_required(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
 		return; /* there was a message */
 	rule = lists_add_rule(parser, KEY_ID_REDIRECT, json_string_value(from));
@@ -76,7 +76,7 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 			parser_fail_type(parser, KEY_OBJECT, item.value);
 			continue;
 		}
-		parser_section(parser, key, "[]", item.value);
+		parser_read_section(parser, key, "[]", item.value);
 		if (key->id == KEY_ID_REDIRECT)
 			lists_add_redirect(parser, item.value);
 		else
@@ -122,7 +122,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 		return;
 	}
 	if (file) {
-		parser_section(parser, key, "{}", value);
+		parser_read_section(parser, key, "{}", value);
 		content = lists_provided_file(parser, value);
 	}
 	rule = content ? lists_add_rule(parser, KEY_ID_PROVIDE, path) : NULL;
@@ -171,7 +171,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 	if (key->id == KEY_ID_NONE)
 		return; /* read with the rule or secret that it belongs to */
 	PARSER_EACH (parser, list, item) {
-		const char *text = parser_text(parser, KEY_STRING, item.value);
+		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
 		if (text && key->id == KEY_ID_ENV_PASS)
 			lists_add_env(parser, text, NULL);
@@ -188,7 +188,7 @@ void parser_read_layers(struct parser *parser, const struct policy_key *key, con
 {
 	(void)key;
 	PARSER_EACH (parser, list, item) {
-		const char *name = parser_text(parser, KEY_STRING, item.value);
+		const char *name = parser_get_text(parser, KEY_STRING, item.value);
 		unsigned bits = name ? layer_bits(name, strlen(name)) : 0;
 		const char *nearest = name && !bits ? layer_nearest(name) : NULL;
 

@@ -50,7 +50,7 @@ static void load_add_source(struct loader *loader, struct source *source)
 }
 
 /* When only the network is wanted, sources before the last network "none" do not count: it removed theirs. */
-static bool load_has(const struct loader *loader, const char *path)
+static bool load_has_source(const struct loader *loader, const char *path)
 {
 	for (size_t i = loader->count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
@@ -99,17 +99,17 @@ static void load_provided(struct loader *loader, struct source *source)
 	}
 }
 
-static void load_name(struct loader *loader, const char *where, const char *name, const char *from);
+static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from);
 
 /* Loads the files of a list in `source`: "extends", or "network.extends" with network_only. */
-static void load_list(struct loader *loader, const struct source *source, const struct source_text *list, size_t count,
-		      bool network_only)
+static void load_extended(struct loader *loader, const struct source *source, const struct source_text *list,
+			  size_t count, bool network_only)
 {
 	bool before = loader->network_only;
 
 	loader->network_only = before || network_only;
 	for (size_t i = 0; i < count; i++)
-		load_name(loader, list[i].where, list[i].text, source->path);
+		load_named_file(loader, list[i].where, list[i].text, source->path);
 	loader->network_only = before;
 }
 
@@ -121,7 +121,7 @@ static bool load_is_profile(const char *name)
 	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
 }
 
-static void load_text(struct loader *loader, const char *name, const char *path, const char *text)
+static void load_parsed_file(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
@@ -132,8 +132,8 @@ static void load_text(struct loader *loader, const char *name, const char *path,
 	}
 	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
-	load_list(loader, source, source->extends, source->extends_count, false);
-	load_list(loader, source, source->net_extends, source->net_extends_count, true);
+	load_extended(loader, source, source->extends, source->extends_count, false);
+	load_extended(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->network_only)
 		load_keep_network(source);
@@ -142,7 +142,7 @@ static void load_text(struct loader *loader, const char *name, const char *path,
 	load_add_source(loader, source);
 }
 
-static void load_name(struct loader *loader, const char *where, const char *name, const char *from)
+static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from)
 {
 	const struct policy_host *host = loader->compiler.host;
 	_cleanup_free_ char *text = NULL, *path = NULL;
@@ -162,8 +162,8 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	if (loader->depth == EXTENDS_DEPTH_MAX)
 		compiler_fail(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
 			      EXTENDS_DEPTH_MAX);
-	else if (!load_has(loader, path))
-		load_text(loader, name, path, text);
+	else if (!load_has_source(loader, path))
+		load_parsed_file(loader, name, path, text);
 }
 
 /* ---- workdir ---- */
@@ -192,14 +192,14 @@ static void load_set_workdir(struct loader *loader)
 	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
 	if (!named)
 		named = &fixed;
-	vars_expand(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
+	vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
 }
 
 /* ---- phases, loading ---- */
 
 static void load_compile(struct loader *loader)
 {
-	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
+	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_index, compile_mounts,
 							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
@@ -218,7 +218,7 @@ static void load_compile(struct loader *loader)
  * Adds the sources of a phase after all files. True: its network is "none". The command line's rules then count for the
  * other phase only: otherwise --allow-host, given for the setup, would open the network for the program, too.
  */
-static bool load_phase(struct loader *loader, enum policy_phase phase)
+static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 {
 	size_t files = loader->count;
 	bool closed = false;
@@ -232,7 +232,7 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 
 		if (!source)
 			continue;
-		load_list(loader, source, source->net_extends, source->net_extends_count, true);
+		load_extended(loader, source, source->net_extends, source->net_extends_count, true);
 		load_provided(loader, source);
 		if (source->network.said != NET_UNSAID)
 			closed = source->network.said == NET_NOTHING;
@@ -256,10 +256,10 @@ static const char *load_policy_name(const struct loader *loader)
 	return !last ? "command line" : last->name ? last->name : last->label;
 }
 
-static void load_files(struct loader *loader, const char *const *names)
+static void load_named_files(struct loader *loader, const char *const *names)
 {
 	for (; names && *names; names++)
-		load_name(loader, "command line", *names, NULL);
+		load_named_file(loader, "command line", *names, NULL);
 }
 
 /* Reads what policy_peek left out. The sources' order is the same whether it parsed the files or not. */
@@ -270,7 +270,7 @@ static void load_rest_of_draft(struct loader *loader)
 		load_provided(loader, loader->source[i]);
 }
 
-static void load_all(struct loader *loader, const char *const *names, const struct policy_cli *cli)
+static void load_all_sources(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
@@ -279,9 +279,9 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 	if (loader->peeking)
 		load_rest_of_draft(loader);
 	else
-		load_files(loader, names);
+		load_named_files(loader, names);
 	compiler->policy->settings.name = load_policy_name(loader);
-	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
+	closed = load_add_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;
 	if (source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source) < 0)
@@ -292,7 +292,7 @@ static void load_all(struct loader *loader, const char *const *names, const stru
 }
 
 /* 0, -EINVAL with messages, or -ENOMEM. peek: only parses the files. */
-static int load_run(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
+static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
 {
 	struct compiler *compiler = &loader->compiler;
 	jmp_buf no_memory;
@@ -305,9 +305,9 @@ static int load_run(struct loader *loader, const char *const *names, const struc
 	}
 	compiler->policy->arena.no_memory = &no_memory;
 	if (peek)
-		load_files(loader, names);
+		load_named_files(loader, names);
 	else
-		load_all(loader, names, cli);
+		load_all_sources(loader, names, cli);
 	if (!peek && !compiler->failed)
 		load_compile(loader);
 	compiler->policy->arena.no_memory = NULL;
@@ -326,7 +326,7 @@ struct policy_draft *policy_peek(const char *const *names, const struct policy_h
 		return NULL;
 	loader->compiler = (struct compiler){calloc(1, sizeof(struct policy)), host, &errors, false};
 	loader->peeking = true;
-	ret = load_run(loader, names, NULL, true);
+	ret = load_and_compile(loader, names, NULL, true);
 	for (size_t i = ret == -ENOMEM ? 0 : loader->count; i > 0 && !*ret_user; i--)
 		*ret_user = loader->source[i - 1]->user ? strdup(loader->source[i - 1]->user) : NULL;
 	policy_errors_done(&errors);
@@ -359,7 +359,7 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	}
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
-	ret = load_run(&loader, names, cli, false);
+	ret = load_and_compile(&loader, names, cli, false);
 	if (ret < 0)
 		policy_free(loader.compiler.policy);
 	else

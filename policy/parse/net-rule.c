@@ -1,4 +1,4 @@
-/* The lists network.allow and network.deny. parser_members has checked the types of a rule's members. */
+/* The lists network.allow and network.deny. parser_read_members has checked the types of a rule's members. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 /* ---- host and port ---- */
 
 /* The host pattern in the arena; NULL: missing or wrong, with a message. */
-static const char *net_rule_host(struct parser *parser, const json_t *object)
+static const char *net_rule_parse_host(struct parser *parser, const json_t *object)
 {
 	const json_t *value = json_object_get(object, "host");
 	const char *text = json_string_value(value), *why, *kept = NULL;
@@ -29,7 +29,7 @@ static const char *net_rule_host(struct parser *parser, const json_t *object)
 	return kept;
 }
 
-static bool net_rule_port(struct parser *parser, const json_t *value, uint16_t *ret_port)
+static bool net_rule_get_port(struct parser *parser, const json_t *value, uint16_t *ret_port)
 {
 	json_int_t number = json_integer_value(value);
 
@@ -42,7 +42,7 @@ static bool net_rule_port(struct parser *parser, const json_t *value, uint16_t *
 }
 
 /* A port or a list of ports. False with a message, and *ret_count is 0. */
-static bool net_rule_ports(struct parser *parser, const json_t *value, const uint16_t **ret_port, size_t *ret_count)
+static bool net_rule_get_ports(struct parser *parser, const json_t *value, const uint16_t **ret_port, size_t *ret_count)
 {
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
 	uint16_t *port = arena_alloc(parser->arena, (count ? count : 1) * sizeof(*port));
@@ -51,10 +51,10 @@ static bool net_rule_ports(struct parser *parser, const json_t *value, const uin
 	if (!good)
 		parser_fail(parser, "must be a port or a list of 1 to %d ports", NET_PORTS_MAX);
 	else if (!json_is_array(value))
-		good = net_rule_port(parser, value, port);
+		good = net_rule_get_port(parser, value, port);
 	else
 		PARSER_EACH (parser, value, item)
-			good = good && net_rule_port(parser, item.value, &port[item.index]);
+			good = good && net_rule_get_port(parser, item.value, &port[item.index]);
 	*ret_port = port;
 	*ret_count = good ? count : 0;
 	return good;
@@ -62,12 +62,12 @@ static bool net_rule_ports(struct parser *parser, const json_t *value, const uin
 
 /* ---- protocol and ports ---- */
 
-static bool net_rule_has(const json_t *object, const char *name)
+static bool net_rule_has_member(const json_t *object, const char *name)
 {
 	return json_object_get(object, name) != NULL;
 }
 
-static enum net_proto net_rule_proto(const char *name)
+static enum net_proto net_rule_find_proto(const char *name)
 {
 	enum net_proto proto = 0;
 
@@ -92,15 +92,15 @@ static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 	return true;
 }
 
-static bool net_rule_endpoint(struct parser *parser, const json_t *object, struct net_rule *rule)
+static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	static const uint16_t usual[NET_PROTO_MAX] = {[NET_HTTPS] = 443, [NET_HTTP] = 80};
-	enum net_proto proto = net_rule_proto(json_string_value(json_object_get(object, "proto")));
+	enum net_proto proto = net_rule_find_proto(json_string_value(json_object_get(object, "proto")));
 	bool good;
 
-	if (net_rule_has(object, "proto") && proto == NET_PROTO_MAX)
+	if (net_rule_has_member(object, "proto") && proto == NET_PROTO_MAX)
 		return false; /* there was a message */
-	if (!net_rule_has(object, "port")) {
+	if (!net_rule_has_member(object, "port")) {
 		rule->proto = proto == NET_PROTO_MAX ? NET_HTTPS : proto;
 		rule->port = &usual[rule->proto];
 		rule->ports = 1;
@@ -110,7 +110,7 @@ static bool net_rule_endpoint(struct parser *parser, const json_t *object, struc
 			    net_proto_name(rule->proto));
 		return false;
 	}
-	good = net_rule_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->ports);
+	good = net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->ports);
 	parser_leave_member(parser);
 	if (!good)
 		return false;
@@ -120,7 +120,7 @@ static bool net_rule_endpoint(struct parser *parser, const json_t *object, struc
 
 /* ---- http, credential ---- */
 
-static void net_rule_http(struct parser *parser, const json_t *list, struct net_rule *rule)
+static void net_rule_parse_http(struct parser *parser, const json_t *list, struct net_rule *rule)
 {
 	size_t count = json_array_size(list);
 	struct net_http_rule *http;
@@ -134,7 +134,7 @@ static void net_rule_http(struct parser *parser, const json_t *list, struct net_
 	}
 	http = arena_alloc(parser->arena, count * sizeof(*http));
 	PARSER_EACH (parser, list, item) {
-		const char *text = parser_text(parser, KEY_STRING, item.value);
+		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
 		if (text && net_http_parse(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
 			parser_fail(parser, "\"%s\" %s", text, why);
@@ -143,7 +143,7 @@ static void net_rule_http(struct parser *parser, const json_t *list, struct net_
 	rule->http_count = count;
 }
 
-static void net_rule_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
+static void net_rule_parse_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *header = json_string_value(json_object_get(object, "header"));
 	const char *value = json_string_value(json_object_get(object, "value"));
@@ -151,9 +151,9 @@ static void net_rule_credential(struct parser *parser, const json_t *object, str
 
 	if (!json_is_object(object))
 		return;
-	if (!net_rule_has(object, "header") || !net_rule_has(object, "value")) {
+	if (!net_rule_has_member(object, "header") || !net_rule_has_member(object, "value")) {
 		parser_fail(parser, "lacks \"%s\"; write {\"header\": \"Authorization\", \"value\": \"Bearer {NAME}\"}",
-			    net_rule_has(object, "header") ? "value" : "header");
+			    net_rule_has_member(object, "header") ? "value" : "header");
 		return;
 	}
 	if (!header || !value || !*header || !*value)
@@ -166,10 +166,10 @@ static void net_rule_credential(struct parser *parser, const json_t *object, str
 
 /* ---- budget ---- */
 
-static bool net_rule_amount(const json_t *value, bool bytes, uint64_t *ret)
+static bool net_rule_parse_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
 	char number[32];
-	const char *text = parser_amount(value, number);
+	const char *text = parser_amount_text(value, number);
 
 	if (text && strcmp(text, "none") == 0) {
 		*ret = 0;
@@ -179,7 +179,7 @@ static bool net_rule_amount(const json_t *value, bool bytes, uint64_t *ret)
 	       *ret <= UINT64_C(1) << 60;
 }
 
-static void net_rule_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
+static void net_rule_parse_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
 {
 	const struct {
 		const char *name;
@@ -197,7 +197,7 @@ static void net_rule_budget(struct parser *parser, const json_t *object, struct 
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
 		const json_t *value = json_object_get(object, amounts[i].name);
 
-		if (!value || net_rule_amount(value, amounts[i].bytes, amounts[i].field))
+		if (!value || net_rule_parse_amount(value, amounts[i].bytes, amounts[i].field))
 			continue;
 		(void)parser_enter_member(parser, object, amounts[i].name);
 		parser_fail(parser, "must be %s", policy_key_expects(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
@@ -207,16 +207,16 @@ static void net_rule_budget(struct parser *parser, const json_t *object, struct 
 
 /* ---- allow ---- */
 
-static void net_rule_members(struct parser *parser, const json_t *object, struct net_rule *rule)
+static void net_rule_parse_members(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 	const char *dns = json_string_value(json_object_get(object, "dns"));
 
-	net_rule_http(parser, parser_enter_member(parser, object, "http"), rule);
+	net_rule_parse_http(parser, parser_enter_member(parser, object, "http"), rule);
 	parser_leave_member(parser);
-	net_rule_credential(parser, parser_enter_member(parser, object, "credential"), rule);
+	net_rule_parse_credential(parser, parser_enter_member(parser, object, "credential"), rule);
 	parser_leave_member(parser);
-	net_rule_budget(parser, object, &rule->budget);
+	net_rule_parse_budget(parser, object, &rule->budget);
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;
 	rule->any_body = json_is_true(json_object_get(object, "any_body"));
@@ -224,15 +224,15 @@ static void net_rule_members(struct parser *parser, const json_t *object, struct
 		rule->reason = arena_dup(parser->arena, reason);
 }
 
-static void net_rule_allow(struct parser *parser, const json_t *object)
+static void net_rule_add_allow(struct parser *parser, const json_t *object)
 {
 	struct policy_network *network = &parser->source->network;
-	struct net_rule rule = {.host = net_rule_host(parser, object)};
-	bool good = net_rule_endpoint(parser, object, &rule), failed = parser->failed;
+	struct net_rule rule = {.host = net_rule_parse_host(parser, object)};
+	bool good = net_rule_parse_endpoint(parser, object, &rule), failed = parser->failed;
 	char why[256], detail[NET_HOST_MAX + 8];
 
 	parser->failed = false;
-	net_rule_members(parser, object, &rule);
+	net_rule_parse_members(parser, object, &rule);
 	good = good && !parser->failed;
 	parser->failed |= failed;
 	if (!rule.host || !good)
@@ -241,36 +241,36 @@ static void net_rule_allow(struct parser *parser, const json_t *object)
 	if (net_rule_check(&rule, why, sizeof(why)) < 0)
 		parser_fail(parser, "%s", why);
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
-	rule.label = parser_label(parser, detail);
+	rule.label = parser_make_label(parser, detail);
 	rule.where = parser_keep_here(parser, "").where;
 	ARENA_APPEND(parser->arena, network->rule, network->rules, rule);
 }
 
 /* ---- deny ---- */
 
-static void net_rule_deny(struct parser *parser, const json_t *object)
+static void net_rule_add_deny(struct parser *parser, const json_t *object)
 {
 	struct policy_network *network = &parser->source->network;
-	struct net_deny deny = {.host = net_rule_host(parser, object)};
+	struct net_deny deny = {.host = net_rule_parse_host(parser, object)};
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
-	if (net_rule_has(object, "port")) {
+	if (net_rule_has_member(object, "port")) {
 		/* the parser remembers a failure */
-		(void)net_rule_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
+		(void)net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
 		parser_leave_member(parser);
 	}
 	if (reason)
 		deny.reason = arena_dup(parser->arena, reason);
 	if (!deny.host)
 		return;
-	deny.label = parser_label(parser, deny.host);
+	deny.label = parser_make_label(parser, deny.host);
 	ARENA_APPEND(parser->arena, network->deny, network->denies, deny);
 }
 
 void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	if (key->id == KEY_ID_NET_ALLOW)
-		net_rule_allow(parser, object);
+		net_rule_add_allow(parser, object);
 	else
-		net_rule_deny(parser, object);
+		net_rule_add_deny(parser, object);
 }

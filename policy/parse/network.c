@@ -39,7 +39,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 
 	(void)key;
 	PARSER_EACH (parser, list, item) {
-		struct net_range range = {.label = parser_label(parser, NULL)};
+		struct net_range range = {.label = parser_make_label(parser, NULL)};
 
 		if (!network_parse_range(item.value, &range))
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
@@ -137,7 +137,7 @@ static void network_pool(struct parser *parser, const struct policy_key *key, co
 			    v4 ? "\"198.18.0.0/15\" (8 to 24 bits)" : "\"fd00:5a::/32\" (8 to 112 bits)");
 }
 
-void parser_net_text(struct parser *parser, const struct policy_key *key, const char *text)
+void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text)
 {
 	struct policy_network *network = &parser->source->network;
 	struct source_text here;
@@ -171,7 +171,7 @@ void parser_read_network(struct parser *parser, const struct policy_key *key, co
 		network->said = NET_NOTHING;
 	} else if (json_is_object(value)) {
 		network->said = NET_SAID;
-		parser_section(parser, key, "", value);
+		parser_read_section(parser, key, "", value);
 	} else {
 		parser_fail_type(parser, key->type, value);
 	}

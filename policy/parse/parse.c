@@ -20,7 +20,7 @@ static void parse_user(struct parser *parser, const char *text)
 
 static void parse_string(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	const char *text = parser_text(parser, key->type, value);
+	const char *text = parser_get_text(parser, key->type, value);
 
 	if (!text)
 		return;
@@ -33,7 +33,7 @@ static void parse_string(struct parser *parser, const struct policy_key *key, co
 	else if (key->id == KEY_ID_AUDIT_FILE)
 		parser->source->audit_file = parser_keep_here(parser, text);
 	else if (key->id != KEY_ID_NONE)
-		parser_net_text(parser, key, text);
+		parser_read_net_text(parser, key, text);
 }
 
 static void parse_bool(struct parser *parser, const struct policy_key *key, const json_t *value)
@@ -42,7 +42,7 @@ static void parse_bool(struct parser *parser, const struct policy_key *key, cons
 		parser->source->audit[key->id - KEY_ID_AUDIT_ALLOWED] = json_is_true(value) ? FLAG_ON : FLAG_OFF;
 }
 
-static void parse_word(struct parser *parser, const struct policy_key *key, const json_t *value)
+static void parse_choice(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	const char *text = json_string_value(value);
 
@@ -73,7 +73,7 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 	struct source *source = parser->source;
 	uint64_t *field = policy_limit_field(&source->limits, which), limit;
 	char number[32], why[160];
-	const char *text = parser_amount(value, number);
+	const char *text = parser_amount_text(value, number);
 
 	if (key->id == KEY_ID_NONE)
 		return; /* read with its rule of the network */
@@ -104,7 +104,7 @@ static void parse_later(struct parser *parser, const struct policy_key *key, con
 
 static void parse_section(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
-	parser_section(parser, key, "", object);
+	parser_read_section(parser, key, "", object);
 }
 
 /* A phase is read into a source of its own. */
@@ -117,7 +117,7 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 	source->label = whole->label;
 	whole->phase[phase] = parser->source = source;
 	parser->in_phase = true;
-	parser_members(parser, "", object);
+	parser_read_members(parser, "", object);
 	parser->in_phase = false;
 	parser->source = whole;
 }
@@ -157,9 +157,9 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_PROXY] = {FORM_ANY, parser_read_proxy},
 		[KEY_SECRETS] = {FORM_OBJECT, parser_read_secrets},
 		[KEY_PHASE] = {FORM_OBJECT, parse_phase},
-		[KEY_DEFAULT] = {FORM_ANY, parse_word},
-		[KEY_PROTO] = {FORM_ANY, parse_word},
-		[KEY_DNS] = {FORM_ANY, parse_word},
+		[KEY_DEFAULT] = {FORM_ANY, parse_choice},
+		[KEY_PROTO] = {FORM_ANY, parse_choice},
+		[KEY_DNS] = {FORM_ANY, parse_choice},
 		[KEY_LATER] = {FORM_ANY, parse_later},
 	};
 	enum parse_form wanted = types[key->type].form;
@@ -228,12 +228,12 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	return root;
 }
 
-static bool parse_check(const struct source *source, struct policy_errors *errors)
+static bool parse_check_sources(const struct source *source, struct policy_errors *errors)
 {
-	bool good = source_check(source, errors);
+	bool good = source_check_contradictions(source, errors);
 
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
-		if (source->phase[i] && !source_check(source->phase[i], errors))
+		if (source->phase[i] && !source_check_contradictions(source->phase[i], errors))
 			good = false;
 	return good;
 }
@@ -257,10 +257,10 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 		return -EINVAL;
 	}
 	if (json_is_object(root))
-		parser_members(&parser, "", root);
+		parser_read_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	if (parser.failed || !parse_check(source, errors))
+	if (parser.failed || !parse_check_sources(source, errors))
 		return -EINVAL;
 	*ret_source = source;
 	return 0;

@@ -97,7 +97,7 @@ const char *parser_keep_key(struct parser *parser)
 	return arena_dupn(parser->arena, key, locate_print(&parser->at, key, sizeof(key)));
 }
 
-const char *parser_amount(const json_t *value, char number[32])
+const char *parser_amount_text(const json_t *value, char number[32])
 {
 	if (!json_is_integer(value))
 		return json_string_value(value);
@@ -105,7 +105,7 @@ const char *parser_amount(const json_t *value, char number[32])
 	return number;
 }
 
-const char *parser_text(struct parser *parser, enum key_type type, const json_t *value)
+const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value)
 {
 	if (!json_is_string(value)) {
 		parser_fail_type(parser, type, value);
@@ -118,7 +118,7 @@ const char *parser_text(struct parser *parser, enum key_type type, const json_t 
 	return json_string_value(value);
 }
 
-const char *parser_label(struct parser *parser, const char *detail)
+const char *parser_make_label(struct parser *parser, const char *detail)
 {
 	char key[PARSER_WHERE_MAX];
 
@@ -143,7 +143,7 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 		parser_fail(parser, "unknown key; see callgate-policy(5) for the keys known here");
 }
 
-void parser_members(struct parser *parser, const char *section, const json_t *object)
+void parser_read_members(struct parser *parser, const char *section, const json_t *object)
 {
 	PARSER_EACH (parser, object, item) {
 		const struct policy_key *key = policy_key_find(section, item.name);
@@ -158,10 +158,10 @@ void parser_members(struct parser *parser, const char *section, const json_t *ob
 	}
 }
 
-void parser_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object)
+void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object)
 {
 	char section[64];
 
 	(void)snprintf(section, sizeof(section), "%s%s%s%s", key->section, *key->section ? "." : "", key->name, suffix);
-	parser_members(parser, section, object);
+	parser_read_members(parser, section, object);
 }

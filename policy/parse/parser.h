@@ -28,7 +28,7 @@ struct parser {
 	struct source *source; /* that is being filled */
 	struct locate_path at; /* of the current value */
 	struct locate_memo memo;
-	parser_reader *read_value; /* a pointer, because values contain others: readers call parser_members */
+	parser_reader *read_value; /* a pointer, because values contain others: readers call parser_read_members */
 	bool in_phase; /* source is a member of "phases" */
 	bool failed;   /* there was an error; `errors` is capped and may not have it */
 };
@@ -59,25 +59,25 @@ struct source_text parser_keep_here(struct parser *parser, const char *text);
 /* The key of the current value, as in messages, in the arena. */
 const char *parser_keep_key(struct parser *parser);
 /* "data.json: network.allow[0] api.github.com:443"; `detail`: what follows the key, or NULL. In the arena. */
-const char *parser_label(struct parser *parser, const char *detail);
+const char *parser_make_label(struct parser *parser, const char *detail);
 
 /* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
-const char *parser_amount(const json_t *value, char number[32]);
+const char *parser_amount_text(const json_t *value, char number[32]);
 /* A string that must not be empty, or NULL with a message. Borrowed from value. */
-const char *parser_text(struct parser *parser, enum key_type type, const json_t *value);
+const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section`: the object's own rows, such as "network.allow[]". */
-void parser_members(struct parser *parser, const char *section, const json_t *object);
+void parser_read_members(struct parser *parser, const char *section, const json_t *object);
 
 /* The same for an object that is the value of `key`, or (suffix "[]" or "{}") one of the objects in that value. */
-void parser_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
+void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
 
 /* lists.c */
 parser_reader parser_read_paths, parser_read_objects, parser_read_provides, parser_read_env, parser_read_strings,
 	parser_read_layers;
-/* network.c; parser_net_text: a string of the network's. */
+/* network.c; parser_read_net_text: a string of the network's. */
 parser_reader parser_read_network, parser_read_listen, parser_read_addresses, parser_read_proxy;
-void parser_net_text(struct parser *parser, const struct policy_key *key, const char *text);
+void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);
 /* net-rule.c: an object of network.allow or network.deny. */
 parser_reader parser_read_net_rule;
 /* secrets.c */

@@ -72,7 +72,7 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule->label =
 		arena_cat(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text, (char *)NULL);
 	if (from->kind == RULE_REDIRECT)
-		vars_expand(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
+		vars_expand_path(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
 }
 
 /*
@@ -114,7 +114,8 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rules_pending pending = {sources[i], from, i};
 
-			vars_expand(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path, &pending);
+			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
+					 &pending);
 		}
 	}
 	rules_override_earlier(compiler->policy);

@@ -6,13 +6,13 @@
 #include "base/banned.h"
 
 /* NULL-ended. */
-static const char *const *secrets_hosts(struct parser *parser, const json_t *list)
+static const char *const *secrets_parse_hosts(struct parser *parser, const json_t *list)
 {
 	const char **host = arena_alloc(parser->arena, (json_array_size(list) + 1) * sizeof(*host)), *why;
 	char pattern[NET_HOST_MAX];
 
 	PARSER_EACH (parser, list, item) {
-		const char *text = parser_text(parser, KEY_STRING, item.value);
+		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
 		if (text && net_pattern_parse(text, pattern, &why) < 0)
 			parser_fail(parser, "\"%s\" %s", text, why);
@@ -41,7 +41,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	parser_leave_member(parser);
 	secret.name = arena_dup(parser->arena, name);
 	secret.from = arena_dup(parser->arena, from);
-	secret.hosts = secrets_hosts(parser, parser_enter_member(parser, object, "hosts"));
+	secret.hosts = secrets_parse_hosts(parser, parser_enter_member(parser, object, "hosts"));
 	parser_leave_member(parser);
 	ARENA_APPEND(parser->arena, network->secret, network->secrets, secret);
 }
@@ -50,7 +50,7 @@ void parser_read_secrets(struct parser *parser, const struct policy_key *key, co
 {
 	PARSER_EACH (parser, object, item) {
 		if (json_is_object(item.value)) {
-			parser_section(parser, key, "{}", item.value);
+			parser_read_section(parser, key, "{}", item.value);
 			secrets_add(parser, item.name, item.value);
 		} else {
 			parser_fail_type(parser, KEY_OBJECT, item.value);

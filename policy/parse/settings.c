@@ -14,14 +14,14 @@ static struct policy_env *settings_find_env(struct policy *policy, const char *n
 	return NULL;
 }
 
-static void settings_env(struct compiler *compiler, const struct source_env *from)
+static void settings_set_env(struct compiler *compiler, const struct source_env *from)
 {
 	struct policy *policy = compiler->policy;
 	struct policy_env *env = settings_find_env(policy, from->name.text);
 	const char *value = from->value.text;
 
 	if (value && !from->literal) {
-		value = vars_value(compiler, &from->value);
+		value = vars_expand_value(compiler, &from->value);
 		if (!value)
 			return;
 	}
@@ -32,14 +32,14 @@ static void settings_env(struct compiler *compiler, const struct source_env *fro
 			     ((struct policy_env){from->name.text, value}));
 }
 
-static void settings_limits(struct policy_limits *limits, struct source *source)
+static void settings_set_limits(struct policy_limits *limits, struct source *source)
 {
 	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
 		if (source->limits_given & POLICY_LIMIT_BIT(which))
 			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
 }
 
-static void settings_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
 
@@ -61,8 +61,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 	settings->audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
-			settings_env(compiler, &sources[i]->env[j]);
-		settings_limits(&settings->limits, sources[i]);
+			settings_set_env(compiler, &sources[i]->env[j]);
+		settings_set_limits(&settings->limits, sources[i]);
 		settings->required |= sources[i]->required;
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)
@@ -73,5 +73,5 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			file = &sources[i]->audit_file;
 	}
 	if (file)
-		vars_expand(compiler, file, 0, settings_audit_file, (void *)(uintptr_t)file);
+		vars_expand_path(compiler, file, 0, settings_set_audit_file, (void *)(uintptr_t)file);
 }

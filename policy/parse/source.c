@@ -178,7 +178,7 @@ static bool source_check_env(const struct source *source, struct policy_errors *
 	return good;
 }
 
-bool source_check(const struct source *source, struct policy_errors *errors)
+bool source_check_contradictions(const struct source *source, struct policy_errors *errors)
 {
 	bool rules = source_check_rules(source, errors);
 

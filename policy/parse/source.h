@@ -113,6 +113,6 @@ struct source_env *source_add_env(struct arena *arena, struct source *source);
 const char *source_env_name_error(const char *name, bool pass);
 
 /* False, with messages, when rules or variables of one source contradict each other. */
-bool source_check(const struct source *source, struct policy_errors *errors);
+bool source_check_contradictions(const struct source *source, struct policy_errors *errors);
 
 #endif

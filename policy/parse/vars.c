@@ -1,6 +1,6 @@
 /*
- * Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. They must be
- * UTF-8, because JSON, and so `callgate show`, can hold nothing else.
+ * Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. They must
+ * be UTF-8, because JSON and so `callgate show` can hold nothing else.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* ---- ${NAME} ---- */
 
-static const char *vars_lookup(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
+static const char *vars_find_env(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
 {
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
@@ -56,7 +56,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
-		value = vars_lookup(compiler, text, name, path);
+		value = vars_find_env(compiler, text, name, path);
 		if (!value)
 			return NULL;
 		buf_add(&out, from, (size_t)(open - from));
@@ -197,8 +197,8 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 }
 
 /* Joins base and rest, checks the path, and calls take with it. */
-static void vars_finish(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
-			unsigned flags, vars_take *take, void *ctx)
+static void vars_make_path(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
+			   unsigned flags, vars_take *take, void *ctx)
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
@@ -227,8 +227,8 @@ static void vars_finish(struct compiler *compiler, const struct source_text *tex
 	take(compiler, ctx, &done);
 }
 
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		 void *ctx)
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		      void *ctx)
 {
 	bool plain = !strchr(text->text, '$');
 	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, true);
@@ -239,13 +239,13 @@ void vars_expand(struct compiler *compiler, const struct source_text *text, unsi
 	if (!path || !vars_parse_prefix(compiler, text, path, flags, &prefix))
 		return;
 	if (!prefix.many) {
-		vars_finish(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, take, ctx);
 		return;
 	}
 	roots = compiler->host->interpreter ? compiler->host->interpreter(compiler->host->ctx) : NULL;
 	for (; roots && *roots; roots++) {
 		prefix.base = *roots;
-		vars_finish(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, take, ctx);
 	}
 }
 
@@ -277,7 +277,7 @@ static void vars_add_interpreters(struct compiler *compiler, struct buf *out, co
 	}
 }
 
-const char *vars_value(struct compiler *compiler, const struct source_text *text)
+const char *vars_expand_value(struct compiler *compiler, const struct source_text *text)
 {
 	bool plain = !strchr(text->text, '$');
 	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, false);

@@ -74,8 +74,8 @@ int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const c
 		bool applies = rule->kind == RULE_DENY && !rule->overridden && !rule->pattern;
 		int r = applies && rule->literal ? take(ctx, rule->literal) : 0;
 
-		if (r >= 0 && applies && rule_outside(rule))
-			r = take(ctx, rule_outside(rule));
+		if (r >= 0 && applies && rule_other_path(rule))
+			r = take(ctx, rule_other_path(rule));
 		if (r < 0)
 			return r;
 	}

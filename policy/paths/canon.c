@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* a + "/" + b with one slash; b may be empty. In the arena. */
-static const char *canon_join(struct compiler *compiler, const char *a, const char *b)
+static const char *canon_join_paths(struct compiler *compiler, const char *a, const char *b)
 {
 	while (*b == '/')
 		b++;
@@ -38,7 +38,7 @@ static const char *canon_realpath_prefix(struct compiler *compiler, const char *
 		char *slash;
 
 		if (found)
-			return canon_join(compiler, found, path + strlen(head));
+			return canon_join_paths(compiler, found, path + strlen(head));
 		slash = strrchr(head, '/');
 		if (!slash || !head[1])
 			return path;
@@ -54,7 +54,7 @@ static const char *canon_realpath_parent(struct compiler *compiler, const char *
 	if (!slash[1])
 		return path;
 	dir = arena_dupn(&compiler->policy->arena, path, slash == path ? 1 : (size_t)(slash - path));
-	return canon_join(compiler, canon_realpath_prefix(compiler, dir), slash + 1);
+	return canon_join_paths(compiler, canon_realpath_prefix(compiler, dir), slash + 1);
 }
 
 /* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
@@ -94,7 +94,7 @@ static const char *canon_workdir_host(struct compiler *compiler, const char *nam
 {
 	const char *rest = path_rest(name, compiler->policy->settings.workdir);
 
-	return canon_join(compiler, compiler->policy->workdir_host, rest ? rest : "");
+	return canon_join_paths(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
 
 /*
@@ -106,7 +106,7 @@ static const char *canon_workdir_virt(struct compiler *compiler, const struct ru
 	const char *rest = path_rest(host, compiler->policy->workdir_host);
 
 	if (rest)
-		return canon_join(compiler, compiler->policy->settings.workdir, rest);
+		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
 	compiler_fail(compiler, rule->where,
 		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
 		      host);
@@ -131,7 +131,7 @@ static void canon_add_way(struct compiler *compiler, const struct rule *rule, co
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
-static bool canon_is_refused(const struct policy_host *host, const char *path)
+static bool canon_host_refuses(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -143,7 +143,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 
 	if (!deny)
 		canon_add_way(compiler, rule, host);
-	if (kind_is_grant(rule->kind) && canon_is_refused(compiler->host, host)) {
+	if (kind_is_grant(rule->kind) && canon_host_refuses(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
@@ -165,7 +165,7 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 	if (!kind_is_deny(rule->kind))
 		canon_add_way(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
-		rule->host = canon_is_refused(compiler->host, written) ? NULL : canon_realpath(compiler, written);
+		rule->host = canon_host_refuses(compiler->host, written) ? NULL : canon_realpath(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (kind_is_deny(rule->kind)) {
@@ -228,7 +228,7 @@ static void canon_limit_interpreters(struct policy *policy)
 	}
 }
 
-void compile_names(struct compiler *compiler)
+void compile_rule_paths(struct compiler *compiler)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		struct rule *rule = &compiler->policy->rule[i];

@@ -58,7 +58,7 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 	if (glob->parts != 3 || glob->part[0].kind != GLOB_DEEP || glob->part[1].kind != GLOB_LITERAL ||
 	    glob->part[2].kind != GLOB_DEEP)
 		return false;
-	index = tree_add(&policy->tree, &policy->arena, TREE_NAMES, glob->part[1].text, glob->part[1].len);
+	index = tree_add_child(&policy->tree, &policy->arena, TREE_NAMES, glob->part[1].text, glob->part[1].len);
 	index_set_deny(&policy->tree.node[index], rule);
 	return true;
 }
@@ -69,7 +69,7 @@ static void index_mark_grant(struct tree *tree, uint32_t index)
 		tree->node[index].has_grant = true;
 }
 
-const char *rule_outside(const struct rule *rule)
+const char *rule_other_path(const struct rule *rule)
 {
 	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
 
@@ -94,8 +94,8 @@ void compile_index(struct compiler *compiler)
 				(void)index_add_rule(policy, rule->literal, rule);
 			if (rule->alias)
 				(void)index_add_rule(policy, rule->alias, rule);
-			if (rule_outside(rule))
-				(void)index_add_rule(policy, rule_outside(rule), rule);
+			if (rule_other_path(rule))
+				(void)index_add_rule(policy, rule_other_path(rule), rule);
 		} else if (rule->literal && (rule->host || kind_is_made(rule->kind))) {
 			node = kind_is_made(rule->kind) ? index_get_node(policy, rule->literal)
 							: index_add_rule(policy, rule->literal, rule);

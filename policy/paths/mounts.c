@@ -43,8 +43,8 @@ static struct policy_mount mounts_from_rule(const struct rule *rule, const char 
 }
 
 /* Merges a second rule for the same name into its mount. */
-static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
-			 const char *from)
+static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
+			      const char *from)
 {
 	struct policy_mount other = mounts_from_rule(rule, from);
 
@@ -69,13 +69,13 @@ static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, 
 	}
 }
 
-static void mounts_add(struct compiler *compiler, const struct rule *rule, const char *from)
+static void mounts_add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
 	struct tree_node *node = &policy->tree.node[rule->node];
 
 	if (node->mount) {
-		mounts_merge(compiler, &policy->mount[node->mount - 1], rule, from);
+		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule, from);
 		return;
 	}
 	policy->mount[policy->mount_count++] = mounts_from_rule(rule, from);
@@ -109,7 +109,7 @@ static bool mounts_same_content(const struct policy_mount *outer, const struct p
  * Index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. `virt` sorts after them, so it
  * is the last of them or one that encloses the last: outer[i] is index + 1 of the mount that encloses mount i.
  */
-static size_t mounts_enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
+static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
 		const char *rest = path_rest(virt, mounts[count - 1].virt);
@@ -128,7 +128,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		size_t in = mounts_enclosing(policy->mount, outer, kept, mount->virt);
+		size_t in = mounts_find_outer(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
 		/* a mount whose name was written through a link is kept for that link */
@@ -189,7 +189,7 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		    kind_is_made(rule->kind) != made)
 			continue;
 		from = mounts_written_name(compiler, rule);
-		mounts_add(compiler, rule, from);
+		mounts_add_mount(compiler, rule, from);
 		mounts_add_link(compiler, rule, from);
 	}
 }

@@ -20,7 +20,7 @@
 #include "base/banned.h"
 
 #define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
-#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_outside() */
+#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_other_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
@@ -77,7 +77,7 @@ static move_positions move_positions_after_path(const struct glob *glob, const c
 
 /* ---- the directory ---- */
 
-/* Adds alias + rest as another name. One that is too long is left out: decide_visit_alias() denies everything there. */
+/* Adds alias + rest as another name. One that is too long is left out: decide.c denies everything there. */
 static void move_add_alias(struct side *side, const char *alias, const char *rest)
 {
 	char *out = side->alias[side->names - 1];
@@ -87,8 +87,8 @@ static void move_add_alias(struct side *side, const char *alias, const char *res
 		side->name[side->names++] = out;
 }
 
-/* As decide_walk() in decide.c, but only for what applies to everything below the directory. */
-static void move_side_init(const struct policy *policy, const char *path, struct side *side)
+/* As decide_walk_path() in decide.c, but only for what applies to everything below the directory. */
+static void move_describe_directory(const struct policy *policy, const char *path, struct side *side)
 {
 	const struct tree *tree = &policy->tree;
 	const struct tree_node *remap = NULL;
@@ -111,7 +111,7 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 		if (!path[end] || !path[end + 1])
 			break;
 		len = strcspn(path + end + 1, "/");
-		index = tree_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
+		index = tree_find_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
 	for (size_t i = 0; remap && i < NAMES_MAX - 1 && remap->alias[i]; i++)
@@ -121,7 +121,7 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 /* ---- rules ---- */
 
 /* Adds the positions or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
-static void move_progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
+static void move_add_literal(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
 	const char *rest = path_rest(name, anchor);
 
@@ -137,7 +137,7 @@ static void move_progress_add(struct progress *progress, const struct rule *rule
 		progress->pending[progress->pendings++] = rest;
 }
 
-static struct progress move_progress_init(const struct rule *rule, const struct side *side)
+static struct progress move_follow_rule(const struct rule *rule, const struct side *side)
 {
 	struct progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
@@ -147,11 +147,11 @@ static struct progress move_progress_init(const struct rule *rule, const struct 
 		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->names : 1); i++) {
-		move_progress_add(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
+		move_add_literal(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
 		if (deny && rule->alias)
-			move_progress_add(&progress, rule, rule->alias, side->name[i]);
-		if (rule_outside(rule))
-			move_progress_add(&progress, rule, rule_outside(rule), side->name[i]);
+			move_add_literal(&progress, rule, rule->alias, side->name[i]);
+		if (rule_other_path(rule))
+			move_add_literal(&progress, rule, rule_other_path(rule), side->name[i]);
 	}
 	return progress;
 }
@@ -194,7 +194,7 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 }
 
 /* Adds the first components of the pending parts that `one` has and `other` has not. */
-static void move_add_pending(struct policy_move *move, const struct progress *one, const struct progress *other)
+static void move_add_pending_names(struct policy_move *move, const struct progress *one, const struct progress *other)
 {
 	for (size_t i = 0; i < one->pendings; i++) {
 		bool both = false;
@@ -206,8 +206,8 @@ static void move_add_pending(struct policy_move *move, const struct progress *on
 	}
 }
 
-static void move_add_rule(struct policy_move *move, const struct rule *rule, const struct progress *from,
-			  const struct progress *to)
+static void move_add_rule_differences(struct policy_move *move, const struct rule *rule, const struct progress *from,
+				      const struct progress *to)
 {
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
@@ -219,8 +219,8 @@ static void move_add_rule(struct policy_move *move, const struct rule *rule, con
 		else
 			move->kind = POLICY_MOVE_ANY;
 	}
-	move_add_pending(move, from, to);
-	move_add_pending(move, to, from);
+	move_add_pending_names(move, from, to);
+	move_add_pending_names(move, to, from);
 }
 
 void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
@@ -229,8 +229,8 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 
 	ret_move->kind = POLICY_MOVE_SAME;
 	ret_move->count = 0;
-	move_side_init(policy, from, &old);
-	move_side_init(policy, to, &new);
+	move_describe_directory(policy, from, &old);
+	move_describe_directory(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
 		ret_move->kind = POLICY_MOVE_ANY;
 		return;
@@ -239,10 +239,10 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 		const struct rule *rule = &policy->rule[i];
 
 		if (move_rule_matters(rule, old.rights)) {
-			const struct progress was = move_progress_init(rule, &old);
-			const struct progress will = move_progress_init(rule, &new);
+			const struct progress was = move_follow_rule(rule, &old);
+			const struct progress will = move_follow_rule(rule, &new);
 
-			move_add_rule(ret_move, rule, &was, &will);
+			move_add_rule_differences(ret_move, rule, &was, &will);
 		}
 	}
 }
@@ -263,7 +263,7 @@ enum leading {
 
 static enum leading move_leads_to_denied(const struct rule *rule, const struct side *side)
 {
-	const struct progress progress = move_progress_init(rule, side);
+	const struct progress progress = move_follow_rule(rule, side);
 	enum leading leading = LEADS_NOWHERE;
 	move_positions anywhere;
 
@@ -349,7 +349,7 @@ bool policy_link_allowed(const struct policy *policy, const char *path, const ch
 	enum leading most = LEADS_NOWHERE;
 	struct side side;
 
-	move_side_init(policy, path, &side);
+	move_describe_directory(policy, path, &side);
 	for (size_t i = 0; i < policy->rule_count && most != LEADS_BY_NAME; i++) {
 		const struct rule *rule = &policy->rule[i];
 		enum leading leading;
