@@ -36,11 +36,6 @@ static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 	return r < 0 ? -errno : 0;
 }
 
-static bool log_error_means_full(int error)
-{
-	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
-}
-
 /* Allocates a chunk at `start`. On a nearly full disk it is smaller than usual, but has at least `least` bytes. */
 static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t least, uint64_t *ret_end)
 {
@@ -54,7 +49,7 @@ static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t leas
 			*ret_end = start + bytes;
 			return 0;
 		}
-		if (!log_error_means_full(r) || bytes / 2 < least)
+		if ((r != -ENOSPC && r != -EDQUOT && r != -EFBIG) || bytes / 2 < least)
 			return r;
 		bytes /= 2;
 	}

@@ -129,18 +129,13 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 	return r;
 }
 
-static bool audit_wants_record(const struct audit *audit, enum verdict verdict)
-{
-	return audit->record_allowed || verdict == VERDICT_DENY || verdict == VERDICT_KILL;
-}
-
 int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
 {
 	struct audit_slot slot = {.seq = audit->shared->seq + 1};
 	size_t len, room;
 	int r;
 
-	if (!audit_wants_record(audit, record->verdict)) {
+	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL) {
 		*ret_slot = (struct audit_slot){0};
 		return 0;
 	}

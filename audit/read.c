@@ -21,7 +21,6 @@ struct audit_reader {
 	uint64_t offset; /* of buffer[0] in the file */
 	uint64_t number;
 	uint64_t torn;
-	uint64_t end;
 	json_t *json; /* of the last line returned */
 	struct expander expander;
 };
@@ -139,17 +138,17 @@ static json_t *reader_reread_line(struct audit_reader *reader, size_t len)
 	return n == (ssize_t)len ? reader_parse_line(reader->buffer + reader->at, len) : NULL;
 }
 
-/* Sets reader->end to the present position and reader->torn to the bytes up to the last one that is not NUL. */
+/* Sets reader->torn to the number of bytes from here to the last one that is not NUL. */
 static int reader_measure_tail(struct audit_reader *reader)
 {
-	uint64_t last = 0, position = reader->offset + reader->at;
+	const uint64_t start = reader->offset + reader->at;
+	uint64_t last = 0, position = start;
 	ssize_t n;
 
-	reader->end = position;
 	for (;;) {
 		for (; reader->at < reader->len; reader->at++, position++) {
 			if (reader->buffer[reader->at] != '\0')
-				last = position + 1 - reader->end;
+				last = position + 1 - start;
 		}
 		n = reader_read_more(reader);
 		if (n <= 0)
@@ -181,7 +180,6 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	if (!reader->json)
 		reader->json = reader_reread_line(reader, len);
 	reader->at += len + 1;
-	reader->end = reader->offset + reader->at;
 	if (!reader->json)
 		return -EBADMSG;
 	ret_line->filled = expand_line(&reader->expander, reader->json);
@@ -192,11 +190,6 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 uint64_t audit_reader_torn(const struct audit_reader *reader)
 {
 	return reader->torn;
-}
-
-uint64_t audit_reader_end(const struct audit_reader *reader)
-{
-	return reader->end;
 }
 
 /* ---- fields of a line, without escapes and with defaults ---- */

@@ -67,7 +67,7 @@ static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 		if ((r < 0 && r != -EBADMSG) || !log->header)
 			break;
 	}
-	*ret_end = audit_reader_end(reader);
+	*ret_end = line.offset;
 	audit_reader_free(reader);
 	if (r == 0 || log->header)
 		return log->header ? r : -EBADMSG;

@@ -90,24 +90,15 @@ static void net_compile_set_values(struct compiler *compiler, const struct sourc
 			net_compile_find_file(compiler, source, from->upstream_ca, from->upstream_ca_where);
 	if (from->proxy != NET_PROXY_UNSAID)
 		network->proxy = from->proxy;
-	if (from->has_pool_v4) {
+	if (from->pool.v4_bits) {
 		network->pool.v4 = from->pool.v4;
 		network->pool.v4_bits = from->pool.v4_bits;
-		network->has_pool_v4 = true;
 	}
-	if (from->has_pool_v6) {
+	if (from->pool.v6_bits) {
 		network->pool.v6 = from->pool.v6;
 		network->pool.v6_bits = from->pool.v6_bits;
-		network->has_pool_v6 = true;
 	}
 }
-
-static const struct net_pool net_default_pool = {
-	.v4.s_addr = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x000012c6 : 0xc6120000, /* 198.18.0.0 */
-	.v4_bits = 15,
-	.v6.s6_addr = {0xfd, 0x00, 0x00, 0x5a},
-	.v6_bits = 32,
-};
 
 static unsigned net_compile_rank_host(const char *host)
 {
@@ -142,7 +133,6 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 {
 	struct policy_network *network = &compiler->policy->network;
 
-	network->pool = net_default_pool;
 	for (size_t i = 0; i < count; i++) {
 		const struct policy_network *from = &sources[i]->network;
 
@@ -150,8 +140,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 			*network = (struct policy_network){.deny = network->deny,
 							   .denies = network->denies,
 							   .secret = network->secret,
-							   .secrets = network->secrets,
-							   .pool = net_default_pool};
+							   .secrets = network->secrets};
 		if (from->said != NET_UNSAID)
 			network->said = from->said;
 		net_compile_add_lists(compiler, from);

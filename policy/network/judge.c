@@ -52,7 +52,17 @@ bool policy_net_proxy_env(const struct policy *policy)
 
 struct net_pool policy_net_pool(const struct policy *policy)
 {
-	return policy->network.pool;
+	struct net_pool pool = policy->network.pool;
+
+	if (!pool.v4_bits) { /* 198.18.0.0/15 */
+		pool.v4.s_addr = htonl(0xc6120000);
+		pool.v4_bits = 15;
+	}
+	if (!pool.v6_bits) { /* fd00:5a::/32 */
+		pool.v6 = (struct in6_addr){.s6_addr = {0xfd, 0x00, 0x00, 0x5a}};
+		pool.v6_bits = 32;
+	}
+	return pool;
 }
 
 const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count)
@@ -164,12 +174,6 @@ struct net_verdict policy_net_address(const struct policy *policy, const struct 
 	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
-/* True for a credential or a limit of requests: both need TLS interception. */
-static bool judge_needs_requests(const struct net_rule *rule)
-{
-	return rule->header || rule->budget.requests || rule->budget.requests_per_minute;
-}
-
 bool policy_net_intercepts(const struct policy *policy, const char *host, unsigned port)
 {
 	const char *reason = "no_rule";
@@ -182,8 +186,8 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 			continue;
 		some = true;
 		all = all && rule->http_count > 0;
-		if (judge_needs_requests(rule))
-			return true;
+		if (rule->header || rule->budget.requests || rule->budget.requests_per_minute)
+			return true; /* credentials and limits of requests need TLS interception */
 	}
 	for (size_t i = 0; some && i < policy->network.secrets; i++)
 		if (net_secret_host(&policy->network.secret[i], host))

@@ -62,8 +62,7 @@ struct policy_network {
 	size_t secrets;
 	const char *upstream_ca, *upstream_ca_where; /* NULL: not said */
 	enum net_proxy proxy;
-	struct net_pool pool;
-	bool has_pool_v4, has_pool_v6; /* set by some file; else the default */
+	struct net_pool pool; /* 0 bits: not said, hence the default */
 };
 
 #define NET_RULES_MAX 1024 /* every pair of rules is compared */

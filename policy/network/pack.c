@@ -172,7 +172,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 
 static void pack_network(struct packer *packer, struct policy_network *network)
 {
-	_Static_assert(sizeof(*network) == 144, "every field of a network is packed");
+	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
 	PACK(packer, network->said);
 	PACK_ITEMS(packer, network->rule, &network->rules, pack_rule);
 	PACK_ITEMS(packer, network->deny, &network->denies, pack_deny);
@@ -183,8 +183,6 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	pack_text(packer, &network->upstream_ca_where);
 	PACK(packer, network->proxy);
 	PACK(packer, network->pool);
-	PACK(packer, network->has_pool_v4);
-	PACK(packer, network->has_pool_v6);
 }
 
 int net_pack(const struct policy *policy, struct buf *buf)

@@ -20,11 +20,6 @@ const char *net_proto_name(enum net_proto proto)
 	return names[proto];
 }
 
-static bool net_text_is_label_char(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
-}
-
 /* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
 static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
@@ -71,7 +66,7 @@ static bool net_text_is_name(const char *host)
 			if (!*at)
 				return true;
 			label = 0;
-		} else if (!net_text_is_label_char(*at) || (*at == '-' && label == 0)) {
+		} else if (!strchr("0123456789abcdefghijklmnopqrstuvwxyz-", *at) || (*at == '-' && label == 0)) {
 			return false;
 		} else {
 			label++;

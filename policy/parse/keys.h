@@ -39,7 +39,7 @@ enum key_type {
 enum key_id {
 	KEY_ID_NONE, /* the type is checked; the value is not used, read by its type alone, or read with its object */
 	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
-	/* rules of the file system */
+	/* rules of the file system, in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
 	KEY_ID_EXEC_DENY,
 	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,

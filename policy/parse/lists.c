@@ -6,13 +6,9 @@
 
 #include "base/banned.h"
 
-static const enum rule_kind rule_kinds[KEY_ID_MAX] = {
-	[KEY_ID_READ] = RULE_READ,         [KEY_ID_WRITE] = RULE_WRITE,     [KEY_ID_EXEC] = RULE_EXEC,
-	[KEY_ID_DENY] = RULE_DENY,         [KEY_ID_DECOY] = RULE_DECOY,     [KEY_ID_EXEC_DENY] = RULE_EXEC_DENY,
-	[KEY_ID_REDIRECT] = RULE_REDIRECT, [KEY_ID_PROVIDE] = RULE_PROVIDE,
-};
+_Static_assert(KEY_ID_EXEC_DENY - KEY_ID_READ == RULE_EXEC_DENY, "the kinds of rules and their keys have one order");
 
-static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id, const char *path)
+static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind kind, const char *path)
 {
 	struct source_rule *rule;
 
@@ -22,7 +18,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id,
 				    SOURCE_RULES_MAX);
 		return NULL;
 	}
-	rule = source_add_rule(parser->arena, parser->source, rule_kinds[id]);
+	rule = source_add_rule(parser->arena, parser->source, kind);
 	rule->path = parser_keep_here(parser, path);
 	rule->key = parser_keep_key(parser);
 	return rule;
@@ -34,7 +30,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 		const char *text = parser_get_text(parser, KEY_PATH, item.value);
 
 		if (text)
-			(void)lists_add_rule(parser, key->id, text); /* the parser remembers a failure */
+			(void)lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text);
 	}
 }
 
@@ -57,7 +53,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	to = lists_get_required(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
 		return; /* there was a message */
-	rule = lists_add_rule(parser, KEY_ID_REDIRECT, json_string_value(from));
+	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
 	(void)parser_enter_member(parser, object, "to");
@@ -125,7 +121,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 		parser_read_section(parser, key, "{}", value);
 		content = lists_provided_file(parser, value);
 	}
-	rule = content ? lists_add_rule(parser, KEY_ID_PROVIDE, path) : NULL;
+	rule = content ? lists_add_rule(parser, RULE_PROVIDE, path) : NULL;
 	if (!rule)
 		return;
 	rule->to = (struct source_text){arena_dup(parser->arena, content), rule->path.where};

@@ -241,53 +241,34 @@ static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 	return closed;
 }
 
-static void load_drop_network(struct source *source)
-{
-	const struct policy_network said = source->network;
-
-	source->network = (struct policy_network){.secret = said.secret, .secrets = said.secrets};
-}
-
-/* See struct policy_settings. */
-static const char *load_policy_name(const struct loader *loader)
-{
-	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
-
-	return !last ? "command line" : last->name ? last->name : last->label;
-}
-
 static void load_named_files(struct loader *loader, const char *const *names)
 {
 	for (; names && *names; names++)
 		load_named_file(loader, "command line", *names, NULL);
 }
 
-/* Reads what policy_peek left out. The sources' order is the same whether it parsed the files or not. */
-static void load_rest_of_draft(struct loader *loader)
-{
-	loader->peeking = false;
-	for (size_t i = 0; i < loader->count; i++)
-		load_provided(loader, loader->source[i]);
-}
-
 static void load_all_sources(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;
+	const struct source *last;
 	struct source *source;
 	bool closed;
 
-	if (loader->peeking)
-		load_rest_of_draft(loader);
-	else
+	if (!loader->peeking)
 		load_named_files(loader, names);
-	compiler->policy->settings.name = load_policy_name(loader);
+	for (size_t i = 0; loader->peeking && i < loader->count; i++)
+		load_provided(loader, loader->source[i]); /* what policy_peek left out */
+	loader->peeking = false;
+	last = loader->count ? loader->source[loader->count - 1] : NULL;
+	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
 	closed = load_add_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;
 	if (source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source) < 0)
 		compiler->failed = true;
 	else if (closed)
-		load_drop_network(source);
+		source->network = (struct policy_network){.secret = source->network.secret,
+							  .secrets = source->network.secrets};
 	load_add_source(loader, source);
 }
 

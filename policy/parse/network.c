@@ -124,15 +124,11 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 
 static void network_pool(struct parser *parser, const struct policy_key *key, const char *text)
 {
-	struct policy_network *network = &parser->source->network;
-	struct net_pool *pool = &network->pool;
+	struct net_pool *pool = &parser->source->network.pool;
 	bool v4 = key->id == KEY_ID_NET_POOL_V4;
 
-	if (v4 && network_parse_prefix(text, AF_INET, 8, 24, &pool->v4, &pool->v4_bits))
-		network->has_pool_v4 = true;
-	else if (!v4 && network_parse_prefix(text, AF_INET6, 8, 112, &pool->v6, &pool->v6_bits))
-		network->has_pool_v6 = true;
-	else
+	if (v4 ? !network_parse_prefix(text, AF_INET, 8, 24, &pool->v4, &pool->v4_bits)
+	       : !network_parse_prefix(text, AF_INET6, 8, 112, &pool->v6, &pool->v6_bits))
 		parser_fail(parser, "\"%s\" is no network of private addresses; write %s", text,
 			    v4 ? "\"198.18.0.0/15\" (8 to 24 bits)" : "\"fd00:5a::/32\" (8 to 112 bits)");
 }

@@ -32,13 +32,6 @@ static void settings_set_env(struct compiler *compiler, const struct source_env 
 			     ((struct policy_env){from->name.text, value}));
 }
 
-static void settings_set_limits(struct policy_limits *limits, struct source *source)
-{
-	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
-		if (source->limits_given & POLICY_LIMIT_BIT(which))
-			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
-}
-
 static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
@@ -62,7 +55,10 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			settings_set_env(compiler, &sources[i]->env[j]);
-		settings_set_limits(&settings->limits, sources[i]);
+		for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
+			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
+				*policy_limit_field(&settings->limits, which) =
+					*policy_limit_field(&sources[i]->limits, which);
 		settings->required |= sources[i]->required;
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)

@@ -335,7 +335,7 @@ END_TEST
 
 /* ---- composition ---- */
 
-static struct policy *load_named_files(const char *parent, const char *child, const struct policy_cli *cli)
+static struct policy *load_files(const char *parent, const char *child, const struct policy_cli *cli)
 {
 	const struct rig_file files[] = {{"parent", json(parent)}, {"p.json", json(child)}, {NULL, NULL}};
 	struct rig rig = {.files = files};
@@ -359,10 +359,10 @@ START_TEST(test_extends)
 		" 'resolve': {'a.test': '8.8.8.8'}, 'listen': [1]}}";
 	struct sockaddr_storage address;
 	struct policy *policy =
-		load_named_files(parent,
-				 "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}, {'host': 'd.test'}],"
-				 " 'deny': [{'host': 'c.test'}], 'resolve': {'a.test': '8.8.4.4'}}}",
-				 NULL);
+		load_files(parent,
+			   "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}, {'host': 'd.test'}],"
+			   " 'deny': [{'host': 'c.test'}], 'resolve': {'a.test': '8.8.4.4'}}}",
+			   NULL);
 
 	policy = reload(policy);
 	ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test"));
@@ -372,12 +372,12 @@ START_TEST(test_extends)
 	ck_assert(policy_net_listen(policy, 1).allow);
 	policy_free(policy);
 
-	policy = reload(load_named_files(parent, "{'extends': ['parent'], 'network': 'none'}", NULL));
+	policy = reload(load_files(parent, "{'extends': ['parent'], 'network': 'none'}", NULL));
 	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "a.test"));
 	policy_free(policy);
 
-	policy = reload(load_named_files("{'network': 'none'}",
-					 "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}]}}", NULL));
+	policy = reload(load_files("{'network': 'none'}",
+				   "{'extends': ['parent'], 'network': {'allow': [{'host': 'b.test'}]}}", NULL));
 	ck_assert(reaches(policy, "b.test"));
 	policy_free(policy);
 }
