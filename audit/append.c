@@ -26,14 +26,9 @@ static bool log_exceeds_file_limit(uint64_t end)
 
 static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 {
-	int r;
-
 	if (log_exceeds_file_limit(end))
 		return -EFBIG;
-	do
-		r = fallocate(fd, 0, (off_t)start, (off_t)(end - start));
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : 0;
+	return TEMP_FAILURE_RETRY(fallocate(fd, 0, (off_t)start, (off_t)(end - start))) < 0 ? -errno : 0;
 }
 
 /* Allocates a chunk at `start`. On a nearly full disk it is smaller than usual, but has at least `least` bytes. */

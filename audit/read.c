@@ -86,10 +86,8 @@ static ssize_t reader_read_more(struct audit_reader *reader)
 		reader->buffer = buffer;
 		reader->cap = cap;
 	}
-	do
-		n = pread(reader->fd, reader->buffer + reader->len, reader->cap - reader->len,
-			  (off_t)(reader->offset + reader->len));
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(pread(reader->fd, reader->buffer + reader->len, reader->cap - reader->len,
+				     (off_t)(reader->offset + reader->len)));
 	if (n > 0)
 		reader->len += (size_t)n;
 	return n < 0 ? -errno : n;

@@ -94,11 +94,8 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 int helper_greeted(const struct helper *helper, const char **ret_why)
 {
 	char version[HELPER_VERSION_SIZE];
-	ssize_t got;
+	ssize_t got = TEMP_FAILURE_RETRY(recv(helper->fd, version, sizeof(version), MSG_TRUNC));
 
-	do
-		got = recv(helper->fd, version, sizeof(version), MSG_TRUNC);
-	while (got < 0 && errno == EINTR);
 	if (got != sizeof(version) || version[sizeof(version) - 1] != '\0')
 		(void)snprintf(helper_error, sizeof(helper_error),
 			       "needs %s, which ended at once: it is another program, or lacks a library", helper_path);

@@ -36,9 +36,7 @@ int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
 	ssize_t got;
 
 	sha256_init(&context);
-	while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
+	while ((got = TEMP_FAILURE_RETRY(read(fd, chunk, sizeof(chunk)))) != 0) {
 		if (got < 0)
 			return -errno;
 		sha256_update(&context, (size_t)got, chunk);
