@@ -190,8 +190,6 @@ uint64_t audit_reader_torn(const struct audit_reader *reader)
 	return reader->torn;
 }
 
-/* ---- fields of a line, without escapes and with defaults ---- */
-
 const char *audit_line_type(const json_t *line)
 {
 	const char *type = json_string_value(json_object_get(line, "type"));

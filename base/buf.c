@@ -45,20 +45,19 @@ void buf_puts(struct buf *buf, const char *text)
 
 void buf_printf(struct buf *buf, const char *format, ...)
 {
-	va_list args, again;
+	va_list args;
+	char *text;
 	int len;
 
 	va_start(args, format);
-	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, args);
-	if (len < 0)
-		buf->failed = true;
-	else if (buf_reserve(buf, (size_t)len)) {
-		(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
-		buf->len += (size_t)len;
-	}
-	va_end(again);
+	len = vasprintf(&text, format, args);
 	va_end(args);
+	if (len < 0) {
+		buf->failed = true;
+		return;
+	}
+	buf_add(buf, text, (size_t)len);
+	free(text);
 }
 
 char *buf_take(struct buf *buf)

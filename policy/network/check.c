@@ -17,12 +17,7 @@ bool net_is_secret_name(const char *name, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-	if (len == 0 || len > 128 || (name[0] >= '0' && name[0] <= '9'))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!name[i] || !strchr(letters, name[i]))
-			return false;
-	return true;
+	return len > 0 && len <= 128 && !(name[0] >= '0' && name[0] <= '9') && strspn(name, letters) >= len;
 }
 
 int net_secret_from_check(const char *from, const char **ret_why)

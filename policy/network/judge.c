@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-/* ---- accessors ---- */
-
 bool policy_net_enabled(const struct policy *policy)
 {
 	return policy->network.said == NET_SAID;
@@ -78,8 +76,6 @@ bool net_secret_host(const struct net_secret *secret, const char *host)
 			return true;
 	return false;
 }
-
-/* ---- verdicts ---- */
 
 static struct net_verdict judge_make_refusal(const char *reason)
 {
@@ -194,8 +190,6 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 			return true;
 	return some && all;
 }
-
-/* ---- requests ---- */
 
 static bool judge_has_method(const char *methods, const char *method)
 {

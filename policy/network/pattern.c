@@ -3,6 +3,7 @@
 #include <libpsl.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "policy/network/network.h"
 
 #include "base/banned.h"
@@ -84,13 +85,9 @@ bool net_patterns_meet(const char *a, const char *b)
 
 int net_port_parse(const char *text, uint16_t *ret_port)
 {
-	unsigned port = 0;
+	uint64_t port;
 
-	if (!*text || strlen(text) > 5 || text[strspn(text, "0123456789")])
-		return -EINVAL;
-	for (; *text; text++)
-		port = port * 10 + (unsigned)(*text - '0');
-	if (port == 0 || port > 65535)
+	if (text_number(text, 1, 65535, &port) < 0)
 		return -EINVAL;
 	*ret_port = (uint16_t)port;
 	return 0;

@@ -124,13 +124,7 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
 
 static bool locate_is_plain(const char *name)
 {
-	if (!*name)
-		return false;
-	for (; *name; name++)
-		if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') &&
-		    !(*name >= '0' && *name <= '9') && *name != '_' && *name != '$' && *name != '-')
-			return false;
-	return true;
+	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-")];
 }
 
 /* Appends to the `used` bytes of out what fits in cap - 1 bytes. Returns the new length. */

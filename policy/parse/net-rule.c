@@ -7,8 +7,6 @@
 
 #include "base/banned.h"
 
-/* ---- host and port ---- */
-
 /* The host pattern in the arena; NULL: missing or wrong, with a message. */
 static const char *net_rule_parse_host(struct parser *parser, const json_t *object)
 {
@@ -59,8 +57,6 @@ static bool net_rule_get_ports(struct parser *parser, const json_t *value, const
 	*ret_count = good ? count : 0;
 	return good;
 }
-
-/* ---- protocol and ports ---- */
 
 static bool net_rule_has_member(const json_t *object, const char *name)
 {
@@ -118,8 +114,6 @@ static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object,
 	return proto != NET_PROTO_MAX || net_rule_guess_proto(parser, rule);
 }
 
-/* ---- http, credential ---- */
-
 static void net_rule_parse_http(struct parser *parser, const json_t *list, struct net_rule *rule)
 {
 	size_t count = json_array_size(list);
@@ -164,8 +158,6 @@ static void net_rule_parse_credential(struct parser *parser, const json_t *objec
 		*lower = *lower >= 'A' && *lower <= 'Z' ? (char)(*lower | 0x20) : *lower;
 }
 
-/* ---- budget ---- */
-
 static bool net_rule_parse_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
 	char number[32];
@@ -205,8 +197,6 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 	}
 }
 
-/* ---- allow ---- */
-
 static void net_rule_parse_members(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *reason = json_string_value(json_object_get(object, "reason"));
@@ -245,8 +235,6 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	rule.where = parser_keep_here(parser, "").where;
 	ARENA_APPEND(parser->arena, network->rule, network->rules, rule);
 }
-
-/* ---- deny ---- */
 
 static void net_rule_add_deny(struct parser *parser, const json_t *object)
 {

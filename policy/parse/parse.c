@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-/* ---- values by type ---- */
-
 static void parse_user(struct parser *parser, const char *text)
 {
 	const char *wrong = policy_user_error(text);
@@ -170,8 +168,6 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 	else if (types[key->type].read)
 		types[key->type].read(parser, key, value);
 }
-
-/* ---- the file ---- */
 
 static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 {

@@ -141,8 +141,6 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 	policy->mount_count = kept;
 }
 
-/* ---- links ---- */
-
 /* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as far as the host's own links lead the same way. */
 static void mounts_shorten_link(struct compiler *compiler, char *path, char *target)
 {
