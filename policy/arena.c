@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -97,22 +98,18 @@ char *arena_cat(struct arena *arena, const char *first, ...)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
-	va_list args, again;
-	char *text = NULL, most[256]; /* most texts fit, and are formatted only once */
+	char *text, *copy;
+	va_list args;
 	int len;
 
 	va_start(args, format);
-	va_copy(again, args);
-	len = vsnprintf(most, sizeof(most), format, args);
-	if (len >= 0)
-		text = arena_alloc(arena, (size_t)len + 1);
-	if (text && (size_t)len < sizeof(most))
-		memcpy(text, most, (size_t)len + 1);
-	else if (text)
-		(void)vsnprintf(text, (size_t)len + 1, format, again); /* fits: len is of the same arguments */
-	va_end(again);
+	len = vasprintf(&text, format, args);
 	va_end(args);
-	return text;
+	if (len < 0)
+		return arena_fail(arena);
+	copy = arena_dupn(arena, text, (size_t)len);
+	free(text);
+	return copy;
 }
 
 #define GROW_ITEMS ((size_t)8) /* first capacity; a power of two */

@@ -14,13 +14,6 @@
 
 #include "base/banned.h"
 
-static void show_release(json_t **json)
-{
-	json_decref(*json);
-}
-
-#define _cleanup_json_ __attribute__((cleanup(show_release)))
-
 /* A JSON string in which "${" is escaped: expanding its variables gives the text again. */
 static json_t *show_text(const char *text)
 {
@@ -81,7 +74,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	json_t *section = show_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
 
 	if (rule->kind == RULE_PROVIDE) {
-		_cleanup_json_ json_t *name = show_text(rule->name.shown);
+		json_auto_t *name = show_text(rule->name.shown);
 
 		return json_object_set_new(show_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->content));
@@ -166,7 +159,7 @@ static int show_required(json_t *root, unsigned required)
 
 char *policy_show(const struct policy *policy)
 {
-	_cleanup_json_ json_t *root = json_object();
+	json_auto_t *root = json_object();
 	_cleanup_free_ char *text = NULL;
 	int ret = json_object_set_new(root, "version", json_integer(1));
 	char *line;

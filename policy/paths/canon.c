@@ -82,13 +82,6 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 								    (size_t)(literal_end - rule->name.path));
 }
 
-static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
-{
-	if (rule->pattern && glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind),
-					  &rule->glob) < 0)
-		compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
-}
-
 /* Maps a virtual path in the workdir to its host path. */
 static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
@@ -236,7 +229,10 @@ void compile_rule_paths(struct compiler *compiler)
 		if (rule->overridden)
 			continue;
 		canon_split_name(compiler, rule);
-		canon_compile_pattern(compiler, rule);
+		if (rule->pattern && glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind),
+						  &rule->glob) < 0)
+			compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it",
+				      GLOB_PARTS_MAX);
 		if (rule->literal && rule->name.place == PLACE_WORKDIR)
 			canon_resolve_workdir(compiler, rule);
 		else if (rule->literal)

@@ -132,14 +132,9 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 	return policy_find_rules(policy, path, len).rights;
 }
 
-static const char *decide_rule_label(const struct rule *rule)
-{
-	return rule ? rule->label : NULL;
-}
-
 static struct policy_decision decide_make_refusal(int error, const struct rule *rule, const char *reason)
 {
-	return (struct policy_decision){VERDICT_DENY, error, decide_rule_label(rule), reason};
+	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason};
 }
 
 struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
@@ -161,7 +156,7 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 		return decide_make_refusal(EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
 		return decide_make_refusal(EACCES, finding.grant[0], "not_executable");
-	return (struct policy_decision){verdict, 0, decide_rule_label(finding.grant[bit]), reason};
+	return (struct policy_decision){verdict, 0, finding.grant[bit] ? finding.grant[bit]->label : NULL, reason};
 }
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)

@@ -63,12 +63,6 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 	return true;
 }
 
-static void index_mark_grant(struct tree *tree, uint32_t index)
-{
-	for (; index != TREE_NONE && !tree->node[index].has_grant; index = tree->node[index].parent)
-		tree->node[index].has_grant = true;
-}
-
 const char *rule_other_path(const struct rule *rule)
 {
 	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
@@ -100,7 +94,9 @@ void compile_index(struct compiler *compiler)
 			node = kind_is_made(rule->kind) ? index_get_node(policy, rule->literal)
 							: index_add_rule(policy, rule->literal, rule);
 			rule->node = (uint32_t)(node - policy->tree.node);
-			index_mark_grant(&policy->tree, rule->node);
+			for (uint32_t at = rule->node; at != TREE_NONE && !policy->tree.node[at].has_grant;
+			     at = policy->tree.node[at].parent)
+				policy->tree.node[at].has_grant = true;
 		}
 	}
 }
