@@ -28,9 +28,7 @@ static int audit_open_file(const char *path, bool *ret_made)
 	*ret_made = fd >= 0;
 	if (fd < 0 && errno == EEXIST) {
 		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (fd < 0)
-			return -errno;
-		if (fstat(fd, &file) < 0)
+		if (fd < 0 || fstat(fd, &file) < 0)
 			return -errno;
 		if (!S_ISREG(file.st_mode) || file.st_size != 0 || file.st_nlink != 1 || file.st_uid != geteuid())
 			return -EEXIST;
@@ -47,8 +45,7 @@ static void audit_free(struct audit *audit)
 	if (!audit)
 		return;
 	log_unmap_window(audit);
-	if (audit->fd >= 0)
-		(void)close(audit->fd);
+	close_fd(&audit->fd);
 	if (audit->shared)
 		(void)munmap(audit->shared, sizeof(*audit->shared));
 	encode_done(&audit->encoder);

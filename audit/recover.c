@@ -22,10 +22,9 @@ struct recover_log {
 
 static void recover_read_run(struct recover_log *log, const json_t *line)
 {
-	_cleanup_free_ char *run = NULL;
 	size_t len;
+	_cleanup_free_ char *run = audit_line_bytes(line, "run", &len);
 
-	run = audit_line_bytes(line, "run", &len);
 	if (run)
 		log->run_len = text_escape(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
 }
@@ -84,9 +83,7 @@ static int recover_append_trailer(int fd, const struct recover_log *log, uint64_
 
 	trailer.allowed = log->records - log->denied;
 	line = lines_make_last(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
-	if (!line)
-		return -ENOMEM;
-	return log_write_line(fd, line, len, end);
+	return line ? log_write_line(fd, line, len, end) : -ENOMEM;
 }
 
 int audit_recover(const char *path, const char *status)

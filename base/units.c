@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/text.h"
 
@@ -103,11 +104,6 @@ int text_duration(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-static size_t text_min(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Levenshtein distance of a and b; both at most NEAREST_WORD_MAX long. */
 static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -120,7 +116,7 @@ static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
 			above = row[j];
-			row[j] = text_min(text_min(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = MIN(MIN(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -139,7 +135,7 @@ const char *text_nearest(const char *word, const char *const *words)
 		if (other > NEAREST_WORD_MAX)
 			continue;
 		edits = text_distance(word, len, *words, other);
-		if (edits < best && edits < text_min(len, other)) { /* not if all letters differ */
+		if (edits < best && edits < MIN(len, other)) { /* not if all letters differ */
 			best = edits;
 			nearest = *words;
 		}

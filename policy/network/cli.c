@@ -27,15 +27,6 @@ static const char *net_cli_where(const struct net_cli *cli)
 	return arena_printf(cli->arena, "command line: %s %s", cli->option, cli->text);
 }
 
-/* A rule that names a private address literally is treated as if it had "private": true. */
-static bool net_cli_is_private(const char *host)
-{
-	struct net_rule rule = {.host = host, .is_address = net_is_address(host)};
-	char why[256];
-
-	return rule.is_address && net_rule_check(&rule, why, sizeof(why)) < 0;
-}
-
 static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t number, enum net_proto proto,
 			     struct net_http_rule *http)
 {
@@ -49,11 +40,14 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 				.ports = 1,
 				.proto = proto,
 				.http = http,
-				.http_count = http != NULL,
-				.private_addresses = net_cli_is_private(host)};
+				.http_count = http != NULL};
+	struct sockaddr_storage address;
 	char why[256];
 
 	*port = number;
+	/* A rule that names a private address literally is treated as if it had "private": true. */
+	rule.private_addresses =
+		net_address_parse(host, &address) && net_address_denied((const struct sockaddr *)&address);
 	if (net_rule_check(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
 	ARENA_APPEND(cli->arena, network->rule, network->rules, rule);

@@ -32,14 +32,13 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 static void net_compile_add_fixed(struct compiler *compiler, const struct net_fixed *fixed)
 {
 	struct policy_network *network = &compiler->policy->network;
+	size_t at = 0;
 
-	for (size_t i = 0; i < network->fixeds; i++) {
-		if (strcmp(network->fixed[i].host, fixed->host) == 0) {
-			network->fixed[i] = *fixed;
-			return;
-		}
-	}
-	ARENA_APPEND(&compiler->policy->arena, network->fixed, network->fixeds, *fixed);
+	while (at < network->fixeds && strcmp(network->fixed[at].host, fixed->host) != 0)
+		at++;
+	if (at == network->fixeds)
+		ARENA_APPEND(&compiler->policy->arena, network->fixed, network->fixeds, *fixed);
+	network->fixed[at] = *fixed;
 }
 
 static void net_compile_add_lists(struct compiler *compiler, const struct policy_network *from)
@@ -61,6 +60,7 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 {
 	struct policy_network *network = &compiler->policy->network;
 	struct arena *arena = &compiler->policy->arena;
+	size_t at = 0;
 
 	if (strncmp(secret.from, "file:", 5) == 0) {
 		const char *path = net_compile_find_file(compiler, source, secret.from + 5, secret.where);
@@ -71,13 +71,11 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 	}
 	if (strncmp(secret.from, "command:", 8) == 0)
 		compiler_add_way(compiler, POLICY_WAY_COMMAND, secret.where, secret.from + 8);
-	for (size_t i = 0; i < network->secrets; i++) {
-		if (strcmp(network->secret[i].name, secret.name) == 0) {
-			network->secret[i] = secret;
-			return;
-		}
-	}
-	ARENA_APPEND(arena, network->secret, network->secrets, secret);
+	while (at < network->secrets && strcmp(network->secret[at].name, secret.name) != 0)
+		at++;
+	if (at == network->secrets)
+		ARENA_APPEND(arena, network->secret, network->secrets, secret);
+	network->secret[at] = secret;
 }
 
 static void net_compile_set_values(struct compiler *compiler, const struct source *source)

@@ -6,27 +6,21 @@
 
 #include "base/banned.h"
 
-static struct policy_env *settings_find_env(struct policy *policy, const char *name)
-{
-	for (size_t i = 0; i < policy->env_count; i++)
-		if (strcmp(policy->env[i].name, name) == 0)
-			return &policy->env[i];
-	return NULL;
-}
-
 static void settings_set_env(struct compiler *compiler, const struct source_env *from)
 {
 	struct policy *policy = compiler->policy;
-	struct policy_env *env = settings_find_env(policy, from->name.text);
 	const char *value = from->value.text;
+	size_t at = 0;
 
 	if (value && !from->literal) {
 		value = vars_expand_value(compiler, &from->value);
 		if (!value)
 			return;
 	}
-	if (env)
-		env->value = value;
+	while (at < policy->env_count && strcmp(policy->env[at].name, from->name.text) != 0)
+		at++;
+	if (at < policy->env_count)
+		policy->env[at].value = value;
 	else
 		ARENA_APPEND(&policy->arena, policy->env, policy->env_count,
 			     ((struct policy_env){from->name.text, value}));
