@@ -30,7 +30,7 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 /* As when memory has run out: jumps to arena->no_memory, or returns NULL. */
 void *arena_fail(const struct arena *arena);
 
-/* Appends an item to such an array. For arenas with no_memory. */
+/* Appends an item to an array of arena_grow. Only for an arena whose no_memory is set: the result is not checked. */
 #define ARENA_APPEND(arena, list, count, item) \
 	((void)((list) = arena_grow((arena), (list), (count), sizeof(*(list))), (list)[(count)++] = (item)))
 

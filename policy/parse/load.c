@@ -280,7 +280,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 
 	if (!compiler->policy)
 		return -ENOMEM;
-	if (setjmp(no_memory) != 0) { /* what the heap held for the steps left is lost, at most a few texts */
+	if (setjmp(no_memory) != 0) { /* leaks a few texts that the steps below had on the heap */
 		compiler->policy->arena.no_memory = NULL;
 		return -ENOMEM;
 	}

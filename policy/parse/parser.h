@@ -1,7 +1,7 @@
 /*
  * The state of parsing one policy file and what its readers share: the position in the text, messages with that
- * position, and copies in the policy's arena. parse.c reads every value by its row in keys.c; lists.c, limits.c,
- * network.c, net-rule.c and secrets.c each read some types of values.
+ * position, and copies in the policy's arena. parse.c reads every value by its row in keys.c; lists.c, network.c,
+ * net-rule.c and secrets.c each read some types of values.
  * `failed` is remembered here, so most functions return nothing. When memory runs out, the arena jumps back to load.c.
  */
 #ifndef CALLGATE_POLICY_PARSE_PARSER_H
