@@ -26,7 +26,7 @@ static enum lookup_result lookup_try(const struct lookup_options *options, const
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	error = view_walk(options->view, NULL, policy_workdir(options->policy), path, VIEW_FOLLOW, &place);
+	error = view_walk(options->view, NULL, policy_settings(options->policy)->workdir, path, VIEW_FOLLOW, &place);
 	if (error == 0) {
 		fd = view_open(&place, O_PATH | O_CLOEXEC, 0);
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;

@@ -93,12 +93,12 @@ static int process_make_audit(struct process *process)
 	_cleanup_free_ char *layers = process_layers_text(options->layers);
 	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_name(options->policy),
+					    .policy_name = policy_settings(options->policy)->name,
 					    .policy_sha256 = options->counters->policy_sha256,
-					    .workdir = policy_workdir(options->policy),
+					    .workdir = policy_settings(options->policy)->workdir,
 					    .layers_json = layers,
-					    .record_allowed = policy_audit_allowed(options->policy),
-					    .compact = policy_audit_compact(options->policy)};
+					    .record_allowed = policy_settings(options->policy)->audit_allowed,
+					    .compact = policy_settings(options->policy)->audit_compact};
 	int error;
 
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
@@ -117,7 +117,7 @@ static int process_make_audit(struct process *process)
 
 bool process_may_leave_fstat(const struct process_options *options)
 {
-	return policy_sees_whole(options->policy) && !policy_audit_fstat(options->policy);
+	return policy_sees_whole(options->policy) && !policy_settings(options->policy)->audit_fstat;
 }
 
 /*

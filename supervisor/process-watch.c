@@ -35,7 +35,7 @@ struct fallback {
 /* Also describes it in the cgroups layer. */
 static struct fallback process_choose_fallback(const struct process_options *options)
 {
-	const struct policy_limits *limits = policy_limits(options->policy);
+	const struct policy_limits *limits = &policy_settings(options->policy)->limits;
 	struct fallback fallback = {.rlimits = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)}};
 	struct layers *layers = options->layers;
 	bool tasks = limits->pids && !cgroup_has(options->cgroup, CGROUP_PIDS);
@@ -66,10 +66,10 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 
 	if (!view_is_root(process->view))
 		return options->workdir_host;
-	if (view_locate(process->view, NULL, "/", policy_workdir(options->policy), 0, &place) == 0 &&
+	if (view_locate(process->view, NULL, "/", policy_settings(options->policy)->workdir, 0, &place) == 0 &&
 	    view_kernel_path(&place, path, PATH_MAX) > 0)
 		return path;
-	return policy_workdir(options->policy);
+	return policy_settings(options->policy)->workdir;
 }
 
 static bool process_signals_bounded(const struct layers *layers)
@@ -82,7 +82,7 @@ static int process_build_filter(struct process *process, const struct fallback *
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
-	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds;
+	const bool disk = policy_settings(options->policy)->limits.disk_bytes > 0 || fallback->memfds;
 	int error;
 
 	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
@@ -137,7 +137,7 @@ static int process_supervise(struct process *process, const struct fallback *fal
 	};
 
 	supervision.launch.no_huge_pages = fallback->memfds;
-	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files,
+	supervision.launch.rlimits = rlimits_build(&policy_settings(options->policy)->limits, &process->open_files,
 						   &fallback->rlimits, supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
 	return supervise(&supervision, &process->report);

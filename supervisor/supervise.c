@@ -67,7 +67,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 static int supervise_prepare_limits(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
-	const struct policy_limits *policy = policy_limits(options->policy);
+	const struct policy_limits *policy = &policy_settings(options->policy)->limits;
 	const bool judge_memory = options->traits & RUN_MEMORY;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct limits_options wanted = {
