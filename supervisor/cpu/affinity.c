@@ -282,8 +282,3 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 	affinity->pid_max = affinity_small_pid_max();
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_whole(&affinity->whole);
 }
-
-void affinity_done(struct affinity *affinity)
-{
-	cleanup_close(&affinity->loadavg_fd);
-}

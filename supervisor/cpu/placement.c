@@ -3,8 +3,8 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
@@ -28,8 +28,7 @@
 #define NEW_MOST 64               /* new tasks whose state is read at a sample */
 #define READERS_MAX 8u
 
-struct placement {
-	struct cpu cpu;
+struct cpu {
 	struct affinity affinity;
 	bool off; /* for good: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool pinned;
@@ -46,13 +45,13 @@ struct placement {
 
 /* ---- pinning ---- */
 
-static void placement_pause(struct placement *placement, uint64_t until_ns)
+static void placement_pause(struct cpu *placement, uint64_t until_ns)
 {
 	if (until_ns > placement->paused_until_ns)
 		placement->paused_until_ns = until_ns;
 }
 
-static void placement_pause_longer(struct placement *placement, uint64_t now_ns)
+static void placement_pause_longer(struct cpu *placement, uint64_t now_ns)
 {
 	uint64_t longer_ns = placement->pause_ns * 4;
 
@@ -64,7 +63,7 @@ static void placement_pause_longer(struct placement *placement, uint64_t now_ns)
  * False if other programs need all CPUs. One runnable task more than CPUs is accepted: a parent that is about to wait
  * for its child.
  */
-static bool placement_pin_self(struct placement *placement, const struct load *load, uint64_t now_ns)
+static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 
@@ -75,7 +74,7 @@ static bool placement_pin_self(struct placement *placement, const struct load *l
 	return false;
 }
 
-static void placement_start(struct placement *placement, pid_t since, uint64_t now_ns)
+static void placement_start(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
 	placement->pinned = true;
 	placement->delays.since = since;
@@ -86,14 +85,13 @@ static void placement_start(struct placement *placement, pid_t since, uint64_t n
 }
 
 /* The program's children inherit its mask, so forks and execs need no action. */
-static void placement_begin(struct cpu *cpu, pid_t program)
+void cpu_begin(struct cpu *placement, pid_t program)
 {
-	struct placement *placement = (struct placement *)cpu;
-	struct affinity *affinity = &placement->affinity;
+	struct affinity *affinity = placement ? &placement->affinity : NULL;
 	uint64_t now_ns = io_now_ns();
 	struct load load;
 
-	if (placement->off)
+	if (!placement || placement->off)
 		return;
 	load = affinity_load(affinity);
 	if (!placement_pin_self(placement, &load, now_ns))
@@ -121,7 +119,7 @@ static void placement_survey_task(struct task *task, void *ctx)
 
 static void placement_pin_task(struct task *task, void *ctx)
 {
-	const struct placement *placement = ctx;
+	const struct cpu *placement = ctx;
 
 	for (unsigned i = 0; i < READERS_MAX; i++)
 		if (placement->reader[i] == task->tid)
@@ -130,7 +128,7 @@ static void placement_pin_task(struct task *task, void *ctx)
 }
 
 /* Pins all known tasks if none but the caller is runnable. Tasks become known by their first notified call. */
-static void placement_pin(struct placement *placement, const struct task *caller, uint64_t now_ns)
+static void placement_pin(struct cpu *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_load(affinity);
@@ -151,7 +149,7 @@ static void placement_pin(struct placement *placement, const struct task *caller
 
 /* ---- unpinning ---- */
 
-static void placement_release(struct placement *placement, bool spread)
+static void placement_release(struct cpu *placement, bool spread)
 {
 	struct affinity *affinity = &placement->affinity;
 
@@ -163,13 +161,14 @@ static void placement_release(struct placement *placement, bool spread)
 	affinity_unpin(affinity, spread);
 }
 
-static void placement_unpin(struct cpu *cpu)
+void cpu_unpin(struct cpu *placement)
 {
-	placement_release((struct placement *)cpu, false);
+	if (placement)
+		placement_release(placement, false);
 }
 
 /* More than one task is runnable. */
-static void placement_spread(struct placement *placement, uint64_t now_ns)
+static void placement_spread(struct cpu *placement, uint64_t now_ns)
 {
 	if (now_ns - placement->pinned_ns >= GOOD_NS)
 		placement->pause_ns = PAUSE_FIRST_NS;
@@ -178,7 +177,7 @@ static void placement_spread(struct placement *placement, uint64_t now_ns)
 }
 
 /* Before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
-static void placement_hide(struct placement *placement)
+static void placement_hide(struct cpu *placement)
 {
 	placement_release(placement, false);
 	if (placement->affinity.late > 0)
@@ -187,7 +186,7 @@ static void placement_hide(struct placement *placement)
 
 /* ---- calls ---- */
 
-static void placement_forget_reader(struct placement *placement, pid_t tid)
+static void placement_forget_reader(struct cpu *placement, pid_t tid)
 {
 	for (unsigned i = 0; i < READERS_MAX; i++)
 		if (placement->reader[i] == tid)
@@ -205,12 +204,11 @@ static bool placement_may_continue(const struct syscall_row *row, const struct s
 	return table_allows(row, arg);
 }
 
-static bool placement_received(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification)
+bool cpu_received(struct cpu *placement, const struct syscall_row *row, const struct seccomp_notif *notification)
 {
-	struct placement *placement = (struct placement *)cpu;
 	pid_t tid = (pid_t)notification->pid;
 
-	if (!row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
+	if (!placement || !row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
 		return false;
 	placement_hide(placement);
 	placement_forget_reader(placement, tid);
@@ -226,23 +224,22 @@ static bool placement_received(struct cpu *cpu, const struct syscall_row *row, c
 /* /proc/PID/status and /proc/PID/task/TID/status show the mask. */
 static bool placement_opens_status(const struct call *call)
 {
-	static const char proc[] = "/proc/", leaf[] = "/status";
-	const struct place *place = &call->place[0];
-	const size_t proc_len = sizeof(proc) - 1, leaf_len = sizeof(leaf) - 1;
+	const char *virt = call->place[0].virt;
+	size_t len = call->place[0].virt_len;
 
-	return call->outcome.kind == OUTCOME_FD && place->virt_len > proc_len + leaf_len &&
-	       memcmp(place->virt, proc, proc_len) == 0 &&
-	       memcmp(place->virt + place->virt_len - leaf_len, leaf, leaf_len) == 0;
+	return call->outcome.kind == OUTCOME_FD && len > strlen("/proc//status") &&
+	       memcmp(virt, "/proc/", 6) == 0 && memcmp(virt + len - 7, "/status", 7) == 0;
 }
 
-static void placement_responding(struct cpu *cpu, const struct call *call)
+void cpu_responding(struct cpu *placement, const struct call *call)
 {
-	struct placement *placement = (struct placement *)cpu;
-	struct affinity *affinity = &placement->affinity;
-	bool is_new = affinity->late > 0 && call->tid > affinity->from;
+	struct affinity *affinity;
 
+	if (!placement)
+		return;
+	affinity = &placement->affinity;
 	placement_forget_reader(placement, call->tid);
-	if (!placement->pinned && is_new)
+	if (!placement->pinned && affinity->late > 0 && call->tid > affinity->from)
 		affinity_unpin_new(affinity);
 	if (placement_opens_status(call)) {
 		placement_hide(placement);
@@ -261,7 +258,7 @@ static void placement_responding(struct cpu *cpu, const struct call *call)
 /* ---- sampling ---- */
 
 /* True if two or more tasks of the run compute. */
-static bool placement_several_run(const struct placement *placement, pid_t last)
+static bool placement_several_run(const struct cpu *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
 	struct survey survey = {.last = affinity->from};
@@ -272,7 +269,7 @@ static bool placement_several_run(const struct placement *placement, pid_t last)
 	return survey.running > 1;
 }
 
-static void placement_sample(struct placement *placement, uint64_t now_ns)
+static void placement_sample(struct cpu *placement, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_load(affinity);
@@ -292,11 +289,13 @@ static void placement_sample(struct placement *placement, uint64_t now_ns)
 		placement_release(placement, false);
 }
 
-static int placement_waited(struct cpu *cpu, uint64_t now_ns)
+int cpu_waited(struct cpu *placement, uint64_t now_ns)
 {
-	struct placement *placement = (struct placement *)cpu;
-	int sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
+	int sample_ms;
 
+	if (!placement)
+		return -1;
+	sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
 	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
 		placement_sample(placement, now_ns);
 	return placement->pinned ? sample_ms : affinity_look_late(&placement->affinity, now_ns);
@@ -304,37 +303,27 @@ static int placement_waited(struct cpu *cpu, uint64_t now_ns)
 
 /* ---- creation ---- */
 
-static void placement_free(struct cpu *cpu)
+void cpu_free(struct cpu *placement)
 {
-	struct placement *placement = (struct placement *)cpu;
-
+	if (!placement)
+		return;
 	placement_release(placement, false);
-	affinity_done(&placement->affinity);
+	cleanup_close(&placement->affinity.loadavg_fd);
 	free(placement);
 }
 
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu)
 {
-	static const struct cpu_ops ops = {
-		.begin = placement_begin,
-		.received = placement_received,
-		.responding = placement_responding,
-		.waited = placement_waited,
-		.unpin = placement_unpin,
-		.free = placement_free,
-	};
-	struct placement *placement = calloc(1, sizeof(*placement));
+	struct cpu *placement = calloc(1, sizeof(*placement));
 	bool told;
 
 	if (!placement) {
-		if (loadavg_fd >= 0)
-			(void)close(loadavg_fd);
+		cleanup_close(&loadavg_fd);
 		return -ENOMEM;
 	}
-	placement->cpu.ops = &ops;
 	placement->pause_ns = PAUSE_FIRST_NS;
 	told = delays_init(&placement->delays);
 	placement->off = affinity_init(&placement->affinity, tree, loadavg_fd) < 0 || !told;
-	*ret_cpu = &placement->cpu;
+	*ret_cpu = placement;
 	return 0;
 }

@@ -35,9 +35,8 @@ struct load {
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
-/* Takes loadavg_fd. 0 or -errno. */
+/* Takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
 int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
-void affinity_done(struct affinity *affinity);
 struct load affinity_load(const struct affinity *affinity);
 bool affinity_is_running(pid_t tid);
 
